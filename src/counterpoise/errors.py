@@ -1,0 +1,66 @@
+"""Every exception of the package, under one root.
+
+.. code-block:: text
+
+    CounterpoiseError
+    ├─ InputError                 a value passed by the caller: shape, type, NaN, unknown name   (also a ValueError)
+    ├─ ModelError                 a robot description
+    │  └─ ModelFileError          ... that cannot be read; carries path and line
+    │     ├─ PhysicalConsistencyError   ... because a mass or an inertia cannot exist
+    │     └─ UnsupportedJointError      ... because a joint is outside our scope
+    └─ MissingExtraError          an optional dependency is not installed                        (also an ImportError)
+
+A message says what is wrong, where (file and line, link, joint), what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class CounterpoiseError(Exception):
+    """Root of every exception that counterpoise raises on purpose."""
+
+
+class InputError(CounterpoiseError, ValueError):
+    """An argument has the wrong shape, type or value, or names something that does not exist."""
+
+
+class ModelError(CounterpoiseError):
+    """A robot description is wrong or asks for something it cannot give."""
+
+
+class ModelFileError(ModelError):
+    """A robot description cannot be read.
+
+    Attributes:
+        path: File that was read, as given by the caller; None for text without a file.
+        line: Line of the offending element, counted from 1; None where no line applies.
+    """
+
+    def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
+        self.path = None if path is None else str(path)
+        self.line = line
+        super().__init__(f"{locate(path, line)}: {message}")
+
+
+class PhysicalConsistencyError(ModelFileError):
+    """A mass or an inertia cannot belong to a real body."""
+
+
+class UnsupportedJointError(ModelFileError):
+    """A joint is of a kind that counterpoise does not handle (floating, planar, ball)."""
+
+
+class MissingExtraError(CounterpoiseError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{purpose} needs an optional dependency: pip install 'counterpoise[{extra}]'")
+
+
+def locate(path: str | Path | None, line: int | None) -> str:
+    """Return ``file:line`` as far as the two are known, for the head of a message."""
+    name = "<text>" if path is None else str(path)
+    return name if line is None else f"{name}:{line}"
