@@ -1,0 +1,1 @@
+"""Robots ready to compute: kinematics, gravity, regressors, Newton–Euler."""

@@ -1,0 +1,56 @@
+"""Gravity torques from link vectors, as the lecture derives them, and the centre of mass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..description.frozen import Array
+from .kinematics import ancestors, body_poses, gather
+from .tree import REVOLUTE, Tree
+
+
+def gravity_torques(tree: Tree, q: Array) -> Array:
+    r"""Return the torques that hold the arm still, shape (k, n) [N m or N], for q of shape (k, n).
+
+    With d_ik the vector from joint i's origin to the centre of mass of body k, which joint i carries, and e_i joint i's
+    axis, gravity loads joint i by e_i · Σ_k m_k d_ik × g ([Udai], static joint torque due to gravity). The actuator has
+    to supply the opposite:
+
+    .. math:: g_i(q) = -e_i \cdot \sum_{k \ge i} m_k\, d_{ik} \times g
+
+    For a linear joint the load is the weight along the axis: g_i = −e_i · Σ_k m_k g.
+    """
+    poses = body_poses(tree, q)
+    axes = poses.rotation[:, :, :, 2]
+    # m_k c_k as a vector in base axes; m_k d_ik = m_k (o_k − o_i) + R_k (m_k c_k) needs no division by a zero mass.
+    moments = (poses.rotation @ tree.first_moment[None, :, :, None])[..., 0]
+    torques = np.zeros((len(q), tree.bodies))
+    for k in range(tree.bodies):
+        for i in ancestors(tree, k):
+            if tree.kind[i] == REVOLUTE:
+                m_d_ik = tree.mass[k] * (poses.origin[:, k] - poses.origin[:, i]) + moments[:, k]
+                torques[:, i] -= np.sum(axes[:, i] * np.cross(m_d_ik, tree.gravity_base), axis=1)
+            else:
+                torques[:, i] -= tree.mass[k] * (axes[:, i] @ tree.gravity_base)
+    return gather(tree, torques)
+
+
+def centers_of_mass(tree: Tree, q: Array) -> Array:
+    """Return the centre of mass of the whole robot, base link included, in the base frame [m], shape (k, 3).
+
+    [Jo], CoM of the robot: p_com = (1/M) Σ m_i p_i^com. A robot without any mass has its centre at the base origin.
+    """
+    poses = body_poses(tree, q)
+    moment = tree.base_first_moment + tree.mass @ poses.origin
+    moment = moment + np.sum((poses.rotation @ tree.first_moment[None, :, :, None])[..., 0], axis=1)
+    total = tree.base_mass + tree.mass.sum()
+    return moment / total if total > 0.0 else np.zeros_like(moment)
+
+
+def potential_energies(tree: Tree, q: Array) -> Array:
+    """Return the potential energy U = −Σ m_k g · c_k [J] of the moving bodies, shape (k,); its gradient is g(q)."""
+    poses = body_poses(tree, q)
+    heights = poses.origin @ tree.gravity_base
+    moments = (poses.rotation @ tree.first_moment[None, :, :, None])[..., 0] @ tree.gravity_base
+    energy: Array = -(heights @ tree.mass + moments.sum(axis=1))
+    return energy

@@ -1,0 +1,100 @@
+"""What callers may pass: conversion to float64 rows, and the errors that name the joint at fault.
+
+The native kernel takes ready float64 arrays itself and comes here for everything else, so both kernels accept and refuse
+the same inputs with the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..errors import InputError
+
+MAX_INPUT = 1e9
+"""Largest magnitude accepted for a position, velocity, acceleration or wrench entry: beyond it the caller is in error,
+and below it every result is finite."""
+
+
+def as_rows(value: npt.ArrayLike, name: str, columns: Sequence[str]) -> Array:
+    """Return ``value`` as a C-contiguous float64 array of shape (n,) or (k, n).
+
+    Args:
+        value: Numbers, one column per name in ``columns``; lists, strided, integer and float32 arrays are converted.
+        name: The argument's name, for messages.
+        columns: Names of the n columns (joints, or wrench components).
+
+    Raises:
+        InputError: Wrong type or shape, or an entry that is not a number within ±MAX_INPUT.
+    """
+    try:
+        given = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{name} is not a rectangular array: {error}") from error
+    if given.dtype.kind not in "fiu":
+        raise InputError(f"{name} holds {given.dtype} values; expected real numbers")
+    n = len(columns)
+    if given.ndim not in (1, 2) or given.shape[-1] != n:
+        raise InputError(
+            f"{name} has shape {given.shape}; expected ({n},) or (k, {n}): one column each for {_shown(columns)}"
+        )
+    rows = np.ascontiguousarray(given, dtype=np.float64)
+    refuse_bad_entries(rows, name, columns)
+    return rows
+
+
+def refuse_bad_entries(rows: Array, name: str, columns: Sequence[str]) -> None:
+    """Raise InputError naming the first entry of ``rows`` that is NaN, infinite or beyond ±MAX_INPUT."""
+    good = np.abs(rows) <= MAX_INPUT
+    if good.all():
+        return
+    *pose, column = np.argwhere(~good)[0]
+    where = f" in pose {pose[0]}" if pose else ""
+    raise InputError(
+        f"{name}['{columns[column]}']{where} is {rows[(*pose, column)]}; expected a number within ±{MAX_INPUT:g}"
+    )
+
+
+def check_out(out: object, shape: tuple[int, ...], inputs: Sequence[Array]) -> Array:
+    """Return ``out`` when it may receive a result of the given shape.
+
+    Raises:
+        InputError: ``out`` is not a writeable, C-contiguous float64 array of exactly that shape, or it shares memory
+            with an input.
+    """
+    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.dtype.isnative:
+        raise InputError(f"out must be a float64 numpy array of shape {shape}, not {_kind(out)}")
+    if out.shape != shape:
+        raise InputError(f"out has shape {out.shape}; expected {shape}")
+    if not (out.flags.c_contiguous and out.flags.writeable and out.flags.aligned):
+        raise InputError("out must be C-contiguous and writeable")
+    if any(np.may_share_memory(out, given) for given in inputs):
+        raise InputError("out shares memory with an input; give it memory of its own")
+    return out
+
+
+def link_index(names: Sequence[str], leaves: Sequence[str], at: str | None) -> int:
+    """Return the index of the link called ``at``; None means the only leaf.
+
+    Raises:
+        InputError: No such link, or none given where the robot has several leaves.
+    """
+    if at is None:
+        if len(leaves) == 1:
+            return names.index(leaves[0])
+        raise InputError(f"at= is required: the robot has {len(leaves)} leaf links ({_shown(leaves)})")
+    if not isinstance(at, str) or at not in names:
+        raise InputError(f"there is no link {at!r}; the links are {_shown(names)}")
+    return names.index(at)
+
+
+def _shown(names: Sequence[str], most: int = 12) -> str:
+    listed = ", ".join(names[:most])
+    return listed if len(names) <= most else f"{listed}, ... ({len(names)} in all)"
+
+
+def _kind(value: object) -> str:
+    return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__

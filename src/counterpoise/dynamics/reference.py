@@ -1,0 +1,247 @@
+"""The reference kernel: every per-pose operation in NumPy, and the contract that the native kernel copies.
+
+The docstrings here are the documentation of both kernels: the native type takes them over when it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..errors import InputError, PhysicalConsistencyError
+from .gravity import centers_of_mass, gravity_torques
+from .inputs import as_rows, check_out, link_index
+from .jacobian import link_jacobians, wrench_torques
+from .kinematics import link_poses
+from .newton_euler import newton_euler
+from .regressors import base_wrench_regressors, gravity_regressors
+from .tree import Tree
+
+WRENCH_COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
+
+
+def unphysical(tree: Tree) -> PhysicalConsistencyError:
+    """Return the error for dynamics asked of inertias that no real body has."""
+    return PhysicalConsistencyError(
+        f"inertial dynamics cannot be trusted: {tree.refusal}. Correct the file, or load it with allow_unphysical=True "
+        "to compute with the numbers as they stand; gravity and kinematics are not affected",
+        path=tree.path,
+    )
+
+
+class ReferenceKernel:
+    """Kinematics and dynamics of a compiled tree.
+
+    Every method takes one pose, ``q`` of shape (n,), or a batch of shape (k, n), and returns one result or k of them,
+    stacked along a new first axis. Positions are in rad (or m for linear joints), results in SI units and base axes.
+    Where there is an ``out``, it must be a C-contiguous float64 array of exactly the result's shape that shares no memory
+    with an input; it is filled and returned.
+    """
+
+    tree: Tree
+
+    def __new__(cls, tree: Tree) -> Self:
+        """Make a kernel from a compiled tree."""
+        self = super().__new__(cls)
+        object.__setattr__(self, "tree", tree)
+        return self
+
+    def gravity(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
+        """Return g(q), the torques that the actuators must apply to hold the arm still [N m, or N for linear joints].
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            out: Where to write the result; shape of q.
+
+        Returns:
+            Holding torques, shape (n,) or (k, n). What gravity itself exerts on the joints is the negative.
+        """
+        rows = as_rows(q, "q", self.tree.joint_names)
+        return _apply(lambda q2: gravity_torques(self.tree, q2), out, rows)
+
+    def inverse_dynamics(
+        self, q: npt.ArrayLike, dq: npt.ArrayLike, ddq: npt.ArrayLike, out: Array | None = None
+    ) -> Array:
+        """Return M q̈ + C q̇ + g: the torques for a motion, without friction and without rotor inertia.
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            dq: Joint velocities, same shape.
+            ddq: Joint accelerations, same shape.
+            out: Where to write the result; shape of q.
+
+        Returns:
+            Link-side torques [N m or N], shape (n,) or (k, n).
+
+        Raises:
+            PhysicalConsistencyError: A link has an inertia that no real body has.
+        """
+        rows = self._motion(q, dq, ddq)
+        return _apply(lambda *motion: newton_euler(self.tree, *motion)[0], out, *rows)
+
+    def base_wrench(
+        self,
+        q: npt.ArrayLike,
+        dq: npt.ArrayLike | None = None,
+        ddq: npt.ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the wrench that the plate under the base exerts on the robot, its weight and the base link's included.
+
+        Upright and at rest the force is (0, 0, +m g).
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            dq: Joint velocities, same shape; None for a robot at rest.
+            ddq: Joint accelerations, same shape; None for zero.
+            out: Where to write the result.
+
+        Returns:
+            (fx, fy, fz, mx, my, mz) [N, N m] in base axes at the base origin, shape (6,) or (k, 6).
+
+        Raises:
+            PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
+        """
+        rows = self._motion(q, dq, ddq)
+        return _apply(lambda *motion: newton_euler(self.tree, *motion)[1], out, *rows)
+
+    def center_of_mass(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
+        """Return the centre of mass of the whole robot, base link and payload included.
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            out: Where to write the result.
+
+        Returns:
+            Position in the base frame [m], shape (3,) or (k, 3).
+        """
+        rows = as_rows(q, "q", self.tree.joint_names)
+        return _apply(lambda q2: centers_of_mass(self.tree, q2), out, rows)
+
+    def forward_kinematics(self, q: npt.ArrayLike, at: str | None = None, out: Array | None = None) -> Array:
+        """Return T_base_link, the pose of a link in the base frame.
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            at: Name of any link, fixed ones too; may be left out when the robot has one leaf.
+            out: Where to write the result.
+
+        Returns:
+            Homogeneous transform, shape (4, 4) or (k, 4, 4).
+        """
+        rows = as_rows(q, "q", self.tree.joint_names)
+        link = link_index(self.tree.link_names, self.tree.leaves, at)
+        return _apply(lambda q2: link_poses(self.tree, q2, link), out, rows)
+
+    def jacobian(self, q: npt.ArrayLike, at: str | None = None, out: Array | None = None) -> Array:
+        """Return the geometric Jacobian of a link's origin, linear rows first, in base axes.
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            at: Name of any link, fixed ones too; may be left out when the robot has one leaf.
+            out: Where to write the result.
+
+        Returns:
+            J with (v, ω) = J q̇, shape (6, n) or (k, 6, n).
+        """
+        rows = as_rows(q, "q", self.tree.joint_names)
+        link = link_index(self.tree.link_names, self.tree.leaves, at)
+        return _apply(lambda q2: link_jacobians(self.tree, q2, link), out, rows)
+
+    def wrench_torque(
+        self, q: npt.ArrayLike, wrench: npt.ArrayLike, at: str | None = None, out: Array | None = None
+    ) -> Array:
+        """Return Jᵀ w: the joint torques with which the arm exerts the wrench w on its surroundings.
+
+        A wrench that acts on the arm changes the holding torque by −Jᵀ w.
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            wrench: (fx, fy, fz, mx, my, mz) [N, N m] in base axes at the link's origin, shape (6,) or (k, 6); one wrench
+                serves a whole batch of poses.
+            at: Name of the link; may be left out when the robot has one leaf.
+            out: Where to write the result; shape of q.
+
+        Returns:
+            Torques [N m or N], shape (n,) or (k, n).
+        """
+        rows = as_rows(q, "q", self.tree.joint_names)
+        wrenches = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
+        if wrenches.ndim == 2 and (rows.ndim == 1 or len(wrenches) != len(rows)):
+            raise InputError(
+                f"wrench has shape {wrenches.shape} and q has shape {rows.shape}; expected one wrench, or one per pose"
+            )
+        link = link_index(self.tree.link_names, self.tree.leaves, at)
+        spread = np.broadcast_to(wrenches, (*rows.shape[:-1], 6))
+        return _apply(lambda q2, w2: wrench_torques(self.tree, q2, w2, link), out, rows, spread)
+
+    def gravity_regressor(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
+        """Return Y with gravity(q) = Y @ gravity_parameters.
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            out: Where to write the result.
+
+        Returns:
+            Y, shape (n, 4 b) or (k, n, 4 b), for b moving bodies; the columns of a body are [m, m cx, m cy, m cz].
+        """
+        rows = as_rows(q, "q", self.tree.joint_names)
+        return _apply(lambda q2: gravity_regressors(self.tree, q2), out, rows)
+
+    def base_wrench_regressor(
+        self,
+        q: npt.ArrayLike,
+        dq: npt.ArrayLike | None = None,
+        ddq: npt.ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return W with base_wrench(q, dq, ddq) = W @ inertial_parameters.
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            dq: Joint velocities, same shape; None for a robot at rest.
+            ddq: Joint accelerations, same shape; None for zero.
+            out: Where to write the result.
+
+        Returns:
+            W, shape (6, 10 (b + 1)) or (k, 6, 10 (b + 1)): ten columns for the base link, then ten for each of the b
+            moving bodies: [m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the joint frame's origin.
+        """
+        rows = self._motion(q, dq, ddq, needs_inertia=False)
+        return _apply(lambda *motion: base_wrench_regressors(self.tree, *motion), out, *rows)
+
+    def _motion(
+        self,
+        q: npt.ArrayLike,
+        dq: npt.ArrayLike | None,
+        ddq: npt.ArrayLike | None,
+        needs_inertia: bool = True,
+    ) -> tuple[Array, Array, Array]:
+        if needs_inertia and self.tree.refusal and not (dq is None and ddq is None):
+            raise unphysical(self.tree)
+        rows = as_rows(q, "q", self.tree.joint_names)
+        rates = [
+            np.zeros_like(rows) if value is None else as_rows(value, name, self.tree.joint_names)
+            for name, value in (("dq", dq), ("ddq", ddq))
+        ]
+        for name, value in zip(("dq", "ddq"), rates, strict=True):
+            if value.shape != rows.shape:
+                raise InputError(f"{name} has shape {value.shape}; expected the shape of q, {rows.shape}")
+        return rows, rates[0], rates[1]
+
+
+def _apply(compute: Callable[..., Array], out: Array | None, *rows: Array) -> Array:
+    """Run a batched computation on one pose or many, and put the result into ``out`` when there is one."""
+    single = rows[0].ndim == 1
+    result = compute(*(np.atleast_2d(given) for given in rows))
+    if single:
+        result = result[0]
+    if out is None:
+        return np.ascontiguousarray(result)
+    target = check_out(out, result.shape, rows)
+    np.copyto(target, result)
+    return target

@@ -1,0 +1,295 @@
+"""The robot: a description compiled and ready to compute, immutable and safe to share between threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.checks import MAX_LENGTH, MAX_MASS, unphysical_reason
+from ..description.frozen import Array, frozen
+from ..description.model import Description, Inertia
+from ..description.rotations import rotation_from_rpy
+from ..errors import InputError
+from .base_parameters import BaseParameters, base_parameters
+from .first_moments import first_moments, gravity_from_first_moments
+from .inputs import as_rows, link_index
+from .jo_decomposition import jo_decomposition
+from .kernel import Kernel
+from .regressors import GRAVITY_PARAMETERS, gravity_parameters, inertial_parameters
+from .tree import Payload, compile_tree
+
+MAX_GRAVITY = 1e3
+"""Largest gravity accepted [m/s²]."""
+
+
+class Robot(Kernel):
+    """A robot arm, or a tree of arms, on a fixed base.
+
+    Made by :func:`counterpoise.load`. Arrays are read-only, attributes cannot be set, and every method may be called from
+    several threads at once. Joint order is ``joint_names``: depth first, children in file order, mimic joints left out.
+
+    Attributes:
+        description: The file's links and joints.
+        name: The robot's name.
+        n: Number of joints.
+        joint_names: Names of the n joints.
+        link_names: Names of all links, the root first.
+        total_mass: Mass [kg], base link and payload included.
+        warnings: What is suspicious about the description, one sentence each.
+        lower: Lower position limits [rad or m], shape (n,); −inf where none.
+        upper: Upper position limits [rad or m], shape (n,); +inf where none.
+        velocity_limit: Largest speeds [rad/s or m/s], shape (n,); +inf where unknown.
+        effort_limit: Largest torques [N m or N], shape (n,); +inf where unknown.
+        rotor_inertia: Drive inertia reflected to the link side [kg m² or kg], shape (n,). Not part of inverse_dynamics.
+        mount: Rotation world ← base, shape (3, 3).
+        gravity_world: Gravity in the world [m/s²], shape (3,).
+        gravity_base: Gravity in the base frame [m/s²], shape (3,).
+        payloads: Loads fixed to links.
+        gravity_parameters: [m, m cx, m cy, m cz] per moving body, joint order, joint frame, shape (p,).
+        inertial_parameters: Ten per body, the base first: [m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz], shape (10 (b + 1),).
+    """
+
+    description: Description
+    name: str
+    n: int
+    joint_names: tuple[str, ...]
+    link_names: tuple[str, ...]
+    total_mass: float
+    warnings: tuple[str, ...]
+    lower: Array
+    upper: Array
+    velocity_limit: Array
+    effort_limit: Array
+    rotor_inertia: Array
+    mount: Array
+    gravity_world: Array
+    gravity_base: Array
+    payloads: tuple[Payload, ...]
+    gravity_parameters: Array
+    inertial_parameters: Array
+
+    def __new__(
+        cls,
+        description: Description,
+        *,
+        mount: npt.ArrayLike | None = None,
+        gravity: npt.ArrayLike | None = None,
+        payloads: Sequence[Payload] = (),
+        allow_unphysical: bool = False,
+    ) -> Self:
+        """Compile a description.
+
+        Args:
+            description: A checked description.
+            mount: Rotation world ← base, shape (3, 3); None for upright.
+            gravity: Gravity in the world frame [m/s²], shape (3,); None for the description's own.
+            payloads: Loads fixed to links.
+            allow_unphysical: Compute dynamics even from inertias that no real body has.
+        """
+        rotation = frozen(np.eye(3) if mount is None else _rotation(mount))
+        gravity_world = frozen(description.gravity_world if gravity is None else _gravity(gravity))
+        gravity_base = frozen(rotation.T @ gravity_world)
+        tree = compile_tree(
+            description, gravity_base=gravity_base, payloads=payloads, allow_unphysical=allow_unphysical
+        )
+        self = super().__new__(cls, tree)
+        by_name = {joint.name: joint for joint in description.joints}
+        joints = [by_name[name] for name in tree.joint_names]
+        rotor_inertia = np.zeros(tree.n)
+        for body, name in enumerate(tree.body_names):
+            rotor_inertia[tree.q_index[body]] += tree.q_gain[body] ** 2 * by_name[name].rotor_inertia
+        self.__dict__.update(
+            description=description,
+            name=description.name,
+            n=tree.n,
+            joint_names=tree.joint_names,
+            link_names=tree.link_names,
+            total_mass=float(tree.base_mass + tree.mass.sum()),
+            warnings=description.warnings,
+            lower=frozen([joint.lower for joint in joints]),
+            upper=frozen([joint.upper for joint in joints]),
+            velocity_limit=frozen([joint.velocity_limit for joint in joints]),
+            effort_limit=frozen([joint.effort_limit for joint in joints]),
+            rotor_inertia=frozen(rotor_inertia),
+            mount=rotation,
+            gravity_world=gravity_world,
+            gravity_base=gravity_base,
+            payloads=tuple(payloads),
+            gravity_parameters=frozen(gravity_parameters(tree)),
+            inertial_parameters=frozen(inertial_parameters(tree)),
+            _allow_unphysical=allow_unphysical,
+        )
+        return self
+
+    def mounted(
+        self,
+        *,
+        rpy: Sequence[float] | None = None,
+        rotation: npt.ArrayLike | None = None,
+        gravity: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Return this robot on another mounting; it only turns gravity.
+
+        Args:
+            rpy: Fixed-axis roll, pitch, yaw of the base in the world [rad], as in URDF.
+            rotation: Or the rotation world ← base itself, shape (3, 3).
+            gravity: Gravity in the world frame [m/s²], shape (3,); None keeps the present one.
+        """
+        if rpy is not None and rotation is not None:
+            raise InputError("give rpy= or rotation=, not both")
+        mount: npt.ArrayLike = self.mount
+        if rpy is not None:
+            mount = rotation_from_rpy(as_rows(rpy, "rpy", ("roll", "pitch", "yaw")).tolist())
+        elif rotation is not None:
+            mount = rotation
+        return self._remade(mount=mount, gravity=self.gravity_world if gravity is None else gravity)
+
+    def with_payload(
+        self,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        link: str | None = None,
+        inertia: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Return this robot carrying one more load.
+
+        Args:
+            mass: Mass of the load [kg].
+            com: Its centre of mass in the link's frame [m], shape (3,).
+            link: Link that carries it, fixed ones too; may be left out when the robot has one leaf.
+            inertia: Its inertia about its own centre of mass in the link's axes [kg m²], shape (3, 3); None for a point.
+        """
+        index = link_index(self.link_names, self.tree.leaves, link)
+        load = _payload_inertia(mass, com, inertia)
+        return self._remade(payloads=(*self.payloads, Payload(self.link_names[index], load)))
+
+    def without_payload(self) -> Self:
+        """Return this robot without any load: exactly the robot it was before the first one."""
+        return self._remade(payloads=())
+
+    @property
+    def base_gravity_parameters(self) -> Array:
+        """Values of the base gravity parameters, shape (b,): gravity(q) == base_gravity_regressor(q) @ these."""
+        return frozen(self.base_parameters.regrouping @ self.gravity_parameters)
+
+    @cached_property
+    def base_parameters(self) -> BaseParameters:
+        """The structural basis of the gravity parameters under this mounting: columns, names and regrouping."""
+        return base_parameters(self.tree)
+
+    @cached_property
+    def gravity_parameter_names(self) -> tuple[str, ...]:
+        """Names of the gravity parameters, e.g. "elbow.mx": the joint that moves the body, then the quantity."""
+        return tuple(f"{body}.{parameter}" for body in self.tree.body_names for parameter in GRAVITY_PARAMETERS)
+
+    def base_gravity_regressor(self, q: npt.ArrayLike) -> Array:
+        """Return the kept columns of the gravity regressor, shape (n, b) or (k, n, b): full column rank over all poses."""
+        return np.ascontiguousarray(self.gravity_regressor(q)[..., list(self.base_parameters.columns)])
+
+    def jo_decomposition(self, q: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return (Z, s) with gravity(q) = Z s, shapes (n, 3n(n+1)) (or with a leading k) and (3n(n+1),) ([Jo]).
+
+        Raises:
+            ModelError: A joint is linear or mimics another.
+        """
+        rows = as_rows(q, "q", self.joint_names)
+        Z, s = jo_decomposition(self.tree, np.atleast_2d(rows))
+        return (Z if rows.ndim == 2 else Z[0]), s
+
+    @property
+    def first_moments(self) -> Array:
+        """Cumulative first moments μ in the WAM document's frames [kg m], shape (n, 3) ([Dellin2008], eq. (14)).
+
+        Raises:
+            ModelError: The robot is not a serial chain of rotary joints in standard DH.
+        """
+        return frozen(first_moments(self.tree, self.description.convention))
+
+    def gravity_from_first_moments(self, q: npt.ArrayLike, mu: npt.ArrayLike) -> Array:
+        """Return the holding torques that cumulative first moments give, shape (n,) or (k, n) ([Dellin2008], eq. (14)).
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            mu: First moments in the DH frames [kg m], shape (n, 3), calibrated or from ``first_moments``.
+        """
+        rows = as_rows(q, "q", self.joint_names)
+        moments = np.atleast_2d(as_rows(mu, "mu", ("x", "y", "z")))
+        torques = gravity_from_first_moments(self.tree, self.description.convention, np.atleast_2d(rows), moments)
+        return torques if rows.ndim == 2 else torques[0]
+
+    def _remade(self, **changes: Any) -> Self:
+        settings: dict[str, Any] = {
+            "mount": self.mount,
+            "gravity": self.gravity_world,
+            "payloads": self.payloads,
+            "allow_unphysical": self.__dict__["_allow_unphysical"],
+        }
+        return type(self)(self.description, **(settings | changes))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a robot does not change; mounted() and with_payload() return new ones."""
+        raise AttributeError(f"a Robot is immutable; '{name}' cannot be set (mounted() and with_payload() return new ones)")
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse, as for setting."""
+        raise AttributeError(f"a Robot is immutable; '{name}' cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by what it was made from."""
+        settings = (self.mount, self.gravity_world, self.payloads, self.__dict__["_allow_unphysical"])
+        return _rebuilt, (type(self), self.description, *settings)
+
+    def __repr__(self) -> str:
+        """One line: name, joints, mass, payload."""
+        load = f", {len(self.payloads)} payload(s)" if self.payloads else ""
+        return f"<Robot '{self.name}': {self.n} joints, {self.total_mass:.3f} kg{load}>"
+
+
+def _rebuilt(
+    kind: type[Robot],
+    description: Description,
+    mount: Array,
+    gravity: Array,
+    payloads: tuple[Payload, ...],
+    allow_unphysical: bool,
+) -> Robot:
+    return kind(description, mount=mount, gravity=gravity, payloads=payloads, allow_unphysical=allow_unphysical)
+
+
+def _rotation(rotation: npt.ArrayLike) -> Array:
+    matrix = as_rows(rotation, "rotation", ("x", "y", "z"))
+    if matrix.shape != (3, 3) or np.abs(matrix @ matrix.T - np.eye(3)).max() > 1e-6 or np.linalg.det(matrix) < 0.0:
+        raise InputError(f"rotation must be a right-handed (3, 3) rotation matrix world ← base, got {matrix.tolist()}")
+    # Nearest exact rotation: a mount typed with six digits must not scale gravity.
+    left, _, right = np.linalg.svd(matrix)
+    exact: Array = matrix if np.abs(matrix @ matrix.T - np.eye(3)).max() < 1e-15 else left @ right
+    return exact
+
+
+def _gravity(gravity: npt.ArrayLike) -> Array:
+    vector = as_rows(gravity, "gravity", ("x", "y", "z"))
+    if vector.shape != (3,) or np.linalg.norm(vector) > MAX_GRAVITY:
+        raise InputError(f"gravity must be 3 numbers in m/s² of size up to {MAX_GRAVITY:g}, got {vector.tolist()}")
+    return vector
+
+
+def _payload_inertia(mass: float, com: Sequence[float], inertia: npt.ArrayLike | None) -> Inertia:
+    kilograms = float(as_rows([mass], "mass", ("mass",))[0])
+    center = as_rows(com, "com", ("x", "y", "z"))
+    tensor = np.zeros((3, 3)) if inertia is None else as_rows(inertia, "inertia", ("x", "y", "z"))
+    if not 0.0 <= kilograms <= MAX_MASS:
+        raise InputError(f"payload mass is {kilograms} kg; expected a number from 0 to {MAX_MASS:g}")
+    if center.shape != (3,) or np.abs(center).max() > MAX_LENGTH:
+        raise InputError(f"payload com must be 3 numbers in m within ±{MAX_LENGTH:g}, got {center.tolist()}")
+    if tensor.shape != (3, 3) or np.abs(tensor).max() > MAX_MASS or np.abs(tensor - tensor.T).max() > 1e-9 * max(
+        1.0, float(np.abs(tensor).max())
+    ):
+        raise InputError("payload inertia must be a symmetric (3, 3) tensor about its centre of mass [kg m²]")
+    load = Inertia(kilograms, center, tensor)
+    if (reason := unphysical_reason(load)) is not None:
+        raise InputError(f"payload inertia cannot exist: {reason}")
+    return load

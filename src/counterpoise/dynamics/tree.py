@@ -1,0 +1,255 @@
+"""A description compiled to flat arrays: moving bodies only, every joint axis along its body's z, children after parents.
+
+Links joined by fixed joints become one body. Body i's frame sits at joint i's origin, moves with the link and is turned
+so that z is the joint's axis; its pose in its parent body is
+
+    R_parent_i(q) = C_i Rz(q),  p_parent_i = r_i                revolute
+    R_parent_i    = C_i,        p_parent_i(q) = r_i + C_i z q   prismatic
+
+Both kernels, the NumPy reference and the native one, compute from these arrays and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.checks import unphysical_reason
+from ..description.frozen import Array, frozen
+from ..description.model import Description, Inertia, Joint, JointKind
+from ..description.rotations import inverse_transform, rotation_with_z_along, transform
+
+REVOLUTE = 0
+PRISMATIC = 1
+BASE = -1
+"""Index that stands for the base where a body index is expected."""
+
+IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Payload:
+    """A rigid load fixed to a link.
+
+    Attributes:
+        link: Name of the link that carries it.
+        inertia: Its mass distribution, in that link's frame.
+    """
+
+    link: str
+    inertia: Inertia
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """Flat arrays of a robot with n joints, b moving bodies (mimic joints move bodies too) and l links.
+
+    Attributes:
+        joint_names: Names of the n independent joints.
+        body_names: Name of the joint that moves each of the b bodies.
+        parent: Parent body of each body, BASE for the base, shape (b,).
+        kind: REVOLUTE or PRISMATIC, shape (b,).
+        q_index: Which entry of q moves the body, shape (b,).
+        q_gain: Mimic multiplier, 1 for independent joints, shape (b,).
+        q_offset: Mimic offset, 0 for independent joints [rad or m], shape (b,).
+        rotation: C_i, shape (b, 3, 3).
+        origin: r_i [m], shape (b, 3).
+        joint_rotation: Rotation from the file's (moved) joint frame to the body frame, shape (b, 3, 3).
+        mass: Mass of each body [kg], shape (b,).
+        first_moment: m·c in the body frame [kg m], shape (b, 3).
+        inertia: Rotational inertia about the body frame's origin, in its axes [kg m²], shape (b, 3, 3).
+        base_mass: Mass of the base link and all that is fixed to it [kg].
+        base_first_moment: Its m·c in the base frame [kg m], shape (3,).
+        base_inertia: Its inertia about the base origin [kg m²], shape (3, 3).
+        gravity_base: Gravity in the base frame [m/s²], shape (3,).
+        link_names: All links, the root first, then depth first.
+        link_body: Body that carries each link, BASE for the base, shape (l,).
+        link_rotation: Rotation from link frame to body frame, shape (l, 3, 3).
+        link_origin: Link origin in the body frame [m], shape (l, 3).
+        leaves: Names of the links without children.
+        refusal: Why inertial dynamics may not be computed (an unphysical inertia), or "".
+        path: File the robot came from, for messages.
+    """
+
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    parent: IntArray
+    kind: IntArray
+    q_index: IntArray
+    q_gain: Array
+    q_offset: Array
+    rotation: Array
+    origin: Array
+    joint_rotation: Array
+    mass: Array
+    first_moment: Array
+    inertia: Array
+    base_mass: float
+    base_first_moment: Array
+    base_inertia: Array
+    gravity_base: Array
+    link_names: tuple[str, ...]
+    link_body: IntArray
+    link_rotation: Array
+    link_origin: Array
+    leaves: tuple[str, ...]
+    refusal: str
+    path: str | None
+
+    @property
+    def n(self) -> int:
+        """Number of independent joints."""
+        return len(self.joint_names)
+
+    @property
+    def bodies(self) -> int:
+        """Number of moving bodies, mimic ones included."""
+        return len(self.body_names)
+
+
+@dataclass(slots=True)
+class _Body:
+    """A body under construction: sums over the links fixed to it, about the body origin, in the body frame."""
+
+    mass: float
+    first_moment: Array
+    inertia: Array
+
+    def add(self, inertia: Inertia, T_body_link: Array) -> None:
+        """Add a link's (or payload's) mass distribution, given in the link frame."""
+        rotation = T_body_link[:3, :3]
+        com = rotation @ inertia.com + T_body_link[:3, 3]
+        self.mass += inertia.mass
+        self.first_moment = self.first_moment + inertia.mass * com
+        # Steiner: I_origin = R I_com Rᵀ + m (c·c 1 − c cᵀ)
+        shift = inertia.mass * (com @ com * np.eye(3) - np.outer(com, com))
+        self.inertia = self.inertia + rotation @ inertia.tensor_com @ rotation.T + shift
+
+
+def _empty_body() -> _Body:
+    return _Body(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def compile_tree(
+    description: Description,
+    *,
+    gravity_base: Array,
+    payloads: Sequence[Payload] = (),
+    allow_unphysical: bool = False,
+) -> Tree:
+    """Compile a checked description.
+
+    Args:
+        description: The robot, as :func:`~counterpoise.description.checks.checked` returned it.
+        gravity_base: Gravity in the base frame [m/s²], shape (3,).
+        payloads: Loads fixed to links.
+        allow_unphysical: Compute dynamics even from inertias that no real body has.
+    """
+    children: defaultdict[str, list[Joint]] = defaultdict(list)
+    for joint in description.joints:
+        children[joint.parent].append(joint)
+    inertia_of = {link.name: link.inertia for link in description.links}
+    loads: defaultdict[str, list[Inertia]] = defaultdict(list)
+    for payload in payloads:
+        loads[payload.link].append(payload.inertia)
+
+    base = _empty_body()
+    bodies: list[_Body] = []
+    moved_by: list[Joint] = []
+    parent: list[int] = []
+    T_parent_body: list[Array] = []
+    joint_rotation: list[Array] = []
+    links: list[tuple[str, int, Array]] = []
+    leaves: list[str] = []
+
+    # Depth first, children in file order: (joint that leads there, link, body before that joint, T_body_joint).
+    pending: list[tuple[Joint | None, str, int, Array]] = [(None, description.root, BASE, np.eye(4))]
+    while pending:
+        joint, link, body, T_body_link = pending.pop()
+        if joint is not None and joint.kind is JointKind.FIXED:
+            T_body_link = T_body_link @ joint.T_joint_child
+        elif joint is not None:
+            R_joint_body = rotation_with_z_along(joint.axis)
+            to_z = transform(R_joint_body, np.zeros(3))
+            parent.append(body)
+            T_parent_body.append(T_body_link @ to_z)
+            joint_rotation.append(R_joint_body.T)
+            moved_by.append(joint)
+            body = len(bodies)
+            bodies.append(_empty_body())
+            T_body_link = inverse_transform(to_z) @ joint.T_joint_child
+        links.append((link, body, T_body_link))
+        target = base if body == BASE else bodies[body]
+        own = inertia_of[link]
+        for inertia in ([] if own is None else [own]) + loads[link]:
+            target.add(inertia, T_body_link)
+        if not children[link]:
+            leaves.append(link)
+        for child in reversed(children[link]):
+            pending.append((child, child.child, body, T_body_link @ child.T_parent_joint))
+
+    joint_names = tuple(joint.name for joint in moved_by if joint.mimic is None)
+    coupling = [_coupling(joint, moved_by) for joint in moved_by]
+    return Tree(
+        joint_names=joint_names,
+        body_names=tuple(joint.name for joint in moved_by),
+        parent=_frozen_indices(parent),
+        kind=_frozen_indices([REVOLUTE if joint.kind.rotates else PRISMATIC for joint in moved_by]),
+        q_index=_frozen_indices([joint_names.index(master) for master, _, _ in coupling]),
+        q_gain=frozen([gain for _, gain, _ in coupling]),
+        q_offset=frozen([offset for _, _, offset in coupling]),
+        rotation=_frozen_stack([T[:3, :3] for T in T_parent_body], (3, 3)),
+        origin=_frozen_stack([T[:3, 3] for T in T_parent_body], (3,)),
+        joint_rotation=_frozen_stack(joint_rotation, (3, 3)),
+        mass=frozen([body.mass for body in bodies]),
+        first_moment=_frozen_stack([body.first_moment for body in bodies], (3,)),
+        inertia=_frozen_stack([body.inertia for body in bodies], (3, 3)),
+        base_mass=base.mass,
+        base_first_moment=frozen(base.first_moment),
+        base_inertia=frozen(base.inertia),
+        gravity_base=frozen(gravity_base),
+        link_names=tuple(link for link, _, _ in links),
+        link_body=_frozen_indices([body for _, body, _ in links]),
+        link_rotation=_frozen_stack([T[:3, :3] for _, _, T in links], (3, 3)),
+        link_origin=_frozen_stack([T[:3, 3] for _, _, T in links], (3,)),
+        leaves=tuple(leaves),
+        refusal="" if allow_unphysical else _refusal(description, payloads),
+        path=description.path,
+    )
+
+
+def _coupling(joint: Joint, joints: Sequence[Joint]) -> tuple[str, float, float]:
+    """Return (master, gain, offset) with q_joint = gain · q_master + offset, through chains of mimics."""
+    gain, offset = 1.0, 0.0
+    while joint.mimic is not None:
+        mimic = joint.mimic
+        offset += gain * mimic.offset
+        gain *= mimic.multiplier
+        joint = next(other for other in joints if other.name == mimic.master)
+    return joint.name, gain, offset
+
+
+def _refusal(description: Description, payloads: Sequence[Payload]) -> str:
+    """Name the links whose inertia no real body can have."""
+    moving = [(link.name, link.inertia) for link in description.links if link.name != description.root]
+    moving += [(f"payload on {payload.link}", payload.inertia) for payload in payloads]
+    faults = [
+        f"link '{name}': {reason}"
+        for name, inertia in moving
+        if inertia is not None and not inertia.as_published and (reason := unphysical_reason(inertia)) is not None
+    ]
+    return "; ".join(faults)
+
+
+def _frozen_indices(values: Sequence[int]) -> IntArray:
+    array = np.array(values, dtype=np.int32)
+    array.setflags(write=False)
+    return array
+
+
+def _frozen_stack(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    return frozen(np.array(arrays).reshape((len(arrays), *shape)))
