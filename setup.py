@@ -1,0 +1,58 @@
+"""Builds the native kernel: one translation unit per instruction set, each with its own flags.
+
+The extension is optional: without a C++ compiler the package installs and computes with its NumPy reference.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import numpy
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+NATIVE = "src/counterpoise/dynamics/native"
+X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
+MSVC = sys.platform == "win32"
+# MSVC has no vector extensions: there the portable lanes and the baseline kernel serve.
+WITH_AVX = X86 and not MSVC
+FLAGS_OF = {
+    "kernels_avx2.cpp": ["-mavx2", "-mfma"],
+    "kernels_avx512.cpp": ["-mavx512f", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"],
+}
+SOURCES = ["module.cpp", "kernels_baseline.cpp", *(FLAGS_OF if WITH_AVX else ())]
+COMMON = ["/O2", "/std:c++17", "/EHsc"] if MSVC else ["-std=c++17", "-O3", "-fno-math-errno", "-ffp-contract=fast"]
+
+
+class BuildPerSource(build_ext):
+    """Compiles each source with the flags of its instruction set."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Wrap the compiler's single-file step so that it adds the flags that belong to the file."""
+        original = getattr(self.compiler, "_compile", None)
+        if original is not None:
+
+            def compile_one(obj, src, extension, cc_args, extra_postargs, pp_opts):  # type: ignore[no-untyped-def]
+                own = next((flags for name, flags in FLAGS_OF.items() if src.endswith(name)), [])
+                original(obj, src, extension, cc_args, [*extra_postargs, *own], pp_opts)
+
+            self.compiler._compile = compile_one
+        super().build_extension(ext)
+
+
+setup(
+    ext_modules=[
+        Extension(
+            "counterpoise.dynamics._native",
+            sources=[f"{NATIVE}/{name}" for name in SOURCES],
+            depends=[f"{NATIVE}/{name}" for name in ("model.hpp", "lanes.hpp", "vectors.hpp", "recursions.hpp", "poses.hpp", "kernels.inl")],
+            include_dirs=[numpy.get_include()],
+            define_macros=[("COUNTERPOISE_AVX", "1")] if WITH_AVX else [],
+            extra_compile_args=COMMON,
+            language="c++",
+            optional=True,
+        )
+    ],
+    cmdclass={"build_ext": BuildPerSource},
+)

@@ -1,0 +1,399 @@
+// The kernel table of one instruction set: loops over poses around the recursions.
+//
+// Included by one .cpp per instruction set with COUNTERPOISE_ISA (a namespace name), COUNTERPOISE_LANES and
+// COUNTERPOISE_TABLE (the table's name) defined. One pose runs in scalar code with sine and cosine vectorised over the
+// joints; many run one pose per lane, the last block padded with copies of the last pose, so that a pose's result does
+// not depend on its place in the batch.
+#include "poses.hpp"
+#include "recursions.hpp"
+
+namespace counterpoise {
+namespace COUNTERPOISE_ISA {
+namespace {
+
+constexpr int W = COUNTERPOISE_LANES;
+constexpr std::size_t BLOCKS = 64;  // lane blocks per range check: stays in the first-level cache
+
+// Hands out pieces of the workspace.
+struct Arena {
+    double* next;
+    template <class U>
+    COUNTERPOISE_INLINE U* take(std::size_t count) {
+        U* piece = reinterpret_cast<U*>(next);
+        const std::size_t doubles = count * (sizeof(U) / sizeof(double));
+        next += (doubles + 7) / 8 * 8;  // keep every piece on 64 bytes
+        return piece;
+    }
+};
+
+std::size_t work_doubles(int bodies) {
+    // Newton-Euler is the hungriest: 3 joint arrays, rates, torque, 9 + 6 of state and a few outputs, all in lanes.
+    return ((std::size_t)bodies + 2) * 36 * W + 1024;
+}
+
+// Sine and cosine of all joints of one pose. `joints` arrays are padded to whole lane blocks.
+COUNTERPOISE_INLINE void load_one(const Model& model, const double* q, bool fast, const Joints<double>& joints) {
+    if (model.plain) {
+        memcpy(joints.coordinate, q, sizeof(double) * model.bodies);
+    } else {
+        for (int i = 0; i < model.bodies; ++i) {
+            const Body& body = model.body[i];
+            joints.coordinate[i] = body.q_gain * q[body.q_index] + body.q_offset;
+        }
+    }
+    for (int i = model.bodies; i % W != 0; ++i) joints.coordinate[i] = 0.0;
+    for (int i = 0; i < model.bodies; i += W) {
+        Lanes x, s, c;
+        memcpy(&x, joints.coordinate + i, sizeof x);
+        if (fast)
+            sine_cosine(x, &s, &c);
+        else
+            slow_sine_cosine(x, &s, &c);
+        memcpy(joints.sine + i, &s, sizeof s);
+        memcpy(joints.cosine + i, &c, sizeof c);
+    }
+    if (!model.rotary) {
+        for (int i = 0; i < model.bodies; ++i) {
+            if (model.body[i].kind == PRISMATIC) {
+                joints.sine[i] = 0.0;
+                joints.cosine[i] = 1.0;
+            }
+        }
+    }
+}
+
+// The same for W poses, `stride` doubles apart.
+COUNTERPOISE_INLINE void load_many(const Model& model, const double* q, std::size_t stride, bool fast,
+                                   const Joints<Lanes>& joints) {
+    for (int i = 0; i < model.bodies; ++i) {
+        const Body& body = model.body[i];
+        Lanes x = LaneTraits<Lanes>::load(q + body.q_index, stride);
+        if (!model.plain) x = x * body.q_gain + body.q_offset;
+        joints.coordinate[i] = x;
+        if (body.kind == PRISMATIC) {
+            joints.sine[i] = LaneTraits<Lanes>::spread(0.0);
+            joints.cosine[i] = LaneTraits<Lanes>::spread(1.0);
+        } else if (fast) {
+            sine_cosine(x, &joints.sine[i], &joints.cosine[i]);
+        } else {
+            slow_sine_cosine(x, &joints.sine[i], &joints.cosine[i]);
+        }
+    }
+}
+
+template <class T>
+COUNTERPOISE_INLINE Joints<T> take_joints(Arena& arena, int bodies) {
+    const std::size_t padded = (std::size_t)bodies + W;
+    Joints<T> joints;
+    joints.sine = arena.take<T>(padded);
+    joints.cosine = arena.take<T>(padded);
+    joints.coordinate = arena.take<T>(padded);
+    return joints;
+}
+
+// Joint rates of the bodies, from rows of dq or ddq; null means zero.
+template <class T>
+COUNTERPOISE_INLINE void load_rates(const Model& model, const double* row, std::size_t stride, T* rate) {
+    for (int i = 0; i < model.bodies; ++i) {
+        const Body& body = model.body[i];
+        if (row == nullptr)
+            rate[i] = LaneTraits<T>::spread(0.0);
+        else if (model.plain)
+            rate[i] = LaneTraits<T>::load(row + i, stride);
+        else
+            rate[i] = LaneTraits<T>::load(row + body.q_index, stride) * body.q_gain;
+    }
+}
+
+// Body torques to joint torques: a mimic adds gain times its own to its master.
+template <class T>
+COUNTERPOISE_INLINE void store_torques(const Model& model, const T* torque, T* gathered, double* row,
+                                       std::size_t stride) {
+    if (!model.plain) {
+        for (int j = 0; j < model.n; ++j) gathered[j] = LaneTraits<T>::spread(0.0);
+        for (int i = 0; i < model.bodies; ++i) {
+            const Body& body = model.body[i];
+            gathered[body.q_index] = gathered[body.q_index] + torque[i] * body.q_gain;
+        }
+        torque = gathered;
+    }
+    for (int j = 0; j < model.n; ++j) LaneTraits<T>::store(row + j, stride, torque[j]);
+}
+
+template <class T>
+COUNTERPOISE_INLINE void store3(const Vec3<T>& v, double* row, std::size_t stride) {
+    LaneTraits<T>::store(row, stride, v.x);
+    LaneTraits<T>::store(row + 1, stride, v.y);
+    LaneTraits<T>::store(row + 2, stride, v.z);
+}
+
+// Where the rows of a lane block lie: `stride` is the distance between poses, 0 where one row serves all.
+struct Input {
+    const double* rows;
+    std::size_t width;   // doubles per pose
+    std::size_t stride;  // doubles between poses
+};
+
+// Checks the ranges of some poses. Sets `fast` when all angles allow the fast sine and cosine.
+COUNTERPOISE_INLINE bool check_rows(const Model& model, const Input* inputs, int input_count, std::size_t first,
+                                    std::size_t count, bool* fast) {
+    *fast = in_range(inputs[0].rows + first * inputs[0].stride, count * inputs[0].width, model.fast_bound);
+    bool good = *fast || in_range(inputs[0].rows + first * inputs[0].stride, count * inputs[0].width, INPUT_BOUND);
+    for (int j = 1; j < input_count; ++j) {
+        if (inputs[j].rows == nullptr) continue;
+        const std::size_t rows = inputs[j].stride == 0 ? 1 : count;
+        good = good && in_range(inputs[j].rows + first * inputs[j].stride, rows * inputs[j].width, INPUT_BOUND);
+    }
+    return good;
+}
+
+// Runs `op` on every pose: op.template run<T>(joints, rows, out, stride, arena) computes one pose or one lane block.
+// A short last block works on copies of its poses padded to W, and its results are copied out.
+template <class Op>
+COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Input* inputs, std::size_t count,
+                                    double* out, std::size_t out_width, double* work) {
+    constexpr int N = Op::INPUTS;
+    bool fast;
+    if (count == 1) {
+        if (!check_rows(model, inputs, N, 0, 1, &fast)) return false;
+        Arena arena{work};
+        const Joints<double> joints = take_joints<double>(arena, model.bodies);
+        load_one(model, inputs[0].rows, fast, joints);
+        op.template run<double>(joints, inputs, out, 0, arena);
+        return true;
+    }
+    for (std::size_t first = 0; first < count; first += BLOCKS * W) {
+        const std::size_t some = count - first < BLOCKS * W ? count - first : BLOCKS * W;
+        if (!check_rows(model, inputs, N, first, some, &fast)) return false;
+        for (std::size_t pose = first; pose < first + some; pose += W) {
+            Arena arena{work};
+            const Joints<Lanes> joints = take_joints<Lanes>(arena, model.bodies);
+            const std::size_t present = first + some - pose;
+            Input block[N];
+            for (int j = 0; j < N; ++j) {
+                block[j] = inputs[j];
+                if (inputs[j].rows != nullptr) block[j].rows = inputs[j].rows + pose * inputs[j].stride;
+            }
+            double* target = out + pose * out_width;
+            if (present < (std::size_t)W) {
+                for (int j = 0; j < N; ++j) {
+                    if (inputs[j].rows == nullptr || inputs[j].stride == 0) continue;
+                    double* copy = arena.take<double>(W * inputs[j].width);
+                    for (std::size_t lane = 0; lane < (std::size_t)W; ++lane) {
+                        const std::size_t source = lane < present ? lane : present - 1;
+                        memcpy(copy + lane * inputs[j].width, block[j].rows + source * inputs[j].stride,
+                               sizeof(double) * inputs[j].width);
+                    }
+                    block[j].rows = copy;
+                }
+                target = arena.take<double>(W * out_width);
+            }
+            load_many(model, block[0].rows, block[0].stride, fast, joints);
+            op.template run<Lanes>(joints, block, target, out_width, arena);
+            if (present < (std::size_t)W) memcpy(out + pose * out_width, target, sizeof(double) * present * out_width);
+        }
+    }
+    return true;
+}
+
+struct GravityOp {
+    static constexpr int INPUTS = 1;
+    const Model& model;
+    template <class T>
+    COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input*, double* out, std::size_t stride,
+                                 Arena arena) const {
+        T* torque = arena.take<T>(model.bodies);
+        Vec3<T>* gravity = arena.take<Vec3<T>>(model.bodies);
+        Vec3<T>* branch = arena.take<Vec3<T>>(model.bodies);
+        gravity_pass(model, joints, torque, gravity, branch);
+        store_torques(model, torque, arena.take<T>(model.n), out, stride);
+    }
+};
+
+bool gravity(const Model& model, std::size_t count, const double* q, double* torque, double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[1] = {{q, n, n}};
+    return over_poses(model, GravityOp{model}, inputs, count, torque, n, work);
+}
+
+template <bool TORQUE>
+struct NewtonEulerOp {
+    static constexpr int INPUTS = 3;
+    const Model& model;
+    template <class T>
+    COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input* inputs, double* out, std::size_t stride,
+                                 Arena arena) const {
+        T* rate = arena.take<T>(model.bodies);
+        T* rate_change = arena.take<T>(model.bodies);
+        T* torque = arena.take<T>(model.bodies);
+        Motion<T>* motion = arena.take<Motion<T>>(model.bodies);
+        Wrench<T>* wrench = arena.take<Wrench<T>>(model.bodies);
+        load_rates(model, inputs[1].rows, inputs[1].stride, rate);
+        load_rates(model, inputs[2].rows, inputs[2].stride, rate_change);
+        Wrench<T> total;
+        newton_euler_pass<T, TORQUE, !TORQUE>(model, joints, rate, rate_change, torque, &total, motion, wrench);
+        if (TORQUE) {
+            store_torques(model, torque, arena.take<T>(model.n), out, stride);
+        } else {
+            store3(total.force, out, stride);
+            store3(total.moment, out + 3, stride);
+        }
+    }
+};
+
+bool inverse_dynamics(const Model& model, std::size_t count, const double* q, const double* dq, const double* ddq,
+                      double* torque, double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[3] = {{q, n, n}, {dq, n, n}, {ddq, n, n}};
+    return over_poses(model, NewtonEulerOp<true>{model}, inputs, count, torque, n, work);
+}
+
+// At rest: the weight, and minus the moment of gravity about the base origin.
+struct StaticWrenchOp {
+    static constexpr int INPUTS = 1;
+    const Model& model;
+    template <class T>
+    COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input*, double* out, std::size_t stride,
+                                 Arena arena) const {
+        const Vec3<T> h = total_first_moment(model, joints, arena.take<Vec3<T>>(model.bodies));
+        const Vec3<T> g = spread3<T>(model.gravity);
+        store3(Vec3<T>{g.x * -model.total_mass, g.y * -model.total_mass, g.z * -model.total_mass}, out, stride);
+        store3(cross(g, h), out + 3, stride);
+    }
+};
+
+bool base_wrench(const Model& model, std::size_t count, const double* q, const double* dq, const double* ddq,
+                 double* wrench, double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[3] = {{q, n, n}, {dq, n, n}, {ddq, n, n}};
+    if (dq == nullptr && ddq == nullptr) return over_poses(model, StaticWrenchOp{model}, inputs, count, wrench, 6, work);
+    return over_poses(model, NewtonEulerOp<false>{model}, inputs, count, wrench, 6, work);
+}
+
+struct CenterOfMassOp {
+    static constexpr int INPUTS = 1;
+    const Model& model;
+    template <class T>
+    COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input*, double* out, std::size_t stride,
+                                 Arena arena) const {
+        const Vec3<T> h = total_first_moment(model, joints, arena.take<Vec3<T>>(model.bodies));
+        const double scale = model.total_mass > 0.0 ? 1.0 / model.total_mass : 0.0;
+        store3(Vec3<T>{h.x * scale, h.y * scale, h.z * scale}, out, stride);
+    }
+};
+
+bool center_of_mass(const Model& model, std::size_t count, const double* q, double* center, double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[1] = {{q, n, n}};
+    return over_poses(model, CenterOfMassOp{model}, inputs, count, center, 3, work);
+}
+
+struct WrenchTorqueOp {
+    static constexpr int INPUTS = 2;
+    const Model& model;
+    const Point& point;
+    template <class T>
+    COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input* inputs, double* out, std::size_t stride,
+                                 Arena arena) const {
+        const double* w = inputs[1].rows;
+        const std::size_t apart = inputs[1].stride;
+        Wrench<T> applied;
+        applied.force = {LaneTraits<T>::load(w, apart), LaneTraits<T>::load(w + 1, apart),
+                         LaneTraits<T>::load(w + 2, apart)};
+        applied.moment = {LaneTraits<T>::load(w + 3, apart), LaneTraits<T>::load(w + 4, apart),
+                          LaneTraits<T>::load(w + 5, apart)};
+        T* torque = arena.take<T>(model.bodies);
+        wrench_pass(model, point, joints, applied, torque, arena.take<Wrench<T>>(point.depth));
+        store_torques(model, torque, arena.take<T>(model.n), out, stride);
+    }
+};
+
+bool wrench_torque(const Model& model, const Point& point, std::size_t count, const double* q, const double* wrench,
+                   std::size_t wrench_stride, double* torque, double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[2] = {{q, n, n}, {wrench, 6, wrench_stride}};
+    return over_poses(model, WrenchTorqueOp{model, point}, inputs, count, torque, n, work);
+}
+
+// Runs `op(joints, pose, arena)` on one pose after the other.
+template <class Op>
+COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Op& op, const Input* inputs, int input_count,
+                                    std::size_t count, double* work) {
+    for (std::size_t pose = 0; pose < count; ++pose) {
+        bool fast;
+        if (!check_rows(model, inputs, input_count, pose, 1, &fast)) return false;
+        Arena arena{work};
+        const Joints<double> joints = take_joints<double>(arena, model.bodies);
+        load_one(model, inputs[0].rows + pose * inputs[0].stride, fast, joints);
+        op(joints, pose, arena);
+    }
+    return true;
+}
+
+bool forward_kinematics(const Model& model, const Point& point, std::size_t count, const double* q, double* pose,
+                        double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[1] = {{q, n, n}};
+    const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
+        link_pose(model, point, joints, arena.take<Placed>(point.depth), pose + 16 * k);
+    };
+    return one_by_one(model, op, inputs, 1, count, work);
+}
+
+bool jacobian(const Model& model, const Point& point, std::size_t count, const double* q, double* matrix,
+              double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[1] = {{q, n, n}};
+    const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
+        link_jacobian(model, point, joints, arena.take<Placed>(point.depth), matrix + 6 * n * k);
+    };
+    return one_by_one(model, op, inputs, 1, count, work);
+}
+
+bool gravity_regressor(const Model& model, std::size_t count, const double* q, double* regressor, double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[1] = {{q, n, n}};
+    const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
+        Placed* placed = arena.take<Placed>(model.bodies);
+        Vec3<double>* lever = arena.take<Vec3<double>>(model.bodies);
+        gravity_regressor_rows(model, joints, placed, lever, regressor + 4 * n * model.bodies * k);
+    };
+    return one_by_one(model, op, inputs, 1, count, work);
+}
+
+bool base_wrench_regressor(const Model& model, std::size_t count, const double* q, const double* dq,
+                           const double* ddq, double* regressor, double* work) {
+    const std::size_t n = model.n, width = 10 * ((std::size_t)model.bodies + 1);
+    const Input inputs[3] = {{q, n, n}, {dq, n, n}, {ddq, n, n}};
+    const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
+        double* rate = arena.take<double>(model.bodies);
+        double* rate_change = arena.take<double>(model.bodies);
+        load_rates(model, dq == nullptr ? nullptr : dq + n * k, 0, rate);
+        load_rates(model, ddq == nullptr ? nullptr : ddq + n * k, 0, rate_change);
+        Placed* placed = arena.take<Placed>(model.bodies);
+        PlacedMotion* motion = arena.take<PlacedMotion>(model.bodies);
+        base_wrench_regressor_rows(model, joints, rate, rate_change, placed, motion, regressor + 6 * width * k);
+    };
+    return one_by_one(model, op, inputs, 3, count, work);
+}
+
+}  // namespace
+}  // namespace COUNTERPOISE_ISA
+
+#define COUNTERPOISE_TEXT_OF(x) #x
+#define COUNTERPOISE_TEXT(x) COUNTERPOISE_TEXT_OF(x)
+const Kernels COUNTERPOISE_TABLE = {
+    COUNTERPOISE_TEXT(COUNTERPOISE_ISA),
+    COUNTERPOISE_ISA::work_doubles,
+    COUNTERPOISE_ISA::gravity,
+    COUNTERPOISE_ISA::inverse_dynamics,
+    COUNTERPOISE_ISA::base_wrench,
+    COUNTERPOISE_ISA::center_of_mass,
+    COUNTERPOISE_ISA::wrench_torque,
+    COUNTERPOISE_ISA::forward_kinematics,
+    COUNTERPOISE_ISA::jacobian,
+    COUNTERPOISE_ISA::gravity_regressor,
+    COUNTERPOISE_ISA::base_wrench_regressor,
+};
+
+}  // namespace counterpoise

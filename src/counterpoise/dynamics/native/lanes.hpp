@@ -1,0 +1,199 @@
+// Several doubles that move together: a vector type of W lanes, and sine and cosine for it.
+//
+// This header and everything that includes it is compiled once per instruction set inside its own namespace
+// (COUNTERPOISE_ISA), so that no inline function built for a newer CPU can be picked by the linker for an older one.
+// For the same reason it uses nothing from the standard library but declarations of libm.
+#pragma once
+
+#include <math.h>
+#include <string.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define COUNTERPOISE_INLINE __forceinline
+#else
+#define COUNTERPOISE_INLINE inline __attribute__((always_inline))
+#endif
+
+namespace counterpoise {
+namespace COUNTERPOISE_ISA {
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(COUNTERPOISE_PORTABLE_LANES)
+
+// GCC and Clang vector extensions: arithmetic and comparisons work lane by lane.
+typedef double Lanes __attribute__((vector_size(8 * COUNTERPOISE_LANES)));
+typedef std::int64_t LaneBits __attribute__((vector_size(8 * COUNTERPOISE_LANES)));
+
+COUNTERPOISE_INLINE LaneBits bits_of(Lanes x) { return (LaneBits)x; }
+COUNTERPOISE_INLINE Lanes from_bits(LaneBits b) { return (Lanes)b; }
+
+#else
+
+// Plain arrays with the same operations, for compilers without vector extensions.
+struct Lanes {
+    double v[COUNTERPOISE_LANES];
+    COUNTERPOISE_INLINE double& operator[](int i) { return v[i]; }
+    COUNTERPOISE_INLINE double operator[](int i) const { return v[i]; }
+};
+struct LaneBits {
+    std::int64_t v[COUNTERPOISE_LANES];
+};
+#define COUNTERPOISE_LANEWISE(type, op)                                           \
+    COUNTERPOISE_INLINE type operator op(const type& a, const type& b) {          \
+        type r;                                                                   \
+        for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = a.v[i] op b.v[i];   \
+        return r;                                                                 \
+    }
+COUNTERPOISE_LANEWISE(Lanes, +)
+COUNTERPOISE_LANEWISE(Lanes, -)
+COUNTERPOISE_LANEWISE(Lanes, *)
+COUNTERPOISE_LANEWISE(LaneBits, &)
+COUNTERPOISE_LANEWISE(LaneBits, |)
+COUNTERPOISE_LANEWISE(LaneBits, ^)
+COUNTERPOISE_LANEWISE(LaneBits, +)
+#undef COUNTERPOISE_LANEWISE
+COUNTERPOISE_INLINE LaneBits operator-(const LaneBits& a) {
+    LaneBits r;
+    for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = -a.v[i];
+    return r;
+}
+COUNTERPOISE_INLINE LaneBits operator~(const LaneBits& a) {
+    LaneBits r;
+    for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = ~a.v[i];
+    return r;
+}
+COUNTERPOISE_INLINE LaneBits operator<<(const LaneBits& a, int shift) {
+    LaneBits r;
+    for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = (std::int64_t)((std::uint64_t)a.v[i] << shift);
+    return r;
+}
+COUNTERPOISE_INLINE Lanes operator-(const Lanes& a) {
+    Lanes r;
+    for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = -a.v[i];
+    return r;
+}
+COUNTERPOISE_INLINE Lanes& operator+=(Lanes& a, const Lanes& b) { return a = a + b; }
+COUNTERPOISE_INLINE LaneBits bits_of(const Lanes& x) {
+    LaneBits r;
+    memcpy(&r, &x, sizeof r);
+    return r;
+}
+COUNTERPOISE_INLINE Lanes from_bits(const LaneBits& b) {
+    Lanes r;
+    memcpy(&r, &b, sizeof r);
+    return r;
+}
+// A scalar constant may stand beside lanes.
+COUNTERPOISE_INLINE Lanes spread_over(double x) {
+    Lanes r;
+    for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = x;
+    return r;
+}
+#define COUNTERPOISE_MIXED(op)                                                                             \
+    COUNTERPOISE_INLINE Lanes operator op(double a, const Lanes& b) { return spread_over(a) op b; }        \
+    COUNTERPOISE_INLINE Lanes operator op(const Lanes& a, double b) { return a op spread_over(b); }
+COUNTERPOISE_MIXED(+)
+COUNTERPOISE_MIXED(-)
+COUNTERPOISE_MIXED(*)
+#undef COUNTERPOISE_MIXED
+
+#endif
+
+template <class T>
+struct LaneTraits;
+
+template <>
+struct LaneTraits<double> {
+    static constexpr int count = 1;
+    static COUNTERPOISE_INLINE double spread(double x) { return x; }
+    // `stride` is the distance between lanes in the array.
+    static COUNTERPOISE_INLINE double load(const double* p, std::size_t) { return *p; }
+    static COUNTERPOISE_INLINE void store(double* p, std::size_t, double x) { *p = x; }
+};
+
+template <>
+struct LaneTraits<Lanes> {
+    static constexpr int count = COUNTERPOISE_LANES;
+    static COUNTERPOISE_INLINE Lanes spread(double x) {
+        Lanes r;
+        for (int i = 0; i < count; ++i) r[i] = x;
+        return r;
+    }
+    static COUNTERPOISE_INLINE Lanes load(const double* p, std::size_t stride) {
+        Lanes r;
+        for (int i = 0; i < count; ++i) r[i] = p[i * stride];
+        return r;
+    }
+    static COUNTERPOISE_INLINE void store(double* p, std::size_t stride, Lanes x) {
+        for (int i = 0; i < count; ++i) p[i * stride] = x[i];
+    }
+};
+
+COUNTERPOISE_INLINE LaneBits spread_bits(std::int64_t x) {
+    LaneBits r;
+    std::int64_t lanes[COUNTERPOISE_LANES];
+    for (int i = 0; i < COUNTERPOISE_LANES; ++i) lanes[i] = x;
+    memcpy(&r, lanes, sizeof r);
+    return r;
+}
+
+// Bound of the fast argument reduction below: the quadrant then fits 20 bits and its products with the parts of pi/2,
+// which have 33 bits, are exact.
+constexpr double FAST_ANGLE = 1.6e6;
+
+// Sine and cosine of all lanes, each |x| <= FAST_ANGLE; error below 2 units in the last place of the larger of the two.
+//
+// x = n pi/2 + r with |r| <= pi/4 (three-part reduction after Cody and Waite), then Taylor polynomials: the first
+// neglected terms, (pi/4)^17/17! and (pi/4)^18/18!, are below 5e-17.
+COUNTERPOISE_INLINE void sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
+    const double ROUND = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves the nearest integer in the low bits
+    const Lanes shifted = x * 0.63661977236758134308 + ROUND;
+    const Lanes n = shifted - ROUND;
+    Lanes r = x - n * 1.57079632673412561417e+00;  // the first 33 bits of pi/2
+    r = r - n * 6.07710050630396597660e-11;        // the next 33
+    r = r - n * 2.02226624879595063154e-21;        // and the rest
+    const Lanes z = r * r;
+    Lanes s = z * (-1.0 / 1307674368000.0) + 1.0 / 6227020800.0;
+    s = s * z - 1.0 / 39916800.0;
+    s = s * z + 1.0 / 362880.0;
+    s = s * z - 1.0 / 5040.0;
+    s = s * z + 1.0 / 120.0;
+    s = s * z - 1.0 / 6.0;
+    s = s * (z * r) + r;
+    Lanes c = z * (1.0 / 20922789888000.0) - 1.0 / 87178291200.0;
+    c = c * z + 1.0 / 479001600.0;
+    c = c * z - 1.0 / 3628800.0;
+    c = c * z + 1.0 / 40320.0;
+    c = c * z - 1.0 / 720.0;
+    c = c * z + 1.0 / 24.0;
+    c = c * z - 0.5;
+    c = c * z + 1.0;
+    // Quadrant: odd ones exchange sine and cosine, the sign follows from the second bit.
+    const LaneBits quadrant = bits_of(shifted);
+    const LaneBits odd = -(quadrant & spread_bits(1));
+    const LaneBits sine_sign = (quadrant & spread_bits(2)) << 62;
+    const LaneBits cosine_sign = ((quadrant + spread_bits(1)) & spread_bits(2)) << 62;
+    const LaneBits sb = bits_of(s), cb = bits_of(c);
+    *sine = from_bits(((sb & ~odd) | (cb & odd)) ^ sine_sign);
+    *cosine = from_bits(((cb & ~odd) | (sb & odd)) ^ cosine_sign);
+}
+
+// The same for any finite lanes, through libm.
+inline void slow_sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
+    for (int i = 0; i < COUNTERPOISE_LANES; ++i) {
+        (*sine)[i] = sin(x[i]);
+        (*cosine)[i] = cos(x[i]);
+    }
+}
+
+// True when every value is within +-bound; false for NaN.
+inline bool in_range(const double* values, std::size_t count, double bound) {
+    bool good = true;
+    for (std::size_t i = 0; i < count; ++i) good &= (values[i] <= bound) & (values[i] >= -bound);
+    return good;
+}
+
+}  // namespace COUNTERPOISE_ISA
+}  // namespace counterpoise

@@ -1,0 +1,177 @@
+// Recursions over the tree for one pose (T = double) or one pose per lane (T = Lanes), in body axes.
+//
+// They compute what counterpoise/dynamics/{gravity,newton_euler,jacobian}.py specify, arranged for speed: vectors are
+// turned from body to body instead of carrying rotation matrices, and the state of body i - 1 stays in registers on its
+// way to body i. Bodies are numbered depth first, so parents come before their children.
+#pragma once
+
+#include "vectors.hpp"
+
+namespace counterpoise {
+namespace COUNTERPOISE_ISA {
+
+// Holding torques. Gravity is turned outwards; first moments of what each joint carries are summed inwards. With g in
+// body axes and h the carried first moment about the body origin, the torque is -z.(h x g), the force -M g.z.
+template <class T>
+COUNTERPOISE_INLINE void gravity_pass(const Model& model, const Joints<T>& joints, T* torque, Vec3<T>* gravity,
+                                      Vec3<T>* branch) {
+    const Vec3<T> base = spread3<T>(model.gravity);
+    const Vec3<T> zero = {LaneTraits<T>::spread(0.0), LaneTraits<T>::spread(0.0), LaneTraits<T>::spread(0.0)};
+    Vec3<T> previous = base;
+    for (int i = 0; i < model.bodies; ++i) {
+        const Body& body = model.body[i];
+        if (body.parent != i - 1) previous = body.parent < 0 ? base : gravity[body.parent];
+        previous = from_parent(body, joints, i, previous);
+        gravity[i] = previous;
+        if (body.branches) branch[i] = zero;
+    }
+    Vec3<T> carry = zero;
+    for (int i = model.bodies - 1; i >= 0; --i) {
+        const Body& body = model.body[i];
+        Vec3<T> h = carry + spread3<T>(body.carried_moment);
+        if (body.branches) h = h + branch[i];
+        if (body.kind == REVOLUTE) {
+            torque[i] = h.y * gravity[i].x - h.x * gravity[i].y;
+        } else {
+            torque[i] = gravity[i].z * -body.carried_mass;
+            h.z = h.z + joints.coordinate[i] * body.carried_mass;
+        }
+        carry = to_parent(body, joints, i, h);
+        if (body.parent != i - 1) {
+            if (body.parent >= 0) branch[body.parent] = branch[body.parent] + carry;
+            carry = zero;
+        }
+    }
+}
+
+// First moment of the whole robot about the base origin, base axes [kg m].
+template <class T>
+COUNTERPOISE_INLINE Vec3<T> total_first_moment(const Model& model, const Joints<T>& joints, Vec3<T>* moment) {
+    Vec3<T> total = spread3<T>(model.base_first_moment);
+    for (int i = 0; i < model.bodies; ++i) moment[i] = spread3<T>(model.body[i].carried_moment);
+    for (int i = model.bodies - 1; i >= 0; --i) {
+        const Body& body = model.body[i];
+        Vec3<T> h = moment[i];
+        if (body.kind == PRISMATIC) h.z = h.z + joints.coordinate[i] * body.carried_mass;
+        h = to_parent(body, joints, i, h);
+        if (body.parent >= 0) {
+            moment[body.parent] = moment[body.parent] + h;
+        } else {
+            h.x = h.x + body.carried_mass * body.origin[0];
+            h.y = h.y + body.carried_mass * body.origin[1];
+            h.z = h.z + body.carried_mass * body.origin[2];
+            total = total + h;
+        }
+    }
+    return total;
+}
+
+template <class T>
+struct Motion {
+    Vec3<T> omega, alpha, acceleration;  // angular velocity, angular acceleration, linear acceleration minus gravity
+};
+
+template <class T>
+struct Wrench {
+    Vec3<T> force, moment;
+};
+
+// Newton-Euler: velocities and accelerations outwards, forces and moments inwards.
+template <class T, bool WITH_TORQUE, bool WITH_WRENCH>
+COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& joints, const T* rate,
+                                           const T* rate_change, T* torque, Wrench<T>* total, Motion<T>* motion,
+                                           Wrench<T>* wrench) {
+    const T nought = LaneTraits<T>::spread(0.0);
+    const Vec3<T> zero = {nought, nought, nought};
+    const Motion<T> still = {zero, zero, zero - spread3<T>(model.gravity)};
+    Motion<T> previous = still;
+    for (int i = 0; i < model.bodies; ++i) {
+        const Body& body = model.body[i];
+        if (body.parent != i - 1) previous = body.parent < 0 ? still : motion[body.parent];
+        const Vec3<T> r = origin_in_parent(body, joints, i);
+        const Vec3<T> at_origin =
+            previous.acceleration + cross(previous.alpha, r) + cross(previous.omega, cross(previous.omega, r));
+        Vec3<T> w = from_parent(body, joints, i, previous.omega);
+        Vec3<T> dw = from_parent(body, joints, i, previous.alpha);
+        Vec3<T> a = from_parent(body, joints, i, at_origin);
+        const T v = rate[i], dv = rate_change[i];
+        if (body.kind == REVOLUTE) {
+            dw.x = dw.x + w.y * v;  // w x z v
+            dw.y = dw.y - w.x * v;
+            dw.z = dw.z + dv;
+            w.z = w.z + v;
+        } else {
+            a.x = a.x + 2.0 * (w.y * v);  // 2 w x z v
+            a.y = a.y - 2.0 * (w.x * v);
+            a.z = a.z + dv;
+        }
+        previous = {w, dw, a};
+        motion[i] = previous;
+        const double* h = body.first_moment;
+        const double* I = body.inertia;
+        const Vec3<T> spin = cross(w, h);  // w x h
+        Vec3<T> force = cross(dw, h) + cross(w, spin);
+        force.x = force.x + a.x * body.mass;
+        force.y = force.y + a.y * body.mass;
+        force.z = force.z + a.z * body.mass;
+        const Vec3<T> momentum = {w.x * I[0] + w.y * I[1] + w.z * I[3], w.x * I[1] + w.y * I[2] + w.z * I[4],
+                                  w.x * I[3] + w.y * I[4] + w.z * I[5]};
+        Vec3<T> moment = cross(w, momentum) - cross(a, h);  // h x a = -(a x h)
+        moment.x = moment.x + dw.x * I[0] + dw.y * I[1] + dw.z * I[3];
+        moment.y = moment.y + dw.x * I[1] + dw.y * I[2] + dw.z * I[4];
+        moment.z = moment.z + dw.x * I[3] + dw.y * I[4] + dw.z * I[5];
+        wrench[i] = {force, moment};
+    }
+    if (WITH_WRENCH) {
+        const Vec3<T> g = spread3<T>(model.gravity);
+        total->force = {g.x * -model.base_mass, g.y * -model.base_mass, g.z * -model.base_mass};
+        total->moment = cross(g, model.base_first_moment);
+    }
+    Wrench<T> carry = {zero, zero};
+    for (int i = model.bodies - 1; i >= 0; --i) {
+        const Body& body = model.body[i];
+        const Vec3<T> force = wrench[i].force + carry.force;
+        const Vec3<T> moment = wrench[i].moment + carry.moment;
+        if (WITH_TORQUE) torque[i] = body.kind == REVOLUTE ? moment.z : force.z;
+        carry = {zero, zero};
+        if (body.parent < 0 && !WITH_WRENCH) continue;
+        const Vec3<T> turned_force = to_parent(body, joints, i, force);
+        const Vec3<T> r = origin_in_parent(body, joints, i);
+        const Wrench<T> onward = {turned_force, to_parent(body, joints, i, moment) + cross(r, turned_force)};
+        if (body.parent < 0) {
+            total->force = total->force + onward.force;
+            total->moment = total->moment + onward.moment;
+        } else if (body.parent == i - 1) {
+            carry = onward;
+        } else {
+            Wrench<T>& parent = wrench[body.parent];
+            parent.force = parent.force + onward.force;
+            parent.moment = parent.moment + onward.moment;
+        }
+    }
+}
+
+// Torques with which the arm exerts a wrench (base axes, at the link's origin): the wrench is turned outwards along the
+// path, the point inwards; the torque is z.(m + p x f), the force z.f. Bodies off the path get nothing.
+template <class T>
+COUNTERPOISE_INLINE void wrench_pass(const Model& model, const Point& point, const Joints<T>& joints,
+                                     const Wrench<T>& applied, T* torque, Wrench<T>* along) {
+    for (int i = 0; i < model.bodies; ++i) torque[i] = LaneTraits<T>::spread(0.0);
+    Wrench<T> local = applied;
+    for (int d = 0; d < point.depth; ++d) {
+        const int i = point.path[d];
+        local = {from_parent(model.body[i], joints, i, local.force), from_parent(model.body[i], joints, i, local.moment)};
+        along[d] = local;
+    }
+    Vec3<T> p = spread3<T>(point.origin);
+    for (int d = point.depth - 1; d >= 0; --d) {
+        const int i = point.path[d];
+        const Body& body = model.body[i];
+        const Wrench<T>& w = along[d];
+        torque[i] = body.kind == REVOLUTE ? w.moment.z + p.x * w.force.y - p.y * w.force.x : w.force.z;
+        p = origin_in_parent(body, joints, i) + to_parent(body, joints, i, p);
+    }
+}
+
+}  // namespace COUNTERPOISE_ISA
+}  // namespace counterpoise
