@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ..errors import ModelFileError, PhysicalConsistencyError, locate
-from .model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link
+from .model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link, Mimic
 
 MAX_LINKS = 2000
 """More links than any arm has; bounds time and memory for hostile files."""
@@ -73,6 +73,17 @@ def checked(
     )
 
 
+def check_size(link_count: int, joint_count: int, path: str | None) -> None:
+    """Refuse a description with more than MAX_LINKS links or joints; readers call it before they build any.
+
+    Raises:
+        ModelFileError: There are more.
+    """
+    for what, count in (("links", link_count), ("joints", joint_count)):
+        if count > MAX_LINKS:
+            raise ModelFileError(f"{count} {what}; at most {MAX_LINKS} are accepted", path=path)
+
+
 def unphysical_reason(inertia: Inertia) -> str | None:
     """Say why no real body can have this rotational inertia, or return None when one can.
 
@@ -91,8 +102,7 @@ def unphysical_reason(inertia: Inertia) -> str | None:
 def _check_names(links: Sequence[Link], joints: Sequence[Joint], path: str | None) -> None:
     if not links:
         raise ModelFileError("the description has no link; expected at least one", path=path)
-    if len(links) > MAX_LINKS:
-        raise ModelFileError(f"{len(links)} links; at most {MAX_LINKS} are accepted", path=path)
+    check_size(len(links), len(joints), path)
     named: tuple[tuple[str, Sequence[Link | Joint]], ...] = (("link", links), ("joint", joints))
     for what, items in named:
         for item in items:
@@ -193,33 +203,40 @@ def _check_tree(links: Sequence[Link], joints: Sequence[Joint], path: str | None
 
 def _check_mimics(joints: Sequence[Joint], path: str | None) -> None:
     by_name = {joint.name: joint for joint in joints}
+    sound: set[str] = set()  # known to lead to an independent joint: keeps a long chain linear in time
     for joint in joints:
-        seen = {joint.name}
+        chain: set[str] = set()
         follower = joint
-        while follower.mimic is not None:
-            mimic = follower.mimic
-            if not (math.isfinite(mimic.multiplier) and math.isfinite(mimic.offset)) or (
-                max(abs(mimic.multiplier), abs(mimic.offset)) > MAX_LENGTH
-            ):
+        while follower.mimic is not None and follower.name not in sound:
+            if follower.name in chain:
                 raise ModelFileError(
-                    f"joint '{follower.name}': mimic multiplier {mimic.multiplier!r} and offset {mimic.offset!r} must "
-                    f"be finite and within ±{MAX_LENGTH:g}",
+                    f"joint '{joint.name}' mimics in a circle through '{follower.name}'; the last joint of a chain "
+                    "must be independent",
                     path=path,
-                    line=follower.line,
+                    line=joint.line,
                 )
-            master = by_name.get(mimic.master)
-            if master is None or master.kind is JointKind.FIXED:
-                raise ModelFileError(
-                    f"joint '{follower.name}' mimics '{mimic.master}', which is not a moving joint of this robot",
-                    path=path,
-                    line=follower.line,
-                )
-            if master.name in seen:
-                raise ModelFileError(
-                    f"joint '{joint.name}' mimics itself through '{follower.name}'", path=path, line=joint.line
-                )
-            seen.add(master.name)
-            follower = master
+            chain.add(follower.name)
+            follower = _master_of(follower, follower.mimic, by_name, path)
+        sound.update(chain)
+
+
+def _master_of(follower: Joint, mimic: Mimic, by_name: Mapping[str, Joint], path: str | None) -> Joint:
+    """Return the joint that ``follower`` mimics, or refuse the mimic."""
+    if not (abs(mimic.multiplier) <= MAX_LENGTH and abs(mimic.offset) <= MAX_LENGTH):  # true for NaN as well
+        raise ModelFileError(
+            f"joint '{follower.name}': mimic multiplier {mimic.multiplier!r} and offset {mimic.offset!r} must "
+            f"be finite and within ±{MAX_LENGTH:g}",
+            path=path,
+            line=follower.line,
+        )
+    master = by_name.get(mimic.master)
+    if master is None or master.kind is JointKind.FIXED:
+        raise ModelFileError(
+            f"joint '{follower.name}' mimics '{mimic.master}', which is not a moving joint of this robot",
+            path=path,
+            line=follower.line,
+        )
+    return master
 
 
 def _suspicions(links: Sequence[Link], joints: Sequence[Joint], path: str | None) -> list[str]:
@@ -274,7 +291,7 @@ def _placeholders(links: Sequence[Link], path: str | None) -> list[str]:
         inertia = link.inertia
         if inertia is None or inertia.mass == 0.0:
             continue
-        if np.array_equal(inertia.tensor_com, np.eye(3)):
+        if np.allclose(inertia.tensor_com, np.eye(3), rtol=0.0, atol=1e-9):  # a turned inertial frame rounds
             found.append(
                 f"{locate(path, link.line)}: link '{link.name}' has the inertia diag(1, 1, 1) kg m², a placeholder; "
                 "dynamics will be wrong"
@@ -289,4 +306,3 @@ def _placeholders(links: Sequence[Link], path: str | None) -> list[str]:
                 "placeholders; check masses and centres of mass"
             )
     return found
-

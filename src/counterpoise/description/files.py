@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ..errors import ModelFileError
@@ -22,9 +23,14 @@ def read_bounded(path: str | Path) -> bytes:
             raise ModelFileError("no such file; give a path to .urdf, .xml (MJCF) or .toml (DH)", path=path)
         if not file.is_file():
             raise ModelFileError("is not a regular file", path=path)
-        size = file.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise ModelFileError(f"{size / 1e6:.0f} MB; at most {MAX_FILE_BYTES / 1e6:.0f} MB are accepted", path=path)
-        return file.read_bytes()
+        with file.open("rb") as stream:
+            # Not stat alone: a file can grow after it, and those of /proc claim to be empty.
+            size = os.fstat(stream.fileno()).st_size
+            data = b"" if size > MAX_FILE_BYTES else stream.read(MAX_FILE_BYTES + 1)
+        if max(size, len(data)) > MAX_FILE_BYTES:
+            raise ModelFileError(
+                f"{max(size, len(data)) / 1e6:.1f} MB; at most {MAX_FILE_BYTES / 1e6:.1f} MB are accepted", path=path
+            )
+        return data
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         raise ModelFileError(f"cannot be read: {error}", path=path) from error

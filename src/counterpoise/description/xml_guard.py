@@ -11,6 +11,11 @@ from .files import MAX_FILE_BYTES
 
 MAX_DEPTH = 128
 MAX_ELEMENTS = 50_000
+MAX_ATTRIBUTES = 200_000
+MAX_MARKUP_BYTES = 1024 * 1024
+"""Largest single tag or comment. One tag can hold a million attributes, which Python sees only once all are stored."""
+
+_CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(slots=True)
@@ -44,23 +49,27 @@ def parse_xml(data: bytes, path: str | None = None) -> Element:
 
     Raises:
         ModelFileError: Not well formed, or with a document type (DTD), or nested deeper than MAX_DEPTH, or with more
-            than MAX_ELEMENTS elements, or larger than MAX_FILE_BYTES.
+            than MAX_ELEMENTS elements or MAX_ATTRIBUTES attributes, or with a tag or comment beyond MAX_MARKUP_BYTES,
+            or larger than MAX_FILE_BYTES.
     """
     if len(data) > MAX_FILE_BYTES:
         raise ModelFileError(f"more than {MAX_FILE_BYTES} bytes of XML", path=path)
     parser = expat.ParserCreate()
     root: Element | None = None
     open_elements: list[Element] = []
-    count = 0
+    element_count = attribute_count = 0
 
     def refuse(message: str) -> ModelFileError:
         return ModelFileError(message, path=path, line=parser.CurrentLineNumber)
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal root, count
-        count += 1
-        if count > MAX_ELEMENTS:
+        nonlocal root, element_count, attribute_count
+        element_count += 1
+        attribute_count += len(attributes)
+        if element_count > MAX_ELEMENTS:
             raise refuse(f"more than {MAX_ELEMENTS} XML elements; no robot needs that many")
+        if attribute_count > MAX_ATTRIBUTES:
+            raise refuse(f"more than {MAX_ATTRIBUTES} XML attributes; no robot needs that many")
         if len(open_elements) >= MAX_DEPTH:
             raise refuse(f"XML nested deeper than {MAX_DEPTH} levels")
         element = Element(tag, attributes, parser.CurrentLineNumber)
@@ -81,7 +90,11 @@ def parse_xml(data: bytes, path: str | None = None) -> Element:
     parser.StartDoctypeDeclHandler = doctype
     parser.EntityDeclHandler = doctype
     try:
-        parser.Parse(data, True)
+        for begin in range(0, len(data), _CHUNK_BYTES):
+            parser.Parse(data[begin : begin + _CHUNK_BYTES], False)
+            if begin + _CHUNK_BYTES - parser.CurrentByteIndex > MAX_MARKUP_BYTES:
+                raise refuse(f"a tag or comment of more than {MAX_MARKUP_BYTES // 1024} kB; no robot needs one")
+        parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise ModelFileError(
             f"is not well-formed XML: {expat.errors.messages.get(error.code, error)}", path=path, line=error.lineno

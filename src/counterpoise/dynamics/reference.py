@@ -42,6 +42,7 @@ class ReferenceKernel:
     with an input; it is filled and returned.
     """
 
+    __slots__ = ("tree",)
     tree: Tree
 
     def __new__(cls, tree: Tree) -> Self:

@@ -11,7 +11,11 @@ namespace counterpoise {
 namespace COUNTERPOISE_ISA {
 namespace {
 
-constexpr int W = COUNTERPOISE_LANES;
+#if !defined(COUNTERPOISE_MANY)
+#define COUNTERPOISE_MANY Pair
+#endif
+using Many = COUNTERPOISE_MANY;  // what a batch computes with
+constexpr int W = LaneTraits<Many>::count;
 constexpr std::size_t BLOCKS = 64;  // lane blocks per range check: stays in the first-level cache
 
 // Hands out pieces of the workspace.
@@ -27,36 +31,40 @@ struct Arena {
 };
 
 std::size_t work_doubles(int bodies) {
-    // Newton-Euler is the hungriest: 3 joint arrays, rates, torque, 9 + 6 of state and a few outputs, all in lanes.
-    return ((std::size_t)bodies + 2) * 36 * W + 1024;
+    // Newton-Euler is the hungriest: sine, cosine, coordinate, rates 2, torque, motion 9, wrench 6, gathered torque, and
+    // the copies of a short last block, 4: 26 numbers per body and lane, and room for padding.
+    return ((std::size_t)bodies + COUNTERPOISE_LANES) * 30 * W + 1024;
 }
 
-// Sine and cosine of all joints of one pose. `joints` arrays are padded to whole lane blocks.
+// Sine and cosine of all joints of one pose, vectorised over the joints.
 COUNTERPOISE_INLINE void load_one(const Model& model, const double* q, bool fast, const Joints<double>& joints) {
+    constexpr int L = COUNTERPOISE_LANES;
+    const int bodies = model.bodies;
     if (model.plain) {
-        memcpy(joints.coordinate, q, sizeof(double) * model.bodies);
+        for (int i = 0; i < bodies; ++i) joints.coordinate[i] = q[i];
     } else {
-        for (int i = 0; i < model.bodies; ++i) {
+        for (int i = 0; i < bodies; ++i) {
             const Body& body = model.body[i];
             joints.coordinate[i] = body.q_gain * q[body.q_index] + body.q_offset;
         }
     }
-    for (int i = model.bodies; i % W != 0; ++i) joints.coordinate[i] = 0.0;
-    for (int i = 0; i < model.bodies; i += W) {
-        Lanes x, s, c;
+    for (int i = 0; i < bodies; i += L) {
+        Lanes x, offset, s, c;
         memcpy(&x, joints.coordinate + i, sizeof x);
+        memcpy(&offset, model.angle_offset + i, sizeof offset);
         if (fast)
-            sine_cosine(x, &s, &c);
+            sine_cosine(x + offset, &s, &c);
         else
-            slow_sine_cosine(x, &s, &c);
+            slow_sine_cosine(x + offset, &s, &c);
         memcpy(joints.sine + i, &s, sizeof s);
         memcpy(joints.cosine + i, &c, sizeof c);
     }
     if (!model.rotary) {
-        for (int i = 0; i < model.bodies; ++i) {
-            if (model.body[i].kind == PRISMATIC) {
-                joints.sine[i] = 0.0;
-                joints.cosine[i] = 1.0;
+        for (int i = 0; i < bodies; ++i) {
+            const Body& body = model.body[i];
+            if (body.kind == PRISMATIC) {
+                joints.sine[i] = body.still_sine;
+                joints.cosine[i] = body.still_cosine;
             }
         }
     }
@@ -64,30 +72,36 @@ COUNTERPOISE_INLINE void load_one(const Model& model, const double* q, bool fast
 
 // The same for W poses, `stride` doubles apart.
 COUNTERPOISE_INLINE void load_many(const Model& model, const double* q, std::size_t stride, bool fast,
-                                   const Joints<Lanes>& joints) {
+                                   const Joints<Many>& joints) {
     for (int i = 0; i < model.bodies; ++i) {
         const Body& body = model.body[i];
-        Lanes x = LaneTraits<Lanes>::load(q + body.q_index, stride);
+        Many x = LaneTraits<Many>::load(q + body.q_index, stride);
         if (!model.plain) x = x * body.q_gain + body.q_offset;
         joints.coordinate[i] = x;
         if (body.kind == PRISMATIC) {
-            joints.sine[i] = LaneTraits<Lanes>::spread(0.0);
-            joints.cosine[i] = LaneTraits<Lanes>::spread(1.0);
+            joints.sine[i] = LaneTraits<Many>::spread(body.still_sine);
+            joints.cosine[i] = LaneTraits<Many>::spread(body.still_cosine);
         } else if (fast) {
-            sine_cosine(x, &joints.sine[i], &joints.cosine[i]);
+            sine_cosine(x + model.angle_offset[i], &joints.sine[i], &joints.cosine[i]);
         } else {
-            slow_sine_cosine(x, &joints.sine[i], &joints.cosine[i]);
+            slow_sine_cosine(x + model.angle_offset[i], &joints.sine[i], &joints.cosine[i]);
         }
     }
 }
 
 template <class T>
 COUNTERPOISE_INLINE Joints<T> take_joints(Arena& arena, int bodies) {
-    const std::size_t padded = (std::size_t)bodies + W;
+    const std::size_t padded = (std::size_t)bodies + COUNTERPOISE_LANES;
     Joints<T> joints;
     joints.sine = arena.take<T>(padded);
     joints.cosine = arena.take<T>(padded);
     joints.coordinate = arena.take<T>(padded);
+    return joints;
+}
+
+COUNTERPOISE_INLINE Joints<double> joints_of_one(const Model& model, const double* q, bool fast, Arena& arena) {
+    const Joints<double> joints = take_joints<double>(arena, model.bodies);
+    load_one(model, q, fast, joints);
     return joints;
 }
 
@@ -157,8 +171,7 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
     if (count == 1) {
         if (!check_rows(model, inputs, N, 0, 1, &fast)) return false;
         Arena arena{work};
-        const Joints<double> joints = take_joints<double>(arena, model.bodies);
-        load_one(model, inputs[0].rows, fast, joints);
+        const Joints<double> joints = joints_of_one(model, inputs[0].rows, fast, arena);
         op.template run<double>(joints, inputs, out, 0, arena);
         return true;
     }
@@ -167,7 +180,7 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
         if (!check_rows(model, inputs, N, first, some, &fast)) return false;
         for (std::size_t pose = first; pose < first + some; pose += W) {
             Arena arena{work};
-            const Joints<Lanes> joints = take_joints<Lanes>(arena, model.bodies);
+            const Joints<Many> joints = take_joints<Many>(arena, model.bodies);
             const std::size_t present = first + some - pose;
             Input block[N];
             for (int j = 0; j < N; ++j) {
@@ -189,7 +202,7 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
                 target = arena.take<double>(W * out_width);
             }
             load_many(model, block[0].rows, block[0].stride, fast, joints);
-            op.template run<Lanes>(joints, block, target, out_width, arena);
+            op.template run<Many>(joints, block, target, out_width, arena);
             if (present < (std::size_t)W) memcpy(out + pose * out_width, target, sizeof(double) * present * out_width);
         }
     }
@@ -323,8 +336,7 @@ COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Op& op, const Inpu
         bool fast;
         if (!check_rows(model, inputs, input_count, pose, 1, &fast)) return false;
         Arena arena{work};
-        const Joints<double> joints = take_joints<double>(arena, model.bodies);
-        load_one(model, inputs[0].rows + pose * inputs[0].stride, fast, joints);
+        const Joints<double> joints = joints_of_one(model, inputs[0].rows + pose * inputs[0].stride, fast, arena);
         op(joints, pose, arena);
     }
     return true;

@@ -53,6 +53,7 @@ COUNTERPOISE_LANEWISE(LaneBits, &)
 COUNTERPOISE_LANEWISE(LaneBits, |)
 COUNTERPOISE_LANEWISE(LaneBits, ^)
 COUNTERPOISE_LANEWISE(LaneBits, +)
+COUNTERPOISE_LANEWISE(LaneBits, -)
 #undef COUNTERPOISE_LANEWISE
 COUNTERPOISE_INLINE LaneBits operator-(const LaneBits& a) {
     LaneBits r;
@@ -74,7 +75,6 @@ COUNTERPOISE_INLINE Lanes operator-(const Lanes& a) {
     for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = -a.v[i];
     return r;
 }
-COUNTERPOISE_INLINE Lanes& operator+=(Lanes& a, const Lanes& b) { return a = a + b; }
 COUNTERPOISE_INLINE LaneBits bits_of(const Lanes& x) {
     LaneBits r;
     memcpy(&r, &x, sizeof r);
@@ -100,6 +100,20 @@ COUNTERPOISE_MIXED(*)
 #undef COUNTERPOISE_MIXED
 
 #endif
+
+// Two lane vectors side by side: constants are fetched once for both, and the processor always has an independent
+// operation to run while it waits for a result.
+struct Pair {
+    Lanes a, b;
+};
+#define COUNTERPOISE_PAIRWISE(op)                                                                                   \
+    COUNTERPOISE_INLINE Pair operator op(const Pair& x, const Pair& y) { return {x.a op y.a, x.b op y.b}; }         \
+    COUNTERPOISE_INLINE Pair operator op(const Pair& x, double y) { return {x.a op y, x.b op y}; }                  \
+    COUNTERPOISE_INLINE Pair operator op(double x, const Pair& y) { return {x op y.a, x op y.b}; }
+COUNTERPOISE_PAIRWISE(+)
+COUNTERPOISE_PAIRWISE(-)
+COUNTERPOISE_PAIRWISE(*)
+#undef COUNTERPOISE_PAIRWISE
 
 template <class T>
 struct LaneTraits;
@@ -128,6 +142,22 @@ struct LaneTraits<Lanes> {
     }
     static COUNTERPOISE_INLINE void store(double* p, std::size_t stride, Lanes x) {
         for (int i = 0; i < count; ++i) p[i * stride] = x[i];
+    }
+};
+
+template <>
+struct LaneTraits<Pair> {
+    static constexpr int count = 2 * COUNTERPOISE_LANES;
+    static COUNTERPOISE_INLINE Pair spread(double x) {
+        const Lanes lanes = LaneTraits<Lanes>::spread(x);
+        return {lanes, lanes};
+    }
+    static COUNTERPOISE_INLINE Pair load(const double* p, std::size_t stride) {
+        return {LaneTraits<Lanes>::load(p, stride), LaneTraits<Lanes>::load(p + COUNTERPOISE_LANES * stride, stride)};
+    }
+    static COUNTERPOISE_INLINE void store(double* p, std::size_t stride, const Pair& x) {
+        LaneTraits<Lanes>::store(p, stride, x.a);
+        LaneTraits<Lanes>::store(p + COUNTERPOISE_LANES * stride, stride, x.b);
     }
 };
 
@@ -180,6 +210,11 @@ COUNTERPOISE_INLINE void sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
     *cosine = from_bits(((cb & ~odd) | (sb & odd)) ^ cosine_sign);
 }
 
+COUNTERPOISE_INLINE void sine_cosine(const Pair& x, Pair* sine, Pair* cosine) {
+    sine_cosine(x.a, &sine->a, &cosine->a);
+    sine_cosine(x.b, &sine->b, &cosine->b);
+}
+
 // The same for any finite lanes, through libm.
 inline void slow_sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
     for (int i = 0; i < COUNTERPOISE_LANES; ++i) {
@@ -187,12 +222,34 @@ inline void slow_sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
         (*cosine)[i] = cos(x[i]);
     }
 }
+inline void slow_sine_cosine(const Pair& x, Pair* sine, Pair* cosine) {
+    slow_sine_cosine(x.a, &sine->a, &cosine->a);
+    slow_sine_cosine(x.b, &sine->b, &cosine->b);
+}
 
-// True when every value is within +-bound; false for NaN.
+// True when every value is within +-bound; false for NaN. The bits of |x| grow with |x| and are largest for NaN, so the
+// difference to the bound's bits turns negative where a value is out of range.
 inline bool in_range(const double* values, std::size_t count, double bound) {
-    bool good = true;
-    for (std::size_t i = 0; i < count; ++i) good &= (values[i] <= bound) & (values[i] >= -bound);
-    return good;
+    const std::int64_t MAGNITUDE = 0x7fffffffffffffff;
+    std::int64_t limit;
+    memcpy(&limit, &bound, sizeof limit);
+    LaneBits signs = spread_bits(0);
+    std::size_t i = 0;
+    for (; i + COUNTERPOISE_LANES <= count; i += COUNTERPOISE_LANES) {
+        Lanes x;
+        memcpy(&x, values + i, sizeof x);
+        signs = signs | (spread_bits(limit) - (bits_of(x) & spread_bits(MAGNITUDE)));
+    }
+    std::int64_t lanes[COUNTERPOISE_LANES];
+    memcpy(lanes, &signs, sizeof lanes);
+    std::int64_t all = 0;
+    for (int lane = 0; lane < COUNTERPOISE_LANES; ++lane) all |= lanes[lane];
+    for (; i < count; ++i) {
+        std::int64_t bits;
+        memcpy(&bits, values + i, sizeof bits);
+        all |= limit - (bits & MAGNITUDE);
+    }
+    return all >= 0;
 }
 
 }  // namespace COUNTERPOISE_ISA

@@ -7,10 +7,16 @@ namespace counterpoise {
 
 enum Kind : int { REVOLUTE = 0, PRISMATIC = 1 };
 
-// One moving body; meanings and frames as in counterpoise/dynamics/tree.py.
+// One moving body, as in counterpoise/dynamics/tree.py, but with the frame turned about its joint axis so that most
+// rotations become short. Any constant rotation is C = Rz(swing) Rx(twist) Rz(offset). The last factor adds to the joint
+// angle. A body's frame may be turned about its own axis at will, which removes the swing of its next body; only the
+// other children of a branching body keep theirs.
 struct Body {
-    double rotation[9];        // C: body axes in the parent frame at q = 0, row-major
-    double origin[3];          // r: body origin in the parent frame at q = 0 [m]
+    double twist_cosine, twist_sine;
+    double swing_cosine, swing_sine;
+    double still_cosine, still_sine;  // of the offset: what a linear joint, which does not turn, has for its angle
+    double axis[3];                   // joint axis in the parent frame
+    double origin[3];                 // body origin in the parent frame at q = 0 [m]
     double joint_rotation[9];  // from the file's joint frame to the body frame
     double mass;               // [kg]
     double first_moment[3];    // m c [kg m]
@@ -22,17 +28,19 @@ struct Body {
     int q_index;
     int parent;     // -1 is the base
     int kind;
+    bool swings;    // swing is not zero
     bool branches;  // has a child other than body i + 1
     bool aligned;   // joint_rotation is the identity
 };
 
 struct Model {
-    int n;       // independent joints
-    int bodies;  // moving bodies
-    bool plain;   // q_index is 0, 1, 2, ... with gain 1 and offset 0: no mimic joints
-    bool rotary;  // no linear joint
+    int n;              // independent joints
+    int bodies;         // moving bodies
+    bool plain;         // q_index is 0, 1, 2, ... with gain 1 and offset 0: no mimic joints
+    bool rotary;        // no linear joint
     double fast_bound;  // |q| up to which every angle allows the fast sine and cosine
     const Body* body;
+    const double* angle_offset;  // per body [rad], padded with zeros to a multiple of 8
     double gravity[3];            // in the base frame [m/s^2]
     double base_mass;             // [kg]
     double base_first_moment[3];  // [kg m]

@@ -58,6 +58,7 @@ struct Workspace {
 struct Compiled {
     Model model;
     std::vector<Body> bodies;
+    std::vector<double> angle_offsets;
     std::vector<Point> links;
     std::vector<int> paths;
     Workspace work;  // for single poses, which hold the interpreter lock from beginning to end
@@ -115,6 +116,30 @@ bool is_identity(const double* m) {
     return true;
 }
 
+// Rz(angle)^T m for a row-major 3 x 3 matrix.
+void turn_rows(double cosine, double sine, double* m) {
+    for (int column = 0; column < 3; ++column) {
+        const double x = m[column], y = m[3 + column];
+        m[column] = cosine * x + sine * y;
+        m[3 + column] = cosine * y - sine * x;
+    }
+}
+
+// Splits a rotation into Rz(swing) Rx(twist) Rz(offset). The offset comes from what the other two leave, so that their
+// product stays exact where the twist is so small that swing and offset are hardly distinct.
+void split_rotation(const double* C, double* swing, double* twist_cosine, double* twist_sine, double* offset) {
+    const double across = std::hypot(C[2], C[5]);
+    *swing = across > 1e-14 ? std::atan2(C[2], -C[5]) : 0.0;
+    const double scale = std::hypot(across, C[8]);
+    *twist_cosine = C[8] / scale;
+    *twist_sine = across > 1e-14 ? across / scale : 0.0;
+    double rest[9];
+    std::memcpy(rest, C, sizeof rest);
+    turn_rows(std::cos(*swing), std::sin(*swing), rest);
+    // First column of Rx(twist)^T rest is (cos offset, sin offset, 0).
+    *offset = std::atan2(*twist_cosine * rest[3] + *twist_sine * rest[6], rest[0]);
+}
+
 // Fills `compiled` from a counterpoise.dynamics.tree.Tree. Returns false with a Python error set.
 bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* compiled) {
     Arrays arrays;
@@ -137,7 +162,29 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
     const double* link_origin = arrays.doubles(tree, "link_origin");
     if (arrays.failed) return false;
 
+    // Turn each body's frame about its axis by the swing of body i + 1, when that is its child. `gauge` is that turn.
+    std::vector<double> gauge(bodies, 0.0), gauge_cosine(bodies, 1.0), gauge_sine(bodies, 0.0), swing(bodies, 0.0);
+    for (int i = 1; i < bodies; ++i) {
+        double unused[3];
+        split_rotation(rotation + 9 * i, &swing[i], &unused[0], &unused[1], &unused[2]);
+        if (parent[i] != i - 1) continue;
+        gauge[i - 1] = swing[i];
+        gauge_cosine[i - 1] = std::cos(swing[i]);
+        gauge_sine[i - 1] = std::sin(swing[i]);
+    }
+    const auto regauge_rows = [&](int body, double* matrix) {
+        if (body >= 0 && gauge[body] != 0.0) turn_rows(gauge_cosine[body], gauge_sine[body], matrix);
+    };
+    const auto regauge_vector = [&](int body, const double* from, double* to) {
+        const double c = body < 0 ? 1.0 : gauge_cosine[body], s = body < 0 ? 0.0 : gauge_sine[body];
+        const double x = from[0], y = from[1];
+        to[0] = c * x + s * y;
+        to[1] = c * y - s * x;
+        to[2] = from[2];
+    };
+
     compiled->bodies.resize(bodies);
+    compiled->angle_offsets.assign((static_cast<std::size_t>(bodies) + 8) / 8 * 8 + 8, 0.0);
     Model& model = compiled->model;
     model.n = n;
     model.bodies = bodies;
@@ -146,12 +193,35 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
     model.fast_bound = 1e6;
     for (int i = 0; i < bodies; ++i) {
         Body& body = compiled->bodies[i];
-        std::memcpy(body.rotation, rotation + 9 * i, sizeof body.rotation);
-        std::memcpy(body.origin, origin + 3 * i, sizeof body.origin);
+        double C[9];
+        std::memcpy(C, rotation + 9 * i, sizeof C);
+        regauge_rows(parent[i], C);
+        double angle, offset;
+        split_rotation(C, &angle, &body.twist_cosine, &body.twist_sine, &offset);
+        if (parent[i] == i - 1 && i > 0) {
+            // The parent's frame was turned for this body: what is left of the swing is rounding.
+            offset += angle;
+            angle = 0.0;
+        }
+        body.swings = angle != 0.0;
+        body.swing_cosine = std::cos(angle);
+        body.swing_sine = std::sin(angle);
+        offset += gauge[i];
+        compiled->angle_offsets[i] = offset;
+        body.still_cosine = std::cos(offset);
+        body.still_sine = std::sin(offset);
+        body.axis[0] = C[2], body.axis[1] = C[5], body.axis[2] = C[8];
+        regauge_vector(parent[i], origin + 3 * i, body.origin);
         std::memcpy(body.joint_rotation, joint_rotation + 9 * i, sizeof body.joint_rotation);
-        std::memcpy(body.first_moment, first_moment + 3 * i, sizeof body.first_moment);
-        const double* I = inertia + 9 * i;
-        const double packed[6] = {I[0], I[1], I[4], I[2], I[5], I[8]};
+        regauge_rows(i, body.joint_rotation);
+        regauge_vector(i, first_moment + 3 * i, body.first_moment);
+        double I[9], turned[9];
+        std::memcpy(I, inertia + 9 * i, sizeof I);
+        regauge_rows(i, I);
+        for (int row = 0; row < 3; ++row)
+            for (int column = 0; column < 3; ++column) turned[3 * row + column] = I[3 * column + row];
+        regauge_rows(i, turned);  // G^T I G, by way of its transpose
+        const double packed[6] = {turned[0], turned[1], turned[4], turned[2], turned[5], turned[8]};
         std::memcpy(body.inertia, packed, sizeof packed);
         std::memcpy(body.carried_moment, body.first_moment, sizeof body.carried_moment);
         body.mass = body.carried_mass = mass[i];
@@ -180,6 +250,7 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
     std::memcpy(model.gravity, gravity, sizeof model.gravity);
     std::memcpy(model.base_first_moment, base_first_moment, sizeof model.base_first_moment);
     model.body = compiled->bodies.data();
+    model.angle_offset = compiled->angle_offsets.data();
 
     compiled->links.resize(links);
     std::vector<std::size_t> starts(links);
@@ -187,7 +258,8 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
         Point& point = compiled->links[l];
         point.body = link_body[l];
         std::memcpy(point.rotation, link_rotation + 9 * l, sizeof point.rotation);
-        std::memcpy(point.origin, link_origin + 3 * l, sizeof point.origin);
+        regauge_rows(point.body, point.rotation);
+        regauge_vector(point.body, link_origin + 3 * l, point.origin);
         std::vector<int> path;
         for (int i = point.body; i >= 0; i = parent[i]) path.push_back(i);
         starts[l] = compiled->paths.size();

@@ -26,20 +26,20 @@ COUNTERPOISE_INLINE void place(const Model& model, const Joints<double>& joints,
                                Placed* placed) {
     const Body& body = model.body[i];
     const Vec3<double> r = origin_in_parent(body, joints, i);
-    double turned_axes[9];
-    if (parent != nullptr) {
-        multiply(parent->R, body.rotation, turned_axes);
-        placed->o = parent->o + turned(parent->R, r);
-    } else {
-        memcpy(turned_axes, body.rotation, sizeof turned_axes);
-        placed->o = r;
-    }
     const double s = joints.sine[i], c = joints.cosine[i];
-    for (int row = 0; row < 3; ++row) {
-        const double x = turned_axes[3 * row], y = turned_axes[3 * row + 1];
-        placed->R[3 * row] = x * c + y * s;
-        placed->R[3 * row + 1] = y * c - x * s;
-        placed->R[3 * row + 2] = turned_axes[3 * row + 2];
+    static const double UNTURNED[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const double* P = parent == nullptr ? UNTURNED : parent->R;
+    placed->o = parent == nullptr ? r : parent->o + turned(P, r);
+    for (int row = 0; row < 9; row += 3) {  // P Rz(swing) Rx(twist) Rz(angle), row by row
+        double x = P[row], t = P[row + 1];
+        if (body.swings) {
+            x = P[row] * body.swing_cosine + P[row + 1] * body.swing_sine;
+            t = P[row + 1] * body.swing_cosine - P[row] * body.swing_sine;
+        }
+        const double y = t * body.twist_cosine + P[row + 2] * body.twist_sine;
+        placed->R[row] = x * c + y * s;
+        placed->R[row + 1] = y * c - x * s;
+        placed->R[row + 2] = P[row + 2] * body.twist_cosine - t * body.twist_sine;
     }
 }
 

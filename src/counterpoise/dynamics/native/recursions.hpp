@@ -160,7 +160,8 @@ COUNTERPOISE_INLINE void wrench_pass(const Model& model, const Point& point, con
     Wrench<T> local = applied;
     for (int d = 0; d < point.depth; ++d) {
         const int i = point.path[d];
-        local = {from_parent(model.body[i], joints, i, local.force), from_parent(model.body[i], joints, i, local.moment)};
+        const Body& body = model.body[i];
+        local = {from_parent(body, joints, i, local.force), from_parent(body, joints, i, local.moment)};
         along[d] = local;
     }
     Vec3<T> p = spread3<T>(point.origin);

@@ -1,4 +1,4 @@
-// 3-vectors over double or lanes, and the joint transform R = C Rz(q).
+// 3-vectors over double or lanes, and the transform between a body and its parent.
 #pragma once
 
 #include "lanes.hpp"
@@ -51,33 +51,44 @@ COUNTERPOISE_INLINE Vec3<T> turned_back(const double* m, const Vec3<T>& v) {  //
 // State of the joints of one pose (or of one pose per lane).
 template <class T>
 struct Joints {
-    T* sine;        // 0 for linear joints
-    T* cosine;      // 1 for linear joints
+    T* sine;        // of the body's angle; constant for linear joints
+    T* cosine;
     T* coordinate;  // gain * q + offset
 };
 
-// Body axes to parent axes: C Rz(q) v.
+// Body axes to parent axes: Rz(swing) Rx(twist) Rz(angle) v.
 template <class T>
 COUNTERPOISE_INLINE Vec3<T> to_parent(const Body& body, const Joints<T>& joints, int i, const Vec3<T>& v) {
     const T s = joints.sine[i], c = joints.cosine[i];
-    return turned(body.rotation, Vec3<T>{c * v.x - s * v.y, s * v.x + c * v.y, v.z});
+    const T x = c * v.x - s * v.y;
+    const T t = s * v.x + c * v.y;
+    const T y = t * body.twist_cosine - v.z * body.twist_sine;
+    const T z = t * body.twist_sine + v.z * body.twist_cosine;
+    if (!body.swings) return {x, y, z};
+    return {x * body.swing_cosine - y * body.swing_sine, x * body.swing_sine + y * body.swing_cosine, z};
 }
-// Parent axes to body axes: Rz(q)^T C^T v.
+// Parent axes to body axes: the transpose of the above.
 template <class T>
 COUNTERPOISE_INLINE Vec3<T> from_parent(const Body& body, const Joints<T>& joints, int i, const Vec3<T>& v) {
     const T s = joints.sine[i], c = joints.cosine[i];
-    const Vec3<T> t = turned_back(body.rotation, v);
-    return {c * t.x + s * t.y, c * t.y - s * t.x, t.z};
+    T x = v.x, t = v.y;
+    if (body.swings) {
+        x = v.x * body.swing_cosine + v.y * body.swing_sine;
+        t = v.y * body.swing_cosine - v.x * body.swing_sine;
+    }
+    const T y = t * body.twist_cosine + v.z * body.twist_sine;
+    const T z = v.z * body.twist_cosine - t * body.twist_sine;
+    return {c * x + s * y, c * y - s * x, z};
 }
-// Body origin in the parent frame: r, or r + C z q for a linear joint.
+// Body origin in the parent frame: r, or r + axis q for a linear joint.
 template <class T>
 COUNTERPOISE_INLINE Vec3<T> origin_in_parent(const Body& body, const Joints<T>& joints, int i) {
     Vec3<T> r = spread3<T>(body.origin);
     if (body.kind == PRISMATIC) {
         const T q = joints.coordinate[i];
-        r.x = r.x + q * body.rotation[2];
-        r.y = r.y + q * body.rotation[5];
-        r.z = r.z + q * body.rotation[8];
+        r.x = r.x + q * body.axis[0];
+        r.y = r.y + q * body.axis[1];
+        r.z = r.z + q * body.axis[2];
     }
     return r;
 }

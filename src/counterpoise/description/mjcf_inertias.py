@@ -1,0 +1,236 @@
+"""The mass of every MJCF body: stated by its <inertial>, or inferred by MuJoCo from its geoms.
+
+A stated inertial is taken as the file states it; MuJoCo only resolves its frame, because it refuses tensors that break
+the triangle inequality, lifts negative masses to zero and principal moments to zero without a word. An inferred one
+comes from the geoms that weigh something, and from no other: a mesh is opened only where a mass depends on it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelFileError, PhysicalConsistencyError, locate
+from .frozen import Array
+from .mjcf_compiler import compiled_model, mujoco_module, parsed_spec
+from .mjcf_sources import Source, SpecText, spec_text
+from .model import Inertia
+from .rotations import rotation_from_wxyz
+from .xml_guard import Element
+
+MAX_MESH_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """Where one body's mass comes from."""
+
+    name: str
+    element: Element
+    states_inertial: bool
+    weighing_geoms: list[Any]
+    spec: Any
+
+
+def read_inertias(source: Source, text: SpecText, spec: Any) -> tuple[dict[str, Inertia | None], list[str]]:
+    """Return the inertia of every body except the world, by name, and warnings.
+
+    Args:
+        source: The model.
+        text: The text that ``spec`` was parsed from.
+        spec: Its ``MjSpec``, not compiled.
+
+    Returns:
+        Inertia per body (centre of mass and tensor along the body's axes; None for a body without mass), and warnings.
+
+    Raises:
+        ModelFileError: A mass depends on a mesh that is missing, or MuJoCo cannot infer it.
+        PhysicalConsistencyError: A stated mass or density is negative.
+    """
+    bodies = [_body(source, text, spec, body) for body in spec.bodies[1:]]
+    meshes = _needed_meshes(source, text, spec, bodies)
+    weighing = {id(text.element(geom.info)) for body in bodies for geom in body.weighing_geoms}
+    stated = {id(inertial) for body in bodies if body.states_inertial for inertial in body.element.all("inertial")}
+
+    def edit(section: str, element: Element) -> dict[str, str] | None:
+        if section in ("actuator", "equality"):
+            return None
+        if section == "asset" and element.tag == "mesh":
+            return meshes.get(id(element))
+        if section == "worldbody":
+            if element.tag in ("joint", "freejoint"):  # a body that cannot move may be massless
+                return None
+            if element.tag == "geom" and id(element) not in weighing:
+                return None
+            if element.tag == "inertial":
+                return _stand_in(element) if id(element) in stated else None
+        return element.attributes
+
+    weighed_text = spec_text(source.root, edit)
+    weighed_spec = parsed_spec(source, weighed_text)
+    model = compiled_model(source, weighed_text, weighed_spec)
+    inertias = {body.name: _inertia(source, spec.compiler, body, model) for body in bodies}
+    return inertias, _warnings(source, spec.compiler, bodies, inertias)
+
+
+def _body(source: Source, text: SpecText, spec: Any, body: Any) -> _Body:
+    """Decide as MuJoCo does whether the body states its mass or infers it, and from which geoms."""
+    mujoco = mujoco_module()
+    element = text.element(body.info)
+    if element is None:
+        raise source.refusal(f"body '{body.name}' cannot be traced to an element of the file")
+    rule = spec.compiler.inertiafromgeom
+    low, high = spec.compiler.inertiagrouprange
+    grouped = [geom for geom in body.geoms if low <= geom.group <= high]
+    infers_always = rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE and bool(grouped)
+    states_inertial = bool(body.explicitinertial) and not infers_always
+    infers = infers_always or (rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO and not body.explicitinertial)
+    if states_inertial:
+        if body.mass < 0.0:
+            path, line = source.place(element)
+            raise PhysicalConsistencyError(
+                f"body '{body.name}': mass {body.mass!r} kg; expected zero or more", path=path, line=line
+            )
+        if not math.isnan(body.fullinertia[0]) and np.any(body.inertia):
+            raise source.refusal(f"body '{body.name}' states both diaginertia and fullinertia; give one", element)
+    flat = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)  # never weigh anything
+    weighing = [geom for geom in grouped if infers and geom.type not in flat and _density_or_mass(geom) != 0.0]
+    for geom in weighing:
+        if text.element(geom.info) is None:
+            raise source.refusal(f"a geom of body '{body.name}' cannot be traced to an element of the file", element)
+        if _density_or_mass(geom) < 0.0:
+            path, line = source.place(text.element(geom.info))
+            raise PhysicalConsistencyError(
+                f"body '{body.name}' has a geom of negative mass or density {_density_or_mass(geom)!r}",
+                path=path,
+                line=line,
+            )
+    return _Body(body.name, element, states_inertial, weighing, body)
+
+
+def _density_or_mass(geom: Any) -> float:
+    """What makes the geom heavy: its mass where stated, else its density."""
+    return float(geom.density if math.isnan(geom.mass) else geom.mass)
+
+
+def _needed_meshes(source: Source, text: SpecText, spec: Any, bodies: list[_Body]) -> dict[int, dict[str, str]]:
+    """Return the attributes of the mesh assets that masses depend on, with whole paths, by ``id(element)``."""
+    assets = {mesh.name or Path(mesh.file).stem: text.element(mesh.info) for mesh in spec.meshes}
+    needed: dict[int, dict[str, str]] = {}
+    for body in bodies:
+        for geom in body.weighing_geoms:
+            if not geom.meshname:
+                continue
+            element = assets.get(geom.meshname)
+            attributes = None if element is None else _with_whole_path(source, element)
+            if element is None or attributes is None:
+                raise _missing_mesh(source, body, geom.meshname, text.element(geom.info))
+            needed[id(element)] = attributes
+    return needed
+
+
+def _with_whole_path(source: Source, mesh: Element) -> dict[str, str] | None:
+    """Return a mesh asset's attributes with the file's whole path, or None when there is nothing to read."""
+    name = mesh.attributes.get("file")
+    if name is None:
+        return mesh.attributes if {"vertex", "builtin"} & mesh.attributes.keys() else None
+    file = source.mesh_file(name, mesh)
+    if file is None:
+        return None
+    size = file.stat().st_size
+    if size > MAX_MESH_BYTES:
+        raise source.refusal(
+            f"mesh '{name}': {size / 1e6:.0f} MB; at most {MAX_MESH_BYTES / 1e6:.0f} MB are accepted", mesh
+        )
+    return mesh.attributes | {"file": str(file.absolute())}
+
+
+def _missing_mesh(source: Source, body: _Body, mesh: str, geom: Element | None) -> ModelFileError:
+    return source.refusal(
+        f"inertia of body '{body.name}' cannot be inferred: mesh '{mesh}' is missing; put its file in place, give the "
+        'body an <inertial>, or mark the geom as weightless (mass="0")',
+        geom,
+    )
+
+
+def _stand_in(inertial: Element) -> dict[str, str]:
+    """Keep the frame of a stated inertial and hide its tensor, which MuJoCo might refuse or alter."""
+    return {key: value for key, value in inertial.attributes.items() if key != "fullinertia"} | {"diaginertia": "1 1 1"}
+
+
+def _inertia(source: Source, compiler: Any, body: _Body, model: Any) -> Inertia | None:
+    compiled = model.body(body.name)
+    mass = float(compiled.mass[0])
+    R_body_inertial = rotation_from_wxyz(compiled.iquat)
+    if body.states_inertial:
+        asked = max(float(body.spec.mass), float(compiler.boundmass))
+        scale = mass / asked if asked > 0.0 else 1.0
+        if not (compiler.settotalmass > 0.0 or math.isclose(scale, 1.0, rel_tol=1e-12)):
+            raise source.refusal(
+                f"body '{body.name}': MuJoCo turned the stated mass {asked!r} kg into {mass!r} kg", body.element
+            )
+        tensor = scale * _as_compiler_asks(_stated_tensor(body.spec, R_body_inertial), compiler)
+    else:
+        if body.weighing_geoms and mass == 0.0:
+            raise source.refusal(f"body '{body.name}': its geoms should weigh something and do not", body.element)
+        tensor = R_body_inertial @ np.diag(compiled.inertia) @ R_body_inertial.T
+    if mass == 0.0 and not np.any(tensor):
+        return None
+    return Inertia(mass, compiled.ipos, 0.5 * (tensor + tensor.T))
+
+
+def _stated_tensor(body: Any, R_body_inertial: Array) -> Array:
+    """Tensor about the centre of mass along the body's axes [kg m²], from the numbers in the file. Shape (3, 3)."""
+    if math.isnan(body.fullinertia[0]):
+        return np.asarray(R_body_inertial @ np.diag(body.inertia) @ R_body_inertial.T)
+    xx, yy, zz, xy, xz, yz = body.fullinertia
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _as_compiler_asks(tensor: Array, compiler: Any) -> Array:
+    """Apply the file's own boundinertia and balanceinertia, in MuJoCo's order, to the principal moments."""
+    if not (compiler.boundinertia > 0.0 or compiler.balanceinertia):
+        return tensor
+    moments, axes = np.linalg.eigh(tensor)
+    moments = np.maximum(moments, compiler.boundinertia)
+    if compiler.balanceinertia and moments[0] + moments[1] < moments[2]:
+        moments = np.full(3, moments.mean())
+    return np.asarray(axes @ np.diag(moments) @ axes.T)
+
+
+def _warnings(source: Source, compiler: Any, bodies: list[_Body], inertias: dict[str, Inertia | None]) -> list[str]:
+    found: list[str] = []
+    if compiler.balanceinertia:
+        found.append(
+            f"{locate(source.path, None)}: the compiler setting balanceinertia replaces inertias that break the "
+            "triangle inequality; gravity is not affected"
+        )
+    if compiler.boundinertia > 0.0:
+        found.append(
+            f"{locate(source.path, None)}: the compiler setting boundinertia raises every principal moment to at least "
+            f"{float(compiler.boundinertia):g} kg m²; gravity is not affected"
+        )
+    if compiler.settotalmass > 0.0:
+        found.append(
+            f"{locate(source.path, None)}: the compiler setting settotalmass scales every mass so that all bodies "
+            f"together weigh {float(compiler.settotalmass):g} kg; the masses in the file are not the ones used"
+        )
+    for body in bodies:
+        inertia = inertias[body.name]
+        mass = 0.0 if inertia is None else inertia.mass
+        stated = float(body.spec.mass)
+        if compiler.boundmass > 0.0 and mass <= compiler.boundmass:
+            found.append(
+                f"{locate(source.path, body.element.line)}: body '{body.name}' weighs less than the compiler setting "
+                f"boundmass, which makes it {mass:g} kg"
+            )
+        if body.spec.explicitinertial and not body.states_inertial:
+            found.append(
+                f"{locate(source.path, body.element.line)}: body '{body.name}' states {stated:g} kg, which the "
+                f"compiler setting inertiafromgeom ignores; its geoms weigh {mass:g} kg"
+            )
+    return found

@@ -1,0 +1,314 @@
+"""MJCF text before MuJoCo sees it: includes joined, sizes bounded, and what can neither weigh nor move left out.
+
+Textures, sensors, keyframes and the like often name files or parts that a user does not have, and a simulator refuses
+the whole model for them. They have no part in weight or motion, so they never reach MuJoCo.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from ..errors import ModelFileError, locate
+from .checks import MAX_LINKS
+from .files import read_bounded
+from .xml_guard import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml
+
+MAX_INCLUDES = 200
+MAX_BUILTIN_PARAMETER = 1000.0
+"""Largest parameter of a mesh that MuJoCo generates: 100 000 segments keep it busy for minutes."""
+
+_IGNORED_SECTIONS = frozenset(
+    {
+        "contact",
+        "custom",
+        "deformable",
+        "extension",
+        "keyframe",
+        "sensor",
+        "size",
+        "statistic",
+        "tendon",
+        "visual",
+    }
+)
+_IGNORED_PARTS = frozenset({"camera", "light", "plugin", "site"})
+_IGNORED_COMPILER_SETTINGS = frozenset(
+    {"alignfree", "assetdir", "discardvisual", "fusestatic", "meshdir", "strippath", "texturedir", "usethread"}
+)
+"""Among them fusestatic, which would merge welded bodies so that links vanish."""
+_UNSUPPORTED_PARTS = {
+    "attach": "attaches another model; write one flat file first (MjSpec.from_file(...).to_xml()) and read that",
+    "composite": "makes a soft body, which is no rigid link; remove it",
+    "flexcomp": "makes a soft body, which is no rigid link; remove it",
+}
+_NAMES = frozenset(
+    {
+        "body",
+        "body1",
+        "body2",
+        "childclass",
+        "class",
+        "file",
+        "joint",
+        "joint1",
+        "joint2",
+        "jointinparent",
+        "mesh",
+        "model",
+        "name",
+    }
+)
+_MAY_BE_INFINITE = frozenset({"actrange", "actuatorfrcrange", "ctrlrange", "forcerange", "range"})
+_NAN = re.compile(r"[+-]?nan(\(\w*\))?", re.IGNORECASE)
+_NOT_FINITE = re.compile(r"[+-]?(nan(\(\w*\))?|inf(inity)?)", re.IGNORECASE)
+_CONTROL_SPACES = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+
+Edit = Callable[[str, Element], "dict[str, str] | None"]
+"""Given the top-level section and an element: the attributes to write, or None to leave the element out."""
+
+
+@dataclass(slots=True)
+class Source:
+    """One MJCF model, its includes joined.
+
+    Attributes:
+        root: The <mujoco> element. Lines are lines of the main file; an included element has the line of its include.
+        path: Main file, as given by the caller; None for bare text.
+        places: File and line where an included element really stands, by ``id(element)``.
+        meshdir: Folder of the meshes as the compiler settings name it; "" where they do not.
+        strippath: True when the compiler settings drop the folder from every file name.
+        plugin_driven: Joints that an actuator plugin drives; its force is not known.
+        warnings: What is suspicious about the includes, one sentence each.
+    """
+
+    root: Element
+    path: str | None
+    places: dict[int, tuple[str, int]] = field(default_factory=dict)
+    meshdir: str = ""
+    strippath: bool = False
+    plugin_driven: set[str] = field(default_factory=set)
+    warnings: list[str] = field(default_factory=list)
+
+    def refusal(self, message: str, element: Element | None = None) -> ModelFileError:
+        """Return the error to raise, placed where the element stands."""
+        path, line = self.place(element)
+        return ModelFileError(message, path=path, line=line)
+
+    def place(self, element: Element | None) -> tuple[str | None, int | None]:
+        """File and line of an element; the main file where it is unknown."""
+        if element is None:
+            return self.path, None
+        return self.places.get(id(element), (self.path, element.line))
+
+    def file(self, name: str, element: Element) -> Path | None:
+        """Return the existing regular file that ``name`` in ``element`` means, as MuJoCo looks it up; None if missing.
+
+        The main file's folder comes first, then the folder of the included file that the element stands in.
+        """
+        stands_in = self.place(element)[0]
+        folders = [Path(path).parent for path in (self.path, stands_in) if path is not None]
+        candidates = [folder / name for folder in folders] or [Path(name)] * Path(name).is_absolute()
+        return next((candidate for candidate in candidates if _is_file(candidate)), None)
+
+    def mesh_file(self, name: str, element: Element) -> Path | None:
+        """Return the existing file of a mesh asset, or None if missing."""
+        bare = re.split(r"[/\\]", name)[-1] if self.strippath else name
+        return self.file(str(Path(self.meshdir) / bare), element)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecText:
+    """XML for MuJoCo with one element a line, so that a line in MuJoCo's messages leads back to the source.
+
+    Attributes:
+        xml: The document.
+        elements: The element that each line shows; None for a closing tag.
+    """
+
+    xml: str
+    elements: tuple[Element | None, ...]
+
+    def element(self, message: str) -> Element | None:
+        """Return the source element of the last "line N" in a text by MuJoCo, or None."""
+        found = re.findall(r"\bline\D{0,3}(\d+)", message)
+        index = int(found[-1]) - 1 if found else -1
+        return self.elements[index] if 0 <= index < len(self.elements) else None
+
+
+def load_source(data: bytes, path: str | None) -> Source:
+    """Parse MJCF bytes, join the included files and keep what matters to weight and motion.
+
+    Args:
+        data: The main file's bytes.
+        path: Where it came from: for messages, and the folder of included files and meshes. Without it no relative
+            file name can be found.
+
+    Raises:
+        ModelFileError: Not MJCF, not well formed, too large, a missing or repeated include, an unsupported element or
+            a number that is not finite.
+    """
+    root = parse_xml(data, path)
+    if root.tag != "mujoco":
+        raise ModelFileError(
+            f"the root element is <{root.tag}>; an MJCF file starts with <mujoco>", path=path, line=root.line
+        )
+    source = Source(root, path)
+    _join_includes(source, root, section="", depth=1, opened=set() if path is None else {_resolved(Path(path))})
+    _check_size(source)
+    for section in root.all("compiler"):
+        # MuJoCo lets assetdir set the folder of meshes unless meshdir names one; the last section wins.
+        source.meshdir = section.attributes.get("meshdir", section.attributes.get("assetdir", source.meshdir))
+        source.strippath = section.attributes.get("strippath", str(source.strippath)).lower() == "true"
+    _prune(source, root, section="")
+    _check_numbers(source)
+    return source
+
+
+def spec_text(root: Element, edit: Edit = lambda _section, element: element.attributes) -> SpecText:
+    """Write a tree as XML, one element a line, with the attributes that ``edit`` gives."""
+    lines: list[str] = []
+    shown: list[Element | None] = []
+
+    def write(element: Element, section: str) -> None:
+        attributes = edit(section, element)
+        if attributes is None:
+            return
+        pairs = "".join(f" {key}={quoteattr(value, _CONTROL_SPACES)}" for key, value in attributes.items())
+        lines.append(f"<{element.tag}{pairs}>")
+        shown.append(element)
+        for child in element.children:
+            write(child, section or child.tag)
+        lines.append(f"</{element.tag}>")
+        shown.append(None)
+
+    write(root, "")
+    return SpecText("\n".join(lines), tuple(shown))
+
+
+def _join_includes(source: Source, element: Element, section: str, depth: int, opened: set[Path]) -> None:
+    """Put the children of every included file's root in the place of its <include>, all the way down."""
+    if depth > MAX_DEPTH:
+        raise source.refusal(f"elements and includes nest deeper than {MAX_DEPTH} levels", element)
+    joined: list[Element] = []
+    pending = list(reversed(element.children))
+    while pending:
+        child = pending.pop()
+        if child.tag.lower() == "include":  # MuJoCo ignores the case of this one tag
+            pending.extend(reversed(_included(source, child, section, opened)))
+        else:
+            _join_includes(source, child, section or child.tag, depth + 1, opened)
+            joined.append(child)
+    element.children = joined
+
+
+def _included(source: Source, include: Element, section: str, opened: set[Path]) -> list[Element]:
+    name = include.attributes.get("file", "")
+    if not name:
+        raise source.refusal("<include> has no file attribute; name the file to include", include)
+    file = source.file(name, include)
+    if file is None:
+        if section in ("worldbody", "default"):
+            raise source.refusal(
+                f"included file '{name}' is missing, and inside <{section}> it could carry links or their properties; "
+                "put it where the include says",
+                include,
+            )
+        source.warnings.append(
+            f"{locate(*source.place(include))}: included file '{name}' is missing: whatever it defines is absent"
+        )
+        return []
+    if _resolved(file) in opened:
+        raise source.refusal(f"file '{name}' is included twice or includes itself; include each file once", include)
+    if len(opened) >= MAX_INCLUDES:
+        raise source.refusal(f"more than {MAX_INCLUDES} included files", include)
+    opened.add(_resolved(file))
+    root = parse_xml(read_bounded(file), str(file))
+    for element in root.walk():
+        source.places[id(element)] = (str(file), element.line)
+        element.line = include.line
+    if len(source.places) > MAX_ELEMENTS:
+        raise source.refusal(f"more than {MAX_ELEMENTS} XML elements with this file", include)
+    return root.children
+
+
+def _check_size(source: Source) -> None:
+    """Bound what the text expands to, before anything expands it."""
+    elements = bodies = 0
+    pending = [(source.root, 1)]
+    while pending:
+        element, copies = pending.pop()
+        elements += copies
+        bodies += copies if element.tag == "body" else 0
+        if elements > MAX_ELEMENTS or bodies > MAX_LINKS:
+            raise source.refusal(
+                f"more than {MAX_LINKS} bodies or {MAX_ELEMENTS} elements once every <replicate> is expanded", element
+            )
+        if element.tag == "replicate":
+            count = element.attributes.get("count", "").strip()
+            if not re.fullmatch(r"[0-9]{1,9}", count):
+                raise source.refusal(f"replicate count {count!r}; expected a whole number", element)
+            copies *= int(count)
+        pending.extend((child, copies) for child in element.children)
+
+
+def _prune(source: Source, element: Element, section: str) -> None:
+    kept: list[Element] = []
+    for child in element.children:
+        if section == "actuator" and child.tag == "plugin":
+            source.plugin_driven.add(child.attributes.get("joint", ""))
+        if (section == "" and child.tag in _IGNORED_SECTIONS) or child.tag in _IGNORED_PARTS:
+            continue
+        if section == "asset" and child.tag != "mesh":
+            continue
+        if section == "worldbody" and child.tag in _UNSUPPORTED_PARTS:
+            raise source.refusal(f"<{child.tag}> {_UNSUPPORTED_PARTS[child.tag]}", child)
+        child.attributes.pop("material", None)
+        if section == "" and child.tag == "compiler":
+            for setting in _IGNORED_COMPILER_SETTINGS:
+                child.attributes.pop(setting, None)
+        _prune(source, child, section or child.tag)
+        kept.append(child)
+    element.children = kept
+
+
+def _check_numbers(source: Source) -> None:
+    """Refuse nan and inf, which MuJoCo takes for numbers, and sizes that would keep it busy for minutes."""
+    for element, key, value in _attributes(source.root):
+        if key in _NAMES:
+            continue
+        pattern = _NAN if key in _MAY_BE_INFINITE else _NOT_FINITE
+        if any(pattern.fullmatch(token) for token in value.split()):
+            raise source.refusal(f"<{element.tag}> {key}={value[:80]!r} holds a number that is not finite", element)
+        if element.tag == "mesh" and key == "params" and any(_exceeds(token) for token in value.split()):
+            raise source.refusal(f"mesh params={value[:80]!r}; at most {MAX_BUILTIN_PARAMETER:g} is accepted", element)
+
+
+def _attributes(root: Element) -> Iterator[tuple[Element, str, str]]:
+    for element in root.walk():
+        for key, value in element.attributes.items():
+            yield element, key, value
+
+
+def _exceeds(token: str) -> bool:
+    try:
+        return abs(float(token)) > MAX_BUILTIN_PARAMETER
+    except ValueError:
+        return False  # MuJoCo names the malformed number
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # e.g. a name longer than the file system allows
+        return False
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, a NUL byte
+        return path
