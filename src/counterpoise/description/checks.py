@@ -266,7 +266,9 @@ def _suspicions(links: Sequence[Link], joints: Sequence[Joint], path: str | None
         if joint.lower == joint.upper:
             found.append(f"{locate(path, joint.line)}: joint '{joint.name}' has equal limits and cannot move")
     for link in links:
-        if link.inertia is not None and (reason := unphysical_reason(link.inertia)) is not None:
+        if link.inertia is None or link.inertia.as_published:
+            continue
+        if (reason := unphysical_reason(link.inertia)) is not None:
             found.append(
                 f"{locate(path, link.line)}: link '{link.name}' has an unphysical inertia: {reason}; gravity is not "
                 "affected"

@@ -66,8 +66,8 @@ def parse_mjcf(data: bytes, path: str | None = None) -> Description:
     _refuse_ball_and_free(source, text, spec)
     inertias, mass_warnings = read_inertias(source, text, spec)
     model = _kinematic_model(source)
-    tree = _Tree(source, text, spec, model)
-    links, joints = tree.links_and_joints(inertias)
+    with np.errstate(all="ignore"):  # lengths too large for a product are refused by the checks
+        links, joints = _Tree(source, text, spec, model).links_and_joints(inertias)
     gravity = np.array(model.opt.gravity)
     if not np.all(np.abs(gravity) <= MAX_GRAVITY):
         raise source.refusal(f"gravity {gravity.tolist()} m/s²; expected numbers within ±{MAX_GRAVITY:g}")
@@ -84,12 +84,17 @@ def parse_mjcf(data: bytes, path: str | None = None) -> Description:
 def _refuse_ball_and_free(source: Source, text: SpecText, spec: Any) -> None:
     kinds = mujoco_module().mjtJoint
     unsupported = {kinds.mjJNT_BALL: "ball", kinds.mjJNT_FREE: "free"}
-    for joint in spec.joints:
-        if joint.type in unsupported:
-            path, line = source.place(text.element(joint.info))
+    for body in spec.bodies[1:]:
+        for joint in body.joints:
+            if joint.type not in unsupported:
+                continue
+            element = text.element(joint.info)
+            if element is None and (home := text.element(body.info)) is not None:  # MuJoCo gives <freejoint> no line
+                element = next(iter(home.all("freejoint")), home)
+            path, line = source.place(element)
             raise UnsupportedJointError(
                 f"joint '{joint.name}' is a {unsupported[joint.type]} joint; expected hinge or slide. Remove it to fix "
-                "the body to its parent, or read the arm alone",
+                f"body '{body.name}' to its parent, or read the arm alone",
                 path=path,
                 line=line,
             )

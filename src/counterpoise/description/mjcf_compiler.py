@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -51,11 +52,13 @@ def compiled_model(source: Source, text: SpecText, spec: Any) -> Any:
 def _translated(source: Source, text: SpecText, call: Callable[[], Result]) -> Result:
     mujoco = mujoco_module()
     try:
-        return call()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MuJoCo announces deprecations here; what matters has its own warning
+            return call()
     except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
         said = str(error)
         # MuJoCo's own place ("Element name 'arm', id 3, line 40") counts lines of our rewritten text.
-        reason = re.sub(r",?\s*line\D{0,3}\d+\s*$", "", said.strip()).replace("\n", "; ")
+        reason = re.sub(r"^(XML Error: |Error: )+|,?\s*line\D{0,3}\d+\s*$", "", said.strip()).replace("\n", "; ")
         raise source.refusal(f"MuJoCo cannot read it: {reason}", text.element(said)) from error
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelFileError, PhysicalConsistencyError, locate
+from .checks import MAX_MASS
 from .frozen import Array
 from .mjcf_compiler import compiled_model, mujoco_module, parsed_spec
 from .mjcf_sources import Source, SpecText, spec_text
@@ -73,7 +74,8 @@ def read_inertias(source: Source, text: SpecText, spec: Any) -> tuple[dict[str, 
     weighed_text = spec_text(source.root, edit)
     weighed_spec = parsed_spec(source, weighed_text)
     model = compiled_model(source, weighed_text, weighed_spec)
-    inertias = {body.name: _inertia(source, spec.compiler, body, model) for body in bodies}
+    with np.errstate(all="ignore"):  # numbers too large for a tensor are refused with the description
+        inertias = {body.name: _inertia(source, spec.compiler, body, model) for body in bodies}
     return inertias, _warnings(source, spec.compiler, bodies, inertias)
 
 
@@ -193,7 +195,7 @@ def _stated_tensor(body: Any, R_body_inertial: Array) -> Array:
 
 def _as_compiler_asks(tensor: Array, compiler: Any) -> Array:
     """Apply the file's own boundinertia and balanceinertia, in MuJoCo's order, to the principal moments."""
-    if not (compiler.boundinertia > 0.0 or compiler.balanceinertia):
+    if not (compiler.boundinertia > 0.0 or compiler.balanceinertia) or not np.all(np.abs(tensor) <= MAX_MASS):
         return tensor
     moments, axes = np.linalg.eigh(tensor)
     moments = np.maximum(moments, compiler.boundinertia)

@@ -18,6 +18,8 @@ from .files import read_bounded
 from .xml_guard import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml
 
 MAX_INCLUDES = 200
+MAX_COPIES = 5000
+"""Most elements that <replicate> may make; MuJoCo's time for it grows with the square."""
 MAX_BUILTIN_PARAMETER = 1000.0
 """Largest parameter of a mesh that MuJoCo generates: 100 000 segments keep it busy for minutes."""
 
@@ -236,21 +238,24 @@ def _included(source: Source, include: Element, section: str, opened: set[Path])
 
 
 def _check_size(source: Source) -> None:
-    """Bound what the text expands to, before anything expands it."""
-    elements = bodies = 0
+    """Bound what the text expands to, before MuJoCo expands it."""
+    elements = bodies = copied = 0
     pending = [(source.root, 1)]
     while pending:
         element, copies = pending.pop()
-        elements += copies
+        elements += 1
         bodies += copies if element.tag == "body" else 0
-        if elements > MAX_ELEMENTS or bodies > MAX_LINKS:
+        copied += copies if copies != 1 else 0
+        if elements > MAX_ELEMENTS or bodies > MAX_LINKS or copied > MAX_COPIES:
             raise source.refusal(
-                f"more than {MAX_LINKS} bodies or {MAX_ELEMENTS} elements once every <replicate> is expanded", element
+                f"more than {MAX_ELEMENTS} XML elements, {MAX_LINKS} bodies or {MAX_COPIES} copies by <replicate>; "
+                "no arm needs that many",
+                element,
             )
         if element.tag == "replicate":
             count = element.attributes.get("count", "").strip()
             if not re.fullmatch(r"[0-9]{1,9}", count):
-                raise source.refusal(f"replicate count {count!r}; expected a whole number", element)
+                raise source.refusal(f"replicate count {count[:20]!r}; expected a whole number", element)
             copies *= int(count)
         pending.extend((child, copies) for child in element.children)
 
@@ -276,10 +281,12 @@ def _prune(source: Source, element: Element, section: str) -> None:
 
 
 def _check_numbers(source: Source) -> None:
-    """Refuse nan and inf, which MuJoCo takes for numbers, and sizes that would keep it busy for minutes."""
+    """Refuse nan, inf and nothing at all, which MuJoCo accepts, and sizes that would keep it busy for minutes."""
     for element, key, value in _attributes(source.root):
         if key in _NAMES:
             continue
+        if not value.strip():  # MuJoCo would take the default for it without a word
+            raise source.refusal(f"<{element.tag}> {key} is empty; give a value or remove the attribute", element)
         pattern = _NAN if key in _MAY_BE_INFINITE else _NOT_FINITE
         if any(pattern.fullmatch(token) for token in value.split()):
             raise source.refusal(f"<{element.tag}> {key}={value[:80]!r} holds a number that is not finite", element)

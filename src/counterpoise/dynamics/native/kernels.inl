@@ -3,7 +3,8 @@
 // Included by one .cpp per instruction set with COUNTERPOISE_ISA (a namespace name), COUNTERPOISE_LANES and
 // COUNTERPOISE_TABLE (the table's name) defined. One pose runs in scalar code with sine and cosine vectorised over the
 // joints; many run one pose per lane, the last block padded with copies of the last pose, so that a pose's result does
-// not depend on its place in the batch.
+// not depend on its place in the batch. Each operation names the type its batches compute with (Many).
+#include "gravity_regressor.hpp"
 #include "poses.hpp"
 #include "recursions.hpp"
 
@@ -11,11 +12,7 @@ namespace counterpoise {
 namespace COUNTERPOISE_ISA {
 namespace {
 
-#if !defined(COUNTERPOISE_MANY)
-#define COUNTERPOISE_MANY Pair
-#endif
-using Many = COUNTERPOISE_MANY;  // what a batch computes with
-constexpr int W = LaneTraits<Many>::count;
+constexpr int MOST_LANES = LaneTraits<Pair>::count;
 constexpr std::size_t BLOCKS = 64;  // lane blocks per range check: stays in the first-level cache
 
 // Hands out pieces of the workspace.
@@ -30,32 +27,43 @@ struct Arena {
     }
 };
 
-std::size_t work_doubles(int bodies) {
+std::size_t work_doubles(int bodies, int depth) {
     // Newton-Euler is the hungriest: sine, cosine, coordinate, rates 2, torque, motion 9, wrench 6, gathered torque, and
     // the copies of a short last block, 4: 26 numbers per body and lane, and room for padding.
-    return ((std::size_t)bodies + COUNTERPOISE_LANES) * 30 * W + 1024;
+    const std::size_t motion = ((std::size_t)bodies + COUNTERPOISE_LANES) * 30 * MOST_LANES;
+    // The gravity regressor keeps a level of joints for each level of the tree.
+    const std::size_t levels = ((std::size_t)depth + 2) * level_doubles(depth) + 8 * (std::size_t)bodies;
+    return motion + levels + 1024;
+}
+
+// L consecutive values; those past the end repeat the last. Built lane by lane: a vector load of values that were just
+// stored one by one would wait for the stores.
+COUNTERPOISE_INLINE Lanes consecutive(const double* values, int first, int count) {
+    Lanes lanes;
+    for (int lane = 0; lane < COUNTERPOISE_LANES; ++lane)
+        lanes[lane] = values[first + lane < count ? first + lane : count - 1];
+    return lanes;
 }
 
 // Sine and cosine of all joints of one pose, vectorised over the joints.
 COUNTERPOISE_INLINE void load_one(const Model& model, const double* q, bool fast, const Joints<double>& joints) {
-    constexpr int L = COUNTERPOISE_LANES;
     const int bodies = model.bodies;
-    if (model.plain) {
-        for (int i = 0; i < bodies; ++i) joints.coordinate[i] = q[i];
-    } else {
+    const double* coordinate = q;
+    if (!model.plain || !model.rotary) {
         for (int i = 0; i < bodies; ++i) {
             const Body& body = model.body[i];
             joints.coordinate[i] = body.q_gain * q[body.q_index] + body.q_offset;
         }
+        coordinate = joints.coordinate;
     }
     for (int i = 0; i < bodies; i += L) {
-        Lanes x, offset, s, c;
-        memcpy(&x, joints.coordinate + i, sizeof x);
+        Lanes x = consecutive(coordinate, i, bodies), offset, s, c;
         memcpy(&offset, model.angle_offset + i, sizeof offset);
+        x = x + offset;
         if (fast)
-            sine_cosine(x + offset, &s, &c);
+            sine_cosine(x, &s, &c);
         else
-            slow_sine_cosine(x + offset, &s, &c);
+            slow_sine_cosine(x, &s, &c);
         memcpy(joints.sine + i, &s, sizeof s);
         memcpy(joints.cosine + i, &c, sizeof c);
     }
@@ -70,7 +78,8 @@ COUNTERPOISE_INLINE void load_one(const Model& model, const double* q, bool fast
     }
 }
 
-// The same for W poses, `stride` doubles apart.
+// The same for one pose per lane, `stride` doubles apart.
+template <class Many>
 COUNTERPOISE_INLINE void load_many(const Model& model, const double* q, std::size_t stride, bool fast,
                                    const Joints<Many>& joints) {
     for (int i = 0; i < model.bodies; ++i) {
@@ -167,6 +176,8 @@ template <class Op>
 COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Input* inputs, std::size_t count,
                                     double* out, std::size_t out_width, double* work) {
     constexpr int N = Op::INPUTS;
+    using Many = typename Op::Many;
+    constexpr std::size_t W = LaneTraits<Many>::count;
     bool fast;
     if (count == 1) {
         if (!check_rows(model, inputs, N, 0, 1, &fast)) return false;
@@ -188,11 +199,11 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
                 if (inputs[j].rows != nullptr) block[j].rows = inputs[j].rows + pose * inputs[j].stride;
             }
             double* target = out + pose * out_width;
-            if (present < (std::size_t)W) {
+            if (present < W) {
                 for (int j = 0; j < N; ++j) {
                     if (inputs[j].rows == nullptr || inputs[j].stride == 0) continue;
                     double* copy = arena.take<double>(W * inputs[j].width);
-                    for (std::size_t lane = 0; lane < (std::size_t)W; ++lane) {
+                    for (std::size_t lane = 0; lane < W; ++lane) {
                         const std::size_t source = lane < present ? lane : present - 1;
                         memcpy(copy + lane * inputs[j].width, block[j].rows + source * inputs[j].stride,
                                sizeof(double) * inputs[j].width);
@@ -203,13 +214,14 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
             }
             load_many(model, block[0].rows, block[0].stride, fast, joints);
             op.template run<Many>(joints, block, target, out_width, arena);
-            if (present < (std::size_t)W) memcpy(out + pose * out_width, target, sizeof(double) * present * out_width);
+            if (present < W) memcpy(out + pose * out_width, target, sizeof(double) * present * out_width);
         }
     }
     return true;
 }
 
 struct GravityOp {
+    using Many = Pair;
     static constexpr int INPUTS = 1;
     const Model& model;
     template <class T>
@@ -231,6 +243,7 @@ bool gravity(const Model& model, std::size_t count, const double* q, double* tor
 
 template <bool TORQUE>
 struct NewtonEulerOp {
+    using Many = Lanes;  // its state fills the registers once
     static constexpr int INPUTS = 3;
     const Model& model;
     template <class T>
@@ -263,6 +276,7 @@ bool inverse_dynamics(const Model& model, std::size_t count, const double* q, co
 
 // At rest: the weight, and minus the moment of gravity about the base origin.
 struct StaticWrenchOp {
+    using Many = Pair;
     static constexpr int INPUTS = 1;
     const Model& model;
     template <class T>
@@ -284,6 +298,7 @@ bool base_wrench(const Model& model, std::size_t count, const double* q, const d
 }
 
 struct CenterOfMassOp {
+    using Many = Pair;
     static constexpr int INPUTS = 1;
     const Model& model;
     template <class T>
@@ -302,6 +317,7 @@ bool center_of_mass(const Model& model, std::size_t count, const double* q, doub
 }
 
 struct WrenchTorqueOp {
+    using Many = Pair;
     static constexpr int INPUTS = 2;
     const Model& model;
     const Point& point;
@@ -366,9 +382,10 @@ bool gravity_regressor(const Model& model, std::size_t count, const double* q, d
     const std::size_t n = model.n;
     const Input inputs[1] = {{q, n, n}};
     const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
-        Placed* placed = arena.take<Placed>(model.bodies);
-        Vec3<double>* lever = arena.take<Vec3<double>>(model.bodies);
-        gravity_regressor_rows(model, joints, placed, lever, regressor + 4 * n * model.bodies * k);
+        Vec3<double>* gravity_of = arena.take<Vec3<double>>(model.bodies);
+        double* levels = arena.take<double>(((std::size_t)model.depth + 1) * level_doubles(model.depth));
+        int* path = reinterpret_cast<int*>(arena.take<double>(model.depth));
+        gravity_regressor_rows(model, joints, gravity_of, levels, path, regressor + 4 * n * model.bodies * k);
     };
     return one_by_one(model, op, inputs, 1, count, work);
 }

@@ -28,6 +28,7 @@ struct Body {
     int q_index;
     int parent;     // -1 is the base
     int kind;
+    int depth;      // bodies from the base to this one, itself included
     bool swings;    // swing is not zero
     bool branches;  // has a child other than body i + 1
     bool aligned;   // joint_rotation is the identity
@@ -36,6 +37,7 @@ struct Body {
 struct Model {
     int n;              // independent joints
     int bodies;         // moving bodies
+    int depth;          // of the deepest body
     bool plain;         // q_index is 0, 1, 2, ... with gain 1 and offset 0: no mimic joints
     bool rotary;        // no linear joint
     double fast_bound;  // |q| up to which every angle allows the fast sine and cosine
@@ -60,11 +62,11 @@ struct Point {
 constexpr double INPUT_BOUND = 1e9;
 
 // The kernels of one instruction set. Each handles `count` poses in row-major arrays of `count` rows and returns false,
-// with the output in an undefined state, when an input is NaN or beyond INPUT_BOUND. `work` has work_doubles(bodies)
-// doubles, aligned to 64 bytes. dq and ddq may be null: at rest.
+// with the output in an undefined state, when an input is NaN or beyond INPUT_BOUND. `work` has work_doubles(bodies,
+// depth) doubles, aligned to 64 bytes. dq and ddq may be null: at rest.
 struct Kernels {
     const char* name;
-    std::size_t (*work_doubles)(int bodies);
+    std::size_t (*work_doubles)(int bodies, int depth);
     bool (*gravity)(const Model&, std::size_t count, const double* q, double* torque, double* work);
     bool (*inverse_dynamics)(const Model&, std::size_t count, const double* q, const double* dq, const double* ddq,
                              double* torque, double* work);

@@ -8,9 +8,11 @@
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <thread>
@@ -33,16 +35,18 @@ int batch_threads = 1;
 // Borrowed for ever from the Python side.
 PyObject *as_rows = nullptr, *refuse_bad_entries = nullptr, *check_out = nullptr, *link_index = nullptr,
          *unphysical = nullptr, *input_error = nullptr, *wrench_components = nullptr;
+PyArray_Descr* float64 = nullptr;
 PyObject *name_q, *name_dq, *name_ddq, *name_out, *name_at, *name_wrench;
 
 struct Workspace {
     double* data;
-    explicit Workspace(std::size_t doubles) {
+    explicit Workspace(std::size_t doubles) : data(nullptr) {
 #if defined(_WIN32)
         data = static_cast<double*>(_aligned_malloc(doubles * sizeof(double), 64));
 #else
         data = static_cast<double*>(std::aligned_alloc(64, (doubles * sizeof(double) + 63) / 64 * 64));
 #endif
+        if (data == nullptr) throw std::bad_alloc();
     }
     ~Workspace() {
 #if defined(_WIN32)
@@ -61,10 +65,9 @@ struct Compiled {
     std::vector<double> angle_offsets;
     std::vector<Point> links;
     std::vector<int> paths;
-    Workspace work;  // for single poses, which hold the interpreter lock from beginning to end
-    int only_leaf;   // index of the only leaf link, or -1
-    bool refused;    // inertial dynamics are refused: an inertia is unphysical
-    explicit Compiled(std::size_t work_doubles) : work(work_doubles) {}
+    std::unique_ptr<Workspace> work;  // for single poses, which hold the interpreter lock from beginning to end
+    int only_leaf = -1;               // index of the only leaf link, or -1
+    bool refused = false;             // inertial dynamics are refused: an inertia is unphysical
 };
 
 struct KernelObject {
@@ -190,6 +193,7 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
     model.bodies = bodies;
     model.plain = n == bodies;
     model.rotary = true;
+    model.depth = 0;
     model.fast_bound = 1e6;
     for (int i = 0; i < bodies; ++i) {
         Body& body = compiled->bodies[i];
@@ -229,6 +233,8 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
         body.q_offset = q_offset[i];
         body.q_index = q_index[i];
         body.parent = parent[i];
+        body.depth = body.parent < 0 ? 1 : compiled->bodies[body.parent].depth + 1;
+        model.depth = std::max(model.depth, body.depth);
         body.kind = kind[i];
         body.branches = false;
         body.aligned = is_identity(body.joint_rotation);
@@ -289,10 +295,10 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject*) {
         const Py_ssize_t links = PyTuple_Size(self->link_names);
         const int bodies = static_cast<int>(PyTuple_Size(body_names));
         try {
-            self->compiled = new Compiled(table->work_doubles(bodies));
+            self->compiled = new Compiled;
             good = compile(tree, static_cast<int>(PyTuple_Size(self->joint_names)), bodies, links, self->compiled);
+            if (good) self->compiled->work.reset(new Workspace(table->work_doubles(bodies, self->compiled->model.depth)));
             self->compiled->refused = PyObject_IsTrue(refusal) == 1;
-            self->compiled->only_leaf = -1;
         } catch (const std::bad_alloc&) {
             good = false;
             PyErr_NoMemory();
@@ -412,23 +418,33 @@ bool same_shape(const Held& a, const Held& b, PyObject* name) {
     return false;
 }
 
+npy_intp bytes_of(PyArrayObject* array) {
+    npy_intp count = sizeof(double);
+    for (int d = 0; d < PyArray_NDIM(array); ++d) count *= PyArray_DIM(array, d);
+    return count;
+}
+
 // The result array: `out` when given and fit, else a new one. Shape: (k,) in front when q has two dimensions.
 PyArrayObject* take_result(PyObject* out, const Held* inputs, int input_count, const npy_intp* shape, int dimensions) {
     npy_intp full[3];
     int total = 0;
     if (PyArray_NDIM(inputs[0].array) == 2) full[total++] = PyArray_DIM(inputs[0].array, 0);
     for (int d = 0; d < dimensions; ++d) full[total++] = shape[d];
-    if (out == nullptr) return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(total, full, NPY_DOUBLE));
+    if (out == nullptr) {
+        Py_INCREF(float64);
+        return reinterpret_cast<PyArrayObject*>(
+            PyArray_NewFromDescr(&PyArray_Type, float64, total, full, nullptr, nullptr, 0, nullptr));
+    }
     if (PyArray_CheckExact(out)) {
         PyArrayObject* array = reinterpret_cast<PyArrayObject*>(out);
         bool fit = PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY(array) && PyArray_NDIM(array) == total;
         for (int d = 0; fit && d < total; ++d) fit = PyArray_DIM(array, d) == full[d];
         const char* begin = PyArray_BYTES(array);
-        const char* end = begin + PyArray_NBYTES(array);
+        const char* end = begin + bytes_of(array);
         for (int j = 0; fit && j < input_count; ++j) {
             if (inputs[j].array == nullptr) continue;
             const char* other = PyArray_BYTES(inputs[j].array);
-            fit = other >= end || begin >= other + PyArray_NBYTES(inputs[j].array);
+            fit = other >= end || begin >= other + bytes_of(inputs[j].array);
         }
         if (fit) return reinterpret_cast<PyArrayObject*>(Py_NewRef(out));
     }
@@ -451,7 +467,7 @@ PyArrayObject* take_result(PyObject* out, const Held* inputs, int input_count, c
 
 // Raises for the entry that is out of range.
 PyObject* refuse(const Held& held, PyObject* name, PyObject* columns) {
-    if (held.array == nullptr) return nullptr;
+    if (held.array == nullptr || PyErr_Occurred() != nullptr) return nullptr;
     PyObject* result = PyObject_CallFunctionObjArgs(refuse_bad_entries, reinterpret_cast<PyObject*>(held.array), name,
                                                     columns, nullptr);
     Py_XDECREF(result);
@@ -462,35 +478,39 @@ PyObject* refuse(const Held& held, PyObject* name, PyObject* columns) {
 // asked for, on several threads. Chunks are multiples of 64 poses, so lanes are filled alike however many threads run.
 template <class Compute>
 bool run(const Compiled& compiled, const Held& q, const Compute& compute) {
-    if (PyArray_NDIM(q.array) == 1) return compute(0, 1, compiled.work.data);
+    if (PyArray_NDIM(q.array) == 1) return compute(0, 1, compiled.work->data);
     const std::size_t count = PyArray_DIM(q.array, 0);
     if (count == 0) return true;
-    const std::size_t doubles = table->work_doubles(compiled.model.bodies);
+    const std::size_t doubles = table->work_doubles(compiled.model.bodies, compiled.model.depth);
     std::size_t threads = count / THREAD_POSES;
     if (threads > static_cast<std::size_t>(batch_threads)) threads = batch_threads;
     if (threads < 1) threads = 1;
-    bool good = true;
+    bool good = true, memory = true;
     Py_BEGIN_ALLOW_THREADS
-    if (threads == 1) {
-        Workspace work(doubles);
-        good = compute(0, count, work.data);
-    } else {
-        const std::size_t share = (count / threads + 63) / 64 * 64;
-        std::vector<char> results(threads, 1);
-        std::vector<std::thread> workers;
-        for (std::size_t t = 0; t < threads; ++t) {
-            workers.emplace_back([&, t] {
-                const std::size_t first = t * share;
-                if (first >= count) return;
-                Workspace work(doubles);
-                results[t] = compute(first, t + 1 == threads || count - first < share ? count - first : share, work.data);
-            });
+    try {
+        std::vector<std::unique_ptr<Workspace>> works;
+        for (std::size_t t = 0; t < threads; ++t) works.emplace_back(new Workspace(doubles));
+        if (threads == 1) {
+            good = compute(0, count, works[0]->data);
+        } else {
+            const std::size_t share = (count / threads + 63) / 64 * 64;
+            std::vector<char> results(threads, 1);
+            std::vector<std::thread> workers;
+            for (std::size_t t = 0; t < threads; ++t) {
+                const std::size_t first = std::min(t * share, count);
+                const std::size_t some = t + 1 == threads ? count - first : std::min(share, count - first);
+                if (some == 0) continue;
+                workers.emplace_back([&, t, first, some] { results[t] = compute(first, some, works[t]->data); });
+            }
+            for (std::thread& worker : workers) worker.join();
+            for (char result : results) good = good && result;
         }
-        for (std::thread& worker : workers) worker.join();
-        for (char result : results) good = good && result;
+    } catch (const std::bad_alloc&) {
+        memory = false;
     }
     Py_END_ALLOW_THREADS
-    return good;
+    if (!memory) PyErr_NoMemory();
+    return good && memory;
 }
 
 // --------------------------------------------------------------------------------------------------------- methods
@@ -573,7 +593,7 @@ PyObject* from_motion(PyObject* object, const char* method, MotionFunction funct
     });
     if (good) return reinterpret_cast<PyObject*>(result);
     Py_DECREF(result);
-    for (int j = 0; j < 3 && PyErr_Occurred() == nullptr; ++j) refuse(rows[j], names[j], self->joint_names);
+    for (int j = 0; j < 3; ++j) refuse(rows[j], names[j], self->joint_names);
     return nullptr;
 }
 
@@ -675,8 +695,7 @@ PyObject* kernel_wrench_torque(PyObject* object, PyObject* const* args, Py_ssize
     if (good) return reinterpret_cast<PyObject*>(result);
     Py_DECREF(result);
     refuse(rows[0], name_q, self->joint_names);
-    if (PyErr_Occurred() == nullptr) refuse(rows[1], name_wrench, wrench_components);
-    return nullptr;
+    return refuse(rows[1], name_wrench, wrench_components);
 }
 
 // ---------------------------------------------------------------------------------------------------------- module
@@ -735,6 +754,7 @@ bool import_helpers() {
     Py_XDECREF(inputs);
     Py_XDECREF(reference);
     Py_XDECREF(errors);
+    float64 = PyArray_DescrFromType(NPY_DOUBLE);
     name_q = PyUnicode_InternFromString("q");
     name_dq = PyUnicode_InternFromString("dq");
     name_ddq = PyUnicode_InternFromString("ddq");

@@ -1,4 +1,4 @@
-// Operations that need whole rotation matrices, one pose at a time: poses, Jacobians, regressors.
+// Operations that need whole rotation matrices, one pose at a time: poses, Jacobians, the base wrench regressor.
 #pragma once
 
 #include "vectors.hpp"
@@ -107,38 +107,6 @@ COUNTERPOISE_INLINE void joint_axes(const Body& body, const Placed& placed, doub
         memcpy(R, placed.R, 9 * sizeof(double));
     else
         multiply(placed.R, body.joint_rotation, R);
-}
-
-// Entries of regressors.py: w.(o_k - o_i) and R_k^T w with w = z_i x g for a rotary joint, -z_i.g for a linear one.
-inline void gravity_regressor_rows(const Model& model, const Joints<double>& joints, Placed* placed,
-                                   Vec3<double>* lever, double* rows) {
-    const std::size_t width = 4 * (std::size_t)model.bodies;
-    memset(rows, 0, sizeof(double) * width * model.n);
-    place_all(model, joints, placed);
-    for (int k = 0; k < model.bodies; ++k) {
-        const Body& carried = model.body[k];
-        if (carried.kind == REVOLUTE) {
-            const Vec3<double> w = cross(axis_of(placed[k]), model.gravity);
-            lever[k] = {carried.q_gain * w.x, carried.q_gain * w.y, carried.q_gain * w.z};
-        } else {
-            lever[k].x = -carried.q_gain * dot(axis_of(placed[k]), spread3<double>(model.gravity));
-        }
-        double R[9];
-        joint_axes(carried, placed[k], R);
-        for (int i = k; i >= 0; i = model.body[i].parent) {
-            const Body& mover = model.body[i];
-            double* entry = rows + mover.q_index * width + 4 * (std::size_t)k;
-            if (mover.kind == REVOLUTE) {
-                const Vec3<double> moment = turned_back(R, lever[i]);
-                entry[0] += dot(lever[i], placed[k].o - placed[i].o);
-                entry[1] += moment.x;
-                entry[2] += moment.y;
-                entry[3] += moment.z;
-            } else {
-                entry[0] += lever[i].x;
-            }
-        }
-    }
 }
 
 struct PlacedMotion {

@@ -69,8 +69,7 @@ COUNTERPOISE_INLINE Vec3<T> to_parent(const Body& body, const Joints<T>& joints,
 }
 // Parent axes to body axes: the transpose of the above.
 template <class T>
-COUNTERPOISE_INLINE Vec3<T> from_parent(const Body& body, const Joints<T>& joints, int i, const Vec3<T>& v) {
-    const T s = joints.sine[i], c = joints.cosine[i];
+COUNTERPOISE_INLINE Vec3<T> from_parent(const Body& body, const T& s, const T& c, const Vec3<T>& v) {
     T x = v.x, t = v.y;
     if (body.swings) {
         x = v.x * body.swing_cosine + v.y * body.swing_sine;
@@ -79,6 +78,10 @@ COUNTERPOISE_INLINE Vec3<T> from_parent(const Body& body, const Joints<T>& joint
     const T y = t * body.twist_cosine + v.z * body.twist_sine;
     const T z = v.z * body.twist_cosine - t * body.twist_sine;
     return {c * x + s * y, c * y - s * x, z};
+}
+template <class T>
+COUNTERPOISE_INLINE Vec3<T> from_parent(const Body& body, const Joints<T>& joints, int i, const Vec3<T>& v) {
+    return from_parent(body, joints.sine[i], joints.cosine[i], v);
 }
 // Body origin in the parent frame: r, or r + axis q for a linear joint.
 template <class T>
