@@ -4,6 +4,7 @@
 
     CounterpoiseError
     ├─ InputError                 a value passed by the caller: shape, type, NaN, unknown name   (also a ValueError)
+    │  └─ DataFileError           ... in a file of numbers, such as poses; carries path and line
     ├─ ModelError                 a robot description
     │  └─ ModelFileError          ... that cannot be read; carries path and line
     │     ├─ PhysicalConsistencyError   ... because a mass or an inertia cannot exist
@@ -24,6 +25,20 @@ class CounterpoiseError(Exception):
 
 class InputError(CounterpoiseError, ValueError):
     """An argument has the wrong shape, type or value, or names something that does not exist."""
+
+
+class DataFileError(InputError):
+    """A file of numbers, such as poses, cannot be read or written.
+
+    Attributes:
+        path: The file, as given by the caller.
+        line: Offending line, counted from 1; None where no line applies.
+    """
+
+    def __init__(self, message: str, *, path: str | Path, line: int | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        super().__init__(f"{locate(path, line)}: {message}")
 
 
 class ModelError(CounterpoiseError):

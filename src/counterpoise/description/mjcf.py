@@ -63,6 +63,7 @@ def parse_mjcf(data: bytes, path: str | None = None) -> Description:
     spec = parsed_spec(source, text)
     if len(spec.bodies) < 2:
         raise source.refusal("defines no body; expected at least one <body> in <worldbody>", source.root)
+    _check_nothing_lost(source, spec)
     _refuse_ball_and_free(source, text, spec)
     inertias, mass_warnings = read_inertias(source, text, spec)
     model = _kinematic_model(source)
@@ -79,6 +80,21 @@ def parse_mjcf(data: bytes, path: str | None = None) -> Description:
         gravity_world=gravity,
         warnings=[*source.warnings, *mass_warnings, *_simulator_warnings(source, text, spec, model)],
     )
+
+
+def _check_nothing_lost(source: Source, spec: Any) -> None:
+    """Compare what MuJoCo read with what stands in the file: it ignores some misplaced elements without a word."""
+    counts = source.counts
+    for what, read, written in (
+        ("bodies", len(spec.bodies) - 1, counts["body"]),
+        ("inertials", sum(bool(body.explicitinertial) for body in spec.bodies), counts["inertial"]),
+        ("geoms", len(spec.geoms), counts["geom"]),
+        ("joints", len(spec.joints), counts["joint"] + counts["freejoint"]),
+    ):
+        if read != written:
+            raise source.refusal(
+                f"<worldbody> holds {written} {what} of which MuJoCo reads {read}; one stands where it is ignored"
+            )
 
 
 def _refuse_ball_and_free(source: Source, text: SpecText, spec: Any) -> None:

@@ -76,7 +76,7 @@ def read_inertias(source: Source, text: SpecText, spec: Any) -> tuple[dict[str, 
     model = compiled_model(source, weighed_text, weighed_spec)
     with np.errstate(all="ignore"):  # numbers too large for a tensor are refused with the description
         inertias = {body.name: _inertia(source, spec.compiler, body, model) for body in bodies}
-    return inertias, _warnings(source, spec.compiler, bodies, inertias)
+        return _with_total_mass(inertias, source.settotalmass), _warnings(source, spec.compiler, bodies, inertias)
 
 
 def _body(source: Source, text: SpecText, spec: Any, body: Any) -> _Body:
@@ -85,12 +85,18 @@ def _body(source: Source, text: SpecText, spec: Any, body: Any) -> _Body:
     element = text.element(body.info)
     if element is None:
         raise source.refusal(f"body '{body.name}' cannot be traced to an element of the file")
-    rule = spec.compiler.inertiafromgeom
+    rule, rules = spec.compiler.inertiafromgeom, mujoco.mjtInertiaFromGeom
     low, high = spec.compiler.inertiagrouprange
-    grouped = [geom for geom in body.geoms if low <= geom.group <= high]
-    infers_always = rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE and bool(grouped)
-    states_inertial = bool(body.explicitinertial) and not infers_always
-    infers = infers_always or (rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO and not body.explicitinertial)
+    flat = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)  # never weigh anything
+    weighing = [
+        geom
+        for geom in body.geoms
+        if low <= geom.group <= high and geom.type not in flat and _density_or_mass(geom) != 0.0
+    ]
+    prefers_geoms = rule == rules.mjINERTIAFROMGEOM_TRUE and bool(weighing)
+    states_inertial = bool(body.explicitinertial) and not prefers_geoms
+    if states_inertial or rule == rules.mjINERTIAFROMGEOM_FALSE:
+        weighing = []
     if states_inertial:
         if body.mass < 0.0:
             path, line = source.place(element)
@@ -99,8 +105,6 @@ def _body(source: Source, text: SpecText, spec: Any, body: Any) -> _Body:
             )
         if not math.isnan(body.fullinertia[0]) and np.any(body.inertia):
             raise source.refusal(f"body '{body.name}' states both diaginertia and fullinertia; give one", element)
-    flat = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)  # never weigh anything
-    weighing = [geom for geom in grouped if infers and geom.type not in flat and _density_or_mass(geom) != 0.0]
     for geom in weighing:
         if text.element(geom.info) is None:
             raise source.refusal(f"a geom of body '{body.name}' cannot be traced to an element of the file", element)
@@ -170,12 +174,11 @@ def _inertia(source: Source, compiler: Any, body: _Body, model: Any) -> Inertia 
     R_body_inertial = rotation_from_wxyz(compiled.iquat)
     if body.states_inertial:
         asked = max(float(body.spec.mass), float(compiler.boundmass))
-        scale = mass / asked if asked > 0.0 else 1.0
-        if not (compiler.settotalmass > 0.0 or math.isclose(scale, 1.0, rel_tol=1e-12)):
+        if mass != asked:
             raise source.refusal(
                 f"body '{body.name}': MuJoCo turned the stated mass {asked!r} kg into {mass!r} kg", body.element
             )
-        tensor = scale * _as_compiler_asks(_stated_tensor(body.spec, R_body_inertial), compiler)
+        tensor = _as_compiler_asks(_stated_tensor(body.spec, R_body_inertial), compiler)
     else:
         if body.weighing_geoms and mass == 0.0:
             raise source.refusal(f"body '{body.name}': its geoms should weigh something and do not", body.element)
@@ -183,6 +186,18 @@ def _inertia(source: Source, compiler: Any, body: _Body, model: Any) -> Inertia 
     if mass == 0.0 and not np.any(tensor):
         return None
     return Inertia(mass, compiled.ipos, 0.5 * (tensor + tensor.T))
+
+
+def _with_total_mass(inertias: dict[str, Inertia | None], total: float) -> dict[str, Inertia | None]:
+    """Scale masses and tensors alike so that all bodies together weigh ``total`` [kg]; 0 or less leaves them alone."""
+    sum_of_masses = sum(inertia.mass for inertia in inertias.values() if inertia is not None)
+    if not (total > 0.0 and sum_of_masses > 0.0):
+        return inertias
+    scale = total / sum_of_masses
+    return {
+        name: None if inertia is None else Inertia(scale * inertia.mass, inertia.com, scale * inertia.tensor_com)
+        for name, inertia in inertias.items()
+    }
 
 
 def _stated_tensor(body: Any, R_body_inertial: Array) -> Array:
@@ -216,19 +231,20 @@ def _warnings(source: Source, compiler: Any, bodies: list[_Body], inertias: dict
             f"{locate(source.path, None)}: the compiler setting boundinertia raises every principal moment to at least "
             f"{float(compiler.boundinertia):g} kg m²; gravity is not affected"
         )
-    if compiler.settotalmass > 0.0:
+    if source.settotalmass > 0.0:
         found.append(
             f"{locate(source.path, None)}: the compiler setting settotalmass scales every mass so that all bodies "
-            f"together weigh {float(compiler.settotalmass):g} kg; the masses in the file are not the ones used"
+            f"together weigh {source.settotalmass:g} kg; the masses in the file are not the ones used"
         )
     for body in bodies:
         inertia = inertias[body.name]
         mass = 0.0 if inertia is None else inertia.mass
         stated = float(body.spec.mass)
-        if compiler.boundmass > 0.0 and mass <= compiler.boundmass:
+        raised = stated < compiler.boundmass if body.states_inertial else mass <= compiler.boundmass
+        if compiler.boundmass > 0.0 and raised:
             found.append(
                 f"{locate(source.path, body.element.line)}: body '{body.name}' weighs less than the compiler setting "
-                f"boundmass, which makes it {mass:g} kg"
+                f"boundmass, which makes it {float(compiler.boundmass):g} kg"
             )
         if body.spec.explicitinertial and not body.states_inertial:
             found.append(

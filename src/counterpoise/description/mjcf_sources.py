@@ -6,14 +6,16 @@ the whole model for them. They have no part in weight or motion, so they never r
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from ..errors import ModelFileError, locate
-from .checks import MAX_LINKS
+from .checks import MAX_LINKS, MAX_MASS
 from .files import read_bounded
 from .xml_guard import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml
 
@@ -39,9 +41,19 @@ _IGNORED_SECTIONS = frozenset(
 )
 _IGNORED_PARTS = frozenset({"camera", "light", "plugin", "site"})
 _IGNORED_COMPILER_SETTINGS = frozenset(
-    {"alignfree", "assetdir", "discardvisual", "fusestatic", "meshdir", "strippath", "texturedir", "usethread"}
+    {
+        "alignfree",
+        "assetdir",
+        "discardvisual",
+        "fusestatic",
+        "meshdir",
+        "settotalmass",
+        "strippath",
+        "texturedir",
+        "usethread",
+    }
 )
-"""Among them fusestatic, which would merge welded bodies so that links vanish."""
+"""Read here or of no use; among them fusestatic, which would merge welded bodies so that links vanish."""
 _UNSUPPORTED_PARTS = {
     "attach": "attaches another model; write one flat file first (MjSpec.from_file(...).to_xml()) and read that",
     "composite": "makes a soft body, which is no rigid link; remove it",
@@ -83,6 +95,8 @@ class Source:
         places: File and line where an included element really stands, by ``id(element)``.
         meshdir: Folder of the meshes as the compiler settings name it; "" where they do not.
         strippath: True when the compiler settings drop the folder from every file name.
+        settotalmass: Mass that all bodies together are to have by the compiler settings [kg]; 0 where they do not say.
+        counts: How many bodies, inertials, geoms and joints the model has once every <replicate> is expanded.
         plugin_driven: Joints that an actuator plugin drives; its force is not known.
         warnings: What is suspicious about the includes, one sentence each.
     """
@@ -92,6 +106,8 @@ class Source:
     places: dict[int, tuple[str, int]] = field(default_factory=dict)
     meshdir: str = ""
     strippath: bool = False
+    settotalmass: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
     plugin_driven: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
 
@@ -162,9 +178,7 @@ def load_source(data: bytes, path: str | None) -> Source:
     _join_includes(source, root, section="", depth=1, opened=set() if path is None else {_resolved(Path(path))})
     _check_size(source)
     for section in root.all("compiler"):
-        # MuJoCo lets assetdir set the folder of meshes unless meshdir names one; the last section wins.
-        source.meshdir = section.attributes.get("meshdir", section.attributes.get("assetdir", source.meshdir))
-        source.strippath = section.attributes.get("strippath", str(source.strippath)).lower() == "true"
+        _read_settings(source, section)
     _prune(source, root, section="")
     _check_numbers(source)
     return source
@@ -237,16 +251,32 @@ def _included(source: Source, include: Element, section: str, opened: set[Path])
     return root.children
 
 
+def _read_settings(source: Source, compiler: Element) -> None:
+    """Read the compiler settings that MuJoCo is not to see. The last section wins."""
+    settings = compiler.attributes
+    # MuJoCo lets assetdir set the folder of meshes unless meshdir names one.
+    source.meshdir = settings.get("meshdir", settings.get("assetdir", source.meshdir))
+    source.strippath = settings.get("strippath", str(source.strippath)).lower() == "true"
+    if "settotalmass" in settings:
+        try:
+            source.settotalmass = float(settings["settotalmass"])
+        except ValueError:
+            source.settotalmass = math.nan
+        if not source.settotalmass <= MAX_MASS:  # true for NaN as well
+            raise source.refusal(f"settotalmass={settings['settotalmass'][:80]!r} is not a mass in kg", compiler)
+
+
 def _check_size(source: Source) -> None:
     """Bound what the text expands to, before MuJoCo expands it."""
-    elements = bodies = copied = 0
-    pending = [(source.root, 1)]
+    elements = copied = 0
+    pending = [(source.root, 1, False)]
     while pending:
-        element, copies = pending.pop()
+        element, copies, in_world = pending.pop()
         elements += 1
-        bodies += copies if element.tag == "body" else 0
         copied += copies if copies != 1 else 0
-        if elements > MAX_ELEMENTS or bodies > MAX_LINKS or copied > MAX_COPIES:
+        if in_world:
+            source.counts[element.tag] += copies
+        if elements > MAX_ELEMENTS or source.counts["body"] > MAX_LINKS or copied > MAX_COPIES:
             raise source.refusal(
                 f"more than {MAX_ELEMENTS} XML elements, {MAX_LINKS} bodies or {MAX_COPIES} copies by <replicate>; "
                 "no arm needs that many",
@@ -257,18 +287,24 @@ def _check_size(source: Source) -> None:
             if not re.fullmatch(r"[0-9]{1,9}", count):
                 raise source.refusal(f"replicate count {count[:20]!r}; expected a whole number", element)
             copies *= int(count)
-        pending.extend((child, copies) for child in element.children)
+        pending.extend((child, copies, in_world or element.tag == "worldbody") for child in element.children)
 
 
 def _prune(source: Source, element: Element, section: str) -> None:
+    """Drop what neither weighs nor moves; refuse what we cannot represent."""
     kept: list[Element] = []
     for child in element.children:
         if section == "actuator" and child.tag == "plugin":
             source.plugin_driven.add(child.attributes.get("joint", ""))
-        if (section == "" and child.tag in _IGNORED_SECTIONS) or child.tag in _IGNORED_PARTS:
+        if (
+            (section == "" and child.tag in _IGNORED_SECTIONS)
+            or child.tag in _IGNORED_PARTS
+            or (section == "asset" and child.tag != "mesh")
+        ):
+            _refuse_hidden_parts(source, child, section)
             continue
-        if section == "asset" and child.tag != "mesh":
-            continue
+        if section == "" and child.tag in ("body", "frame", "replicate"):  # MuJoCo would ignore them
+            raise source.refusal(f"<{child.tag}> stands outside <worldbody>; move it there", child)
         if section == "worldbody" and child.tag in _UNSUPPORTED_PARTS:
             raise source.refusal(f"<{child.tag}> {_UNSUPPORTED_PARTS[child.tag]}", child)
         child.attributes.pop("material", None)
@@ -278,6 +314,14 @@ def _prune(source: Source, element: Element, section: str) -> None:
         _prune(source, child, section or child.tag)
         kept.append(child)
     element.children = kept
+
+
+def _refuse_hidden_parts(source: Source, dropped: Element, section: str) -> None:
+    """Refuse links inside an element that is about to be dropped: a slip in nesting must not cost a mass."""
+    forbidden = {"body", "inertial", "worldbody"} | ({"geom", "joint"} if section == "worldbody" else set())
+    for inside in dropped.walk():
+        if inside is not dropped and inside.tag in forbidden:
+            raise source.refusal(f"<{inside.tag}> does not belong in <{dropped.tag}>; move it out", inside)
 
 
 def _check_numbers(source: Source) -> None:

@@ -4,7 +4,7 @@ The basis follows from the structure alone, never from pivoting on numbers, so a
 machine. Let u_i = R_iᵀ g be gravity seen from body i. The potential energy of body i is −(m_i g · o_i + u_i · m_i c_i), and
 
 - revolute joint: the axis component of u_i equals one of the parent's, and o_i is fixed in the parent, so the moment
-  along the axis and the mass regroup into the parent ([Khalil2002], section 9.4.2). Two moments stay, unless the axis is
+  along the axis and the mass regroup into the parent ([Khalil2002], minimum inertial parameters). Two moments stay, unless the axis is
   parallel to gravity in every pose;
 - prismatic joint: u_i is the parent's, so all moments regroup; the mass stays if gravity ever has a component along the
   axis, else it regroups too.

@@ -26,7 +26,7 @@ class BodyMotion(NamedTuple):
 
 
 def body_motion(tree: Tree, poses: BodyPoses, dq: Array, ddq: Array) -> BodyMotion:
-    """Propagate velocities and accelerations from the base outwards ([Luh1980], eqs. (5)–(10), in base axes).
+    """Propagate velocities and accelerations from the base outwards ([Luh1980], written in base axes).
 
     The base accelerates upwards with −g, so that weight needs no term of its own.
     """
@@ -73,7 +73,7 @@ def newton_euler(tree: Tree, q: Array, dq: Array, ddq: Array) -> tuple[Array, Ar
     """Return the joint torques, shape (k, n), and the base wrench, shape (k, 6), for motions of shape (k, n).
 
     The base wrench is what the plate exerts on the robot, force first, in base axes at the base origin; the weight of
-    the base link is part of it ([Morel2000], eqs. (8)–(12) with the sign of gravity corrected).
+    the base link is part of it ([Morel2000], eqs. (8) and (10)–(12), with the sign of gravity corrected).
     """
     poses = body_poses(tree, q)
     force, moment = body_wrenches(tree, poses, body_motion(tree, poses, dq, ddq))

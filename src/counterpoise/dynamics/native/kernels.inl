@@ -179,7 +179,7 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
     using Many = typename Op::Many;
     constexpr std::size_t W = LaneTraits<Many>::count;
     bool fast;
-    if (count == 1) {
+    if (count == ALONE) {
         if (!check_rows(model, inputs, N, 0, 1, &fast)) return false;
         Arena arena{work};
         const Joints<double> joints = joints_of_one(model, inputs[0].rows, fast, arena);
@@ -348,7 +348,8 @@ bool wrench_torque(const Model& model, const Point& point, std::size_t count, co
 template <class Op>
 COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Op& op, const Input* inputs, int input_count,
                                     std::size_t count, double* work) {
-    for (std::size_t pose = 0; pose < count; ++pose) {
+    const std::size_t poses = count == ALONE ? 1 : count;
+    for (std::size_t pose = 0; pose < poses; ++pose) {
         bool fast;
         if (!check_rows(model, inputs, input_count, pose, 1, &fast)) return false;
         Arena arena{work};

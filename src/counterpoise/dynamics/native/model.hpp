@@ -61,6 +61,10 @@ struct Point {
 // Largest magnitude accepted in any input, as in counterpoise/dynamics/inputs.py.
 constexpr double INPUT_BOUND = 1e9;
 
+// As a count: one pose, computed alone in scalar code. A batch of one pose runs in lanes like any other batch, so that
+// its result has the same bytes as in a larger one.
+constexpr std::size_t ALONE = 0;
+
 // The kernels of one instruction set. Each handles `count` poses in row-major arrays of `count` rows and returns false,
 // with the output in an undefined state, when an input is NaN or beyond INPUT_BOUND. `work` has work_doubles(bodies,
 // depth) doubles, aligned to 64 bytes. dq and ddq may be null: at rest.

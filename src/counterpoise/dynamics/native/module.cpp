@@ -478,7 +478,7 @@ PyObject* refuse(const Held& held, PyObject* name, PyObject* columns) {
 // asked for, on several threads. Chunks are multiples of 64 poses, so lanes are filled alike however many threads run.
 template <class Compute>
 bool run(const Compiled& compiled, const Held& q, const Compute& compute) {
-    if (PyArray_NDIM(q.array) == 1) return compute(0, 1, compiled.work->data);
+    if (PyArray_NDIM(q.array) == 1) return compute(0, counterpoise::ALONE, compiled.work->data);
     const std::size_t count = PyArray_DIM(q.array, 0);
     if (count == 0) return true;
     const std::size_t doubles = table->work_doubles(compiled.model.bodies, compiled.model.depth);

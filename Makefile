@@ -1,0 +1,57 @@
+# Everything runs in a local environment, .venv, made on first use. Needed: Python >= 3.11, make and git. A C++ compiler
+# is used when there is one.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= auto
+
+.PHONY: demo test check lint types tests bench format build clean
+
+demo: $(VENV)/core.stamp
+	@$(BIN)/python examples/01_weightless_arm.py
+
+test: check
+
+check: lint types tests
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/test.stamp
+	$(BIN)/mypy
+
+tests: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -n $(JOBS) --cov=counterpoise --cov-report=term:skip-covered
+
+bench: $(VENV)/test.stamp
+	$(BIN)/counterpoise bench
+
+format: $(VENV)/test.stamp
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+build: $(VENV)/test.stamp
+	$(BIN)/pip install -q build
+	$(BIN)/python -m build
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "counterpoise needs Python 3.11 or newer; run: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
+	@$(BIN)/python -m pip install -q --upgrade pip
+
+$(VENV)/core.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/dynamics/native/*)
+	@echo "Installing counterpoise into $(VENV) ..."
+	@$(BIN)/pip install -q -e .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/dynamics/native/*)
+	@echo "Installing counterpoise and its test tools into $(VENV) (about 1 GB; Pinocchio and MuJoCo are the oracles) ..."
+	@$(BIN)/pip install -q -e '.[test]'
+	@touch $@ $(VENV)/core.stamp
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info src/counterpoise/dynamics/_native*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

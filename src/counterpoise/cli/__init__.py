@@ -1,0 +1,1 @@
+"""The command line: ``counterpoise catalog | load | gravity | bench``, each with ``--json``."""

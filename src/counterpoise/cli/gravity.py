@@ -1,0 +1,200 @@
+"""``counterpoise gravity``: holding torques of poses from the command line or from a file."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from ..description.frozen import Array
+from ..errors import InputError, ModelFileError
+from .output import console, json_option, note, print_json, printable, warn
+from .source import Source, source_options
+from .torque_table import rotary, torque_table
+
+if TYPE_CHECKING:
+    from ..dynamics.robot import Robot
+
+EXAMPLES = """\b
+Examples:
+  counterpoise gravity planar3                            at the zero pose
+  counterpoise gravity planar3 0 -0.5 1.2                 one pose: its numbers
+  counterpoise gravity planar3 0,-0.5,1.2 -1,0,0          two poses: one argument each
+  counterpoise gravity planar3 --degrees 0 -30 70
+  counterpoise gravity arm.urdf --csv poses.csv --out torques.csv
+  counterpoise gravity wam7 --payload 1.2 --payload-com 0 0 0.1
+  counterpoise gravity wam7 --csv poses.csv --json | jq .torques[0]
+
+\b
+CSV files:
+  with a header, columns are found by joint name, in any order, and others are ignored;
+  without one, there must be one column per joint, in joint order.
+  Fields are separated by commas, semicolons or tabs.
+"""
+
+
+@click.command(epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
+@source_options
+@click.argument("pose", nargs=-1, type=click.UNPROCESSED)
+@click.option("--csv", "csv_path", metavar="FILE", help='Read poses from a CSV file; "-" for standard input.')
+@click.option("--degrees", is_flag=True, help="All angles, of rotary joints and of the mount, are in degrees.")
+@click.option("--payload", type=float, metavar="MASS", help="Load fixed to a link [kg].")
+@click.option("--payload-com", nargs=3, type=float, metavar="X Y Z", help="Its centre of mass in the link's frame [m].")
+@click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@click.option("--out", "out_path", metavar="FILE", help='Write the torques as CSV; "-" for standard output.')
+@json_option
+@click.pass_context
+def gravity(
+    ctx: click.Context,
+    source: Source,
+    pose: tuple[str, ...],
+    csv_path: str | None,
+    degrees: bool,
+    payload: float | None,
+    payload_com: tuple[float, float, float] | None,
+    payload_link: str | None,
+    out_path: str | None,
+    as_json: bool,
+) -> None:
+    """Compute the torques that hold SOURCE still.
+
+    POSE is the position of every joint, in rad (m for linear joints) and in joint order: n numbers separated by spaces
+    for one pose, or one argument of n numbers with commas per pose. Negative numbers need no quoting. Without POSE and
+    --csv, the zero pose is taken.
+
+    The torques are those the actuators must apply, in N m (N for linear joints); what gravity itself exerts is the
+    negative.
+    """
+    _refuse_misspelt_options(ctx, pose)
+    if pose and csv_path is not None:
+        raise click.UsageError("give poses on the command line or by --csv, not both")
+    if payload is None and (payload_com is not None or payload_link is not None):
+        raise click.UsageError("--payload-com and --payload-link need --payload MASS")
+    if out_path == "-" and as_json:
+        raise click.UsageError("--out - and --json both write to standard output; give --out a file")
+    robot = source.load(degrees=degrees)
+    if payload is not None:
+        robot = _loaded(robot, payload, payload_com, payload_link)
+    notes: list[str] = []
+    q = _in_radians(robot, _poses(robot, pose, csv_path, notes), degrees)
+    torques = robot.gravity(q)
+    notes += _outside_limits(robot, q)
+    if out_path is not None:
+        from .torque_file import write_torques
+
+        write_torques(out_path, robot.joint_names, torques, read_from=csv_path)
+    if as_json:
+        print_json(_as_data(robot, q, torques, out_path, notes))
+        return
+    for warning in robot.warnings:
+        warn(warning)
+    for text in notes:
+        note(text)
+    if out_path is None:
+        screen = console()
+        screen.print(_head(robot), style="dim")
+        screen.print(torque_table(robot, q, torques, screen.width))
+    elif out_path != "-":
+        note(f"{len(torques)} poses written to {out_path}")
+
+
+def _refuse_misspelt_options(ctx: click.Context, pose: tuple[str, ...]) -> None:
+    """Refuse what looks like an option: negative numbers are let through by letting every unknown option through."""
+    known = [name for parameter in ctx.command.params for name in parameter.opts]
+    for text in pose:
+        if re.match(r"-[0-9.]", text) is None and text.startswith("-"):
+            option = text.split("=")[0]
+            raise click.NoSuchOption(option, possibilities=difflib.get_close_matches(option, known), ctx=ctx)
+
+
+def _loaded(robot: Robot, mass: float, com: tuple[float, float, float] | None, link: str | None) -> Robot:
+    leaves = robot.tree.leaves
+    if link is None and len(leaves) > 1:
+        raise InputError(f"--payload-link is needed: the robot has {len(leaves)} tips ({', '.join(leaves)})")
+    return robot.with_payload(mass, com=com or (0.0, 0.0, 0.0), link=link)
+
+
+def _poses(robot: Robot, pose: tuple[str, ...], csv_path: str | None, notes: list[str]) -> Array:
+    """Return the poses as given, shape (k, n), in the unit of the command line."""
+    if csv_path is not None:
+        from .pose_file import read_poses
+
+        read = read_poses(csv_path, robot.joint_names)
+        if read.ignored:
+            notes.append(f"columns of no joint are ignored: {', '.join(name or '(no name)' for name in read.ignored)}")
+        return read.q
+    if not pose:
+        return np.zeros((1, robot.n))
+    groups = [[entry for entry in re.split(r"[,;\s]+", text) if entry] for text in pose]
+    if all(len(group) == 1 for group in groups):
+        numbers = [group[0] for group in groups]
+        # With one joint, each number is a pose; otherwise all numbers are one pose.
+        groups = [[number] for number in numbers] if robot.n == 1 else [numbers]
+    for group in groups:
+        if len(group) != robot.n:
+            raise InputError(
+                f"the pose {' '.join(group)} has {len(group)} numbers; expected {robot.n}, one for each of "
+                f"{', '.join(robot.joint_names)} (several poses: one argument each, such as "
+                f"{' '.join([','.join(['0'] * min(robot.n, 3)) + (',…' if robot.n > 3 else '')] * 2)})"
+            )
+    return np.array([[_number(entry) for entry in group] for group in groups])
+
+
+def _number(text: str) -> float:
+    from ..description.numbers import parse_number
+
+    try:
+        return parse_number(text, what="POSE", path=None, line=None)
+    except ModelFileError:
+        raise click.UsageError(
+            f"POSE {text!r} is not a number; expected a plain decimal such as 0.5 or -1.2e-3"
+        ) from None
+
+
+def _in_radians(robot: Robot, q: Array, degrees: bool) -> Array:
+    return q * np.where(rotary(robot), math.pi / 180.0, 1.0) if degrees else q
+
+
+def _outside_limits(robot: Robot, q: Array) -> list[str]:
+    """Name poses beyond the joint limits: often degrees taken for radians, or joints in another order."""
+    outside = np.argwhere((q < robot.lower) | (q > robot.upper))
+    if not len(outside):
+        return []
+    pose, joint = outside[0].tolist()
+    found = (
+        f"pose {pose + 1}: {robot.joint_names[joint]} = {q[pose, joint]:.5g} is outside its limits "
+        f"{robot.lower[joint]:.5g} … {robot.upper[joint]:.5g} {'rad' if rotary(robot)[joint] else 'm'}"
+    )
+    poses = len(np.unique(outside[:, 0]))
+    if len(outside) > 1:
+        found += f", and {len(outside) - 1} more positions in {poses} of {len(q)} poses; are they in the right unit and order?"
+    return [found]
+
+
+def _head(robot: Robot) -> str:
+    """Say what the torques hold: a mount or a load that was forgotten shows here."""
+    loads = "".join(f", of which {load.inertia.mass:g} kg on {load.link}" for load in robot.payloads)
+    down = ", ".join(f"{value:.4g}" for value in robot.gravity_base + 0.0)
+    return printable(f"{robot.name}: {robot.total_mass:.3f} kg{loads}; gravity in the base frame ({down}) m/s²")
+
+
+def _as_data(robot: Robot, q: Array, torques: Array, out_path: str | None, notes: list[str]) -> dict[str, Any]:
+    turning = rotary(robot)
+    return {
+        "robot": robot.name,
+        "joint_names": robot.joint_names,
+        "position_units": ["rad" if rotates else "m" for rotates in turning],
+        "torque_units": ["N m" if rotates else "N" for rotates in turning],
+        "gravity_base": robot.gravity_base,
+        "total_mass": robot.total_mass,
+        "poses": len(q),
+        "q": q if out_path is None else None,
+        "torques": torques if out_path is None else None,
+        "out": out_path,
+        "warnings": robot.warnings,
+        "notes": notes,
+    }

@@ -1,0 +1,69 @@
+"""The entry point: one group of commands, and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import CounterpoiseError
+from .bench import bench
+from .catalog import catalog
+from .gravity import gravity
+from .load import load
+from .output import EXIT_ERROR, EXIT_USAGE, print_error
+
+EXAMPLES = """\b
+Examples:
+  counterpoise catalog                        which arms are bundled
+  counterpoise load arm.urdf                  what the file describes, and what is suspicious
+  counterpoise gravity wam7 0 -0.5 0 1.2 0 0 0
+  counterpoise gravity arm.urdf --csv poses.csv --out torques.csv
+  counterpoise bench --quick
+
+\b
+Exit codes:
+  0  done
+  1  an error in a file or a value; stderr has one line "error: ..."
+  2  the command line itself is wrong
+With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.
+"""
+
+
+class CommandGroup(click.Group):
+    """A group that turns our exceptions into a message and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a CounterpoiseError ends with EXIT_ERROR, a wrong command line with EXIT_USAGE."""
+        as_json = "--json" in ctx.args  # the command's own options are not parsed yet when its command line is wrong
+        try:
+            return super().invoke(ctx)
+        except CounterpoiseError as error:
+            path, line = getattr(error, "path", None), getattr(error, "line", None)
+            print_error(type(error).__name__, str(error), as_json=as_json, path=path, line=line)
+            ctx.exit(EXIT_ERROR)
+        except click.UsageError as error:
+            if not as_json:
+                raise
+            print_error("UsageError", error.format_message(), as_json=True)
+            ctx.exit(EXIT_USAGE)
+
+
+@click.group(cls=CommandGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="counterpoise")
+def main() -> None:
+    """Gravity and friction compensation of robot arms.
+
+    SI units throughout: m, rad, kg, s, N, N m. Torques are those the actuators must apply to hold the arm; what gravity
+    itself exerts is the negative.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show must not end in a traceback
+            stream.reconfigure(errors="backslashreplace")
+
+
+for command in (catalog, load, gravity, bench):
+    main.add_command(command)

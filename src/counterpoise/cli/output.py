@@ -1,0 +1,152 @@
+"""What every command prints with: text for people, JSON for scripts, errors for both.
+
+Results go to stdout; notes, warnings, progress and plain errors to stderr. With ``--json``, stdout holds exactly one JSON
+document whatever happens: the result, or ``{"error": {"kind", "message", "path", "line"}}`` beside a non-zero exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+PIPED_WIDTH = 120
+"""Width of tables [characters] that go to a file or a pipe."""
+PROGRESS_DELAY = 1.0
+"""How long work goes on before a progress bar appears [s]."""
+
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document to stdout; errors become JSON too."
+)
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a rich console that prints text as it stands: no markup, no emoji, no guessed highlights."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+
+
+def table(*columns: str, title: str = "", left: Sequence[str] = ()) -> Table:
+    """Return an empty table in our style: numbers to the right, the columns named in ``left`` to the left."""
+    from rich import box
+    from rich.table import Table
+
+    result = Table(
+        box=box.SIMPLE_HEAD,
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for column in columns:
+        result.add_column(column, justify="left" if column in left else "right", overflow="fold")
+    return result
+
+
+def printable(text: str) -> str:
+    """Return text from a file fit for a terminal: control and direction characters escaped, line feeds kept."""
+    return _CONTROL_CHARACTERS.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
+def fixed(value: float, digits: int = 4) -> str:
+    """Return a number with a fixed count of decimals, never "-0.0000"."""
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text
+
+
+def limit(value: float) -> str:
+    """Return a limit in short form, a dash where there is none."""
+    return "–" if math.isinf(value) else f"{value:.5g}"
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON document on one line of stdout."""
+    click.echo(json.dumps(plain(document), allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of what JSON has: arrays as lists, infinite and undefined numbers as None."""
+    if isinstance(value, np.ndarray):
+        return value.tolist() if np.isfinite(value).all() else plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def print_error(kind: str, message: str, *, as_json: bool, path: str | None = None, line: int | None = None) -> None:
+    """Print an error: one JSON document on stdout, or one line on stderr (a listing keeps its lines)."""
+    if as_json:
+        print_json({"error": {"kind": kind, "message": message, "path": path, "line": line}})
+    else:
+        click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(message)}", err=True)
+
+
+def warn(message: str) -> None:
+    """Print what the user should doubt, to stderr in yellow."""
+    click.echo(click.style(f"warning: {printable(message)}", fg="yellow"), err=True)
+
+
+def note(message: str) -> None:
+    """Print what the user may want to know, to stderr."""
+    click.echo(click.style(f"note: {printable(message)}", fg="cyan"), err=True)
+
+
+class Progressing:
+    """A progress bar on stderr that appears once the work has gone on for PROGRESS_DELAY, and only on a terminal."""
+
+    def __init__(self, what: str) -> None:
+        """Name the work, e.g. "reading poses.csv"."""
+        self._what = what
+        self._begun = time.monotonic()
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        """Begin to count time."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the bar off the screen."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: float, total: float) -> None:
+        """Say how much of the work is done."""
+        if self._bar is None:
+            if time.monotonic() - self._begun < PROGRESS_DELAY or not sys.stderr.isatty():
+                return
+            from rich.progress import Progress
+
+            self._bar = Progress(console=console(stderr=True), transient=True)
+            self._bar.add_task(printable(self._what))
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total)

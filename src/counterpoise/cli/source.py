@@ -1,0 +1,114 @@
+"""The argument SOURCE and its options, shared by every command that reads a robot."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..dynamics.robot import Robot
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a robot comes from and how it stands.
+
+    Attributes:
+        text: Path or bundled name.
+        strict: Refuse a file with warnings.
+        allow_xacro: Permit xacro, which runs code.
+        xacro_arguments: Values for the xacro file.
+        mount_rpy: Roll, pitch, yaw of the base in the world, in the unit of the command line; None for upright.
+    """
+
+    text: str
+    strict: bool
+    allow_xacro: bool
+    xacro_arguments: dict[str, str]
+    mount_rpy: tuple[float, float, float] | None
+
+    def load(self, *, degrees: bool = False) -> Robot:
+        """Read the robot and put it on its mount.
+
+        Args:
+            degrees: The mount's angles are in degrees.
+
+        Raises:
+            CounterpoiseError: The robot cannot be read, or the mount's angles are no angles in rad.
+        """
+        from ..dynamics.load import load
+
+        robot = load(
+            self.text, strict=self.strict, allow_xacro=self.allow_xacro, xacro_arguments=self.xacro_arguments
+        )
+        if self.mount_rpy is None:
+            return robot
+        angles = [math.radians(angle) for angle in self.mount_rpy] if degrees else list(self.mount_rpy)
+        if not all(abs(angle) <= 2.0 * math.pi for angle in angles):  # true for NaN as well
+            shown = " ".join(f"{angle:g}" for angle in self.mount_rpy)
+            raise InputError(
+                f"--mount-rpy {shown} goes beyond one turn; expected angles in {'degrees' if degrees else 'rad'}"
+            )
+        return robot.mounted(rpy=angles)
+
+
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add SOURCE and its options to a command, which receives them as one ``source``."""
+
+    @functools.wraps(command)
+    def gathered(
+        source: str,
+        strict: bool,
+        allow_xacro: bool,
+        xacro_argument: tuple[str, ...],
+        mount_rpy: tuple[float, float, float] | None,
+        **others: Any,
+    ) -> Any:
+        arguments = _xacro_arguments(xacro_argument)
+        if arguments and not allow_xacro:
+            raise click.UsageError("--xacro-arg needs --allow-xacro: xacro files run code, so ask for it by name")
+        return command(source=Source(source, strict, allow_xacro, arguments, mount_rpy), **others)
+
+    decorated: Callable[..., Any] = gathered
+    for option in (
+        click.option(
+            "--mount-rpy",
+            nargs=3,
+            type=float,
+            metavar="R P Y",
+            help="Turn the base: fixed-axis roll, pitch, yaw of the base in the world [rad], as in URDF.",
+        ),
+        click.option(
+            "--xacro-arg",
+            "xacro_argument",
+            multiple=True,
+            metavar="NAME:=VALUE",
+            help="Value of an argument of the xacro file; may be repeated.",
+        ),
+        click.option(
+            "--allow-xacro", is_flag=True, help="Permit .xacro files. They run code and read files: only those you trust."
+        ),
+        click.option("--strict", is_flag=True, help="Treat warnings about the description as an error."),
+        click.argument("source"),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def _xacro_arguments(given: tuple[str, ...]) -> dict[str, str]:
+    arguments: dict[str, str] = {}
+    for text in given:
+        name, separator, value = text.partition(":=")
+        if not (name and separator):
+            raise click.UsageError(f"--xacro-arg {text!r} is not of the form name:=value")
+        if name in arguments:
+            raise click.UsageError(f"--xacro-arg {name!r} is given twice")
+        arguments[name] = value
+    return arguments

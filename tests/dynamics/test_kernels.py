@@ -1,0 +1,252 @@
+"""One conformance suite for both kernels: the native one against the NumPy reference, for every instruction set."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from random_robots import random_motion, random_robot
+
+import counterpoise as cp
+from counterpoise.dynamics import kernel as kernels
+from counterpoise.dynamics.kernel import Kernel, ReferenceKernel
+
+SEEDS = range(60)
+CATALOG = [entry.name for entry in cp.catalog()]
+# One pose, whole lane blocks, blocks with every remainder; MANY is more poses than one range check covers.
+COUNTS = (None, 1, 2, 3, 5, 8, 13, 16, 17, 33)
+MANY = 1100
+
+native_only = pytest.mark.skipif(not kernels.NATIVE, reason="the native kernel is not built or is disabled")
+
+
+def every_operation(robot, compute, q, dq, ddq, wrench, link):
+    """Yield (name, result) of all per-pose operations on a kernel."""
+    yield "gravity", compute.gravity(q)
+    yield "inverse_dynamics", compute.inverse_dynamics(q, dq, ddq)
+    yield "base_wrench", compute.base_wrench(q, dq, ddq)
+    yield "base_wrench at rest", compute.base_wrench(q)
+    yield "base_wrench, no velocity", compute.base_wrench(q, ddq=ddq)
+    yield "center_of_mass", compute.center_of_mass(q)
+    yield "forward_kinematics", compute.forward_kinematics(q, at=link)
+    yield "jacobian", compute.jacobian(q, at=link)
+    yield "wrench_torque", compute.wrench_torque(q, wrench, at=link)
+    yield "wrench_torque, one wrench", compute.wrench_torque(q, wrench.reshape(-1, 6)[0], at=link)
+    yield "gravity_regressor", compute.gravity_regressor(q)
+    yield "base_wrench_regressor", compute.base_wrench_regressor(q, dq, ddq)
+    yield "base_wrench_regressor at rest", compute.base_wrench_regressor(q)
+
+
+def check_agreement(robot, seed, counts=COUNTS) -> None:
+    """Compare the kernel in use with the reference, operation by operation, to 1e-12 of the largest entry."""
+    reference, used = ReferenceKernel(robot.tree), Kernel(robot.tree)
+    rng = np.random.default_rng(seed)
+    for count in counts:
+        motion = random_motion(robot, seed, count or 1)
+        q, dq, ddq = (rows[0] if count is None else rows for rows in motion)
+        wrench = rng.normal(size=(*q.shape[:-1], 6))
+        link = robot.link_names[int(rng.integers(len(robot.link_names)))]
+        arguments = (q, dq, ddq, wrench, link)
+        pairs = zip(every_operation(robot, used, *arguments), every_operation(robot, reference, *arguments), strict=True)
+        for (name, result), (_, expected) in pairs:
+            assert result.shape == expected.shape, (name, count)
+            assert result.dtype == np.float64 and result.flags.c_contiguous, (name, count)
+            scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+            worst = float(np.max(np.abs(result - expected), initial=0.0))
+            assert worst <= 1e-12 * scale, (name, count, worst, scale)
+
+
+@native_only
+@pytest.mark.parametrize("seed", SEEDS)
+def test_kernels_agree_on_random_trees(seed) -> None:
+    """Native and reference give the same numbers on trees of every kind."""
+    check_agreement(random_robot(seed).robot(), seed, counts=COUNTS if seed % 10 else (*COUNTS, MANY))
+
+
+@native_only
+@pytest.mark.parametrize("name", CATALOG)
+def test_kernels_agree_on_bundled_arms(name) -> None:
+    """Native and reference give the same numbers on the catalog, upright and tilted."""
+    robot = cp.load(name)
+    check_agreement(robot, 1, counts=(*COUNTS, MANY))
+    check_agreement(robot.mounted(rpy=(0.4, -0.8, 1.1)), 2, counts=(None, 7))
+
+
+@native_only
+@pytest.mark.parametrize("size", [1e2, 1e5, 1.5e6, 1e7, 0.99e9])
+def test_kernels_agree_at_large_angles(size) -> None:
+    """Angles far beyond a turn, where the argument reduction changes its method, agree too."""
+    robot = cp.load("wam7")
+    reference = ReferenceKernel(robot.tree)
+    q = np.random.default_rng(3).uniform(-size, size, (300, 7))
+    # q + offset rounds like q itself, which bounds what any implementation can keep.
+    tolerance = 1e-12 + 4e-16 * size
+    scale = np.abs(reference.gravity(q)).max()
+    assert np.abs(robot.gravity(q) - reference.gravity(q)).max() <= tolerance * scale
+    assert np.abs(robot.gravity(q[0]) - reference.gravity(q[0])).max() <= tolerance * scale
+
+
+@native_only
+def test_sine_and_cosine_are_accurate_everywhere() -> None:
+    """A pendulum's torque is a sine of q plus a constant: right to rounding of that sum around every quadrant border."""
+    robot = cp.load("pendulum")
+    rng = np.random.default_rng(0)
+    quarter = np.pi / 2
+    border = (rng.integers(-1000, 1000, 4000) * quarter) + rng.choice([-1, 1], 4000) * 10.0 ** rng.uniform(-17, 0, 4000)
+    q = np.concatenate([border, rng.uniform(-10, 10, 4000), [0.0, -0.0, 5e-324, quarter, -quarter, np.pi]])[:, None]
+    expected = ReferenceKernel(robot.tree).gravity(q)
+    error = np.abs(robot.gravity(q) - expected)
+    amplitude = np.abs(expected).max()
+    rounding = np.spacing(np.abs(q) + np.pi) + 3.0 * np.spacing(1.0)
+    assert np.all(error <= amplitude * rounding)
+
+
+@native_only
+def test_a_result_does_not_depend_on_its_place_in_the_batch() -> None:
+    """Each row of a batch has the same bytes alone in a batch, at any position, and on any number of threads."""
+    robot = cp.load("dualarm19")
+    from counterpoise.dynamics import _native
+
+    q, dq, ddq = random_motion(robot, 5, 10_000)
+    whole = robot.gravity(q), robot.inverse_dynamics(q, dq, ddq)
+    for part in (slice(3, 4), slice(17, 40), slice(9_990, 10_000)):
+        assert robot.gravity(q[part]).tobytes() == whole[0][part].tobytes()
+        assert robot.inverse_dynamics(q[part], dq[part], ddq[part]).tobytes() == whole[1][part].tobytes()
+    try:
+        for threads in (2, 3):
+            _native.set_batch_threads(threads)
+            assert robot.gravity(q).tobytes() == whole[0].tobytes()
+            assert robot.inverse_dynamics(q, dq, ddq).tobytes() == whole[1].tobytes()
+        q[8_000, 4] = np.nan
+        with pytest.raises(cp.InputError, match="in pose 8000"):
+            robot.gravity(q)
+    finally:
+        _native.set_batch_threads(1)
+
+
+@pytest.mark.parametrize("name", ["wam7", "dualarm19"])
+def test_threads_share_one_robot(name) -> None:
+    """Eight threads on one robot, single poses and batches mixed, get the bytes that one thread gets."""
+    robot = cp.load(name)
+    q, dq, ddq = random_motion(robot, 9, 400 if kernels.NATIVE else 10)
+    wrench = np.arange(6.0)
+
+    def everything(_worker: int) -> bytes:
+        link = robot.tree.leaves[0]
+        single = [robot.gravity(pose).tobytes() for pose in q]
+        single += [robot.inverse_dynamics(*motion).tobytes() for motion in zip(q, dq, ddq, strict=True)]
+        batch = [
+            robot.gravity(q),
+            robot.inverse_dynamics(q, dq, ddq),
+            robot.base_wrench(q, dq, ddq),
+            robot.gravity_regressor(q),
+            robot.wrench_torque(q, wrench, at=link),
+            robot.jacobian(q, at=link),
+        ]
+        return b"".join(single + [array.tobytes() for array in batch])
+
+    alone = everything(0)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(result == alone for result in pool.map(everything, range(16)))
+
+
+def test_robots_can_be_pickled() -> None:
+    """A robot with mount and payload comes back the same from a pickle."""
+    robot = cp.load("wam7").mounted(rpy=(0.1, 0.2, 0.3)).with_payload(1.5, com=(0.0, 0.0, 0.1))
+    again = pickle.loads(pickle.dumps(robot))
+    q = np.linspace(-1.0, 1.0, 7)
+    assert again.gravity(q).tobytes() == robot.gravity(q).tobytes()
+    assert repr(again) == repr(robot)
+
+
+@native_only
+def test_native_methods_borrow_the_reference_documentation() -> None:
+    """help(robot.gravity) shows the same text whichever kernel is in use."""
+    for name in ("gravity", "inverse_dynamics", "wrench_torque", "base_wrench_regressor"):
+        assert getattr(Kernel, name).__doc__.strip() == getattr(ReferenceKernel, name).__doc__.strip()
+
+
+@native_only
+def test_kernels_do_not_leak() -> None:
+    """Calls and failed calls leave no memory behind."""
+    robot = cp.load("wam7")
+    q, out = np.zeros(7), np.empty(7)
+
+    def work() -> None:
+        for _ in range(300):
+            robot.gravity(q)
+            robot.gravity(q, out=out)
+            robot.gravity([0.0] * 7)
+            robot.jacobian(q)
+            cp.Robot(robot.description)
+            for bad in (np.full(7, np.nan), np.zeros(3), "x"):
+                with contextlib.suppress(cp.InputError):
+                    robot.gravity(bad)
+
+    work()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        work()
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 30_000  # 300 rounds: a leaked array or robot per round would be more
+
+
+def test_a_hot_call_with_out_allocates_nothing() -> None:
+    """After warm-up, gravity and inverse dynamics with out= allocate no Python or array memory."""
+    if not kernels.NATIVE:
+        pytest.skip("the reference kernel allocates; only the native one promises not to")
+    robot = cp.load("wam7")
+    q, out = np.zeros(7), np.empty(7)
+    for _ in range(10):
+        robot.gravity(q, out)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        for _ in range(1000):
+            robot.gravity(q, out)
+            robot.inverse_dynamics(q, q, q, out)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 200 and peak - before < 500  # the loop's own counter
+
+
+def other_settings() -> list[dict[str, str]]:
+    """Environments in which the suite has to pass as well: lower instruction sets, and no native kernel."""
+    if not kernels.NATIVE or "COUNTERPOISE_ISA" in os.environ:
+        return []
+    from counterpoise.dynamics import _native
+
+    lower = [name for name in _native.instruction_sets() if name != kernels.NATIVE]
+    return [*({"COUNTERPOISE_ISA": name} for name in lower), {"COUNTERPOISE_DISABLE_NATIVE": "1"}]
+
+
+@pytest.mark.parametrize("setting", other_settings(), ids=lambda setting: "-".join(setting.values()))
+def test_the_suite_passes_in_other_settings(setting) -> None:
+    """This file and the inputs' pass for every instruction set below the best, and with the reference alone."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-cov", __file__]
+    result = subprocess.run(
+        [*command, os.path.join(here, "test_inputs.py")],
+        env={**os.environ, **setting},
+        cwd=os.path.dirname(os.path.dirname(here)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout[-3000:]
+    assert " passed" in result.stdout

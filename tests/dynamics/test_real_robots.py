@@ -1,0 +1,235 @@
+"""Real robots: files that others wrote, read by our readers and by Pinocchio's and MuJoCo's own, and compared.
+
+Only names connect the two sides: each library reads the file by itself.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_robots import random_motion
+from twin import Coordinates, agree, compare
+from twin_mujoco import MujocoTwin, mujoco
+from twin_pinocchio import PinocchioTwin, pin
+
+import counterpoise as cp
+from counterpoise.errors import ModelFileError, UnsupportedJointError
+
+GRAVITY = np.array([1.0, -2.0, -9.0])
+"""Not along any axis, so that no component of a torque or moment goes unseen."""
+POSES = 3
+SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared"))
+
+
+def urdf_files() -> list[Path]:
+    """URDF files of the package example-robot-data and of the shared recordings, where present."""
+    try:
+        installed = importlib.metadata.files("example-robot-data") or []
+    except importlib.metadata.PackageNotFoundError:
+        installed = []
+    found = [Path(str(file.locate())) for file in installed if file.suffix == ".urdf"]
+    return sorted([*found, *SHARED.glob("data/*/*.urdf")])
+
+
+REFUSED = {
+    "alex_psyonic_hands.urdf": "mimics 'index_q1', which is not a moving joint",
+    "ur3.urdf": "<robot> has no name",
+}
+"""Files of example-robot-data that we refuse, and why: broken mimics, and a document that is no robot."""
+URDFS = [path for path in urdf_files() if path.name not in REFUSED]
+MJCFS = sorted(SHARED.glob("models/*/*.xml"))
+
+
+def names(paths: list[Path]) -> list[str]:
+    """Readable test names, e.g. "panda_description/panda.urdf"."""
+    return [f"{path.parents[1 if path.parent.name in ('urdf', 'robots') else 0].name}/{path.name}" for path in paths]
+
+
+needs_urdfs = pytest.mark.skipif(not URDFS, reason="neither example-robot-data nor the shared recordings are present")
+needs_mjcfs = pytest.mark.skipif(not MJCFS, reason="shared models are not available (set COUNTERPOISE_DATA)")
+
+
+def loaded(path: Path) -> cp.Robot:
+    """Our robot, under skew gravity; oracles compute with unphysical inertias too."""
+    return cp.load(path, allow_unphysical=True).mounted(gravity=GRAVITY)
+
+
+def some_links(robot: cp.Robot) -> list[str]:
+    """The tip, and three links anywhere."""
+    rng = np.random.default_rng(len(robot.link_names))
+    return list({robot.tree.leaves[-1], *(str(name) for name in rng.permutation(robot.link_names)[:3])})
+
+
+# --- URDF --------------------------------------------------------------------------------------------------------------
+
+
+@needs_urdfs
+@pytest.mark.parametrize("path", URDFS, ids=names(URDFS))
+def test_urdf_against_pinocchio(path: Path) -> None:
+    """Its URDF reader takes mimic joints for independent ones, unbounded joints for (cos, sin)."""
+    robot = loaded(path)
+    twin = PinocchioTwin(pin.buildModelFromUrdf(str(path)), Coordinates(robot.description), np.eye(3), GRAVITY)
+    compare(robot, twin, random_motion(robot, 0, POSES), some_links(robot), path)
+
+
+MUJOCO_REFUSALS = (
+    "inertia must satisfy A + B >= C",
+    "inertia must have positive eigenvalues",
+    "mass and inertia of moving bodies must be larger than mjMINVAL",
+)
+
+
+@cache
+def mujoco_urdf(path: Path) -> Any:
+    """MuJoCo's own reading of a URDF, or its reason for refusing it; shapes carry no mass here and are left out."""
+    root = ElementTree.parse(path).getroot()
+    for link in root.iter("link"):
+        for element in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(element)
+    for tag in ("mujoco", "transmission", "gazebo", "material", "sensor"):
+        for element in root.findall(tag):
+            root.remove(element)
+    try:
+        spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
+        spec.compiler.fusestatic = False  # on by default for URDF, it makes the base link vanish
+        return spec.compile()
+    except ValueError as error:
+        return str(error)
+
+
+@needs_urdfs
+@pytest.mark.parametrize("path", URDFS, ids=names(URDFS))
+def test_urdf_against_mujoco(path: Path) -> None:
+    """The same files, where MuJoCo accepts their inertias."""
+    model = mujoco_urdf(path)
+    if isinstance(model, str):
+        assert any(reason in model for reason in MUJOCO_REFUSALS), model
+        pytest.skip(f"MuJoCo refuses it: {' '.join(model.split())}")
+    robot = loaded(path)
+    model.opt.gravity[:] = GRAVITY
+    twin = MujocoTwin(model, Coordinates(robot.description), robot.link_names[0], np.eye(3))
+    compare(robot, twin, random_motion(robot, 0, POSES), some_links(robot), path)
+
+
+@needs_urdfs
+def test_mujoco_accepts_most_of_the_files() -> None:
+    """So the skips above do not hide an oracle that never spoke."""
+    accepted = [path for path in URDFS if not isinstance(mujoco_urdf(path), str)]
+    assert len(accepted) >= min(15, len(URDFS) // 2)
+
+
+@pytest.mark.skipif(len(urdf_files()) < 20, reason="example-robot-data is not installed")
+def test_the_other_urdf_files_are_refused_for_their_known_faults() -> None:
+    """No file is left out silently."""
+    for path in urdf_files():
+        if path.name in REFUSED:
+            with pytest.raises(ModelFileError, match=REFUSED[path.name]):
+                cp.load(path)
+
+
+# --- MJCF --------------------------------------------------------------------------------------------------------------
+
+UNWEIGHED = {
+    "fr3.xml": "inertia of body 'fr3_link0' cannot be inferred: mesh 'link0_0' is missing",
+    "so101.xml": "inertia of body 'camera_mount' cannot be inferred: mesh '.*' is missing",
+    "so_arm100.xml": "inertia of body 'Base' cannot be inferred: mesh 'Base' is missing",
+}
+"""Files that leave a mass to meshes which we do not have; read with those meshes marked as weightless."""
+FLOATING = {"tiago_dual.xml": "joint 'reference' is a free joint"}
+"""Files of a robot that drives about; read without its free joint."""
+
+SHAPES_AND_SIMULATOR = frozenset(
+    (
+        *("include", "asset", "actuator", "sensor", "keyframe", "contact", "tendon", "equality", "visual"),
+        *("statistic", "size", "custom", "extension", "camera", "light", "site", "freejoint"),
+    )
+)
+
+
+def mujoco_mjcf(path: Path) -> Any:
+    """MuJoCo's own compilation of an MJCF file, without missing meshes and without what neither weighs nor moves."""
+    root = ElementTree.parse(path).getroot()
+    for parent in list(root.iter()):
+        for element in list(parent):
+            element.attrib.pop("material", None)
+            missing = element.tag == "geom" and "mesh" in element.attrib
+            if element.tag in SHAPES_AND_SIMULATOR or missing or element.get("type") == "free":
+                parent.remove(element)
+    spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
+    spec.compiler.fusestatic = False
+    model = spec.compile()
+    model.body_gravcomp[:] = 0.0
+    model.dof_armature[:] = 0.0
+    return model
+
+
+def remedied(path: Path, folder: Path) -> Path:
+    """Write the file again with the remedy that our error message proposes."""
+    tree = ElementTree.parse(path)
+    for parent in list(tree.getroot().iter()):
+        for element in list(parent):
+            if path.name in UNWEIGHED and element.tag == "geom" and "mesh" in element.attrib:
+                element.set("mass", "0")
+            if path.name in FLOATING and element.get("type") == "free":
+                parent.remove(element)
+    target = folder / path.name
+    tree.write(target)
+    return target
+
+
+@pytest.fixture
+def mjcf(tmp_path: Path) -> Callable[[Path], cp.Robot]:
+    """Load an MJCF file through our reader; one that it refuses, with the remedy it asks for."""
+
+    def load(path: Path) -> cp.Robot:
+        reason = (UNWEIGHED | FLOATING).get(path.name)
+        if reason is None:
+            return loaded(path)
+        with pytest.raises((ModelFileError, UnsupportedJointError), match=reason):
+            cp.load(path)
+        return loaded(remedied(path, tmp_path))
+
+    return load
+
+
+@needs_mjcfs
+@pytest.mark.parametrize("path", MJCFS, ids=names(MJCFS))
+def test_mjcf_against_mujoco(path: Path, mjcf: Callable[[Path], cp.Robot]) -> None:
+    """MuJoCo is the authority on its own format: our q is its qpos, our base frame its world."""
+    robot = mjcf(path)
+    model = mujoco_mjcf(path)
+    np.testing.assert_array_equal(cp.Robot(robot.description).gravity_world, model.opt.gravity)
+    model.opt.gravity[:] = GRAVITY
+    twin = MujocoTwin(model, Coordinates(robot.description), "world", np.eye(3))
+    compare(robot, twin, random_motion(robot, 0, POSES), some_links(robot), path)
+
+
+PINOCCHIO_MJCF_SKIPS = {
+    "aloha.xml": "Pinocchio reads only the first of two arms that stand on the world",
+    "so101.xml": "Pinocchio gives a mass of its own to the body whose mesh is missing",
+    "tiago_dual.xml": "it has a free joint, which our reader refuses",
+}
+
+
+@needs_mjcfs
+@pytest.mark.parametrize("path", MJCFS, ids=names(MJCFS))
+def test_mjcf_against_pinocchio(path: Path, mjcf: Callable[[Path], cp.Robot]) -> None:
+    """Torques only: its MJCF reader drops the pose of the first body and gives a weightless base 1 kg."""
+    if path.name in PINOCCHIO_MJCF_SKIPS:
+        pytest.skip(PINOCCHIO_MJCF_SKIPS[path.name])
+    robot = mjcf(path)
+    R_world_base = robot.forward_kinematics(np.zeros(robot.n), at=robot.link_names[1])[:3, :3]
+    model = pin.buildModelFromMJCF(str(path))
+    twin = PinocchioTwin(model, Coordinates(robot.description), np.eye(3), R_world_base.T @ GRAVITY)
+    for q, dq, ddq in zip(*random_motion(robot, 0, POSES), strict=True):
+        agree(robot.gravity(q), twin.gravity(q), "gravity", oracle="Pinocchio", where=path)
+        ours, theirs = robot.inverse_dynamics(q, dq, ddq), twin.inverse_dynamics(q, dq, ddq)
+        agree(ours, theirs, "inverse dynamics", oracle="Pinocchio", where=path)

@@ -1,0 +1,55 @@
+"""Imports point one way: a room may import only from rooms to its left."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "counterpoise"
+ORDER = ("errors", "description", "dynamics", "cli")
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem == "errors")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms of counterpoise that a module imports, whether relatively or by full name, lazily or not."""
+    package = ("counterpoise", *path.relative_to(SOURCE).parts[:-1])
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            stem = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            head = ".".join(part for part in (stem, node.module or "") if part)
+            names = [head, *(f"{head}.{alias.name}" for alias in node.names)]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "counterpoise" and len(parts) > 1 and parts[1] in ORDER:
+                rooms.add(parts[1])
+    return rooms
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_left(path: Path) -> None:
+    """A module imports from its own room or from rooms before it."""
+    room = room_of(path)
+    assert room in ORDER, f"{path} lives in a room that ORDER does not know"
+    allowed = set(ORDER[: ORDER.index(room) + 1])
+    assert imported_rooms(path) <= allowed
+
+
+def test_the_check_sees_imports() -> None:
+    """The parser finds relative and absolute imports, so the test above can fail."""
+    assert imported_rooms(SOURCE / "dynamics" / "robot.py") == {"errors", "description", "dynamics"}
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_modules_stay_small(path: Path) -> None:
+    """One concept a file: no module over 450 lines."""
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 450

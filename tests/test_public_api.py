@@ -1,0 +1,95 @@
+"""What users rely on: the names, their documentation, a quick import."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+
+import pytest
+
+import counterpoise as cp
+
+NAMES = {
+    "CatalogEntry",
+    "CounterpoiseError",
+    "InputError",
+    "MissingExtraError",
+    "ModelError",
+    "ModelFileError",
+    "PhysicalConsistencyError",
+    "Robot",
+    "UnsupportedJointError",
+    "catalog",
+    "load",
+}
+ROBOT_METHODS = [
+    name for name, member in inspect.getmembers(cp.Robot) if not name.startswith("_") and callable(member)
+]
+
+
+def test_top_level_names() -> None:
+    """The top level holds the public names and, besides them, only the package's own rooms."""
+    rooms = {"cli", "description", "dynamics", "errors"}
+    found = {name for name in vars(cp) if not name.startswith("_")}
+    assert found - rooms == NAMES
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_public_name_is_documented(name: str) -> None:
+    """Each public name has a docstring of its own."""
+    assert inspect.getdoc(getattr(cp, name))
+
+
+@pytest.mark.parametrize("name", ROBOT_METHODS)
+def test_every_argument_is_documented(name: str) -> None:
+    """Each method of Robot has a docstring that mentions each of its arguments."""
+    method = getattr(cp.Robot, name)
+    text = inspect.getdoc(method) or ""
+    arguments = [parameter for parameter in inspect.signature(method).parameters if parameter != "self"]
+    assert text
+    if "Args:" in text or len(arguments) > 1:
+        missing = [argument for argument in arguments if f"{argument}:" not in text]
+        assert not missing
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Run code in a fresh interpreter and return what it prints."""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_import_is_quick() -> None:
+    """Importing counterpoise costs less than 0.3 s beyond NumPy (best of three)."""
+    code = "import time, numpy; t = time.perf_counter(); import counterpoise; print(time.perf_counter() - t)"
+    assert min(float(run_python(code)) for _ in range(3)) < 0.3
+
+
+def test_import_is_light() -> None:
+    """Importing counterpoise loads none of the heavy or optional libraries."""
+    code = "import sys, counterpoise; print([m for m in {heavy} if m in sys.modules])".replace(
+        "{heavy}", "('scipy', 'mujoco', 'pinocchio', 'rich', 'click', 'msgspec', 'xacrodoc', 'matplotlib')"
+    )
+    assert run_python(code).strip() == "[]"
+
+
+def test_native_can_be_disabled() -> None:
+    """COUNTERPOISE_DISABLE_NATIVE=1 makes Robot compute with the NumPy reference."""
+    code = (
+        "import counterpoise as cp; from counterpoise.dynamics import kernel; "
+        "print(kernel.Kernel.__name__, kernel.NATIVE == '', round(float(cp.load('pendulum').gravity([0.3])[0]), 6))"
+    )
+    name, empty, torque = run_python(code, COUNTERPOISE_DISABLE_NATIVE="1").split()
+    assert (name, empty) == ("ReferenceKernel", "True")
+    assert float(torque) == pytest.approx(float(cp.load("pendulum").gravity([0.3])[0]), abs=1e-6)
+
+
+def test_version_matches_the_package() -> None:
+    """The version in the code is the one that was installed."""
+    from importlib.metadata import version
+
+    assert version("counterpoise") == cp.__version__
