@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from shared_data import SHARED
 from twin import WORST
-
-SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[2] / "shared"))
 
 
 @pytest.fixture(scope="session")

@@ -58,6 +58,7 @@ def random_robot(
     massless: bool = True,
     loads: bool = True,
     tilted: bool | None = None,
+    right_angles: bool = False,
 ) -> RandomRobot:
     """Make the robot of a seed.
 
@@ -70,6 +71,8 @@ def random_robot(
         massless: Let some moving links have no mass (MuJoCo refuses those).
         loads: Attach payloads to some links, fixed ones and the base included.
         tilted: Random mount and gravity vector, or upright and standard; None for either.
+        right_angles: Turn every frame by multiples of 90° and draw axes from x, y and z, as builders of arms do; only
+            then are axes parallel to each other and to gravity.
     """
     rng = np.random.default_rng([20_25, seed])
     count = int(rng.integers(1, MAX_JOINTS + 1) if rng.random() < 0.3 else rng.integers(1, 13))
@@ -91,9 +94,9 @@ def random_robot(
                 kind,
                 parent,
                 link.name,
-                _random_transform(rng),
-                _random_axis(rng),
-                np.eye(4) if rng.random() < 0.5 else _random_transform(rng),
+                _random_transform(rng, right_angles),
+                _random_axis(rng, right_angles),
+                np.eye(4) if rng.random() < 0.5 else _random_transform(rng, right_angles),
                 rotor_inertia=float(rng.uniform(0.0, 2.0)),
             )
         )
@@ -142,13 +145,21 @@ def random_direction(rng: np.random.Generator) -> Array:
     return direction
 
 
-def _random_transform(rng: np.random.Generator) -> Array:
-    rotation = np.eye(3) if rng.random() < 0.2 else random_rotation(rng)
+def _random_transform(rng: np.random.Generator, right_angles: bool) -> Array:
+    rotation = np.eye(3)
+    if rng.random() > 0.2:
+        rotation = _quarter_turns(rng) if right_angles else random_rotation(rng)
     return transform(rotation, rng.uniform(-0.5, 0.5, 3) if rng.random() < 0.9 else np.zeros(3))
 
 
-def _random_axis(rng: np.random.Generator) -> Array:
-    if rng.random() < 0.4:
+def _quarter_turns(rng: np.random.Generator) -> Array:
+    """One of the 24 rotations of a cube."""
+    rotation = np.eye(3)[rng.permutation(3)] * rng.choice([-1.0, 1.0], 3)
+    return rotation if np.linalg.det(rotation) > 0.0 else -rotation
+
+
+def _random_axis(rng: np.random.Generator, right_angles: bool) -> Array:
+    if right_angles or rng.random() < 0.4:
         return np.eye(3)[int(rng.integers(3))] * (1.0 if rng.random() < 0.5 else -1.0)
     return random_direction(rng)
 

@@ -6,7 +6,6 @@ Only names connect the two sides: each library reads the file by itself.
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_robots import random_motion
+from shared_data import SHARED
 from twin import Coordinates, agree, compare
 from twin_mujoco import MujocoTwin, mujoco
 from twin_pinocchio import PinocchioTwin, pin
@@ -26,7 +26,6 @@ from counterpoise.errors import ModelFileError, UnsupportedJointError
 GRAVITY = np.array([1.0, -2.0, -9.0])
 """Not along any axis, so that no component of a torque or moment goes unseen."""
 POSES = 3
-SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared"))
 
 
 def urdf_files() -> list[Path]:

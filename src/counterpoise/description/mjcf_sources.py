@@ -284,8 +284,8 @@ def _check_size(source: Source) -> None:
             )
         if element.tag == "replicate":
             count = element.attributes.get("count", "").strip()
-            if not re.fullmatch(r"[0-9]{1,9}", count):
-                raise source.refusal(f"replicate count {count[:20]!r}; expected a whole number", element)
+            if not re.fullmatch(r"[1-9][0-9]{0,8}", count):
+                raise source.refusal(f"replicate count {count[:20]!r}; expected a whole number from 1", element)
             copies *= int(count)
         pending.extend((child, copies, in_world or element.tag == "worldbody") for child in element.children)
 

@@ -59,4 +59,5 @@ def _carried_moments(tree: Tree) -> Array:
         if parent >= 0:
             carried[parent] += carried[body]
             moments[parent] += carried[body] * tree.origin[body]
-    return np.einsum("bji,bj->bi", tree.joint_rotation, moments)
+    in_joint_frames: Array = np.einsum("bji,bj->bi", tree.joint_rotation, moments)
+    return in_joint_frames

@@ -150,8 +150,8 @@ def compile_tree(
         allow_unphysical: Compute dynamics even from inertias that no real body has.
     """
     children: defaultdict[str, list[Joint]] = defaultdict(list)
-    for joint in description.joints:
-        children[joint.parent].append(joint)
+    for known in description.joints:
+        children[known.parent].append(known)
     inertia_of = {link.name: link.inertia for link in description.links}
     loads: defaultdict[str, list[Inertia]] = defaultdict(list)
     for payload in payloads:
