@@ -45,7 +45,7 @@ def let_go(real: cp.Robot, model: cp.Robot | None) -> np.ndarray:
 def sparkline(heights: np.ndarray, low: float, high: float) -> str:
     """Draw a curve with block characters."""
     blocks = "▁▂▃▄▅▆▇█"
-    levels = (heights[:: len(heights) // 40] - low) / max(high - low, 1e-9) * (len(blocks) - 1)
+    levels = (heights[:: len(heights) // 25] - low) / max(high - low, 1e-9) * (len(blocks) - 1)
     return "".join(blocks[int(round(level))] for level in np.clip(levels, 0, len(blocks) - 1))
 
 
@@ -67,13 +67,13 @@ def main() -> None:
     releases = {
         "motors off": let_go(robot, None),
         "gravity compensated": let_go(robot, robot),
-        "holds 1 kg the model does not know": let_go(loaded, robot),
+        "with 1 kg it knows not of": let_go(loaded, robot),
     }
     low = min(heights.min() for heights in releases.values())
     high = max(heights.max() for heights in releases.values())
     for name, heights in releases.items():
         drop = 1000 * (heights[0] - heights[-1])
-        console.print(f"  {name:36s}{sparkline(heights, low, high)}  falls {max(drop, 0.0):7.1f} mm")
+        console.print(f"  {name:26s}{sparkline(heights, low, high)}  falls {max(drop, 0.0):5.0f} mm")
 
     out, count = np.empty(robot.n), 20_000
     start = time.perf_counter()
@@ -87,8 +87,10 @@ def main() -> None:
     kernel = f"native kernel, {NATIVE}" if NATIVE else "NumPy reference; a C++ compiler would make it far faster"
     console.print(f"\nOne call takes {1e9 * single:.0f} ns, {1e9 * batch:.0f} ns a pose in a batch ({kernel}).")
     console.print(
-        "\nYour own arm:  counterpoise load my_robot.urdf    then    counterpoise gravity my_robot.urdf"
-        "\nBundled arms:  counterpoise catalog      Speed beside Pinocchio:  counterpoise bench"
+        "\nYour own arm   counterpoise load my_robot.urdf"
+        "\n               counterpoise gravity my_robot.urdf"
+        "\nBundled arms   counterpoise catalog"
+        "\nSpeed          counterpoise bench"
     )
 
 

@@ -79,6 +79,7 @@ REFUSED: dict[str, tuple[type[ModelFileError], int | None, str]] = {
     "inertial_twice": (ModelFileError, 5, "'inertial' found 2 times"),
     "body_in_site": (ModelFileError, 9, "<body> does not belong in <site>"),
     "body_outside_world": (ModelFileError, 14, "<body> stands outside <worldbody>"),
+    "inertial_in_asset": (ModelFileError, 5, "'inertial'"),
     "inertial_in_contact": (ModelFileError, 15, "<inertial> does not belong in <contact>"),
     "section_misspelt": (ModelFileError, 4, "'worldbdy'"),
     # outside our scope
@@ -90,6 +91,7 @@ REFUSED: dict[str, tuple[type[ModelFileError], int | None, str]] = {
     "mesh_generated_for_minutes": (ModelFileError, 5, "at most 1000 is accepted"),
     "nested_too_deep": (ModelFileError, 3, "nested deeper than 128 levels"),
     "replicate_bomb": (ModelFileError, 10, TOO_MANY),
+    "replicate_count_zero": (ModelFileError, 10, "replicate count '0'; expected a whole number from 1"),
     "replicate_count_text": (ModelFileError, 10, "replicate count 'many'"),
     "replicate_nested_bomb": (ModelFileError, 10, TOO_MANY),
     # files

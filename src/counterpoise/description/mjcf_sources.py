@@ -39,6 +39,7 @@ _IGNORED_SECTIONS = frozenset(
         "visual",
     }
 )
+_IGNORED_ASSETS = frozenset({"hfield", "material", "model", "skin", "texture"})
 _IGNORED_PARTS = frozenset({"camera", "light", "plugin", "site"})
 _IGNORED_COMPILER_SETTINGS = frozenset(
     {
@@ -299,7 +300,7 @@ def _prune(source: Source, element: Element, section: str) -> None:
         if (
             (section == "" and child.tag in _IGNORED_SECTIONS)
             or child.tag in _IGNORED_PARTS
-            or (section == "asset" and child.tag != "mesh")
+            or (section == "asset" and child.tag in _IGNORED_ASSETS)
         ):
             _refuse_hidden_parts(source, child, section)
             continue
