@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from counterpoise.description import mjcf, mjcf_inertias, mjcf_sources
 from counterpoise.description.mjcf import parse_mjcf, read_mjcf
 from counterpoise.description.model import Description, Inertia, Joint, JointKind
 from counterpoise.errors import MissingExtraError, ModelFileError, UnsupportedJointError
@@ -230,6 +231,19 @@ def random_model(rng: np.random.Generator) -> str:
 def test_random_robot_agrees_with_mujoco(seed: int) -> None:
     """Frames, masses, centres of mass and inertias of a random tree are MuJoCo's, at random poses."""
     agrees(random_model(np.random.default_rng(seed)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_random_robot_without_names_keeps_mujocos_order(seed: int) -> None:
+    """Masses, centres of mass and axes go to the right bodies and joints when only their order tells them apart."""
+    xml = re.sub(r'(?<=<body )name="\w+"|(?<=<joint )name="\w+"', "", random_model(np.random.default_rng(seed)))
+    description = parse_mjcf(xml.encode())
+    model = mujoco.MjModel.from_xml_string(xml)
+    bodies = [link.inertia for link in description.links if not link.placeholder_frame][1:]
+    assert [0.0 if inertia is None else inertia.mass for inertia in bodies] == pytest.approx(model.body_mass[1:])
+    moving = [joint for joint in description.joints if joint.kind is not JointKind.FIXED]
+    np.testing.assert_allclose(np.array([joint.axis for joint in moving]).reshape(-1, 3), model.jnt_axis, atol=1e-15)
 
 
 # --- joints -----------------------------------------------------------------------------------------------------------
@@ -556,6 +570,33 @@ def test_compiler_settings_that_change_masses_are_obeyed_and_named(
         model = mujoco.MjModel.from_xml_string(document(world, f"<compiler {setting}/>"))
     assert_same_robot(description, model)
     assert any(setting.partition("=")[0] in warning for warning in description.warnings)
+
+
+def test_geoms_too_light_for_mujoco_are_refused_rather_than_lost() -> None:
+    """MuJoCo ignores masses near the smallest number; the file means something else."""
+    with pytest.raises(ModelFileError, match="its geoms should weigh something"):
+        read('<body name="b"><geom size="0.1" mass="1e-300"/></body>')
+
+
+def test_a_mass_that_mujoco_alters_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is loaded is compared with what the file states."""
+    monkeypatch.setattr(mjcf_inertias, "_stand_in", lambda inertial: {**inertial.attributes, "mass": "3"})
+    with pytest.raises(ModelFileError, match=r"turned the stated mass 2\.0 kg into 3\.0 kg"):
+        read(f'<body name="b">{LUMP}</body>')
+
+
+@pytest.mark.parametrize("tag", ["body", "inertial", "geom", "joint"])
+def test_an_element_that_mujoco_overlooks_is_reported(tag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What MuJoCo read is counted against what stands in the file."""
+
+    def with_one_more(data: bytes, path: str | None) -> mjcf_sources.Source:
+        source = mjcf_sources.load_source(data, path)
+        source.counts[tag] += 1
+        return source
+
+    monkeypatch.setattr(mjcf, "load_source", with_one_more)
+    with pytest.raises(ModelFileError, match="of which MuJoCo reads"):
+        read(f'<body name="b"><joint/>{LUMP}</body>')
 
 
 # --- what the simulator does otherwise --------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 from random_robots import random_motion, random_robot
 
 import counterpoise as cp
+from counterpoise.description.urdf import parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.dynamics.kernel import Kernel, ReferenceKernel
 
@@ -24,6 +25,9 @@ CATALOG = [entry.name for entry in cp.catalog()]
 # One pose, whole lane blocks, blocks with every remainder; MANY is more poses than one range check covers.
 COUNTS = (None, 1, 2, 3, 5, 8, 13, 16, 17, 33)
 MANY = 1100
+
+BLOCK = b"""<robot name="block"><link name="block"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
+<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
 
 native_only = pytest.mark.skipif(not kernels.NATIVE, reason="the native kernel is not built or is disabled")
 
@@ -113,8 +117,6 @@ def test_sine_and_cosine_are_accurate_everywhere() -> None:
 def test_a_result_does_not_depend_on_its_place_in_the_batch() -> None:
     """Each row of a batch has the same bytes alone in a batch, at any position, and on any number of threads."""
     robot = cp.load("dualarm19")
-    from counterpoise.dynamics import _native
-
     q, dq, ddq = random_motion(robot, 5, 10_000)
     whole = robot.gravity(q), robot.inverse_dynamics(q, dq, ddq)
     for part in (slice(3, 4), slice(17, 40), slice(9_990, 10_000)):
@@ -122,14 +124,31 @@ def test_a_result_does_not_depend_on_its_place_in_the_batch() -> None:
         assert robot.inverse_dynamics(q[part], dq[part], ddq[part]).tobytes() == whole[1][part].tobytes()
     try:
         for threads in (2, 3):
-            _native.set_batch_threads(threads)
+            kernels.set_batch_threads(threads)
             assert robot.gravity(q).tobytes() == whole[0].tobytes()
             assert robot.inverse_dynamics(q, dq, ddq).tobytes() == whole[1].tobytes()
         q[8_000, 4] = np.nan
         with pytest.raises(cp.InputError, match="in pose 8000"):
             robot.gravity(q)
     finally:
-        _native.set_batch_threads(1)
+        kernels.set_batch_threads(1)
+
+
+@pytest.mark.parametrize("count", [0, -1, 257, 1.5, "2"])
+def test_impossible_thread_counts_are_refused(count) -> None:
+    """Threads are counted from 1 to 256."""
+    with pytest.raises(cp.InputError, match="number of threads"):
+        kernels.set_batch_threads(count)
+
+
+def test_a_robot_without_joints_computes() -> None:
+    """A lone block has no torques, and the plate still carries it."""
+    block = cp.Robot(parse_urdf(BLOCK))
+    for q in (np.zeros(0), np.zeros((3, 0))):
+        assert block.gravity(q).shape == q.shape
+        assert block.jacobian(q, at="block").shape == (*q.shape[:-1], 6, 0)
+        assert np.allclose(block.base_wrench(q), [0.0, 0.0, 2.0 * 9.81, 0.0, -2.0 * 9.81 * 0.1, 0.0])
+    assert block.base_parameters.columns == ()
 
 
 @pytest.mark.parametrize("name", ["wam7", "dualarm19"])

@@ -1,28 +1,50 @@
 """Which kernel computes: the native one where it was built, else the NumPy reference.
 
-``COUNTERPOISE_DISABLE_NATIVE=1`` in the environment forces the reference.
+In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference and ``COUNTERPOISE_ISA=baseline`` (or ``avx2``,
+``avx512``) picks an instruction set other than the machine's best.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..errors import InputError
 from .reference import ReferenceKernel
 
-__all__ = ["NATIVE", "Kernel", "ReferenceKernel"]
+__all__ = ["NATIVE", "Kernel", "ReferenceKernel", "set_batch_threads"]
+
+MAX_THREADS = 256
+
+
+def _native_module() -> Any:
+    """Return the extension module, or None where it was not built or is disabled."""
+    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
+        return None
+    try:
+        from . import _native
+    except ModuleNotFoundError:
+        return None
+    return _native
+
+
+_MODULE = _native_module()
+
+NATIVE: str = "" if _MODULE is None else _MODULE.instruction_set()
+"""Instruction set of the native kernel in use: "avx512", "avx2" or "baseline"; "" for the NumPy reference."""
 
 if TYPE_CHECKING:
     Kernel = ReferenceKernel
-    NATIVE: str
 else:
-    try:
-        if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
-            raise ImportError("disabled by COUNTERPOISE_DISABLE_NATIVE")
-        from . import _native
-    except ImportError:
-        Kernel = ReferenceKernel
-        NATIVE = ""
-    else:
-        Kernel = _native.make_kernel(ReferenceKernel)
-        NATIVE = _native.instruction_set()
+    Kernel = ReferenceKernel if _MODULE is None else _MODULE.make_kernel(ReferenceKernel)
+
+
+def set_batch_threads(count: int) -> None:
+    """Let large batches run on up to ``count`` threads; 1, the default, runs them in the calling thread.
+
+    Results have the same bytes for any number of threads. The reference kernel always runs in the calling thread.
+    """
+    if not isinstance(count, int) or not 1 <= count <= MAX_THREADS:
+        raise InputError(f"the number of threads must be a whole number from 1 to {MAX_THREADS}, got {count!r}")
+    if _MODULE is not None:
+        _MODULE.set_batch_threads(count)
