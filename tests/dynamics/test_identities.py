@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from random_robots import random_direction, random_inertia, random_motion, random_robot, random_rotation
+from random_robots import random_inertia, random_motion, random_robot, random_rotation
 from twin import agree
 
 import counterpoise as cp
@@ -207,7 +206,7 @@ def test_the_plate_feels_the_change_of_momentum(robot: cp.Robot, motion: tuple[A
 
     acceleration = derivative(velocity, step=0.05, levels=4)
     force = robot.base_wrench(q, dq, ddq)[:3] + robot.total_mass * robot.gravity_base
-    same(force, robot.total_mass * acceleration, "F + m g = m a", scale=size_of(force), within=1e-7)
+    same(force, robot.total_mass * acceleration, "F + m g = m a", scale=size_of(force), within=1e-8)
 
 
 CHAINS = [*catalog_names(), *(f"chain {seed}" for seed in range(2100, 2120))]
@@ -438,14 +437,3 @@ def test_heavier_means_heavier() -> None:
     torques = [arm.with_payload(mass, link="link3").gravity(np.zeros(3)) for mass in (0.0, 1.0, 2.0)]
     assert np.all(torques[0] > 0.0)
     assert np.all(np.diff(torques, axis=0) > 0.0)
-
-
-def test_an_extra_description_of_random_bodies_is_physical() -> None:
-    """The random bodies used here obey the triangle inequality, so no test passes because dynamics are refused."""
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        low, middle, high = np.linalg.eigvalsh(random_inertia(rng).tensor_com)
-        assert 0.0 < low
-        assert high <= low + middle
-    assert abs(np.linalg.norm(random_direction(rng)) - 1.0) < 1e-15
-    assert replace(random_inertia(rng), mass=1.0).mass == 1.0

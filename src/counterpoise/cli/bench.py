@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .output import Progressing, console, json_option, note, print_json, printable, table
+from .output import console, json_option, note, print_json, printable, table
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from .bench_machine import CopyResult
-    from .bench_robot import Operation, RobotResult
-    from .bench_timing import Ratio
+    from .benchmark.machine import CopyResult
+    from .benchmark.results import Results
+    from .benchmark.robot import Operation, RobotResult
+    from .benchmark.timing import Ratio
 
 EXAMPLES = """\b
 Examples:
@@ -40,21 +41,117 @@ def bench(source: str | None, quick: bool, as_json: bool) -> None:
     the ratio of its time to ours stands beside the bar that we hold ourselves to. A bar that is missed is information,
     not an error.
     """
+    from .benchmark.results import measure
+
     results = measure(ROBOTS if source is None else (source,), quick=quick)
     if as_json:
         print_json(results.as_data())
         return
     screen = console()
-    screen.print(_head(results), soft_wrap=True)
+    screen.print(_head(results))
     for result in results.robots:
         screen.print()
-        screen.print(_title(result))
         screen.print(_robot_table(result))
     screen.print()
-    screen.print(_copy_title(results.copy))
     screen.print(_copy_table(results.copy))
     screen.print()
     for remark in _remarks(results):
         screen.print(remark, style="dim")
     if results.peer is None:
         note(HOW_TO_COMPARE)
+
+
+def _head(results: Results) -> str:
+    machine = results.machine
+    kernel = f"native kernel ({results.instruction_set})" if results.instruction_set else "NumPy kernel (no native one)"
+    load = "" if machine["load_average"] is None else f", load {machine['load_average']:.1f}"
+    peer = "" if results.peer is None else f", Pinocchio {results.peer}"
+    versions = f"Python {machine['python']}, NumPy {machine['numpy']}{peer}"
+    return (
+        f"counterpoise {machine['counterpoise']}, {kernel}\n"
+        f"{machine['processor']}, {machine['cores']} cores{load}; {machine['system']}; {versions}"
+    )
+
+
+def _robot_table(result: RobotResult) -> Table:
+    title = f"{printable(result.robot.name)}, {result.robot.n} joints"
+    if result.largest_difference is None:
+        rows = table("statement", "poses", "time per pose", left=("statement",), title=title)
+        for operation in result.operations:
+            rows.add_row(*_head_cells(operation))
+        return rows
+    title += f"; results of the two agree within {result.largest_difference:.1g}"
+    columns = ("statement", "poses", "time per pose", "Pinocchio", "ratio", "quartiles", "bar", "")
+    rows = table(*columns, left=("statement", ""), title=title)
+    for operation in result.operations:
+        rows.add_row(
+            *_head_cells(operation),
+            "" if operation.peer is None else _time(operation.peer.median),
+            *_ratio_cells(operation.ratio),
+            *_bar_cells(operation),
+        )
+    return rows
+
+
+def _head_cells(operation: Operation) -> tuple[str, str, str]:
+    return operation.code.removeprefix("robot."), str(operation.poses), _time(operation.ours.median)
+
+
+def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
+    if ratio is None:
+        return "", ""
+    return f"{ratio.median:.1f}", f"{ratio.lower_quartile:.1f} … {ratio.upper_quartile:.1f}"
+
+
+def _bar_cells(operation: Operation) -> tuple[str, Text | str]:
+    if operation.bar is None:
+        return "", ""
+    return f"≥ {operation.bar.least:g}", _verdict(operation.passes is True)
+
+
+def _verdict(passes: bool) -> Text:
+    from rich.text import Text
+
+    return Text("pass", style="green") if passes else Text("below", style="yellow")
+
+
+def _copy_table(copy: CopyResult) -> Table:
+    from .benchmark.machine import COPY_BAR
+
+    title = f"{printable(copy.robot)}, {copy.poses} poses at once, beside copying them"
+    rows = table("statement", "per pose", "gravity(Q, T) over it", "bar", "", left=("statement", ""), title=title)
+    ratios = {"Q.copy()": copy.over_fresh_copy, "np.copyto(C, Q)": copy.over_copy}
+    for code, timing in copy.times.items():
+        ratio = ratios.get(code)
+        label = code.removeprefix("robot.")
+        if ratio is None:
+            rows.add_row(label, _time(timing.median), "", "", "")
+        else:
+            verdict = _verdict(ratio.median <= COPY_BAR)
+            rows.add_row(label, _time(timing.median), f"{ratio.median:.1f}", f"≤ {COPY_BAR:g}", verdict)
+    return rows
+
+
+def _remarks(results: Results) -> list[str]:
+    """Say what the figures mean."""
+    from .benchmark.timing import COUNTS_CPU_TIME
+
+    clock = "CPU time of the calling thread" if COUNTS_CPU_TIME else "time on the wall"
+    remarks = [f"Times are medians of interleaved rounds ({clock}), Python's call overhead included; one thread."]
+    if results.peer is not None:
+        remarks.append(
+            "Ratios are Pinocchio's time over ours, medians within rounds. Its side: computeGeneralizedGravity, "
+            "rnea, computeJointTorqueRegressor (all 10 parameters per body; ours has the 4 of gravity), "
+            "computeJointJacobian(…).T @ w; for batches the faster of a Python loop and rneaInParallel on one thread."
+        )
+    numpy_time, our_time = results.imports["numpy"], results.imports["counterpoise"]
+    if numpy_time is not None and our_time is not None:
+        remarks.append(f"import counterpoise takes {_time(our_time)}, of which NumPy alone {_time(numpy_time)}.")
+    return remarks
+
+
+def _time(seconds: float) -> str:
+    for scale, unit in ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms")):
+        if seconds < 1000 * scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds:.3g} s"

@@ -57,7 +57,8 @@ def _account(entry: CatalogEntry, *, full: bool) -> Text:
 
     text = Text(entry.summary)
     for citation in entry.sources:
-        text.append(f"\nsource: {citation if full else shorten(citation, SHORT_CITATION, placeholder=' …')}", style="dim")
+        shown = citation if full else shorten(citation, SHORT_CITATION, placeholder=" …")
+        text.append(f"\nsource: {shown}", style="dim")
     if full:
         for assumption in entry.assumed:
             text.append(f"\nassumed: {assumption}", style="yellow")

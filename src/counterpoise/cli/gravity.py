@@ -50,6 +50,7 @@ CSV files:
 @click.pass_context
 def gravity(
     ctx: click.Context,
+    *,
     source: Source,
     pose: tuple[str, ...],
     csv_path: str | None,
@@ -171,7 +172,7 @@ def _outside_limits(robot: Robot, q: Array) -> list[str]:
     )
     poses = len(np.unique(outside[:, 0]))
     if len(outside) > 1:
-        found += f", and {len(outside) - 1} more positions in {poses} of {len(q)} poses; are they in the right unit and order?"
+        found += f", and so are {len(outside) - 1} more positions in {poses} of {len(q)} poses; check unit and order"
     return [found]
 
 

@@ -169,7 +169,8 @@ def _joint_cells(line: TreeLine) -> tuple[str, str, str]:
         return joint.kind.value, axes.get(axis, axis), f"mimics {multiple}"
     unit = "rad" if joint.kind.rotates else "m"
     bounded = limit(joint.lower) + limit(joint.upper) != "––"
-    return joint.kind.value, axes.get(axis, axis), f"{limit(joint.lower)} … {limit(joint.upper)} {unit}" if bounded else "–"
+    span = f"{limit(joint.lower)} … {limit(joint.upper)} {unit}" if bounded else "–"
+    return joint.kind.value, axes.get(axis, axis), span
 
 
 def _joint_table(robot: Robot) -> Table:

@@ -31,6 +31,7 @@ Exit codes:
   2  the command line itself is wrong
 With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.
 """
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class CommandGroup(click.Group):
@@ -52,7 +53,7 @@ class CommandGroup(click.Group):
             ctx.exit(EXIT_USAGE)
 
 
-@click.group(cls=CommandGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, epilog=EXAMPLES, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="counterpoise")
 def main() -> None:
     """Gravity and friction compensation of robot arms.

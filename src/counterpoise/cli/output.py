@@ -1,7 +1,8 @@
 """What every command prints with: text for people, JSON for scripts, errors for both.
 
-Results go to stdout; notes, warnings, progress and plain errors to stderr. With ``--json``, stdout holds exactly one JSON
-document whatever happens: the result, or ``{"error": {"kind", "message", "path", "line"}}`` beside a non-zero exit code.
+Results go to stdout; notes, warnings, progress and plain errors to stderr. With ``--json``, stdout holds exactly one
+JSON document whatever happens: the result, or ``{"error": {"kind", "message", "path", "line"}}`` with a non-zero exit
+code.
 """
 
 from __future__ import annotations
@@ -146,7 +147,8 @@ class Progressing:
                 return
             from rich.progress import Progress
 
-            self._bar = Progress(console=console(stderr=True), transient=True)
+            # No thread of its own: it would compete with what a benchmark measures.
+            self._bar = Progress(console=console(stderr=True), transient=True, auto_refresh=False)
             self._bar.add_task(printable(self._what))
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total, refresh=True)

@@ -125,9 +125,7 @@ def _undecodable_line(data: bytes) -> int | None:
     return None
 
 
-def _columns(
-    first: Row, joint_names: Sequence[str], shown: str, line: int
-) -> tuple[list[int], tuple[str, ...], bool]:
+def _columns(first: Row, joint_names: Sequence[str], shown: str, line: int) -> tuple[list[int], tuple[str, ...], bool]:
     """Return the column of each joint, the names of unused columns, and whether the first line is a header."""
     fields = [field.strip() for field in first]
     fields[0] = fields[0].removeprefix("#").lstrip()  # as numpy.savetxt marks its header
@@ -145,9 +143,10 @@ def _columns(
     repeated = [name for name in joint_names if fields.count(name) > 1]
     if missing or repeated:
         fault = f"no column for {_listed(missing)}" if missing else f"more than one column for {_listed(repeated)}"
-        why = f" (line {line} is read as a header because {shortened(not_numbers[0])} is not a number)" if not_numbers else ""
+        why = f": {shortened(not_numbers[0])} is not a number" if not_numbers else ""
         raise DataFileError(
-            f"{fault}; the robot's joints are {_listed(joint_names)}; the file's columns are {_listed(fields)}{why}",
+            f"{fault}; the robot's joints are {_listed(joint_names)}; the file's columns are {_listed(fields)} "
+            f"(line {line} is read as the header{why})",
             path=shown,
             line=line,
         )
@@ -179,7 +178,9 @@ def _numbers(chunk: list[tuple[int, Row]], columns: list[int], names: list[str],
 def _number(field: str, name: str, shown: str, line: int) -> float:
     if not _is_number(field):
         raise DataFileError(
-            f"{name} is {shortened(field)}; expected a plain decimal number such as 0.5 or -1.2e-3", path=shown, line=line
+            f"{name} is {shortened(field)}; expected a plain decimal number such as 0.5 or -1.2e-3",
+            path=shown,
+            line=line,
         )
     value = float(field)
     if abs(value) > MAX_INPUT:

@@ -45,9 +45,7 @@ class Source:
         """
         from ..dynamics.load import load
 
-        robot = load(
-            self.text, strict=self.strict, allow_xacro=self.allow_xacro, xacro_arguments=self.xacro_arguments
-        )
+        robot = load(self.text, strict=self.strict, allow_xacro=self.allow_xacro, xacro_arguments=self.xacro_arguments)
         if self.mount_rpy is None:
             return robot
         angles = [math.radians(angle) for angle in self.mount_rpy] if degrees else list(self.mount_rpy)
@@ -93,7 +91,7 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Value of an argument of the xacro file; may be repeated.",
         ),
         click.option(
-            "--allow-xacro", is_flag=True, help="Permit .xacro files. They run code and read files: only those you trust."
+            "--allow-xacro", is_flag=True, help="Permit .xacro files; they run code, so only those you trust."
         ),
         click.option("--strict", is_flag=True, help="Treat warnings about the description as an error."),
         click.argument("source"),

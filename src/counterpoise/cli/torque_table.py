@@ -58,7 +58,7 @@ def _one_pose(robot: Robot, q: Array, torques: Array) -> Table:
 
 
 def _extremes(robot: Robot, torques: Array) -> Table:
-    rows = table("joint", "lowest", "mean", "highest", "unit", f"largest of {len(torques)} at pose", left=("joint", "unit"))
+    rows = table("joint", "lowest", "mean", "highest", "unit", f"largest of {len(torques)}", left=("joint", "unit"))
     for index, unit in enumerate(_units(robot)):
         values = torques[:, index]
         numbers = (values.min(), values.mean(), values.max())

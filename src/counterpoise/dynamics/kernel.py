@@ -7,6 +7,7 @@ In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference and `
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -22,10 +23,9 @@ def _native_module() -> Any:
     if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
         return None
     try:
-        from . import _native
+        return import_module("._native", __package__)
     except ModuleNotFoundError:
         return None
-    return _native
 
 
 _MODULE = _native_module()

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..description.frozen import Array
-from ..description.model import Joint, JointKind
-from ..description.rotations import inverse_transform, rotation_with_z_along, transform
-from ..dynamics.robot import Robot
+from ...description.frozen import Array
+from ...description.model import Joint, JointKind
+from ...description.rotations import inverse_transform, rotation_with_z_along, transform
+from ...dynamics.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def peer_of(robot: Robot) -> Peer | None:
     if pin is None or any(joint.mimic is not None for joint in robot.description.joints):
         return None
     children: defaultdict[str, list[Joint]] = defaultdict(list)
-    for joint in robot.description.joints:
-        children[joint.parent].append(joint)
+    for edge in robot.description.joints:
+        children[edge.parent].append(edge)
     inertia_of = {link.name: link.inertia for link in robot.description.links}
     model = pin.Model()
     model.gravity.linear = robot.gravity_base.copy()

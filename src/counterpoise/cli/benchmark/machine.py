@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from ..dynamics.robot import Robot
-from .bench_robot import Effort, random_poses
-from .bench_timing import Ratio, Statement, Timing, time_interleaved
+from ... import __version__
+from ...dynamics.robot import Robot
+from .robot import Effort, random_poses
+from .timing import Ratio, Statement, Timing, time_interleaved
 
 COPY_BAR = 4.0
 """Most that gravity of many poses may take, in times of copying the array that holds them."""

@@ -1,7 +1,7 @@
 """Timing of Python statements side by side: all of them in every round, so that a busy machine is busy for each.
 
-The clock is the CPU time of the calling thread where the system counts it finely (Linux, macOS): on one thread of an idle
-machine it equals the time on the wall, and on a shared one it leaves out the time given to other programs. Else it is the
+The clock is the CPU time of the calling thread where the system counts it finely (Linux, macOS): on an idle machine it
+equals the time on the wall, and on a shared one it leaves out the time given to other programs. Elsewhere it is the
 time on the wall.
 """
 
@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
-
+from ...description.frozen import Array, frozen
 
 COUNTS_CPU_TIME = time.get_clock_info("thread_time").resolution <= 1e-6
 _clock = time.thread_time if COUNTS_CPU_TIME else time.perf_counter

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..description.frozen import Array
-from ..dynamics.robot import Robot
-from ..errors import CounterpoiseError
-from .bench_peer import Peer
-from .bench_timing import Ratio, Statement, Timing, time_interleaved
+from ...description.frozen import Array
+from ...dynamics.robot import Robot
+from ...errors import CounterpoiseError, ModelError
+from .peer import Peer
+from .timing import Ratio, Statement, Timing, time_interleaved
 
 AGREEMENT = 1e-9
 """Largest difference between the two libraries [N m or N], relative to the largest torque where that exceeds 1."""
@@ -43,7 +43,7 @@ class Effort:
 
 # Many short rounds: on a busy machine most of them are left alone, and the median is one of those.
 FULL = Effort(101, 0.002, 9, 0.02, 100_000, 1_000_000, 5)
-QUICK = Effort(11, 0.001, 3, 0.005, 10_000, 100_000, 2)
+QUICK = Effort(11, 0.001, 3, 0.005, 10_000, 1_000_000, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class Operation:
     Attributes:
         key: Its name in JSON.
         code: Our statement.
+        poses: Poses per call, 1 or those of a batch.
         ours: Our times [s per call, or per pose of a batch].
         peer_code: Pinocchio's statement; "" where it was not measured.
         peer: Its times.
@@ -86,6 +87,7 @@ class Operation:
 
     key: str
     code: str
+    poses: int
     ours: Timing
     peer_code: str = ""
     peer: Timing | None = None
@@ -129,8 +131,11 @@ def measure_robot(
         after_round: Called after every round.
 
     Raises:
+        ModelError: The robot has no joint.
         CounterpoiseError: The two libraries disagree.
     """
+    if robot.n == 0:
+        raise ModelError(f"'{robot.name}' has no moving joint; there is nothing to measure")
     names = _names(robot, peer, effort.batch_poses)
     largest = None if peer is None else _largest_difference(robot, peer, names)
     bars = {} if not native else CALL_BARS | BATCH_BARS.get(native, BATCH_BARS["baseline"])
@@ -151,8 +156,18 @@ def _names(robot: Robot, peer: Peer | None, poses: int) -> dict[str, Any]:
     wrench = np.array([5.0, -3.0, 20.0, 0.4, -0.7, 0.2])
     tip = robot.tree.leaves[0]
     names: dict[str, Any] = {
-        **{"robot": robot, "q": q, "dq": dq, "ddq": ddq, "out": np.empty(robot.n), "w": wrench, "tip": tip},
-        **{"Q": Q, "dQ": dQ, "ddQ": ddQ, "T": np.empty_like(Q), "zero": np.zeros(robot.n)},
+        "robot": robot,
+        "q": q,
+        "dq": dq,
+        "ddq": ddq,
+        "zero": np.zeros(robot.n),
+        "out": np.empty(robot.n),
+        "w": wrench,
+        "tip": tip,
+        "Q": Q,
+        "dQ": dQ,
+        "ddQ": ddQ,
+        "T": np.empty_like(Q),
     }
     if peer is not None:
         joint, w_joint = peer.wrench_at_joint(q, wrench, tip)
@@ -222,14 +237,14 @@ def _timed(
     for case in cases:
         ours = times[case.key]
         if not case.peers:
-            operations.append(Operation(case.key, case.ours.code, ours))
+            operations.append(Operation(case.key, case.ours.code, case.ours.poses, ours))
             continue
         medians = [times[f"{case.key}/{index}"].median for index in range(len(case.peers))]
         fastest = int(np.argmin(medians))
         peer = times[f"{case.key}/{fastest}"]
-        code = case.peers[fastest].code
+        code, ratio = case.peers[fastest].code, Ratio.of(peer, ours)
         operations.append(
-            Operation(case.key, case.ours.code, ours, code, peer, Ratio.of(peer, ours), bars.get(case.key))
+            Operation(case.key, case.ours.code, case.ours.poses, ours, code, peer, ratio, bars.get(case.key))
         )
     return operations
 
@@ -264,8 +279,8 @@ def _largest_difference(robot: Robot, peer: Peer, names: dict[str, Any]) -> floa
         difference = float(np.max(np.abs(np.asarray(ours) - np.asarray(theirs)), initial=0.0))
         if not difference <= AGREEMENT * max(1.0, float(np.abs(ours).max(initial=0.0))):  # true for NaN as well
             raise CounterpoiseError(
-                f"{operation} of '{robot.name}' differs from Pinocchio by {difference:.3g} N m (or N); expected at most "
-                f"{AGREEMENT:g}. Nothing was timed; please report this robot"
+                f"{operation} of '{robot.name}' differs from Pinocchio by {difference:.3g} N m (or N); expected at "
+                f"most {AGREEMENT:g}. Nothing was timed; please report this robot"
             )
         largest = max(largest, difference)
     return largest

@@ -1,0 +1,1 @@
+"""Measured speed: what ``counterpoise bench`` and ``benchmarks/run.py`` run."""
