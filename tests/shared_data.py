@@ -5,4 +5,4 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[2] / "shared"))
+SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[2] / "shared")).resolve()

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from random_robots import Load
 from scipy.spatial.transform import Rotation
-from twin import Coordinates
 
 from counterpoise.description.model import Description, JointKind
+from random_robots import Load
+from twin import Coordinates
 
 mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+mujoco.set_mju_user_warning(lambda _message: None)  # else it leaves a log file where the tests run
 
 Array = npt.NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from random_robots import Load
 from scipy.spatial.transform import Rotation
-from twin import Coordinates
 
 from counterpoise.description.model import Description, JointKind
+from random_robots import Load
+from twin import Coordinates
 
 pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from random_robots import random_inertia, random_motion, random_robot, random_rotation
-from twin import agree
+from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
 from counterpoise.description.catalog import catalog_names
@@ -18,6 +18,8 @@ from counterpoise.description.model import Joint, JointKind, Link
 from counterpoise.description.rotations import transform
 from counterpoise.dynamics.gravity import potential_energies
 from counterpoise.dynamics.reference import ReferenceKernel
+from random_robots import random_inertia, random_motion, random_robot, random_rotation
+from twin import agree
 
 Array = npt.NDArray[np.float64]
 
@@ -71,18 +73,17 @@ def derivative(function: Callable[[float], Array], step: float = 0.2, levels: in
         h = step / 2**level
         column.append((function(h) - function(-h)) / (2.0 * h))
     for order in range(1, levels):
-        column = [
-            fine + (fine - coarse) / (4.0**order - 1.0) for coarse, fine in zip(column[:-1], column[1:], strict=True)
-        ]
+        column = [fine + (fine - coarse) / (4.0**order - 1.0) for coarse, fine in pairwise(column)]
     return column[0]
 
 
 def links_of(robot: cp.Robot) -> list[str]:
     """The base, the last leaf and one link in between."""
-    return list(dict.fromkeys([robot.link_names[0], robot.tree.leaves[-1], robot.link_names[len(robot.link_names) // 2]]))
+    names = robot.link_names
+    return list(dict.fromkeys([names[0], robot.tree.leaves[-1], names[len(names) // 2]]))
 
 
-# --- linear in the parameters ------------------------------------------------------------------------------------------
+# --- linear in the parameters ---------------------------------------------------------------------------------------
 
 
 def test_gravity_regressor_times_parameters_is_gravity(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> None:
@@ -111,7 +112,7 @@ def test_base_wrench_regressor_times_parameters_is_the_base_wrench(
         same(W_still @ robot.inertial_parameters, still, "W φ = base wrench", scale=size_of(still))
 
 
-# --- gravity is the gradient of an energy --------------------------------------------------------------------------------
+# --- gravity is the gradient of an energy ---------------------------------------------------------------------------
 
 
 def test_gravity_is_the_gradient_of_the_potential_energy(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> None:
@@ -140,7 +141,7 @@ def test_the_sign_of_gravity_on_a_pendulum() -> None:
     assert height[1] > height[0]
 
 
-# --- kinematics --------------------------------------------------------------------------------------------------------
+# --- kinematics -----------------------------------------------------------------------------------------------------
 
 
 def test_jacobian_is_the_derivative_of_the_pose(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> None:
@@ -162,6 +163,20 @@ def test_poses_are_rigid(robot: cp.Robot, motion: tuple[Array, Array, Array]) ->
             np.testing.assert_array_equal(pose[3], [0.0, 0.0, 0.0, 1.0])
 
 
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("tilt", [0.0, 1e-300, 1e-170, 1e-160, 1e-17, 1e-9, 1e-6, 1e-3])
+def test_axes_almost_along_z(side: float, tilt: float) -> None:
+    """Exporters write 1e-17 for 0: an axis next to ±z turns the link about itself, and about nothing else."""
+    axis = np.array([tilt, -0.5 * tilt, side])
+    axis /= np.linalg.norm(axis)
+    joint = Joint("joint", JointKind.REVOLUTE, "base", "link", axis=axis)
+    robot = cp.Robot(checked(name="one", links=[Link("base"), Link("link")], joints=[joint]))
+    for angle in (0.0, 0.7, -3.0):
+        turned = robot.forward_kinematics([angle])[:3, :3]
+        np.testing.assert_allclose(turned, Rotation.from_rotvec(angle * axis).as_matrix(), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(robot.jacobian([0.3])[3:, 0], axis, rtol=0, atol=1e-15)
+
+
 def test_virtual_work(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> None:
     """τ · δq = w · δx for every wrench and every displacement, one wrench per pose or one for all."""
     q, dq, _ = motion
@@ -175,7 +190,7 @@ def test_virtual_work(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> No
         same(one, moved @ wrenches[0], "virtual work", scale=scale)
 
 
-# --- the plate ---------------------------------------------------------------------------------------------------------
+# --- the plate ------------------------------------------------------------------------------------------------------
 
 
 def test_the_plate_carries_the_weight(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> None:
@@ -244,7 +259,7 @@ def first_joint(joints: tuple[Joint, ...], root: str) -> tuple[Joint, Array]:
         pose, link = pose @ joint.T_joint_child, joint.child
 
 
-# --- motion ------------------------------------------------------------------------------------------------------------
+# --- motion ---------------------------------------------------------------------------------------------------------
 
 
 def mass_matrix(robot: cp.Robot, q: Array) -> Array:
@@ -293,7 +308,7 @@ def test_a_robot_at_rest_feels_gravity_alone(robot: cp.Robot, motion: tuple[Arra
     same(robot.base_wrench(q, none, none), wrench, "w(q, 0, 0) = w(q)", scale=size_of(wrench), within=1e-13)
 
 
-# --- mount and gravity ---------------------------------------------------------------------------------------------------
+# --- mount and gravity ----------------------------------------------------------------------------------------------
 
 
 def bytes_of(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> list[bytes]:
@@ -370,14 +385,15 @@ def test_gravity_torques_scale_with_gravity(robot: cp.Robot, motion: tuple[Array
     same(torques, robot.inverse_dynamics(q, dq, ddq), "τ = τ_inertial + g", scale=size_of(torques) + size_of(g))
 
 
-# --- payload -------------------------------------------------------------------------------------------------------------
+# --- payload --------------------------------------------------------------------------------------------------------
 
 
 def test_payload_on_and_off_is_exact(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> None:
     """Identical bytes with every load taken off again."""
     bare = robot.without_payload()
     before = bytes_of(bare, motion)
-    loaded = bare.with_payload(1.7, com=(0.1, -0.2, 0.3), link=bare.tree.leaves[-1]).with_payload(0.4, link=bare.tree.leaves[0])
+    loaded = bare.with_payload(1.7, com=(0.1, -0.2, 0.3), link=bare.tree.leaves[-1])
+    loaded = loaded.with_payload(0.4, link=bare.tree.leaves[0])
     assert bytes_of(loaded, motion) != before
     assert bytes_of(loaded.without_payload(), motion) == before
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from random_robots import random_motion, random_robot
-from twin import agree
 
 import counterpoise as cp
 from counterpoise.description.catalog import catalog_names
@@ -14,6 +12,8 @@ from counterpoise.description.checks import checked
 from counterpoise.description.model import Joint, JointKind, Link, Mimic
 from counterpoise.description.rotations import inverse_transform
 from counterpoise.errors import ModelError
+from random_robots import random_motion, random_robot
+from twin import agree
 
 Array = npt.NDArray[np.float64]
 

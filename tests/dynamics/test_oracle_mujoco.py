@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+import counterpoise as cp
 from random_robots import random_motion, random_robot
 from twin import agree, compare
 from twin_mujoco import mujoco, mujoco_spec, mujoco_twin
-
-import counterpoise as cp
 
 FIRST = 1000
 """Seeds that Pinocchio's tests do not use."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from random_robots import RandomRobot, random_motion, random_robot
-from twin import Coordinates, agree, compare
-from twin_pinocchio import PinocchioTwin, pin, pinocchio_twin
 
 from counterpoise.description.model import JointKind
 from counterpoise.dynamics.reference import ReferenceKernel
+from random_robots import RandomRobot, random_motion, random_robot
+from twin import Coordinates, agree, compare
+from twin_pinocchio import PinocchioTwin, pin, pinocchio_twin
 
 Array = npt.NDArray[np.float64]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from twin import agree
 
 import counterpoise as cp
 from counterpoise.dynamics.reference import ReferenceKernel
+from twin import agree
 
 Array = npt.NDArray[np.float64]
 Shared = Callable[[str], Path]

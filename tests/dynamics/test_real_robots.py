@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+import counterpoise as cp
+from counterpoise.errors import ModelFileError, UnsupportedJointError
 from random_robots import random_motion
 from shared_data import SHARED
 from twin import Coordinates, agree, compare
 from twin_mujoco import MujocoTwin, mujoco
 from twin_pinocchio import PinocchioTwin, pin
-
-import counterpoise as cp
-from counterpoise.errors import ModelFileError, UnsupportedJointError
 
 GRAVITY = np.array([1.0, -2.0, -9.0])
 """Not along any axis, so that no component of a torque or moment goes unseen."""
@@ -67,7 +67,7 @@ def some_links(robot: cp.Robot) -> list[str]:
     return list({robot.tree.leaves[-1], *(str(name) for name in rng.permutation(robot.link_names)[:3])})
 
 
-# --- URDF --------------------------------------------------------------------------------------------------------------
+# --- URDF -----------------------------------------------------------------------------------------------------------
 
 
 @needs_urdfs
@@ -134,7 +134,7 @@ def test_the_other_urdf_files_are_refused_for_their_known_faults() -> None:
                 cp.load(path)
 
 
-# --- MJCF --------------------------------------------------------------------------------------------------------------
+# --- MJCF -----------------------------------------------------------------------------------------------------------
 
 UNWEIGHED = {
     "fr3.xml": "inertia of body 'fr3_link0' cannot be inferred: mesh 'link0_0' is missing",
@@ -209,6 +209,59 @@ def test_mjcf_against_mujoco(path: Path, mjcf: Callable[[Path], cp.Robot]) -> No
     model.opt.gravity[:] = GRAVITY
     twin = MujocoTwin(model, Coordinates(robot.description), "world", np.eye(3))
     compare(robot, twin, random_motion(robot, 0, POSES), some_links(robot), path)
+
+
+EVERY_JOINT_FEATURE = """
+<mujoco model="features">
+  <compiler angle="degree" eulerseq="zyx"/>
+  <option gravity="1 -2 -9"/>
+  <default>
+    <joint pos="0.03 -0.02 0.05"/>
+    <default class="lift"><joint type="slide" axis="1 2 2" pos="0 0 0" ref="0.3"/></default>
+  </default>
+  <worldbody>
+    <body name="column" pos="0.1 0.2 0.3" euler="10 20 30">
+      <inertial mass="7" pos="0.01 0.02 0.1" fullinertia="0.2 0.25 0.15 0.01 -0.02 0.03"/>
+      <body name="carriage" pos="0 0.1 0.4" axisangle="1 1 0 40">
+        <joint name="lift" class="lift"/>
+        <geom type="box" size="0.05 0.1 0.02" pos="0.02 0 0" euler="0 15 0"/>
+        <frame pos="0.1 0 0" quat="1 2 0 0.5">
+          <body name="wrist" pos="0.2 0 0.1" zaxis="1 0 1">
+            <joint name="roll" axis="1 0 0" ref="35"/>
+            <joint name="pitch" axis="0 1 0.2" ref="-50" range="-90 90"/>
+            <joint name="quill" type="slide" axis="0 0 -1" ref="-0.1"/>
+            <geom type="capsule" size="0.03" fromto="0 0 0 0.2 0.1 0" density="800"/>
+            <geom type="cylinder" size="0.02 0.05" pos="0 0.1 0" mass="0.4"/>
+            <body name="plate" pos="0 0 0.1" xyaxes="0 1 0 -1 0 1">
+              <geom type="ellipsoid" size="0.02 0.04 0.06" mass="0.3"/>
+              <body name="finger" pos="0.05 0 0">
+                <joint name="grip" axis="0 0 1"/>
+                <geom type="sphere" size="0.04" pos="0.1 0 0.02"/>
+              </body>
+            </body>
+          </body>
+        </frame>
+      </body>
+    </body>
+    <body name="second arm" pos="-0.5 0 0.2">
+      <joint name="other" axis="1 1 1" ref="120"/>
+      <geom type="box" size="0.1 0.02 0.03" pos="0.1 0 0"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_every_joint_feature_of_mjcf_against_mujoco(tmp_path: Path) -> None:
+    """References, anchors, several joints to a body, classes, every way to turn a frame, inertia from shapes."""
+    file = tmp_path / "features.xml"
+    file.write_text(EVERY_JOINT_FEATURE)
+    robot = cp.load(file)
+    model = mujoco.MjModel.from_xml_string(EVERY_JOINT_FEATURE)
+    assert robot.n == model.nq == 6
+    links = ["column", "carriage", "wrist", "plate", "finger", "second arm"]
+    twin = MujocoTwin(model, Coordinates(robot.description), "world", np.eye(3))
+    compare(robot, twin, random_motion(robot, 0, 6), links, "features.xml")
 
 
 PINOCCHIO_MJCF_SKIPS = {

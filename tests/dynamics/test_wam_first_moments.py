@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from twin import agree
 
 import counterpoise as cp
 from counterpoise.description.checks import checked
 from counterpoise.description.model import Joint, JointKind, Link
 from counterpoise.errors import InputError, ModelError
+from twin import agree
 
 Array = npt.NDArray[np.float64]
 
@@ -101,7 +101,8 @@ def test_a_placed_joint_is_computed_right_or_refused(joint: str, placement: str,
     further out the arm is no longer one of standard DH. Wrong torques are no answer."""
     text = (files("counterpoise.description.catalog") / "wam4.toml").read_text(encoding="utf-8")
     file = tmp_path / "placed.toml"
-    file.write_text(text.replace(f'name = "{joint}"\n', f'name = "{joint}"\nplacement = {placement}\n'), encoding="utf-8")
+    text = text.replace(f'name = "{joint}"\n', f'name = "{joint}"\nplacement = {placement}\n')
+    file.write_text(text, encoding="utf-8")
     robot = cp.load(file)
     poses = np.random.default_rng(6).uniform(-2.0, 2.0, (5, 4))
     assert np.abs(robot.forward_kinematics(poses[0]) - cp.load("wam4").forward_kinematics(poses[0])).max() > 0.01
@@ -113,7 +114,7 @@ def test_a_placed_joint_is_computed_right_or_refused(joint: str, placement: str,
     agree(robot.gravity_from_first_moments(poses, mu), robot.gravity(poses), "gravity from μ", oracle="identity")
 
 
-# --- Barrett's calibrated vectors ----------------------------------------------------------------------------------------
+# --- Barrett's calibrated vectors -----------------------------------------------------------------------------------
 
 
 def compared(name: str, poses: Array) -> tuple[float, float, float]:
@@ -158,7 +159,7 @@ def test_the_embedded_vectors_are_barretts(shared: Callable[[str], Path]) -> Non
         np.testing.assert_array_equal(np.array(SHIPPED[name]).ravel(), numbers)
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,14 @@ def bench(source: str | None, quick: bool, as_json: bool) -> None:
         screen.print()
         screen.print(_robot_table(result))
     screen.print()
-    screen.print(_copy_table(results.copy))
+    screen.print(_copy_table(results.copy, has_bar=bool(results.instruction_set)))
     screen.print()
     for remark in _remarks(results):
         screen.print(remark, style="dim")
     if results.peer is None:
         note(HOW_TO_COMPARE)
+    elif any(result.largest_difference is None for result in results.robots):
+        note("joints that mimic others are not built in Pinocchio here, so such a robot is measured alone")
 
 
 def _head(results: Results) -> str:
@@ -100,7 +102,7 @@ def _head_cells(operation: Operation) -> tuple[str, str, str]:
 def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
     if ratio is None:
         return "", ""
-    return f"{ratio.median:.1f}", f"{ratio.lower_quartile:.1f} … {ratio.upper_quartile:.1f}"
+    return _times(ratio.median), f"{_times(ratio.lower_quartile)} … {_times(ratio.upper_quartile)}"
 
 
 def _bar_cells(operation: Operation) -> tuple[str, Text | str]:
@@ -115,20 +117,18 @@ def _verdict(passes: bool) -> Text:
     return Text("pass", style="green") if passes else Text("below", style="yellow")
 
 
-def _copy_table(copy: CopyResult) -> Table:
+def _copy_table(copy: CopyResult, *, has_bar: bool) -> Table:
     from .benchmark.machine import COPY_BAR
 
     title = f"{printable(copy.robot)}, {copy.poses} poses at once, beside copying them"
     rows = table("statement", "per pose", "gravity(Q, T) over it", "bar", "", left=("statement", ""), title=title)
     ratios = {"Q.copy()": copy.over_fresh_copy, "np.copyto(C, Q)": copy.over_copy}
     for code, timing in copy.times.items():
-        ratio = ratios.get(code)
-        label = code.removeprefix("robot.")
-        if ratio is None:
-            rows.add_row(label, _time(timing.median), "", "", "")
-        else:
-            verdict = _verdict(ratio.median <= COPY_BAR)
-            rows.add_row(label, _time(timing.median), f"{ratio.median:.1f}", f"≤ {COPY_BAR:g}", verdict)
+        cells: list[str | Text] = [code.removeprefix("robot."), _time(timing.median)]
+        if (ratio := ratios.get(code)) is not None:
+            cells.append(_times(ratio.median))
+            cells += [f"≤ {COPY_BAR:g}", _verdict(ratio.median <= COPY_BAR)] if has_bar else []
+        rows.add_row(*cells)
     return rows
 
 
@@ -148,6 +148,10 @@ def _remarks(results: Results) -> list[str]:
     if numpy_time is not None and our_time is not None:
         remarks.append(f"import counterpoise takes {_time(our_time)}, of which NumPy alone {_time(numpy_time)}.")
     return remarks
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio >= 1.0 else f"{ratio:.2g}"
 
 
 def _time(seconds: float) -> str:

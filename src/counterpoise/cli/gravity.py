@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from ..description.frozen import Array
-from ..errors import InputError, ModelFileError
+from ..errors import InputError
 from .output import console, json_option, note, print_json, printable, warn
 from .source import Source, source_options
-from .torque_table import rotary, torque_table
 
 if TYPE_CHECKING:
+    from ..description.frozen import Array
     from ..dynamics.robot import Robot
 
 EXAMPLES = """\b
@@ -77,13 +74,14 @@ def gravity(
         raise click.UsageError("--payload-com and --payload-link need --payload MASS")
     if out_path == "-" and as_json:
         raise click.UsageError("--out - and --json both write to standard output; give --out a file")
+    from .poses import given_poses, outside_limits
+
     robot = source.load(degrees=degrees)
     if payload is not None:
         robot = _loaded(robot, payload, payload_com, payload_link)
-    notes: list[str] = []
-    q = _in_radians(robot, _poses(robot, pose, csv_path, notes), degrees)
+    q, notes = given_poses(robot, pose, csv_path, degrees=degrees)
     torques = robot.gravity(q)
-    notes += _outside_limits(robot, q)
+    notes += outside_limits(robot, q)
     if out_path is not None:
         from .torque_file import write_torques
 
@@ -96,6 +94,8 @@ def gravity(
     for text in notes:
         note(text)
     if out_path is None:
+        from .torque_table import torque_table
+
         screen = console()
         screen.print(_head(robot), style="dim")
         screen.print(torque_table(robot, q, torques, screen.width))
@@ -119,63 +119,6 @@ def _loaded(robot: Robot, mass: float, com: tuple[float, float, float] | None, l
     return robot.with_payload(mass, com=com or (0.0, 0.0, 0.0), link=link)
 
 
-def _poses(robot: Robot, pose: tuple[str, ...], csv_path: str | None, notes: list[str]) -> Array:
-    """Return the poses as given, shape (k, n), in the unit of the command line."""
-    if csv_path is not None:
-        from .pose_file import read_poses
-
-        read = read_poses(csv_path, robot.joint_names)
-        if read.ignored:
-            notes.append(f"columns of no joint are ignored: {', '.join(name or '(no name)' for name in read.ignored)}")
-        return read.q
-    if not pose:
-        return np.zeros((1, robot.n))
-    groups = [[entry for entry in re.split(r"[,;\s]+", text) if entry] for text in pose]
-    if all(len(group) == 1 for group in groups):
-        numbers = [group[0] for group in groups]
-        # With one joint, each number is a pose; otherwise all numbers are one pose.
-        groups = [[number] for number in numbers] if robot.n == 1 else [numbers]
-    for group in groups:
-        if len(group) != robot.n:
-            raise InputError(
-                f"the pose {' '.join(group)} has {len(group)} numbers; expected {robot.n}, one for each of "
-                f"{', '.join(robot.joint_names)} (several poses: one argument each, such as "
-                f"{' '.join([','.join(['0'] * min(robot.n, 3)) + (',…' if robot.n > 3 else '')] * 2)})"
-            )
-    return np.array([[_number(entry) for entry in group] for group in groups])
-
-
-def _number(text: str) -> float:
-    from ..description.numbers import parse_number
-
-    try:
-        return parse_number(text, what="POSE", path=None, line=None)
-    except ModelFileError:
-        raise click.UsageError(
-            f"POSE {text!r} is not a number; expected a plain decimal such as 0.5 or -1.2e-3"
-        ) from None
-
-
-def _in_radians(robot: Robot, q: Array, degrees: bool) -> Array:
-    return q * np.where(rotary(robot), math.pi / 180.0, 1.0) if degrees else q
-
-
-def _outside_limits(robot: Robot, q: Array) -> list[str]:
-    """Name poses beyond the joint limits: often degrees taken for radians, or joints in another order."""
-    outside = np.argwhere((q < robot.lower) | (q > robot.upper))
-    if not len(outside):
-        return []
-    pose, joint = outside[0].tolist()
-    found = (
-        f"pose {pose + 1}: {robot.joint_names[joint]} = {q[pose, joint]:.5g} is outside its limits "
-        f"{robot.lower[joint]:.5g} … {robot.upper[joint]:.5g} {'rad' if rotary(robot)[joint] else 'm'}"
-    )
-    poses = len(np.unique(outside[:, 0]))
-    if len(outside) > 1:
-        found += f", and so are {len(outside) - 1} more positions in {poses} of {len(q)} poses; check unit and order"
-    return [found]
-
-
 def _head(robot: Robot) -> str:
     """Say what the torques hold: a mount or a load that was forgotten shows here."""
     loads = "".join(f", of which {load.inertia.mass:g} kg on {load.link}" for load in robot.payloads)
@@ -184,6 +127,8 @@ def _head(robot: Robot) -> str:
 
 
 def _as_data(robot: Robot, q: Array, torques: Array, out_path: str | None, notes: list[str]) -> dict[str, Any]:
+    from .poses import rotary
+
     turning = rotary(robot)
     return {
         "robot": robot.name,
@@ -192,6 +137,9 @@ def _as_data(robot: Robot, q: Array, torques: Array, out_path: str | None, notes
         "torque_units": ["N m" if rotates else "N" for rotates in turning],
         "gravity_base": robot.gravity_base,
         "total_mass": robot.total_mass,
+        "payloads": [
+            {"link": load.link, "mass": load.inertia.mass, "com": load.inertia.com} for load in robot.payloads
+        ],
         "poses": len(q),
         "q": q if out_path is None else None,
         "torques": torques if out_path is None else None,

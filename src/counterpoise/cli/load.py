@@ -130,7 +130,9 @@ def _print_head(screen: Console, robot: Robot) -> None:
     kinds = Counter(joint.kind.value for joint in description.joints if joint.name in set(robot.joint_names))
     kinds_shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     title = Text(printable(robot.name), style="bold")
-    title.append(f"  {robot.n} joints ({kinds_shown})" if robot.n else "  no moving joint", style="not bold")
+    title.append(
+        f"  {robot.n} joint{'' if robot.n == 1 else 's'} ({kinds_shown})" if robot.n else "  no joint", style="not bold"
+    )
     title.append(f", {len(robot.link_names)} links, {robot.total_mass:.3f} kg", style="not bold")
     screen.print(title)
     if description.summary:

@@ -18,7 +18,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
-import numpy as np
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,6 +90,8 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def plain(value: Any) -> Any:
     """Return a value made of what JSON has: arrays as lists, infinite and undefined numbers as None."""
+    import numpy as np
+
     if isinstance(value, np.ndarray):
         return value.tolist() if np.isfinite(value).all() else plain(value.tolist())
     if isinstance(value, Mapping):

@@ -31,6 +31,7 @@ CHUNK_ROWS = 10_000
 STDIN = "-"
 
 _DELIMITERS = ",;\t"
+_SEPARATED = "columns are separated by commas, semicolons or tabs"
 _NOT_IN_A_NUMBER = re.compile(r"[^0-9eE+\-. \t]")
 Row = list[str]
 
@@ -134,7 +135,7 @@ def _columns(first: Row, joint_names: Sequence[str], shown: str, line: int) -> t
         if len(fields) != len(joint_names):
             raise DataFileError(
                 f"has {len(fields)} columns and no header; expected {len(joint_names)}, one for each of "
-                f"{_listed(joint_names)}, separated by commas, semicolons or tabs",
+                f"{_listed(joint_names)} ({_SEPARATED})",
                 path=shown,
                 line=line,
             )
@@ -144,9 +145,10 @@ def _columns(first: Row, joint_names: Sequence[str], shown: str, line: int) -> t
     if missing or repeated:
         fault = f"no column for {_listed(missing)}" if missing else f"more than one column for {_listed(repeated)}"
         why = f": {shortened(not_numbers[0])} is not a number" if not_numbers else ""
+        hint = f", {_SEPARATED}" if len(fields) == 1 else ""
         raise DataFileError(
             f"{fault}; the robot's joints are {_listed(joint_names)}; the file's columns are {_listed(fields)} "
-            f"(line {line} is read as the header{why})",
+            f"(line {line} is read as the header{why}{hint})",
             path=shown,
             line=line,
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..description.frozen import Array
 from .output import fixed, limit, printable, table
+from .poses import rotary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -65,12 +66,6 @@ def _extremes(robot: Robot, torques: Array) -> Table:
         largest = int(np.abs(values).argmax()) + 1
         rows.add_row(printable(robot.joint_names[index]), *(fixed(float(x)) for x in numbers), unit, str(largest))
     return rows
-
-
-def rotary(robot: Robot) -> list[bool]:
-    """Say of each joint, in joint order, whether it turns (rad, N m) or slides (m, N)."""
-    by_name = {joint.name: joint for joint in robot.description.joints}
-    return [by_name[name].kind.rotates for name in robot.joint_names]
 
 
 def _units(robot: Robot) -> list[str]:
