@@ -1,6 +1,6 @@
 """Run ``counterpoise bench`` several times, each in a fresh process, and write benchmarks/results.json.
 
-    python benchmarks/run.py --runs 5 --date 2025-11-15
+    python benchmarks/run.py --runs 5 --date 2030-01-31
 
 Prints the medians over the runs with their spread, as the Markdown table of docs/performance.md.
 """
@@ -51,7 +51,8 @@ def markdown(runs: list[dict[str, Any]]) -> Iterator[str]:
         yield f"| {copies[0]['robot']} | `{statement}` | {poses} | {time} ns | | | |"
     for key, name in (("gravity_over_fresh_copy", "`Q.copy()`"), ("gravity_over_copy", "`np.copyto(C, Q)`")):
         ratio = spread([copy[key]["median"] for copy in copies])
-        yield f"| {copies[0]['robot']} | `robot.gravity(Q, T)` over {name} | {poses} | | | {ratio} | ≤ {copies[0]['bar']:g} |"
+        head = f"| {copies[0]['robot']} | `robot.gravity(Q, T)` over {name} | {poses} |"
+        yield f"{head} | | {ratio} | ≤ {copies[0]['bar']:g} |"
 
 
 def nanoseconds(seconds: list[float]) -> str:

@@ -98,6 +98,15 @@ def test_pose_that_is_no_number_is_a_usage_error(run, text):
     assert "is not a number" in result.stderr
 
 
+def test_robot_without_joints_is_our_error(run, tmp_path):
+    file = tmp_path / "stone.urdf"
+    file.write_text('<robot name="stone"><link name="base"/></robot>')
+    for arguments in ((), ("0",), ("--csv", file)):
+        result = run("gravity", file, *arguments)
+        assert result.exit_code == 1
+        assert "no moving joint" in result.stderr
+
+
 def test_number_left_out_between_commas_is_not_skipped(run):
     result = run("gravity", "planar3", "0,,1")
     assert result.exit_code == 2

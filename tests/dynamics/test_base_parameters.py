@@ -81,7 +81,8 @@ def check_basis(robot: cp.Robot, seed: int, where: str) -> None:
 def test_random_trees(mimics: bool, right_angles: bool, tilted: bool) -> None:
     """Twenty-five trees each; only right angles make axes parallel, where the rules have their exceptions."""
     for seed in SEEDS:
-        made = random_robot(seed, mimics=mimics, right_angles=right_angles, tilted=tilted)
+        joints = 1 + seed % 12 if mimics else None  # the search for coupled columns grows with the fourth power
+        made = random_robot(seed, joints=joints, mimics=mimics, right_angles=right_angles, tilted=tilted)
         check_basis(made.robot(), seed, f"seed {seed}")
 
 
@@ -102,7 +103,7 @@ def with_multipliers(made: RandomRobot, size: float) -> RandomRobot:
 def test_mimics_of_simple_ratio(size: float) -> None:
     """Equal, half and no motion of the master, where columns coincide or vanish."""
     for seed in SEEDS:
-        made = with_multipliers(random_robot(seed, right_angles=True), size)
+        made = with_multipliers(random_robot(seed, joints=1 + seed % 12, right_angles=True), size)
         check_basis(made.robot(), seed, f"seed {seed}")
 
 
@@ -160,7 +161,7 @@ def variants(robot: cp.Robot) -> Iterator[cp.Robot]:
 def test_the_basis_depends_on_the_mechanism_alone(name: str) -> None:
     """The same columns and the same bytes from another load, other masses or a payload: a calibration file keeps its
     meaning."""
-    robot = random_robot(int(name.split()[1])).robot() if name.startswith("random ") else cp.load(name)
+    robot = random_robot(int(name.split()[1]), joints=9).robot() if name.startswith("random ") else cp.load(name)
     for other in variants(robot):
         assert other.base_parameters.columns == robot.base_parameters.columns
         assert other.base_parameters.names == robot.base_parameters.names

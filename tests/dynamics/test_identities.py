@@ -36,7 +36,8 @@ SUBJECTS = [
 def subject(name: str) -> cp.Robot:
     """A robot by the name that a failing test shows. All have mass in every moving body."""
     if name.startswith("random "):
-        return random_robot(int(name.split()[1]), massless=False).robot()
+        seed = int(name.split()[1])
+        return random_robot(seed, joints=1 + seed % 14, massless=False).robot()
     robot = cp.load(name.removesuffix(", tilted"))
     return robot.mounted(rpy=(0.4, -0.7, 0.2), gravity=(0.5, 0.1, -9.6)) if name.endswith(", tilted") else robot
 
@@ -351,16 +352,6 @@ def test_mount_turns_gravity_and_nothing_else(robot: cp.Robot, motion: tuple[Arr
         np.testing.assert_array_equal(turned.forward_kinematics(q, at=at), robot.forward_kinematics(q, at=at))
     upright = robot.mounted(rotation=np.eye(3), gravity=turned.gravity_base)
     np.testing.assert_array_equal(upright.gravity(q), turned.gravity(q))
-
-
-def test_rpy_are_fixed_axes() -> None:
-    """A pitch of +90° points the base's x axis down: an arm hung with its z axis along world x."""
-    robot = cp.load("wam4").mounted(rpy=(0.0, np.pi / 2, 0.0))
-    np.testing.assert_allclose(robot.mount @ [0, 0, 1], [1, 0, 0], atol=1e-15)
-    np.testing.assert_allclose(robot.gravity_base, [9.81, 0, 0], atol=1e-14)
-    roll_then_yaw = cp.load("wam4").mounted(rpy=(np.pi / 2, 0.0, np.pi / 2))
-    # Roll first, about the world's x: base y goes up; then yaw about the world's vertical leaves it up.
-    np.testing.assert_allclose(roll_then_yaw.mount @ [0, 1, 0], [0, 0, 1], atol=1e-15)
 
 
 def test_turning_the_base_about_gravity_changes_no_torque(robot: cp.Robot, motion: tuple[Array, Array, Array]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, ModelError
 from .output import console, json_option, note, print_json, printable, warn
 from .source import Source, source_options
 
@@ -77,6 +77,8 @@ def gravity(
     from .poses import given_poses, outside_limits
 
     robot = source.load(degrees=degrees)
+    if robot.n == 0:
+        raise ModelError(f"'{robot.name}' has no moving joint, so there is no torque to compute")
     if payload is not None:
         robot = _loaded(robot, payload, payload_com, payload_link)
     q, notes = given_poses(robot, pose, csv_path, degrees=degrees)

@@ -133,7 +133,10 @@ def _print_head(screen: Console, robot: Robot) -> None:
     title.append(
         f"  {robot.n} joint{'' if robot.n == 1 else 's'} ({kinds_shown})" if robot.n else "  no joint", style="not bold"
     )
-    title.append(f", {len(robot.link_names)} links, {robot.total_mass:.3f} kg", style="not bold")
+    title.append(
+        f", {len(robot.link_names)} link{'' if len(robot.link_names) == 1 else 's'}, {robot.total_mass:.3f} kg",
+        style="not bold",
+    )
     screen.print(title)
     if description.summary:
         screen.print(printable(description.summary))
