@@ -46,7 +46,18 @@ setup(
         Extension(
             "counterpoise.dynamics._native",
             sources=[f"{NATIVE}/{name}" for name in SOURCES],
-            depends=[f"{NATIVE}/{name}" for name in ("model.hpp", "lanes.hpp", "vectors.hpp", "recursions.hpp", "poses.hpp", "gravity_regressor.hpp", "kernels.inl")],
+            depends=[
+                f"{NATIVE}/{name}"
+                for name in (
+                    "model.hpp",
+                    "lanes.hpp",
+                    "vectors.hpp",
+                    "recursions.hpp",
+                    "poses.hpp",
+                    "gravity_regressor.hpp",
+                    "kernels.inl",
+                )
+            ],
             include_dirs=[numpy.get_include()],
             define_macros=[("COUNTERPOISE_AVX", "1")] if WITH_AVX else [],
             extra_compile_args=COMMON,

@@ -31,7 +31,7 @@ def accelerations(robot: cp.Robot, q: np.ndarray, dq: np.ndarray, torque: np.nda
 
 
 def let_go(real: cp.Robot, model: cp.Robot | None) -> np.ndarray:
-    """Release the arm for SECONDS and return the height of its tip [m]; the motors apply the model's gravity torques."""
+    """Release the arm for SECONDS and return the height of its tip [m]; the motors apply the model's gravity."""
     q, dq = START.copy(), np.zeros(real.n)
     heights = []
     for _ in range(round(SECONDS / STEP)):
@@ -46,7 +46,7 @@ def sparkline(heights: np.ndarray, low: float, high: float) -> str:
     """Draw a curve with block characters."""
     blocks = "▁▂▃▄▅▆▇█"
     levels = (heights[:: len(heights) // 25] - low) / max(high - low, 1e-9) * (len(blocks) - 1)
-    return "".join(blocks[int(round(level))] for level in np.clip(levels, 0, len(blocks) - 1))
+    return "".join(blocks[round(level)] for level in np.clip(levels, 0, len(blocks) - 1))
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ def test_equation_of_motion() -> None:
     # A hand that lifts the weight's whole 19.62 N at its centre leaves nothing to hold: g − Jᵀ w = 0.
     hand = np.array([0.0, 0.0, 2.0 * G, 0.0, 0.0, 0.0])
     tip = LEVER.jacobian([0.0])
-    lifting_at_com = hand + [0, 0, 0, *np.cross([0.5, 0.0, 0.0], hand[:3])]
+    lifting_at_com = hand + np.concatenate([np.zeros(3), np.cross([0.5, 0.0, 0.0], hand[:3])])
     assert LEVER.gravity([0.0]) - tip.T @ lifting_at_com == pytest.approx([0.0], abs=1e-12)
 
 
@@ -132,7 +132,7 @@ def test_results_are_in_the_base_frame() -> None:
 
 
 def test_mount_only_turns_gravity() -> None:
-    """rpy are fixed-axis angles: a quarter turn of pitch makes the base's x point down, so gravity is +9.81 along it."""
+    """rpy are fixed-axis angles: a quarter turn of pitch makes the base's x point down, so gravity is along it."""
     assert np.array_equal(LEVER.gravity_world, [0.0, 0.0, -G])
     wall = LEVER.mounted(rpy=(0.0, np.pi / 2, 0.0))
     assert wall.gravity_base == pytest.approx([G, 0.0, 0.0], abs=1e-12)

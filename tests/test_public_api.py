@@ -14,6 +14,7 @@ import counterpoise as cp
 NAMES = {
     "CatalogEntry",
     "CounterpoiseError",
+    "DataFileError",
     "InputError",
     "MissingExtraError",
     "ModelError",
@@ -24,9 +25,7 @@ NAMES = {
     "catalog",
     "load",
 }
-ROBOT_METHODS = [
-    name for name, member in inspect.getmembers(cp.Robot) if not name.startswith("_") and callable(member)
-]
+ROBOT_METHODS = [name for name, member in inspect.getmembers(cp.Robot) if not name.startswith("_") and callable(member)]
 
 
 def test_top_level_names() -> None:

@@ -36,6 +36,7 @@ class DataFileError(InputError):
     """
 
     def __init__(self, message: str, *, path: str | Path, line: int | None = None) -> None:
+        """Build the message."""
         self.path = str(path)
         self.line = line
         super().__init__(f"{locate(path, line)}: {message}")
@@ -54,6 +55,7 @@ class ModelFileError(ModelError):
     """
 
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
+        """Build the message."""
         self.path = None if path is None else str(path)
         self.line = line
         super().__init__(f"{locate(path, line)}: {message}")
@@ -71,6 +73,7 @@ class MissingExtraError(CounterpoiseError, ImportError):
     """An optional dependency is needed and not installed."""
 
     def __init__(self, purpose: str, extra: str) -> None:
+        """Build the message."""
         self.extra = extra
         super().__init__(f"{purpose} needs an optional dependency: pip install 'counterpoise[{extra}]'")
 

@@ -84,7 +84,7 @@ def test_single_link_without_joints_is_a_robot() -> None:
 
 def test_warnings_of_the_reader_come_first() -> None:
     """What the reader found stays, ours follow."""
-    links, joints = chain(2)
+    links, _joints = chain(2)
     found = check(links, [joint(1, effort_limit=0.0)], warnings=["from the reader"]).warnings
     assert found[0] == "from the reader"
     assert len(found) == 2

@@ -138,7 +138,7 @@ def test_reads_joint_kinds_axes_and_origins(arm: Description) -> None:
 
 def test_reads_limits(arm: Description) -> None:
     """Absent bounds are 0, absent effort and velocity infinite, and continuous joints have no bounds."""
-    slide, shoulder, roll, finger, flange = arm.joints
+    _slide, _shoulder, _roll, _finger, _flange = arm.joints
     shown = [(joint.lower, joint.upper, joint.effort_limit, joint.velocity_limit) for joint in arm.joints]
     assert shown == [
         (-0.1, 0.25, 100, 0.5),
@@ -208,7 +208,7 @@ def test_absent_file_and_folder_are_refused(tmp_path: Path) -> None:
         read_urdf(tmp_path / "absent.urdf")
     with pytest.raises(ModelFileError, match="not a regular file"):
         read_urdf(tmp_path)
-    with pytest.raises(ModelFileError, match="no such file|cannot be read"):
+    with pytest.raises(ModelFileError, match=r"no such file|cannot be read"):
         read_urdf("nul\0byte.urdf")
 
 

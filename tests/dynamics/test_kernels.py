@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from random_robots import random_motion, random_robot
 
 import counterpoise as cp
 from counterpoise.description.urdf import parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.dynamics.kernel import Kernel, ReferenceKernel
+from random_robots import random_motion, random_robot
 
 SEEDS = range(60)
 CATALOG = [entry.name for entry in cp.catalog()]
@@ -59,7 +59,9 @@ def check_agreement(robot, seed, counts=COUNTS) -> None:
         wrench = rng.normal(size=(*q.shape[:-1], 6))
         link = robot.link_names[int(rng.integers(len(robot.link_names)))]
         arguments = (q, dq, ddq, wrench, link)
-        pairs = zip(every_operation(robot, used, *arguments), every_operation(robot, reference, *arguments), strict=True)
+        pairs = zip(
+            every_operation(robot, used, *arguments), every_operation(robot, reference, *arguments), strict=True
+        )
         for (name, result), (_, expected) in pairs:
             assert result.shape == expected.shape, (name, count)
             assert result.dtype == np.float64 and result.flags.c_contiguous, (name, count)
@@ -100,7 +102,7 @@ def test_kernels_agree_at_large_angles(size) -> None:
 
 @native_only
 def test_sine_and_cosine_are_accurate_everywhere() -> None:
-    """A pendulum's torque is a sine of q plus a constant: right to rounding of that sum around every quadrant border."""
+    """A pendulum's torque is a sine of q plus a constant: right to its rounding around every quadrant border."""
     robot = cp.load("pendulum")
     rng = np.random.default_rng(0)
     quarter = np.pi / 2

@@ -22,6 +22,8 @@ MAX_LENGTH = 1e4
 """Largest believable length [m]."""
 TRIANGLE_TOLERANCE = 1e-2
 """Share of the largest principal moment by which a tensor may break the triangle inequality: files round."""
+ZERO_INERTIA = 1e-12
+"""Moments below this [kg m²], less than a grain of sand has, are rounding."""
 
 
 def checked(
@@ -84,14 +86,15 @@ def check_size(link_count: int, joint_count: int, path: str | None) -> None:
             raise ModelFileError(f"{count} {what}; at most {MAX_LINKS} are accepted", path=path)
 
 
-def unphysical_reason(inertia: Inertia) -> str | None:
+def unphysical_reason(inertia: Inertia, rounding: float = ZERO_INERTIA) -> str | None:
     """Say why no real body can have this rotational inertia, or return None when one can.
 
-    The principal moments of a body satisfy I₁ ≥ 0 and I₃ ≤ I₁ + I₂; files round, so 1 % of the largest is allowed.
+    The principal moments of a body satisfy I₁ ≥ 0 and I₃ ≤ I₁ + I₂. Files round, so 1 % of the largest is allowed, and
+    ``rounding`` [kg m²] on top of it.
     """
     moments = np.linalg.eigvalsh(inertia.tensor_com)
     shown = ", ".join(f"{moment:.4g}" for moment in moments)
-    slack = TRIANGLE_TOLERANCE * float(np.max(np.abs(moments)))
+    slack = TRIANGLE_TOLERANCE * float(np.max(np.abs(moments))) + rounding
     if moments[0] < -slack:
         return f"its principal moments [{shown}] kg m² are not all positive"
     if moments[2] - moments[1] - moments[0] > slack:

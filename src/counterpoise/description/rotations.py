@@ -59,7 +59,7 @@ def rotation_with_z_along(axis: npt.ArrayLike) -> Array:
     about x. Deterministic: a compiled robot is the same on every machine.
     """
     x, y, z = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
-    if x == 0.0 and y == 0.0:
+    if x * x + y * y < 1e-300:  # parallel to z, or so nearly that the square underflows
         return np.diag([1.0, np.copysign(1.0, z), np.copysign(1.0, z)])
     # Rodrigues about k = z × axis, with 1/(1 + z) rewritten for z < 0 where 1 + z cancels.
     scale = (1.0 - z) / (x * x + y * y)

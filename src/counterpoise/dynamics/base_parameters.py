@@ -1,11 +1,12 @@
 """Base gravity parameters: the combinations of masses and first moments that joint torques can reveal.
 
-The basis follows from the structure alone, never from pivoting on numbers, so a calibration file means the same on every
-machine. Let u_i = R_iᵀ g be gravity seen from body i. The potential energy of body i is −(m_i g · o_i + u_i · m_i c_i), and
+The basis follows from the structure alone, never from pivoting on numbers, so a calibration file means the same on
+every machine. Let u_i = R_iᵀ g be gravity seen from body i. The potential energy of body i is
+−(m_i g · o_i + u_i · m_i c_i), and
 
 - revolute joint: the axis component of u_i equals one of the parent's, and o_i is fixed in the parent, so the moment
-  along the axis and the mass regroup into the parent ([Khalil2002], minimum inertial parameters). Two moments stay, unless the axis is
-  parallel to gravity in every pose;
+  along the axis and the mass regroup into the parent ([Khalil2002], minimum inertial parameters). Two moments stay,
+  unless the axis is parallel to gravity in every pose;
 - prismatic joint: u_i is the parent's, so all moments regroup; the mass stays if gravity ever has a component along the
   axis, else it regroups too.
 """
@@ -117,22 +118,34 @@ def _without_coupled(tree: Tree, kept: list[int], regrouping: Array) -> tuple[li
     poses = _fixed_poses(tree, 4 * len(kept) + 8)
     stacked = gravity_regressors(tree, poses)[:, :, kept].reshape(-1, len(kept))
     scale = float(np.max(np.linalg.norm(stacked, axis=0), initial=0.0))
+    # Gram–Schmidt in fixed order, each column cleaned twice: stacked[:, chosen] = basis @ triangle.
     chosen: list[int] = []
+    basis = np.zeros((len(stacked), 0))
+    triangle = np.zeros((0, 0))
     relations = np.zeros((len(kept), len(kept)))
     for index in range(len(kept)):
-        basis, column = stacked[:, chosen], stacked[:, index]
-        coefficients = np.linalg.lstsq(basis, column, rcond=None)[0] if chosen else np.zeros(0)
-        if np.linalg.norm(column - basis @ coefficients) > DEPENDENCE_TOLERANCE * scale:
+        rest = stacked[:, index].copy()
+        shares = np.zeros(len(chosen))
+        for _ in range(2):
+            again = basis.T @ rest
+            rest -= basis @ again
+            shares += again
+        size = float(np.linalg.norm(rest))
+        if size > DEPENDENCE_TOLERANCE * scale:
             chosen.append(index)
+            basis = np.column_stack([basis, rest / size])
+            triangle = np.block([[triangle, shares[:, None]], [np.zeros((1, len(shares))), np.array([[size]])]])
             relations[index, index] = 1.0
         else:
-            relations[chosen, index] = coefficients
+            relations[chosen, index] = np.linalg.solve(triangle, shares)
     return [kept[index] for index in chosen], relations[chosen] @ regrouping
 
 
 def _fixed_poses(tree: Tree, count: int) -> Array:
     """Return well-spread poses that are the same on every machine: multiples of square roots of primes, modulo 1."""
-    primes = [number for number in range(2, 20 * tree.n + 20) if all(number % d for d in range(2, int(number**0.5) + 1))]
+    primes = [
+        number for number in range(2, 20 * tree.n + 20) if all(number % d for d in range(2, int(number**0.5) + 1))
+    ]
     fractions = np.outer(np.arange(1, count + 1), np.sqrt(np.array(primes[: tree.n], dtype=np.float64))) % 1.0
     poses: Array = 2.0 * np.pi * fractions - np.pi
     return poses

@@ -1,7 +1,7 @@
 """Gravity compensation by cumulative first moments, as the WAM document formulates it [Dellin2008].
 
-Frame j sits at the far end of link j with z along joint j + 1 (standard DH). The vectors μ_j are all that gravity needs:
-no mass appears in the recursion.
+Frame j sits at the far end of link j with z along joint j + 1 (standard DH). The vectors μ_j are all that gravity
+needs: no mass appears in the recursion.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ def first_moments(tree: Tree, convention: str) -> Array:
     carried = np.cumsum(tree.mass[::-1])[::-1]
     result = np.empty((tree.n, 3))
     for j, link in enumerate(links):
-        # In the body frame (at joint j) r_cj − r_mj = c and −r_mj = o, the far end: μ = m (c − o) + M o.
-        far_end = tree.link_origin[link]
-        moment = tree.first_moment[j] + (carried[j] - tree.mass[j]) * far_end
+        # From joint j, r_cj − r_mj = c and −r_mj = o, the origin of joint j + 1: μ = m c + (M − m) o. The document's
+        # frame j sits at that origin; where a placement moves the joint away from the DH frame, the joint counts.
+        moment = tree.first_moment[j].copy()
+        if j + 1 < tree.n:
+            moment += carried[j + 1] * tree.origin[j + 1]
         result[j] = tree.link_rotation[link].T @ moment
     return result
 
@@ -36,8 +38,8 @@ def first_moments(tree: Tree, convention: str) -> Array:
 def gravity_from_first_moments(tree: Tree, convention: str, q: Array, mu: Array) -> Array:
     """Return the holding torques from μ alone, tip to base, shape (k, n), for q (k, n) and mu (n, 3).
 
-    τ⃗_j = R_{j+1}^j τ⃗_{j+1} + g^j × μ_j ([Dellin2008], eq. (14)); the joint's torque is the z component of τ⃗_j in frame
-    j − 1 (eq. (15)).
+    τ⃗_j = R_{j+1}^j τ⃗_{j+1} + g^j × μ_j ([Dellin2008], eq. (14)); the joint's torque is the component of τ⃗_j along joint
+    j's axis, which is z of frame j − 1 (eq. (15)) unless a placement turns the joint.
     """
     links = end_links(tree, convention)
     if mu.shape != (tree.n, 3):
@@ -58,8 +60,9 @@ def gravity_from_first_moments(tree: Tree, convention: str, q: Array, mu: Array)
     torque = np.zeros((len(q), 3))
     for j in reversed(range(tree.n)):
         torque = torque + np.cross(gravity[:, j], mu[j])
+        axis_j = tree.link_rotation[links[j]][2]  # joint axis, z of the body frame, in frame j
+        torques[:, j] = torque @ axis_j
         torque = (R_previous_j[:, j] @ torque[:, :, None])[:, :, 0]
-        torques[:, j] = torque[:, 2]
     return torques
 
 
@@ -73,8 +76,9 @@ def end_links(tree: Tree, convention: str) -> list[int]:
     rotary = bool(np.all(tree.kind == REVOLUTE))
     if convention != "dh-standard" or not serial or not rotary or tree.bodies != tree.n:
         raise ModelError(
-            "cumulative first moments are defined for serial arms with rotary joints in standard DH only ([Dellin2008]); "
-            f"this robot is {'serial' if serial else 'branched'}, {'all rotary' if rotary else 'with linear joints'} and "
-            f"described as '{convention}'. gravity_parameters and base_gravity_parameters serve any robot"
+            "cumulative first moments are defined for serial arms with rotary joints in standard DH only "
+            f"([Dellin2008]); this robot is {'serial' if serial else 'branched'}, "
+            f"{'all rotary' if rotary else 'with linear joints'} and described as '{convention}'. "
+            "gravity_parameters and base_gravity_parameters serve any robot"
         )
     return [int(np.flatnonzero(tree.link_body == j)[0]) for j in range(tree.n)]

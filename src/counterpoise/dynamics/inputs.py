@@ -1,7 +1,7 @@
 """What callers may pass: conversion to float64 rows, and the errors that name the joint at fault.
 
-The native kernel takes ready float64 arrays itself and comes here for everything else, so both kernels accept and refuse
-the same inputs with the same words.
+The native kernel takes ready float64 arrays itself and comes here for everything else, so both kernels accept and
+refuse the same inputs with the same words.
 """
 
 from __future__ import annotations

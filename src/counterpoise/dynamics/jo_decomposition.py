@@ -27,8 +27,8 @@ def jo_decomposition(tree: Tree, q: Array) -> tuple[Array, Array]:
     if np.any(tree.kind != REVOLUTE):
         linear = tree.body_names[int(np.flatnonzero(tree.kind != REVOLUTE)[0])]
         raise ModelError(
-            f"the Z–s decomposition needs rotary joints only: '{linear}' is linear, so its offset, a part of the constant "
-            "vector s, would change with q. gravity_regressor serves any robot"
+            f"the Z–s decomposition needs rotary joints only: '{linear}' is linear, so its offset, a part of the "
+            "constant vector s, would change with q. gravity_regressor serves any robot"
         )
     n = tree.n
     if tree.bodies != n:

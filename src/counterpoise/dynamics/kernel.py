@@ -1,7 +1,7 @@
 """Which kernel computes: the native one where it was built, else the NumPy reference.
 
-In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference and ``COUNTERPOISE_ISA=baseline`` (or ``avx2``,
-``avx512``) picks an instruction set other than the machine's best.
+In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference and ``COUNTERPOISE_ISA=baseline`` (or
+``avx2``, ``avx512``) picks an instruction set other than the machine's best.
 """
 
 from __future__ import annotations

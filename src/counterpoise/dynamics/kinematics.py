@@ -1,6 +1,6 @@
 """Forward kinematics of a compiled tree, for one or many poses at once.
 
-Throughout the reference, ``k`` is the number of poses, ``b`` the number of moving bodies; results are in the base frame.
+Throughout the reference, ``k`` is the number of poses and ``b`` that of moving bodies; results are in the base frame.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def load(
     """Load a robot from a file or from the catalog.
 
     Args:
-        source: Path to .urdf, .xml (MJCF), .toml (DH table) or .xacro; or a bundled name such as "wam7" (see catalog()).
+        source: Path to .urdf, .xml (MJCF), .toml (DH table) or .xacro; or a bundled name like "wam7" (see catalog()).
         strict: Turn warnings about the description into an error.
         allow_unphysical: Let inverse_dynamics compute even with inertias that no real body has.
         allow_xacro: Permit .xacro files, which run code and read other files.
@@ -32,7 +32,5 @@ def load(
     Raises:
         CounterpoiseError: The source cannot be found or read, or describes no arm of ours; the message says why.
     """
-    description = read_description(
-        source, strict=strict, allow_xacro=allow_xacro, xacro_arguments=xacro_arguments
-    )
+    description = read_description(source, strict=strict, allow_xacro=allow_xacro, xacro_arguments=xacro_arguments)
     return Robot(description, allow_unphysical=allow_unphysical)

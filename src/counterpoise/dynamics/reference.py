@@ -38,8 +38,8 @@ class ReferenceKernel:
 
     Every method takes one pose, ``q`` of shape (n,), or a batch of shape (k, n), and returns one result or k of them,
     stacked along a new first axis. Positions are in rad (or m for linear joints), results in SI units and base axes.
-    Where there is an ``out``, it must be a C-contiguous float64 array of exactly the result's shape that shares no memory
-    with an input; it is filled and returned.
+    Where there is an ``out``, it must be a C-contiguous float64 array of exactly the result's shape that shares no
+    memory with an input; it is filled and returned.
     """
 
     __slots__ = ("tree",)
@@ -162,8 +162,8 @@ class ReferenceKernel:
 
         Args:
             q: Joint positions, shape (n,) or (k, n).
-            wrench: (fx, fy, fz, mx, my, mz) [N, N m] in base axes at the link's origin, shape (6,) or (k, 6); one wrench
-                serves a whole batch of poses.
+            wrench: (fx, fy, fz, mx, my, mz) [N, N m] in base axes at the link's origin, shape (6,) or (k, 6); one
+                wrench serves a whole batch of poses.
             at: Name of the link; may be left out when the robot has one leaf.
             out: Where to write the result; shape of q.
 

@@ -37,8 +37,8 @@ def inertial_parameters(tree: Tree) -> Array:
 def gravity_regressors(tree: Tree, q: Array) -> Array:
     """Return Y with g(q) = Y p, shape (k, n, 4 b), for q of shape (k, n).
 
-    From U = −Σ_k g · (m_k o_k + R_k m_k c_k) and g_i = ∂U/∂q_i: with w_i = z_i × g, a rotary joint i that carries body k
-    has the entries w_i · (o_k − o_i) for m_k and R_kᵀ w_i for m_k c_k; a linear one −z_i · g and 0.
+    From U = −Σ_k g · (m_k o_k + R_k m_k c_k) and g_i = ∂U/∂q_i: with w_i = z_i × g, a rotary joint i that carries body
+    k has the entries w_i · (o_k − o_i) for m_k and R_kᵀ w_i for m_k c_k; a linear one −z_i · g and 0.
     """
     poses = body_poses(tree, q)
     joint_axes = poses.rotation @ tree.joint_rotation  # R_base_joint: parameters are in the file's joint frame
@@ -103,5 +103,3 @@ def inertia_columns(vector: Array) -> Array:
 def _moment_of_force_at_columns(columns: Array, force: Array) -> Array:
     """Return the matrix whose j-th column is columns_j × force, shape (k, 3, 3)."""
     return -skew(force) @ columns
-
-

@@ -28,8 +28,9 @@ MAX_GRAVITY = 1e3
 class Robot(Kernel):
     """A robot arm, or a tree of arms, on a fixed base.
 
-    Made by :func:`counterpoise.load`. Arrays are read-only, attributes cannot be set, and every method may be called from
-    several threads at once. Joint order is ``joint_names``: depth first, children in file order, mimic joints left out.
+    Made by :func:`counterpoise.load`. Arrays are read-only, attributes cannot be set, and every method may be called
+    from several threads at once. Joint order is ``joint_names``: depth first, children in file order, mimic joints left
+    out.
 
     Attributes:
         description: The file's links and joints.
@@ -126,28 +127,28 @@ class Robot(Kernel):
         rotor_inertia = np.zeros(tree.n)
         for body, name in enumerate(tree.body_names):
             rotor_inertia[tree.q_index[body]] += tree.q_gain[body] ** 2 * by_name[name].rotor_inertia
-        for attribute, value in dict(
-            description=description,
-            name=description.name,
-            n=tree.n,
-            joint_names=tree.joint_names,
-            link_names=tree.link_names,
-            total_mass=float(tree.base_mass + tree.mass.sum()),
-            warnings=description.warnings,
-            lower=frozen([joint.lower for joint in joints]),
-            upper=frozen([joint.upper for joint in joints]),
-            velocity_limit=frozen([joint.velocity_limit for joint in joints]),
-            effort_limit=frozen([joint.effort_limit for joint in joints]),
-            rotor_inertia=frozen(rotor_inertia),
-            mount=rotation,
-            gravity_world=gravity_world,
-            gravity_base=gravity_base,
-            payloads=tuple(payloads),
-            gravity_parameters=frozen(gravity_parameters(tree)),
-            inertial_parameters=frozen(inertial_parameters(tree)),
-            _allow_unphysical=allow_unphysical,
-            _lazy={},
-        ).items():
+        for attribute, value in {
+            "description": description,
+            "name": description.name,
+            "n": tree.n,
+            "joint_names": tree.joint_names,
+            "link_names": tree.link_names,
+            "total_mass": float(tree.base_mass + tree.mass.sum()),
+            "warnings": description.warnings,
+            "lower": frozen([joint.lower for joint in joints]),
+            "upper": frozen([joint.upper for joint in joints]),
+            "velocity_limit": frozen([joint.velocity_limit for joint in joints]),
+            "effort_limit": frozen([joint.effort_limit for joint in joints]),
+            "rotor_inertia": frozen(rotor_inertia),
+            "mount": rotation,
+            "gravity_world": gravity_world,
+            "gravity_base": gravity_base,
+            "payloads": tuple(payloads),
+            "gravity_parameters": frozen(gravity_parameters(tree)),
+            "inertial_parameters": frozen(inertial_parameters(tree)),
+            "_allow_unphysical": allow_unphysical,
+            "_lazy": {},
+        }.items():
             object.__setattr__(self, attribute, value)
         return self
 
@@ -187,7 +188,7 @@ class Robot(Kernel):
             mass: Mass of the load [kg].
             com: Its centre of mass in the link's frame [m], shape (3,).
             link: Link that carries it, fixed ones too; may be left out when the robot has one leaf.
-            inertia: Its inertia about its own centre of mass in the link's axes [kg m²], shape (3, 3); None for a point.
+            inertia: Its inertia about its own centre of mass in the link's axes [kg m²], (3, 3); None for a point.
         """
         index = link_index(self.link_names, self.tree.leaves, link)
         load = _payload_inertia(mass, com, inertia)
@@ -215,7 +216,7 @@ class Robot(Kernel):
         return tuple(f"{body}.{parameter}" for body in self.tree.body_names for parameter in GRAVITY_PARAMETERS)
 
     def base_gravity_regressor(self, q: npt.ArrayLike) -> Array:
-        """Return the kept columns of the gravity regressor, shape (n, b) or (k, n, b): full column rank over all poses."""
+        """Return the kept columns of the gravity regressor, (n, b) or (k, n, b): full column rank over all poses."""
         return np.ascontiguousarray(self.gravity_regressor(q)[..., list(self.base_parameters.columns)])
 
     def jo_decomposition(self, q: npt.ArrayLike) -> tuple[Array, Array]:
@@ -260,7 +261,9 @@ class Robot(Kernel):
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a robot does not change; mounted() and with_payload() return new ones."""
-        raise AttributeError(f"a Robot is immutable; '{name}' cannot be set (mounted() and with_payload() return new ones)")
+        raise AttributeError(
+            f"a Robot is immutable; '{name}' cannot be set (mounted() and with_payload() return new ones)"
+        )
 
     def __delattr__(self, name: str) -> None:
         """Refuse, as for setting."""
@@ -292,9 +295,10 @@ def _rotation(rotation: npt.ArrayLike) -> Array:
     matrix = as_rows(rotation, "rotation", ("x", "y", "z"))
     if matrix.shape != (3, 3) or np.abs(matrix @ matrix.T - np.eye(3)).max() > 1e-6 or np.linalg.det(matrix) < 0.0:
         raise InputError(f"rotation must be a right-handed (3, 3) rotation matrix world ← base, got {matrix.tolist()}")
-    # Nearest exact rotation: a mount typed with six digits must not scale gravity.
+    # Nearest exact rotation: a mount typed with six digits must not scale gravity. One that is exact to rounding stays
+    # as it is, so that a robot made again from its own mount has the same bytes.
     left, _, right = np.linalg.svd(matrix)
-    exact: Array = matrix if np.abs(matrix @ matrix.T - np.eye(3)).max() < 1e-15 else left @ right
+    exact: Array = matrix if np.abs(matrix @ matrix.T - np.eye(3)).max() < 1e-14 else left @ right
     return exact
 
 
@@ -313,8 +317,10 @@ def _payload_inertia(mass: float, com: Sequence[float], inertia: npt.ArrayLike |
         raise InputError(f"payload mass is {kilograms} kg; expected a number from 0 to {MAX_MASS:g}")
     if center.shape != (3,) or np.abs(center).max() > MAX_LENGTH:
         raise InputError(f"payload com must be 3 numbers in m within ±{MAX_LENGTH:g}, got {center.tolist()}")
-    if tensor.shape != (3, 3) or np.abs(tensor).max() > MAX_MASS or np.abs(tensor - tensor.T).max() > 1e-9 * max(
-        1.0, float(np.abs(tensor).max())
+    if (
+        tensor.shape != (3, 3)
+        or np.abs(tensor).max() > MAX_MASS
+        or np.abs(tensor - tensor.T).max() > 1e-9 * max(1.0, float(np.abs(tensor).max()))
     ):
         raise InputError("payload inertia must be a symmetric (3, 3) tensor about its centre of mass [kg m²]")
     load = Inertia(kilograms, center, tensor)

@@ -1,4 +1,4 @@
-"""A description compiled to flat arrays: moving bodies only, every joint axis along its body's z, children after parents.
+"""A description compiled to flat arrays: moving bodies only, each joint axis along its body's z, parents first.
 
 Links joined by fixed joints become one body. Body i's frame sits at joint i's origin, moves with the link and is turned
 so that z is the joint's axis; its pose in its parent body is
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.checks import unphysical_reason
+from ..description.checks import ZERO_INERTIA, unphysical_reason
 from ..description.frozen import Array, frozen
 from ..description.model import Description, Inertia, Joint, JointKind
 from ..description.rotations import inverse_transform, rotation_with_z_along, transform
@@ -118,9 +118,13 @@ class _Body:
     mass: float
     first_moment: Array
     inertia: Array
+    links: list[str]
+    as_published: bool = False
 
-    def add(self, inertia: Inertia, T_body_link: Array) -> None:
+    def add(self, link: str, inertia: Inertia, T_body_link: Array) -> None:
         """Add a link's (or payload's) mass distribution, given in the link frame."""
+        self.links.append(link)
+        self.as_published |= inertia.as_published
         rotation = T_body_link[:3, :3]
         com = rotation @ inertia.com + T_body_link[:3, 3]
         self.mass += inertia.mass
@@ -129,9 +133,16 @@ class _Body:
         shift = inertia.mass * (com @ com * np.eye(3) - np.outer(com, com))
         self.inertia = self.inertia + rotation @ inertia.tensor_com @ rotation.T + shift
 
+    def unphysical_reason(self) -> str | None:
+        """Say why no real body can have the summed inertia; links fixed together may make up for each other."""
+        com = self.first_moment / self.mass if self.mass > 0.0 else np.zeros(3)
+        about_com = self.inertia - self.mass * (com @ com * np.eye(3) - np.outer(com, com))
+        rounding = ZERO_INERTIA + 1e-9 * float(np.max(np.abs(self.inertia)))
+        return unphysical_reason(Inertia(self.mass, com, about_com), rounding)
+
 
 def _empty_body() -> _Body:
-    return _Body(0.0, np.zeros(3), np.zeros((3, 3)))
+    return _Body(0.0, np.zeros(3), np.zeros((3, 3)), [])
 
 
 def compile_tree(
@@ -186,7 +197,7 @@ def compile_tree(
         target = base if body == BASE else bodies[body]
         own = inertia_of[link]
         for inertia in ([] if own is None else [own]) + loads[link]:
-            target.add(inertia, T_body_link)
+            target.add(link, inertia, T_body_link)
         if not children[link]:
             leaves.append(link)
         for child in reversed(children[link]):
@@ -217,7 +228,7 @@ def compile_tree(
         link_rotation=_frozen_stack([T[:3, :3] for _, _, T in links], (3, 3)),
         link_origin=_frozen_stack([T[:3, 3] for _, _, T in links], (3,)),
         leaves=tuple(leaves),
-        refusal="" if allow_unphysical else _refusal(description, payloads),
+        refusal="" if allow_unphysical else _refusal(bodies),
         path=description.path,
     )
 
@@ -233,14 +244,12 @@ def _coupling(joint: Joint, joints: Sequence[Joint]) -> tuple[str, float, float]
     return joint.name, gain, offset
 
 
-def _refusal(description: Description, payloads: Sequence[Payload]) -> str:
-    """Name the links whose inertia no real body can have."""
-    moving = [(link.name, link.inertia) for link in description.links if link.name != description.root]
-    moving += [(f"payload on {payload.link}", payload.inertia) for payload in payloads]
+def _refusal(bodies: Sequence[_Body]) -> str:
+    """Name the moving bodies whose inertia no real body can have."""
     faults = [
-        f"link '{name}': {reason}"
-        for name, inertia in moving
-        if inertia is not None and not inertia.as_published and (reason := unphysical_reason(inertia)) is not None
+        f"{'link' if len(body.links) == 1 else 'links'} {', '.join(repr(link) for link in body.links)}: {reason}"
+        for body in bodies
+        if not body.as_published and (reason := body.unphysical_reason()) is not None
     ]
     return "; ".join(faults)
 

@@ -36,71 +36,82 @@ std::size_t work_doubles(int bodies, int depth) {
     return motion + levels + 1024;
 }
 
-// L consecutive values; those past the end repeat the last. Built lane by lane: a vector load of values that were just
-// stored one by one would wait for the stores.
-COUNTERPOISE_INLINE Lanes consecutive(const double* values, int first, int count) {
-    Lanes lanes;
-    for (int lane = 0; lane < COUNTERPOISE_LANES; ++lane)
-        lanes[lane] = values[first + lane < count ? first + lane : count - 1];
-    return lanes;
-}
+// Which bodies an operation needs: all of them, or those on the path to a link.
+struct All {
+    const Model& model;
+    int count() const { return model.bodies; }
+    int operator[](int i) const { return i; }
+    const double* angle_offset() const { return model.angle_offset; }
+};
+struct Path {
+    const Point& point;
+    int count() const { return point.depth; }
+    int operator[](int d) const { return point.path[d]; }
+    const double* angle_offset() const { return point.angle_offset; }
+};
 
-// Sine and cosine of all joints of one pose, vectorised over the joints.
-COUNTERPOISE_INLINE void load_one(const Model& model, const double* q, bool fast, const Joints<double>& joints) {
-    const int bodies = model.bodies;
-    const double* coordinate = q;
-    if (!model.plain || !model.rotary) {
-        for (int i = 0; i < bodies; ++i) {
-            const Body& body = model.body[i];
-            joints.coordinate[i] = body.q_gain * q[body.q_index] + body.q_offset;
+// Sine and cosine of the joints of one pose, vectorised over the joints.
+template <class Which>
+COUNTERPOISE_INLINE void load_one(const Model& model, const Which& which, const double* q, bool fast,
+                                  const Joints<double>& joints) {
+    const int count = which.count();
+    for (int first = 0; first < count; first += L) {
+        // Lane by lane: a vector load of values that were just stored one by one would wait for the stores. Lanes past
+        // the end repeat the last joint.
+        Lanes x, offset, s, c;
+        if (model.plain) {
+            for (int lane = 0; lane < L; ++lane) x[lane] = q[which[first + lane < count ? first + lane : count - 1]];
+        } else {
+            for (int lane = 0; lane < L; ++lane) {
+                const Body& body = model.body[which[first + lane < count ? first + lane : count - 1]];
+                x[lane] = body.q_gain * q[body.q_index] + body.q_offset;
+            }
         }
-        coordinate = joints.coordinate;
-    }
-    for (int i = 0; i < bodies; i += L) {
-        Lanes x = consecutive(coordinate, i, bodies), offset, s, c;
-        memcpy(&offset, model.angle_offset + i, sizeof offset);
+        if (!model.rotary) memcpy(joints.coordinate + first, &x, sizeof x);
+        memcpy(&offset, which.angle_offset() + first, sizeof offset);
         x = x + offset;
         if (fast)
             sine_cosine(x, &s, &c);
         else
             slow_sine_cosine(x, &s, &c);
-        memcpy(joints.sine + i, &s, sizeof s);
-        memcpy(joints.cosine + i, &c, sizeof c);
+        memcpy(joints.sine + first, &s, sizeof s);
+        memcpy(joints.cosine + first, &c, sizeof c);
     }
     if (!model.rotary) {
-        for (int i = 0; i < bodies; ++i) {
-            const Body& body = model.body[i];
+        for (int d = 0; d < count; ++d) {
+            const Body& body = model.body[which[d]];
             if (body.kind == PRISMATIC) {
-                joints.sine[i] = body.still_sine;
-                joints.cosine[i] = body.still_cosine;
+                joints.sine[d] = body.still_sine;
+                joints.cosine[d] = body.still_cosine;
             }
         }
     }
 }
 
 // The same for one pose per lane, `stride` doubles apart.
-template <class Many>
-COUNTERPOISE_INLINE void load_many(const Model& model, const double* q, std::size_t stride, bool fast,
-                                   const Joints<Many>& joints) {
-    for (int i = 0; i < model.bodies; ++i) {
+template <class Many, class Which>
+COUNTERPOISE_INLINE void load_many(const Model& model, const Which& which, const double* q, std::size_t stride,
+                                   bool fast, const Joints<Many>& joints) {
+    for (int d = 0; d < which.count(); ++d) {
+        const int i = which[d];
         const Body& body = model.body[i];
         Many x = LaneTraits<Many>::load(q + body.q_index, stride);
         if (!model.plain) x = x * body.q_gain + body.q_offset;
-        joints.coordinate[i] = x;
+        joints.coordinate[d] = x;
         if (body.kind == PRISMATIC) {
-            joints.sine[i] = LaneTraits<Many>::spread(body.still_sine);
-            joints.cosine[i] = LaneTraits<Many>::spread(body.still_cosine);
+            joints.sine[d] = LaneTraits<Many>::spread(body.still_sine);
+            joints.cosine[d] = LaneTraits<Many>::spread(body.still_cosine);
         } else if (fast) {
-            sine_cosine(x + model.angle_offset[i], &joints.sine[i], &joints.cosine[i]);
+            sine_cosine(x + model.angle_offset[i], &joints.sine[d], &joints.cosine[d]);
         } else {
-            slow_sine_cosine(x + model.angle_offset[i], &joints.sine[i], &joints.cosine[i]);
+            slow_sine_cosine(x + model.angle_offset[i], &joints.sine[d], &joints.cosine[d]);
         }
     }
 }
 
 template <class T>
 COUNTERPOISE_INLINE Joints<T> take_joints(Arena& arena, int bodies) {
-    const std::size_t padded = (std::size_t)bodies + COUNTERPOISE_LANES;
+    const std::size_t padded = (std::size_t)bodies + L;
     Joints<T> joints;
     joints.sine = arena.take<T>(padded);
     joints.cosine = arena.take<T>(padded);
@@ -108,9 +119,11 @@ COUNTERPOISE_INLINE Joints<T> take_joints(Arena& arena, int bodies) {
     return joints;
 }
 
-COUNTERPOISE_INLINE Joints<double> joints_of_one(const Model& model, const double* q, bool fast, Arena& arena) {
+template <class Which>
+COUNTERPOISE_INLINE Joints<double> joints_of_one(const Model& model, const Which& which, const double* q, bool fast,
+                                                 Arena& arena) {
     const Joints<double> joints = take_joints<double>(arena, model.bodies);
-    load_one(model, q, fast, joints);
+    load_one(model, which, q, fast, joints);
     return joints;
 }
 
@@ -182,7 +195,7 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
     if (count == ALONE) {
         if (!check_rows(model, inputs, N, 0, 1, &fast)) return false;
         Arena arena{work};
-        const Joints<double> joints = joints_of_one(model, inputs[0].rows, fast, arena);
+        const Joints<double> joints = joints_of_one(model, op.which(), inputs[0].rows, fast, arena);
         op.template run<double>(joints, inputs, out, 0, arena);
         return true;
     }
@@ -212,7 +225,7 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
                 }
                 target = arena.take<double>(W * out_width);
             }
-            load_many(model, block[0].rows, block[0].stride, fast, joints);
+            load_many(model, op.which(), block[0].rows, block[0].stride, fast, joints);
             op.template run<Many>(joints, block, target, out_width, arena);
             if (present < W) memcpy(out + pose * out_width, target, sizeof(double) * present * out_width);
         }
@@ -224,13 +237,15 @@ struct GravityOp {
     using Many = Pair;
     static constexpr int INPUTS = 1;
     const Model& model;
+    All which() const { return {model}; }
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input*, double* out, std::size_t stride,
                                  Arena arena) const {
         T* torque = arena.take<T>(model.bodies);
         Vec3<T>* gravity = arena.take<Vec3<T>>(model.bodies);
+        Vec3<T>* moment = arena.take<Vec3<T>>(model.bodies);
         Vec3<T>* branch = arena.take<Vec3<T>>(model.bodies);
-        gravity_pass(model, joints, torque, gravity, branch);
+        gravity_pass(model, joints, torque, gravity, moment, branch);
         store_torques(model, torque, arena.take<T>(model.n), out, stride);
     }
 };
@@ -246,6 +261,7 @@ struct NewtonEulerOp {
     using Many = Lanes;  // its state fills the registers once
     static constexpr int INPUTS = 3;
     const Model& model;
+    All which() const { return {model}; }
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input* inputs, double* out, std::size_t stride,
                                  Arena arena) const {
@@ -279,6 +295,7 @@ struct StaticWrenchOp {
     using Many = Pair;
     static constexpr int INPUTS = 1;
     const Model& model;
+    All which() const { return {model}; }
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input*, double* out, std::size_t stride,
                                  Arena arena) const {
@@ -301,6 +318,7 @@ struct CenterOfMassOp {
     using Many = Pair;
     static constexpr int INPUTS = 1;
     const Model& model;
+    All which() const { return {model}; }
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input*, double* out, std::size_t stride,
                                  Arena arena) const {
@@ -321,6 +339,7 @@ struct WrenchTorqueOp {
     static constexpr int INPUTS = 2;
     const Model& model;
     const Point& point;
+    Path which() const { return {point}; }
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input* inputs, double* out, std::size_t stride,
                                  Arena arena) const {
@@ -331,9 +350,24 @@ struct WrenchTorqueOp {
                          LaneTraits<T>::load(w + 2, apart)};
         applied.moment = {LaneTraits<T>::load(w + 3, apart), LaneTraits<T>::load(w + 4, apart),
                           LaneTraits<T>::load(w + 5, apart)};
-        T* torque = arena.take<T>(model.bodies);
-        wrench_pass(model, point, joints, applied, torque, arena.take<Wrench<T>>(point.depth));
-        store_torques(model, torque, arena.take<T>(model.n), out, stride);
+        T* torque = arena.take<T>(point.depth);
+        Wrench<T>* along = arena.take<Wrench<T>>(point.depth);
+        wrench_pass(model, point, joints, applied, torque, along, arena.take<Vec3<T>>(point.depth));
+        // Joints off the path get nothing; a mimic adds gain times its own to its master.
+        if (model.plain) {
+            const T nothing = LaneTraits<T>::spread(0.0);
+            if (point.depth < model.n)
+                for (int j = 0; j < model.n; ++j) LaneTraits<T>::store(out + j, stride, nothing);
+            for (int d = 0; d < point.depth; ++d) LaneTraits<T>::store(out + point.path[d], stride, torque[d]);
+            return;
+        }
+        T* gathered = arena.take<T>(model.n);
+        for (int j = 0; j < model.n; ++j) gathered[j] = LaneTraits<T>::spread(0.0);
+        for (int d = 0; d < point.depth; ++d) {
+            const Body& body = model.body[point.path[d]];
+            gathered[body.q_index] = gathered[body.q_index] + torque[d] * body.q_gain;
+        }
+        for (int j = 0; j < model.n; ++j) LaneTraits<T>::store(out + j, stride, gathered[j]);
     }
 };
 
@@ -345,15 +379,16 @@ bool wrench_torque(const Model& model, const Point& point, std::size_t count, co
 }
 
 // Runs `op(joints, pose, arena)` on one pose after the other.
-template <class Op>
-COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Op& op, const Input* inputs, int input_count,
-                                    std::size_t count, double* work) {
+template <class Which, class Op>
+COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Which& which, const Op& op, const Input* inputs,
+                                    int input_count, std::size_t count, double* work) {
     const std::size_t poses = count == ALONE ? 1 : count;
     for (std::size_t pose = 0; pose < poses; ++pose) {
         bool fast;
         if (!check_rows(model, inputs, input_count, pose, 1, &fast)) return false;
         Arena arena{work};
-        const Joints<double> joints = joints_of_one(model, inputs[0].rows + pose * inputs[0].stride, fast, arena);
+        const double* q = inputs[0].rows + pose * inputs[0].stride;
+        const Joints<double> joints = joints_of_one(model, which, q, fast, arena);
         op(joints, pose, arena);
     }
     return true;
@@ -366,7 +401,7 @@ bool forward_kinematics(const Model& model, const Point& point, std::size_t coun
     const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
         link_pose(model, point, joints, arena.take<Placed>(point.depth), pose + 16 * k);
     };
-    return one_by_one(model, op, inputs, 1, count, work);
+    return one_by_one(model, Path{point}, op, inputs, 1, count, work);
 }
 
 bool jacobian(const Model& model, const Point& point, std::size_t count, const double* q, double* matrix,
@@ -376,7 +411,7 @@ bool jacobian(const Model& model, const Point& point, std::size_t count, const d
     const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
         link_jacobian(model, point, joints, arena.take<Placed>(point.depth), matrix + 6 * n * k);
     };
-    return one_by_one(model, op, inputs, 1, count, work);
+    return one_by_one(model, Path{point}, op, inputs, 1, count, work);
 }
 
 bool gravity_regressor(const Model& model, std::size_t count, const double* q, double* regressor, double* work) {
@@ -388,7 +423,7 @@ bool gravity_regressor(const Model& model, std::size_t count, const double* q, d
         int* path = reinterpret_cast<int*>(arena.take<double>(model.depth));
         gravity_regressor_rows(model, joints, gravity_of, levels, path, regressor + 4 * n * model.bodies * k);
     };
-    return one_by_one(model, op, inputs, 1, count, work);
+    return one_by_one(model, All{model}, op, inputs, 1, count, work);
 }
 
 bool base_wrench_regressor(const Model& model, std::size_t count, const double* q, const double* dq,
@@ -404,7 +439,7 @@ bool base_wrench_regressor(const Model& model, std::size_t count, const double* 
         PlacedMotion* motion = arena.take<PlacedMotion>(model.bodies);
         base_wrench_regressor_rows(model, joints, rate, rate_change, placed, motion, regressor + 6 * width * k);
     };
-    return one_by_one(model, op, inputs, 3, count, work);
+    return one_by_one(model, All{model}, op, inputs, 3, count, work);
 }
 
 }  // namespace

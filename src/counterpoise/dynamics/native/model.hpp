@@ -40,6 +40,7 @@ struct Model {
     int depth;          // of the deepest body
     bool plain;         // q_index is 0, 1, 2, ... with gain 1 and offset 0: no mimic joints
     bool rotary;        // no linear joint
+    bool branched;      // some body branches
     double fast_bound;  // |q| up to which every angle allows the fast sine and cosine
     const Body* body;
     const double* angle_offset;  // per body [rad], padded with zeros to a multiple of 8
@@ -54,6 +55,7 @@ struct Point {
     int body;
     const int* path;
     int depth;
+    const double* angle_offset;  // of the bodies on the path [rad], padded like the model's
     double rotation[9];  // from the link frame to the body frame
     double origin[3];    // in the body frame [m]
 };

@@ -69,6 +69,7 @@ struct Compiled {
     std::vector<double> angle_offsets;
     std::vector<Point> links;
     std::vector<int> paths;
+    std::vector<double> path_offsets;
     std::unique_ptr<Workspace> work;  // for single poses, which hold the interpreter lock from beginning to end
     int only_leaf = -1;               // index of the only leaf link, or -1
     bool refused = false;             // inertial dynamics are refused: an inertia is unphysical
@@ -197,6 +198,7 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
     model.bodies = bodies;
     model.plain = n == bodies;
     model.rotary = true;
+    model.branched = false;
     model.depth = 0;
     model.fast_bound = 1e6;
     for (int i = 0; i < bodies; ++i) {
@@ -244,7 +246,7 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
         body.aligned = is_identity(body.joint_rotation);
         model.rotary = model.rotary && body.kind == counterpoise::REVOLUTE;
         model.plain = model.plain && body.q_index == i && body.q_gain == 1.0 && body.q_offset == 0.0;
-        if (body.parent >= 0 && body.parent != i - 1) compiled->bodies[body.parent].branches = true;
+        if (body.parent >= 0 && body.parent != i - 1) compiled->bodies[body.parent].branches = model.branched = true;
         const double room = (1e6 - std::fabs(body.q_offset)) / std::fmax(1.0, std::fabs(body.q_gain));
         model.fast_bound = std::fmin(model.fast_bound, room);
     }
@@ -263,7 +265,7 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
     model.angle_offset = compiled->angle_offsets.data();
 
     compiled->links.resize(links);
-    std::vector<std::size_t> starts(links);
+    std::vector<std::size_t> starts(links), offset_starts(links);
     for (Py_ssize_t l = 0; l < links; ++l) {
         Point& point = compiled->links[l];
         point.body = link_body[l];
@@ -275,8 +277,14 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
         starts[l] = compiled->paths.size();
         point.depth = static_cast<int>(path.size());
         compiled->paths.insert(compiled->paths.end(), path.rbegin(), path.rend());
+        offset_starts[l] = compiled->path_offsets.size();
+        for (auto i = path.rbegin(); i != path.rend(); ++i) compiled->path_offsets.push_back(compiled->angle_offsets[*i]);
+        compiled->path_offsets.resize(compiled->path_offsets.size() + 8, 0.0);
     }
-    for (Py_ssize_t l = 0; l < links; ++l) compiled->links[l].path = compiled->paths.data() + starts[l];
+    for (Py_ssize_t l = 0; l < links; ++l) {
+        compiled->links[l].path = compiled->paths.data() + starts[l];
+        compiled->links[l].angle_offset = compiled->path_offsets.data() + offset_starts[l];
+    }
     return true;
 }
 

@@ -21,10 +21,9 @@ COUNTERPOISE_INLINE void multiply(const double* a, const double* b, double* c) {
                 a[3 * row] * b[column] + a[3 * row + 1] * b[3 + column] + a[3 * row + 2] * b[6 + column];
 }
 
-// Pose of body i in the base frame from its parent's (null for the base).
-COUNTERPOISE_INLINE void place(const Model& model, const Joints<double>& joints, int i, const Placed* parent,
+// Pose of a body in the base frame from its parent's (null for the base). `i` is its place in `joints`.
+COUNTERPOISE_INLINE void place(const Body& body, const Joints<double>& joints, int i, const Placed* parent,
                                Placed* placed) {
-    const Body& body = model.body[i];
     const Vec3<double> r = origin_in_parent(body, joints, i);
     const double s = joints.sine[i], c = joints.cosine[i];
     static const double UNTURNED[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -46,16 +45,16 @@ COUNTERPOISE_INLINE void place(const Model& model, const Joints<double>& joints,
 COUNTERPOISE_INLINE void place_all(const Model& model, const Joints<double>& joints, Placed* placed) {
     for (int i = 0; i < model.bodies; ++i) {
         const int parent = model.body[i].parent;
-        place(model, joints, i, parent < 0 ? nullptr : &placed[parent], &placed[i]);
+        place(model.body[i], joints, i, parent < 0 ? nullptr : &placed[parent], &placed[i]);
     }
 }
 
-// The link's pose as a row-major 4 x 4 matrix.
+// The link's pose as a row-major 4 x 4 matrix. `joints` are those of the path.
 inline void link_pose(const Model& model, const Point& point, const Joints<double>& joints, Placed* placed,
                       double* pose) {
     const Placed* body = nullptr;
     for (int d = 0; d < point.depth; ++d) {
-        place(model, joints, point.path[d], body, &placed[d]);
+        place(model.body[point.path[d]], joints, d, body, &placed[d]);
         body = &placed[d];
     }
     double R[9];
@@ -72,7 +71,8 @@ inline void link_pose(const Model& model, const Point& point, const Joints<doubl
     pose[15] = 1.0;
 }
 
-// Columns [z x (p - o); z] (rotary) or [z; 0] (linear), gathered into the joints: row-major 6 x n.
+// Columns [z x (p - o); z] (rotary) or [z; 0] (linear), gathered into the joints: row-major 6 x n. `joints` are those of
+// the path.
 inline void link_jacobian(const Model& model, const Point& point, const Joints<double>& joints, Placed* placed,
                           double* jacobian) {
     const int n = model.n;
@@ -80,7 +80,7 @@ inline void link_jacobian(const Model& model, const Point& point, const Joints<d
     if (point.depth == 0) return;
     const Placed* body = nullptr;
     for (int d = 0; d < point.depth; ++d) {
-        place(model, joints, point.path[d], body, &placed[d]);
+        place(model.body[point.path[d]], joints, d, body, &placed[d]);
         body = &placed[d];
     }
     const Vec3<double> p = body->o + turned(body->R, spread3<double>(point.origin));

@@ -12,35 +12,40 @@ namespace COUNTERPOISE_ISA {
 
 // Holding torques. Gravity is turned outwards; first moments of what each joint carries are summed inwards. With g in
 // body axes and h the carried first moment about the body origin, the torque is -z.(h x g), the force -M g.z.
+//
+// Neither pass needs the other, so they run side by side, one outwards while the other comes inwards: the processor
+// works on both chains at once.
 template <class T>
 COUNTERPOISE_INLINE void gravity_pass(const Model& model, const Joints<T>& joints, T* torque, Vec3<T>* gravity,
-                                      Vec3<T>* branch) {
+                                      Vec3<T>* moment, Vec3<T>* branch) {
+    const int bodies = model.bodies;
     const Vec3<T> base = spread3<T>(model.gravity);
     const Vec3<T> zero = {LaneTraits<T>::spread(0.0), LaneTraits<T>::spread(0.0), LaneTraits<T>::spread(0.0)};
-    Vec3<T> previous = base;
-    for (int i = 0; i < model.bodies; ++i) {
-        const Body& body = model.body[i];
-        if (body.parent != i - 1) previous = body.parent < 0 ? base : gravity[body.parent];
-        previous = from_parent(body, joints, i, previous);
-        gravity[i] = previous;
-        if (body.branches) branch[i] = zero;
-    }
-    Vec3<T> carry = zero;
-    for (int i = model.bodies - 1; i >= 0; --i) {
-        const Body& body = model.body[i];
-        Vec3<T> h = carry + spread3<T>(body.carried_moment);
-        if (body.branches) h = h + branch[i];
-        if (body.kind == REVOLUTE) {
-            torque[i] = h.y * gravity[i].x - h.x * gravity[i].y;
-        } else {
-            torque[i] = gravity[i].z * -body.carried_mass;
-            h.z = h.z + joints.coordinate[i] * body.carried_mass;
-        }
-        carry = to_parent(body, joints, i, h);
-        if (body.parent != i - 1) {
-            if (body.parent >= 0) branch[body.parent] = branch[body.parent] + carry;
+    if (model.branched)
+        for (int i = 0; i < bodies; ++i)
+            if (model.body[i].branches) branch[i] = zero;
+    Vec3<T> g = base, carry = zero;
+    for (int i = 0, j = bodies - 1; i < bodies; ++i, --j) {
+        const Body& outer = model.body[i];
+        if (outer.parent != i - 1) g = outer.parent < 0 ? base : gravity[outer.parent];
+        g = from_parent(outer, joints, i, g);
+        gravity[i] = g;
+
+        const Body& inner = model.body[j];
+        Vec3<T> h = carry + spread3<T>(inner.carried_moment);
+        if (inner.branches) h = h + branch[j];
+        moment[j] = h;
+        if (inner.kind == PRISMATIC) h.z = h.z + joints.coordinate[j] * inner.carried_mass;
+        carry = to_parent(inner, joints, j, h);
+        if (inner.parent != j - 1) {
+            if (inner.parent >= 0) branch[inner.parent] = branch[inner.parent] + carry;
             carry = zero;
         }
+    }
+    for (int i = 0; i < bodies; ++i) {
+        const Body& body = model.body[i];
+        torque[i] = body.kind == REVOLUTE ? moment[i].y * gravity[i].x - moment[i].x * gravity[i].y
+                                          : gravity[i].z * -body.carried_mass;
     }
 }
 
@@ -152,25 +157,27 @@ COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& 
 }
 
 // Torques with which the arm exerts a wrench (base axes, at the link's origin): the wrench is turned outwards along the
-// path, the point inwards; the torque is z.(m + p x f), the force z.f. Bodies off the path get nothing.
+// path, the point inwards, side by side as in gravity_pass; the torque is z.(m + p x f), the force z.f. `joints` and
+// `torque` are those of the path, the root's child first.
 template <class T>
 COUNTERPOISE_INLINE void wrench_pass(const Model& model, const Point& point, const Joints<T>& joints,
-                                     const Wrench<T>& applied, T* torque, Wrench<T>* along) {
-    for (int i = 0; i < model.bodies; ++i) torque[i] = LaneTraits<T>::spread(0.0);
+                                     const Wrench<T>& applied, T* torque, Wrench<T>* along, Vec3<T>* arm) {
     Wrench<T> local = applied;
-    for (int d = 0; d < point.depth; ++d) {
-        const int i = point.path[d];
-        const Body& body = model.body[i];
-        local = {from_parent(body, joints, i, local.force), from_parent(body, joints, i, local.moment)};
-        along[d] = local;
-    }
     Vec3<T> p = spread3<T>(point.origin);
-    for (int d = point.depth - 1; d >= 0; --d) {
-        const int i = point.path[d];
-        const Body& body = model.body[i];
+    for (int d = 0, e = point.depth - 1; d < point.depth; ++d, --e) {
+        const Body& outer = model.body[point.path[d]];
+        local = {from_parent(outer, joints, d, local.force), from_parent(outer, joints, d, local.moment)};
+        along[d] = local;
+
+        const Body& inner = model.body[point.path[e]];
+        arm[e] = p;
+        p = origin_in_parent(inner, joints, e) + to_parent(inner, joints, e, p);
+    }
+    for (int d = 0; d < point.depth; ++d) {
         const Wrench<T>& w = along[d];
-        torque[i] = body.kind == REVOLUTE ? w.moment.z + p.x * w.force.y - p.y * w.force.x : w.force.z;
-        p = origin_in_parent(body, joints, i) + to_parent(body, joints, i, p);
+        torque[d] = model.body[point.path[d]].kind == REVOLUTE
+                        ? w.moment.z + arm[d].x * w.force.y - arm[d].y * w.force.x
+                        : w.force.z;
     }
 }
 
