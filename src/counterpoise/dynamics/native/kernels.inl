@@ -38,12 +38,14 @@ std::size_t work_doubles(int bodies, int depth) {
 
 // Which bodies an operation needs: all of them, or those on the path to a link.
 struct All {
+    static constexpr bool CONSECUTIVE = true;
     const Model& model;
     int count() const { return model.bodies; }
     int operator[](int i) const { return i; }
     const double* angle_offset() const { return model.angle_offset; }
 };
 struct Path {
+    static constexpr bool CONSECUTIVE = false;
     const Point& point;
     int count() const { return point.depth; }
     int operator[](int d) const { return point.path[d]; }
@@ -56,10 +58,11 @@ COUNTERPOISE_INLINE void load_one(const Model& model, const Which& which, const 
                                   const Joints<double>& joints) {
     const int count = which.count();
     for (int first = 0; first < count; first += L) {
-        // Lane by lane: a vector load of values that were just stored one by one would wait for the stores. Lanes past
-        // the end repeat the last joint.
+        // Lanes past the end repeat the last joint.
         Lanes x, offset, s, c;
-        if (model.plain) {
+        if (model.plain && Which::CONSECUTIVE && first + L <= count) {
+            memcpy(&x, q + first, sizeof x);
+        } else if (model.plain) {
             for (int lane = 0; lane < L; ++lane) x[lane] = q[which[first + lane < count ? first + lane : count - 1]];
         } else {
             for (int lane = 0; lane < L; ++lane) {
@@ -243,9 +246,11 @@ struct GravityOp {
                                  Arena arena) const {
         T* torque = arena.take<T>(model.bodies);
         Vec3<T>* gravity = arena.take<Vec3<T>>(model.bodies);
-        Vec3<T>* moment = arena.take<Vec3<T>>(model.bodies);
-        Vec3<T>* branch = arena.take<Vec3<T>>(model.bodies);
-        gravity_pass(model, joints, torque, gravity, moment, branch);
+        if (model.simple) {
+            gravity_pass<T, true>(model, joints, torque, gravity, nullptr);
+        } else {
+            gravity_pass<T, false>(model, joints, torque, gravity, arena.take<Vec3<T>>(model.bodies));
+        }
         store_torques(model, torque, arena.take<T>(model.n), out, stride);
     }
 };
@@ -273,7 +278,10 @@ struct NewtonEulerOp {
         load_rates(model, inputs[1].rows, inputs[1].stride, rate);
         load_rates(model, inputs[2].rows, inputs[2].stride, rate_change);
         Wrench<T> total;
-        newton_euler_pass<T, TORQUE, !TORQUE>(model, joints, rate, rate_change, torque, &total, motion, wrench);
+        if (model.simple)
+            newton_euler_pass<T, true, TORQUE, !TORQUE>(model, joints, rate, rate_change, torque, &total, motion, wrench);
+        else
+            newton_euler_pass<T, false, TORQUE, !TORQUE>(model, joints, rate, rate_change, torque, &total, motion, wrench);
         if (TORQUE) {
             store_torques(model, torque, arena.take<T>(model.n), out, stride);
         } else {
@@ -343,16 +351,9 @@ struct WrenchTorqueOp {
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input* inputs, double* out, std::size_t stride,
                                  Arena arena) const {
-        const double* w = inputs[1].rows;
-        const std::size_t apart = inputs[1].stride;
-        Wrench<T> applied;
-        applied.force = {LaneTraits<T>::load(w, apart), LaneTraits<T>::load(w + 1, apart),
-                         LaneTraits<T>::load(w + 2, apart)};
-        applied.moment = {LaneTraits<T>::load(w + 3, apart), LaneTraits<T>::load(w + 4, apart),
-                          LaneTraits<T>::load(w + 5, apart)};
         T* torque = arena.take<T>(point.depth);
-        Wrench<T>* along = arena.take<Wrench<T>>(point.depth);
-        wrench_pass(model, point, joints, applied, torque, along, arena.take<Vec3<T>>(point.depth));
+        Vec3<T>* arm = arena.take<Vec3<T>>(point.depth);
+        pass(joints, inputs[1], torque, arm, arena);
         // Joints off the path get nothing; a mimic adds gain times its own to its master.
         if (model.plain) {
             const T nothing = LaneTraits<T>::spread(0.0);
@@ -368,6 +369,19 @@ struct WrenchTorqueOp {
             gathered[body.q_index] = gathered[body.q_index] + torque[d] * body.q_gain;
         }
         for (int j = 0; j < model.n; ++j) LaneTraits<T>::store(out + j, stride, gathered[j]);
+    }
+
+    void pass(const Joints<double>& joints, const Input& wrench, double* torque, Vec3<double>* arm, Arena& arena) const {
+        wrench_pass_of_one(model, point, joints, wrench.rows, torque, arena.take<Vec3<Lanes>>(point.depth), arm);
+    }
+    template <class Many>
+    COUNTERPOISE_INLINE void pass(const Joints<Many>& joints, const Input& wrench, Many* torque, Vec3<Many>* arm,
+                                  Arena& arena) const {
+        const double* w = wrench.rows;
+        const auto component = [&](int c) { return LaneTraits<Many>::load(w + c, wrench.stride); };
+        const Wrench<Many> applied = {{component(0), component(1), component(2)},
+                                      {component(3), component(4), component(5)}};
+        wrench_pass(model, point, joints, applied, torque, arena.take<Wrench<Many>>(point.depth), arm);
     }
 };
 

@@ -232,21 +232,25 @@ inline bool in_range(const double* values, std::size_t count, double bound) {
     std::int64_t limit;
     memcpy(&limit, &bound, sizeof limit);
     LaneBits signs = spread_bits(0);
-    std::size_t i = 0;
-    for (; i + COUNTERPOISE_LANES <= count; i += COUNTERPOISE_LANES) {
+    std::int64_t all = 0;
+    if (count < COUNTERPOISE_LANES) {
+        for (std::size_t i = 0; i < count; ++i) {
+            std::int64_t bits;
+            memcpy(&bits, values + i, sizeof bits);
+            all |= limit - (bits & MAGNITUDE);
+        }
+        return all >= 0;
+    }
+    for (std::size_t i = 0; i < count; i += COUNTERPOISE_LANES) {
+        // The last vector may overlap the one before it.
+        const std::size_t first = i + COUNTERPOISE_LANES <= count ? i : count - COUNTERPOISE_LANES;
         Lanes x;
-        memcpy(&x, values + i, sizeof x);
+        memcpy(&x, values + first, sizeof x);
         signs = signs | (spread_bits(limit) - (bits_of(x) & spread_bits(MAGNITUDE)));
     }
     std::int64_t lanes[COUNTERPOISE_LANES];
     memcpy(lanes, &signs, sizeof lanes);
-    std::int64_t all = 0;
     for (int lane = 0; lane < COUNTERPOISE_LANES; ++lane) all |= lanes[lane];
-    for (; i < count; ++i) {
-        std::int64_t bits;
-        memcpy(&bits, values + i, sizeof bits);
-        all |= limit - (bits & MAGNITUDE);
-    }
     return all >= 0;
 }
 

@@ -40,7 +40,7 @@ struct Model {
     int depth;          // of the deepest body
     bool plain;         // q_index is 0, 1, 2, ... with gain 1 and offset 0: no mimic joints
     bool rotary;        // no linear joint
-    bool branched;      // some body branches
+    bool simple;        // a serial chain of rotary joints without mimics
     double fast_bound;  // |q| up to which every angle allows the fast sine and cosine
     const Body* body;
     const double* angle_offset;  // per body [rad], padded with zeros to a multiple of 8

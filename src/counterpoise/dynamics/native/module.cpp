@@ -82,6 +82,8 @@ struct KernelObject {
     PyObject* link_names;
     PyObject* link_indices;  // dict: name -> index
     PyObject* leaves;
+    PyObject* latest_at;  // the name object that was looked up last, and its link: loops ask for the same one
+    const Point* latest_point;
     Compiled* compiled;
 };
 
@@ -198,7 +200,7 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
     model.bodies = bodies;
     model.plain = n == bodies;
     model.rotary = true;
-    model.branched = false;
+    model.simple = n == bodies;
     model.depth = 0;
     model.fast_bound = 1e6;
     for (int i = 0; i < bodies; ++i) {
@@ -245,8 +247,9 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
         body.branches = false;
         body.aligned = is_identity(body.joint_rotation);
         model.rotary = model.rotary && body.kind == counterpoise::REVOLUTE;
+        model.simple = model.simple && body.kind == counterpoise::REVOLUTE && body.parent == i - 1;
         model.plain = model.plain && body.q_index == i && body.q_gain == 1.0 && body.q_offset == 0.0;
-        if (body.parent >= 0 && body.parent != i - 1) compiled->bodies[body.parent].branches = model.branched = true;
+        if (body.parent >= 0 && body.parent != i - 1) compiled->bodies[body.parent].branches = true;
         const double room = (1e6 - std::fabs(body.q_offset)) / std::fmax(1.0, std::fabs(body.q_gain));
         model.fast_bound = std::fmin(model.fast_bound, room);
     }
@@ -343,6 +346,7 @@ void kernel_dealloc(PyObject* object) {
     Py_XDECREF(self->link_names);
     Py_XDECREF(self->link_indices);
     Py_XDECREF(self->leaves);
+    Py_XDECREF(self->latest_at);
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -628,9 +632,13 @@ PyObject* kernel_base_wrench_regressor(PyObject* self, PyObject* const* args, Py
 
 const Point* find_link(KernelObject* self, PyObject* at) {
     if (at == nullptr && self->compiled->only_leaf >= 0) return &self->compiled->links[self->compiled->only_leaf];
+    if (at != nullptr && at == self->latest_at) return self->latest_point;
     if (at != nullptr && PyUnicode_CheckExact(at)) {
         PyObject* index = PyDict_GetItemWithError(self->link_indices, at);
-        if (index != nullptr) return &self->compiled->links[PyLong_AsSsize_t(index)];
+        if (index != nullptr) {
+            Py_XSETREF(self->latest_at, Py_NewRef(at));
+            return self->latest_point = &self->compiled->links[PyLong_AsSsize_t(index)];
+        }
         if (PyErr_Occurred()) return nullptr;
     }
     PyObject* index = PyObject_CallFunctionObjArgs(link_index, self->link_names, self->leaves,

@@ -12,40 +12,37 @@ namespace COUNTERPOISE_ISA {
 
 // Holding torques. Gravity is turned outwards; first moments of what each joint carries are summed inwards. With g in
 // body axes and h the carried first moment about the body origin, the torque is -z.(h x g), the force -M g.z.
-//
-// Neither pass needs the other, so they run side by side, one outwards while the other comes inwards: the processor
-// works on both chains at once.
-template <class T>
+// SIMPLE: a serial chain of rotary joints, most arms; the tests for anything else are left out then.
+template <class T, bool SIMPLE>
 COUNTERPOISE_INLINE void gravity_pass(const Model& model, const Joints<T>& joints, T* torque, Vec3<T>* gravity,
-                                      Vec3<T>* moment, Vec3<T>* branch) {
+                                      Vec3<T>* branch) {
     const int bodies = model.bodies;
     const Vec3<T> base = spread3<T>(model.gravity);
     const Vec3<T> zero = {LaneTraits<T>::spread(0.0), LaneTraits<T>::spread(0.0), LaneTraits<T>::spread(0.0)};
-    if (model.branched)
-        for (int i = 0; i < bodies; ++i)
-            if (model.body[i].branches) branch[i] = zero;
-    Vec3<T> g = base, carry = zero;
-    for (int i = 0, j = bodies - 1; i < bodies; ++i, --j) {
-        const Body& outer = model.body[i];
-        if (outer.parent != i - 1) g = outer.parent < 0 ? base : gravity[outer.parent];
-        g = from_parent(outer, joints, i, g);
-        gravity[i] = g;
-
-        const Body& inner = model.body[j];
-        Vec3<T> h = carry + spread3<T>(inner.carried_moment);
-        if (inner.branches) h = h + branch[j];
-        moment[j] = h;
-        if (inner.kind == PRISMATIC) h.z = h.z + joints.coordinate[j] * inner.carried_mass;
-        carry = to_parent(inner, joints, j, h);
-        if (inner.parent != j - 1) {
-            if (inner.parent >= 0) branch[inner.parent] = branch[inner.parent] + carry;
-            carry = zero;
-        }
-    }
+    Vec3<T> previous = base;
     for (int i = 0; i < bodies; ++i) {
         const Body& body = model.body[i];
-        torque[i] = body.kind == REVOLUTE ? moment[i].y * gravity[i].x - moment[i].x * gravity[i].y
-                                          : gravity[i].z * -body.carried_mass;
+        if (!SIMPLE && body.parent != i - 1) previous = body.parent < 0 ? base : gravity[body.parent];
+        previous = from_parent(body, joints, i, previous);
+        gravity[i] = previous;
+        if (!SIMPLE && body.branches) branch[i] = zero;
+    }
+    Vec3<T> carry = zero;
+    for (int i = bodies - 1; i >= 0; --i) {
+        const Body& body = model.body[i];
+        Vec3<T> h = carry + spread3<T>(body.carried_moment);
+        if (!SIMPLE && body.branches) h = h + branch[i];
+        if (SIMPLE || body.kind == REVOLUTE) {
+            torque[i] = h.y * gravity[i].x - h.x * gravity[i].y;
+        } else {
+            torque[i] = gravity[i].z * -body.carried_mass;
+            h.z = h.z + joints.coordinate[i] * body.carried_mass;
+        }
+        carry = to_parent(body, joints, i, h);
+        if (!SIMPLE && body.parent != i - 1) {
+            if (body.parent >= 0) branch[body.parent] = branch[body.parent] + carry;
+            carry = zero;
+        }
     }
 }
 
@@ -82,7 +79,7 @@ struct Wrench {
 };
 
 // Newton-Euler: velocities and accelerations outwards, forces and moments inwards.
-template <class T, bool WITH_TORQUE, bool WITH_WRENCH>
+template <class T, bool SIMPLE, bool WITH_TORQUE, bool WITH_WRENCH>
 COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& joints, const T* rate,
                                            const T* rate_change, T* torque, Wrench<T>* total, Motion<T>* motion,
                                            Wrench<T>* wrench) {
@@ -92,15 +89,15 @@ COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& 
     Motion<T> previous = still;
     for (int i = 0; i < model.bodies; ++i) {
         const Body& body = model.body[i];
-        if (body.parent != i - 1) previous = body.parent < 0 ? still : motion[body.parent];
-        const Vec3<T> r = origin_in_parent(body, joints, i);
+        if (!SIMPLE && body.parent != i - 1) previous = body.parent < 0 ? still : motion[body.parent];
+        const Vec3<T> r = SIMPLE ? spread3<T>(body.origin) : origin_in_parent(body, joints, i);
         const Vec3<T> at_origin =
             previous.acceleration + cross(previous.alpha, r) + cross(previous.omega, cross(previous.omega, r));
         Vec3<T> w = from_parent(body, joints, i, previous.omega);
         Vec3<T> dw = from_parent(body, joints, i, previous.alpha);
         Vec3<T> a = from_parent(body, joints, i, at_origin);
         const T v = rate[i], dv = rate_change[i];
-        if (body.kind == REVOLUTE) {
+        if (SIMPLE || body.kind == REVOLUTE) {
             dw.x = dw.x + w.y * v;  // w x z v
             dw.y = dw.y - w.x * v;
             dw.z = dw.z + dv;
@@ -111,7 +108,7 @@ COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& 
             a.z = a.z + dv;
         }
         previous = {w, dw, a};
-        motion[i] = previous;
+        if (!SIMPLE) motion[i] = previous;
         const double* h = body.first_moment;
         const double* I = body.inertia;
         const Vec3<T> spin = cross(w, h);  // w x h
@@ -137,16 +134,16 @@ COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& 
         const Body& body = model.body[i];
         const Vec3<T> force = wrench[i].force + carry.force;
         const Vec3<T> moment = wrench[i].moment + carry.moment;
-        if (WITH_TORQUE) torque[i] = body.kind == REVOLUTE ? moment.z : force.z;
+        if (WITH_TORQUE) torque[i] = SIMPLE || body.kind == REVOLUTE ? moment.z : force.z;
         carry = {zero, zero};
         if (body.parent < 0 && !WITH_WRENCH) continue;
         const Vec3<T> turned_force = to_parent(body, joints, i, force);
-        const Vec3<T> r = origin_in_parent(body, joints, i);
+        const Vec3<T> r = SIMPLE ? spread3<T>(body.origin) : origin_in_parent(body, joints, i);
         const Wrench<T> onward = {turned_force, to_parent(body, joints, i, moment) + cross(r, turned_force)};
         if (body.parent < 0) {
             total->force = total->force + onward.force;
             total->moment = total->moment + onward.moment;
-        } else if (body.parent == i - 1) {
+        } else if (SIMPLE || body.parent == i - 1) {
             carry = onward;
         } else {
             Wrench<T>& parent = wrench[body.parent];
@@ -178,6 +175,32 @@ COUNTERPOISE_INLINE void wrench_pass(const Model& model, const Point& point, con
         torque[d] = model.body[point.path[d]].kind == REVOLUTE
                         ? w.moment.z + arm[d].x * w.force.y - arm[d].y * w.force.x
                         : w.force.z;
+    }
+}
+
+// The same for one pose, with the force in lane 0 and the moment in lane 1, so that both turn in one operation.
+COUNTERPOISE_INLINE void wrench_pass_of_one(const Model& model, const Point& point, const Joints<double>& joints,
+                                            const double* applied, double* torque, Vec3<Lanes>* along,
+                                            Vec3<double>* arm) {
+    Vec3<Lanes> local = {LaneTraits<Lanes>::spread(applied[0]), LaneTraits<Lanes>::spread(applied[1]),
+                         LaneTraits<Lanes>::spread(applied[2])};
+    local.x[1] = applied[3];
+    local.y[1] = applied[4];
+    local.z[1] = applied[5];
+    Vec3<double> p = spread3<double>(point.origin);
+    for (int d = 0, e = point.depth - 1; d < point.depth; ++d, --e) {
+        local = from_parent(model.body[point.path[d]], LaneTraits<Lanes>::spread(joints.sine[d]),
+                            LaneTraits<Lanes>::spread(joints.cosine[d]), local);
+        along[d] = local;
+        const Body& inner = model.body[point.path[e]];
+        arm[e] = p;
+        p = origin_in_parent(inner, joints, e) + to_parent(inner, joints, e, p);
+    }
+    for (int d = 0; d < point.depth; ++d) {
+        const Vec3<Lanes>& w = along[d];
+        torque[d] = model.body[point.path[d]].kind == REVOLUTE
+                        ? w.z[1] + arm[d].x * w.y[0] - arm[d].y * w.x[0]
+                        : w.z[0];
     }
 }
 
