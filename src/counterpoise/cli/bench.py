@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .benchmark.machine import CopyResult
     from .benchmark.results import Results
     from .benchmark.robot import Operation, RobotResult
-    from .benchmark.timing import Ratio
 
 EXAMPLES = """\b
 Examples:
@@ -78,18 +77,18 @@ def _head(results: Results) -> str:
 def _robot_table(result: RobotResult) -> Table:
     title = f"{printable(result.robot.name)}, {result.robot.n} joints"
     if result.largest_difference is None:
-        rows = table("statement", "poses", "time per pose", left=("statement",), title=title)
+        rows = table("statement", "poses", "per pose", left=("statement",), title=title)
         for operation in result.operations:
             rows.add_row(*_head_cells(operation))
         return rows
     title += f"; results of the two agree within {result.largest_difference:.1g}"
-    columns = ("statement", "poses", "time per pose", "Pinocchio", "ratio", "quartiles", "bar", "")
+    columns = ("statement", "poses", "per pose", "Pinocchio", "ratio", "bar", "")
     rows = table(*columns, left=("statement", ""), title=title)
     for operation in result.operations:
         rows.add_row(
             *_head_cells(operation),
             "" if operation.peer is None else _time(operation.peer.median),
-            *_ratio_cells(operation.ratio),
+            "" if operation.ratio is None else _times(operation.ratio.median),
             *_bar_cells(operation),
         )
     return rows
@@ -97,12 +96,6 @@ def _robot_table(result: RobotResult) -> Table:
 
 def _head_cells(operation: Operation) -> tuple[str, str, str]:
     return operation.code.removeprefix("robot."), str(operation.poses), _time(operation.ours.median)
-
-
-def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
-    if ratio is None:
-        return "", ""
-    return _times(ratio.median), f"{_times(ratio.lower_quartile)} … {_times(ratio.upper_quartile)}"
 
 
 def _bar_cells(operation: Operation) -> tuple[str, Text | str]:

@@ -60,11 +60,6 @@ COUNTERPOISE_INLINE LaneBits operator-(const LaneBits& a) {
     for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = -a.v[i];
     return r;
 }
-COUNTERPOISE_INLINE LaneBits operator~(const LaneBits& a) {
-    LaneBits r;
-    for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = ~a.v[i];
-    return r;
-}
 COUNTERPOISE_INLINE LaneBits operator<<(const LaneBits& a, int shift) {
     LaneBits r;
     for (int i = 0; i < COUNTERPOISE_LANES; ++i) r.v[i] = (std::int64_t)((std::uint64_t)a.v[i] << shift);
@@ -177,17 +172,18 @@ constexpr double FAST_ANGLE = 1.6e6;
 //
 // x = n pi/2 + r with |r| <= pi/4 (three-part reduction after Cody and Waite), then polynomials in z = r^2 that meet
 // (sin r / r - 1) / z and (cos r - 1 + z/2) / z^2 at the Chebyshev nodes of [0, (pi/4)^2] (computed in 60 digits; they
-// err by less than 2e-17).
-COUNTERPOISE_INLINE void sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
+// err by less than 2e-17). `shifted` keeps n in its lowest bits.
+template <class T>
+COUNTERPOISE_INLINE void reduced_sine_cosine(const T& x, T* shifted, T* sine, T* cosine) {
     const double ROUND = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves the nearest integer in the low bits
-    const Lanes shifted = x * 0.63661977236758134308 + ROUND;
-    const Lanes n = shifted - ROUND;
-    Lanes r = x - n * 1.57079632673412561417e+00;  // the first 33 bits of pi/2
-    r = r - n * 6.07710050630396597660e-11;        // the next 33
-    r = r - n * 2.02226624879595063154e-21;        // and the rest
-    const Lanes z = r * r;
-    Lanes s = z * 1.59179889443187159e-10 - 2.50511298959628066e-08;
-    Lanes c = z * -1.13825446234042910e-11 + 2.08761450491082797e-09;
+    *shifted = x * 0.63661977236758134308 + ROUND;
+    const T n = *shifted - ROUND;
+    T r = x - n * 1.57079632673412561417e+00;  // the first 33 bits of pi/2
+    r = r - n * 6.07710050630396597660e-11;    // the next 33
+    r = r - n * 2.02226624879595063154e-21;    // and the rest
+    const T z = r * r;
+    T s = z * 1.59179889443187159e-10 - 2.50511298959628066e-08;
+    T c = z * -1.13825446234042910e-11 + 2.08761450491082797e-09;
     s = s * z + 2.75573160931960663e-06;
     c = c * z - 2.75573172658766154e-07;
     s = s * z - 1.98412698367405270e-04;
@@ -196,21 +192,33 @@ COUNTERPOISE_INLINE void sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
     c = c * z - 1.38888888888873889e-03;
     s = s * z - 1.66666666666666657e-01;
     c = c * z + 4.16666666666666644e-02;
-    s = s * (z * r) + r;
-    c = c * (z * z) + (1.0 - z * 0.5);
-    // Quadrant: odd ones exchange sine and cosine, the sign follows from the second bit.
+    *sine = s * (z * r) + r;
+    *cosine = c * (z * z) + (1.0 - z * 0.5);
+}
+
+// Odd quadrants exchange sine and cosine; the signs follow from the quadrant's second bit.
+COUNTERPOISE_INLINE void place_in_quadrant(Lanes shifted, Lanes* sine, Lanes* cosine) {
     const LaneBits quadrant = bits_of(shifted);
     const LaneBits odd = -(quadrant & spread_bits(1));
     const LaneBits sine_sign = (quadrant & spread_bits(2)) << 62;
     const LaneBits cosine_sign = ((quadrant + spread_bits(1)) & spread_bits(2)) << 62;
-    const LaneBits sb = bits_of(s), cb = bits_of(c);
-    *sine = from_bits(((sb & ~odd) | (cb & odd)) ^ sine_sign);
-    *cosine = from_bits(((cb & ~odd) | (sb & odd)) ^ cosine_sign);
+    const LaneBits exchange = (bits_of(*sine) ^ bits_of(*cosine)) & odd;
+    const LaneBits s = bits_of(*sine) ^ exchange, c = bits_of(*cosine) ^ exchange;
+    *sine = from_bits(s ^ sine_sign);
+    *cosine = from_bits(c ^ cosine_sign);
+}
+
+COUNTERPOISE_INLINE void sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
+    Lanes shifted;
+    reduced_sine_cosine(x, &shifted, sine, cosine);
+    place_in_quadrant(shifted, sine, cosine);
 }
 
 COUNTERPOISE_INLINE void sine_cosine(const Pair& x, Pair* sine, Pair* cosine) {
-    sine_cosine(x.a, &sine->a, &cosine->a);
-    sine_cosine(x.b, &sine->b, &cosine->b);
+    Pair shifted;
+    reduced_sine_cosine(x, &shifted, sine, cosine);
+    place_in_quadrant(shifted.a, &sine->a, &cosine->a);
+    place_in_quadrant(shifted.b, &sine->b, &cosine->b);
 }
 
 // The same for any finite lanes, through libm.
