@@ -22,7 +22,8 @@ FLAGS_OF = {
     "kernels_avx512.cpp": ["-mavx512f", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"],
 }
 SOURCES = ["module.cpp", "kernels_baseline.cpp", *(FLAGS_OF if WITH_AVX else ())]
-COMMON = ["/O2", "/std:c++17", "/EHsc"] if MSVC else ["-std=c++17", "-O3", "-fno-math-errno", "-ffp-contract=fast", "-g0"]
+UNIX_FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-ffp-contract=fast", "-g0"]
+COMMON = ["/O2", "/std:c++17", "/EHsc"] if MSVC else UNIX_FLAGS
 
 
 class BuildPerSource(build_ext):
