@@ -5,6 +5,7 @@ The extension is optional: without a C++ compiler the package installs and compu
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 
@@ -63,7 +64,8 @@ setup(
             define_macros=[("COUNTERPOISE_AVX", "1")] if WITH_AVX else [],
             extra_compile_args=COMMON,
             language="c++",
-            optional=True,
+            # A wheel without the kernel would be worse than none; elsewhere the reference serves.
+            optional=not os.environ.get("COUNTERPOISE_REQUIRE_NATIVE"),
         )
     ],
     cmdclass={"build_ext": BuildPerSource},

@@ -108,7 +108,7 @@ def test_too_many_links_or_joints_are_refused(links: int, joints: int, what: str
 
 def test_checked_bounds_the_size_itself() -> None:
     """A reader that forgets to ask is caught."""
-    assert "at most 2000" in str(refusal([Link(f"l{k}") for k in range(MAX_LINKS + 1)], []))
+    assert f"at most {MAX_LINKS}" in str(refusal([Link(f"l{k}") for k in range(MAX_LINKS + 1)], []))
 
 
 def test_empty_names_are_refused() -> None:

@@ -61,6 +61,7 @@ def test_integers_and_float32_are_converted(kernel) -> None:
         (Q * 1j, ["complex", "real numbers"]),
         (None, ["real numbers"]),
         ([None] * 4, ["real numbers"]),
+        (np.ma.masked_array(Q, mask=[0, 0, 1, 0]), ["masked"]),
         (np.array(["2024-01-01"] * 4, dtype="datetime64[D]"), ["real numbers"]),
     ],
 )
@@ -104,8 +105,10 @@ def test_motion_must_have_one_shape(kernel) -> None:
         kernel.inverse_dynamics(Q, np.tile(Q, (2, 1)), Q)
     with pytest.raises(cp.InputError, match="ddq has shape"):
         kernel.inverse_dynamics(np.tile(Q, (2, 1)), np.tile(Q, (2, 1)), np.tile(Q, (3, 1)))
-    with pytest.raises(cp.InputError, match="wrench has shape"):
+    with pytest.raises(cp.InputError, match=r"wrench has shape \(2, 6\) and q has shape \(4,\)"):
         kernel.wrench_torque(Q, np.zeros((2, 6)))
+    with pytest.raises(cp.InputError, match="dq holds object values"):
+        kernel.inverse_dynamics(Q, None, None)
 
 
 def test_missing_and_unknown_arguments_are_type_errors(kernel) -> None:

@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -115,11 +116,39 @@ def test_sine_and_cosine_are_accurate_everywhere() -> None:
     assert np.all(error <= amplitude * rounding)
 
 
+def test_the_kernel_is_there_where_it_must_be() -> None:
+    """A wheel is built with COUNTERPOISE_REQUIRE_NATIVE=1: without the kernel it must not pass its tests."""
+    assert kernels.NATIVE or not os.environ.get("COUNTERPOISE_REQUIRE_NATIVE")
+
+
+def test_an_array_that_changes_underneath_is_our_error() -> None:
+    """A thread that writes into q while a batch reads it causes torques or InputError, nothing else."""
+    robot = cp.load("wam7")
+    q = np.zeros((20_000, 7))
+    stop = threading.Event()
+
+    def disturb() -> None:
+        while not stop.is_set():
+            q[10_000, 3] = np.nan
+            q[10_000, 3] = 0.0
+
+    worker = threading.Thread(target=disturb)
+    worker.start()
+    try:
+        for _ in range(60 if kernels.NATIVE else 2):
+            with contextlib.suppress(cp.InputError):
+                assert robot.gravity(q).shape == q.shape
+    finally:
+        stop.set()
+        worker.join()
+
+
 @native_only
 def test_a_result_does_not_depend_on_its_place_in_the_batch() -> None:
     """Each row of a batch has the same bytes alone in a batch, at any position, and on any number of threads."""
     robot = cp.load("dualarm19")
     q, dq, ddq = random_motion(robot, 5, 10_000)
+    q[4_321] *= 1e7  # beyond the fast sine and cosine: its neighbours must not notice
     whole = robot.gravity(q), robot.inverse_dynamics(q, dq, ddq)
     for part in (slice(3, 4), slice(17, 40), slice(9_990, 10_000)):
         assert robot.gravity(q[part]).tobytes() == whole[0][part].tobytes()
@@ -261,7 +290,7 @@ def other_settings() -> list[dict[str, str]]:
 def test_the_suite_passes_in_other_settings(setting) -> None:
     """This file and the inputs' pass for every instruction set below the best, and with the reference alone."""
     here = os.path.dirname(os.path.abspath(__file__))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-cov", __file__]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
     result = subprocess.run(
         [*command, os.path.join(here, "test_inputs.py")],
         env={**os.environ, **setting},

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.description.checks import unphysical_reason
+from counterpoise.description.model import Inertia
 from counterpoise.description.urdf import parse_urdf
 
 ARM = """<robot name="arm">
@@ -80,6 +82,7 @@ def test_payloads_add_up_and_come_off() -> None:
         ({"mass": -1.0}, "payload mass"),
         ({"mass": np.nan}, r"mass\['mass'\]"),
         ({"mass": "heavy"}, "real numbers"),
+        ({"mass": [1.0]}, "one number"),
         ({"mass": 1.0, "com": (0.0, 0.0)}, "com has shape"),
         ({"mass": 1.0, "com": (0.0, 0.0, 1e6)}, "com"),
         ({"mass": 1.0, "link": "nobody"}, "there is no link 'nobody'"),
@@ -98,6 +101,7 @@ def test_impossible_payloads_are_refused(arguments, words) -> None:
     ("arguments", "words"),
     [
         ({"rpy": (0, 0)}, "rpy has shape"),
+        ({"rpy": [[0, 0, 0]]}, "rpy has shape"),
         ({"rpy": (0, 0, np.inf)}, r"rpy\['yaw'\]"),
         ({"rotation": np.diag([1.0, 1.0, -1.0])}, "right-handed"),
         ({"rotation": 2 * np.eye(3)}, "right-handed"),
@@ -136,6 +140,37 @@ def test_loading_by_kind_of_file(tmp_path) -> None:
         cp.load(tmp_path / "absent.urdf")
     with pytest.raises(cp.InputError, match="wam7"):
         cp.load("wam8")
+    for nonsense in ("x" * 5000, "nul\0byte", ""):
+        with pytest.raises(cp.CounterpoiseError):
+            cp.load(nonsense)
+
+
+def test_a_folder_does_not_hide_a_bundled_arm(tmp_path, monkeypatch) -> None:
+    """Only a file of that name would."""
+    (tmp_path / "wam7").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert cp.load("wam7").n == 7
+
+
+def test_mimic_chains_stay_bounded() -> None:
+    """Multipliers that are fine one by one are refused when their product is absurd; the message names the joint."""
+    text = ["<robot name='r'><link name='l0'/>"]
+    for index in range(1, 4):
+        mimic = f"<mimic joint='j{index - 1}' multiplier='1e4' offset='1e4'/>" if index > 1 else ""
+        text.append(
+            f"<link name='l{index}'><inertial><mass value='1'/></inertial></link>"
+            f"<joint name='j{index}' type='continuous'>"
+            f"<parent link='l{index - 1}'/><child link='l{index}'/>{mimic}</joint>"
+        )
+    with pytest.raises(cp.ModelFileError, match="joint 'j3' follows 'j1'"):
+        parse_urdf("".join([*text, "</robot>"]).encode())
+
+
+def test_as_published_waives_the_triangle_only() -> None:
+    """A negative moment stays unphysical, however published."""
+    load = Inertia(1.0, np.zeros(3), np.diag([-5.0, 0.1, 0.1]), as_published=True)
+    assert unphysical_reason(load) is not None
+    assert unphysical_reason(Inertia(1.0, np.zeros(3), np.diag([0.1, 0.1, 5.0]), as_published=True)) is None
 
 
 def test_strict_turns_warnings_into_an_error(tmp_path) -> None:

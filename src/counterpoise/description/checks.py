@@ -14,12 +14,14 @@ import numpy as np
 from ..errors import ModelFileError, PhysicalConsistencyError, locate
 from .model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link, Mimic
 
-MAX_LINKS = 2000
+MAX_LINKS = 500
 """More links than any arm has; bounds time and memory for hostile files."""
 MAX_MASS = 1e7
 """Largest believable mass [kg], also the bound on inertia [kg m²]; keeps every torque finite."""
 MAX_LENGTH = 1e4
-"""Largest believable length [m]."""
+"""Largest believable length [m]; also bounds what mimic joints multiply and add."""
+MAX_GRAVITY = 1e3
+"""Largest gravity accepted [m/s²]."""
 TRIANGLE_TOLERANCE = 1e-2
 """Share of the largest principal moment by which a tensor may break the triangle inequality: files round."""
 ZERO_INERTIA = 1e-12
@@ -54,6 +56,8 @@ def checked(
         PhysicalConsistencyError: A negative, non-finite or absurd mass or inertia.
     """
     gravity = np.array(list(gravity_world), dtype=np.float64)
+    if not math.hypot(*gravity) <= MAX_GRAVITY:
+        raise ModelFileError(f"gravity {gravity.tolist()} m/s²; expected at most {MAX_GRAVITY:g} in size", path=path)
     _check_names(links, joints, path)
     for link in links:
         _check_inertia(link, path)
@@ -61,6 +65,7 @@ def checked(
         _check_joint(joint, path)
     root = _check_tree(links, joints, path)
     _check_mimics(joints, path)
+    _check_couplings(joints, path)
     found = [*warnings, *_suspicions(links, joints, path)]
     return Description(
         name=name,
@@ -90,14 +95,14 @@ def unphysical_reason(inertia: Inertia, rounding: float = ZERO_INERTIA) -> str |
     """Say why no real body can have this rotational inertia, or return None when one can.
 
     The principal moments of a body satisfy I₁ ≥ 0 and I₃ ≤ I₁ + I₂. Files round, so 1 % of the largest is allowed, and
-    ``rounding`` [kg m²] on top of it.
+    ``rounding`` [kg m²] on top of it. The second rule is waived for a tensor declared as published.
     """
     moments = np.linalg.eigvalsh(inertia.tensor_com)
     shown = ", ".join(f"{moment:.4g}" for moment in moments)
     slack = TRIANGLE_TOLERANCE * float(np.max(np.abs(moments))) + rounding
     if moments[0] < -slack:
         return f"its principal moments [{shown}] kg m² are not all positive"
-    if moments[2] - moments[1] - moments[0] > slack:
+    if not inertia.as_published and moments[2] - moments[1] - moments[0] > slack:
         return f"its principal moments [{shown}] kg m² break the triangle inequality (the largest exceeds the sum)"
     return None
 
@@ -242,6 +247,36 @@ def _master_of(follower: Joint, mimic: Mimic, by_name: Mapping[str, Joint], path
     return master
 
 
+def couplings(joints: Sequence[Joint]) -> dict[str, tuple[str, float, float]]:
+    """Return per joint (master, gain, offset) with q_joint = gain · q_master + offset, through chains of mimics."""
+    by_name = {joint.name: joint for joint in joints}
+    found: dict[str, tuple[str, float, float]] = {}
+    for joint in joints:
+        chain: list[Joint] = []
+        leader = joint
+        while leader.mimic is not None and leader.name not in found:
+            chain.append(leader)
+            leader = by_name[leader.mimic.master]
+        master, gain, offset = found.setdefault(leader.name, (leader.name, 1.0, 0.0))
+        for follower in reversed(chain):
+            mimic = follower.mimic or Mimic(master)
+            gain, offset = mimic.multiplier * gain, mimic.multiplier * offset + mimic.offset
+            found[follower.name] = (master, gain, offset)
+    return found
+
+
+def _check_couplings(joints: Sequence[Joint], path: str | None) -> None:
+    lines = {joint.name: joint.line for joint in joints}
+    for name, (master, gain, offset) in couplings(joints).items():
+        if not (abs(gain) <= MAX_LENGTH and abs(offset) <= MAX_LENGTH):
+            raise ModelFileError(
+                f"joint '{name}' follows '{master}' with multiplier {gain:g} and offset {offset:g} through a chain of "
+                f"mimics; expected both within ±{MAX_LENGTH:g}",
+                path=path,
+                line=lines[name],
+            )
+
+
 def _suspicions(links: Sequence[Link], joints: Sequence[Joint], path: str | None) -> list[str]:
     """List what a careful reader would doubt, one sentence each."""
     inertia_of = {link.name: link.inertia for link in links}
@@ -269,9 +304,7 @@ def _suspicions(links: Sequence[Link], joints: Sequence[Joint], path: str | None
         if joint.lower == joint.upper:
             found.append(f"{locate(path, joint.line)}: joint '{joint.name}' has equal limits and cannot move")
     for link in links:
-        if link.inertia is None or link.inertia.as_published:
-            continue
-        if (reason := unphysical_reason(link.inertia)) is not None:
+        if link.inertia is not None and (reason := unphysical_reason(link.inertia)) is not None:
             found.append(
                 f"{locate(path, link.line)}: link '{link.name}' has an unphysical inertia: {reason}; gravity is not "
                 "affected"

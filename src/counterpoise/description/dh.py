@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import locate
-from .checks import checked
+from .checks import MAX_GRAVITY, checked
 from .dh_table import Angle, AngleVector, DhTable, JointTable, MassTable, Placement, decode_table
 from .files import read_bounded
 from .frozen import Array
@@ -30,7 +30,6 @@ MAX_ANGLE = 2.0 * math.pi + 1e-9
 """Largest constant angle of a table [rad]: more than a turn means that degrees were typed."""
 SUSPICIOUS_LIMIT = 8.0 * math.pi
 """A rotary limit beyond this [rad] looks like degrees."""
-MAX_GRAVITY = 1e3
 SYMMETRY_TOLERANCE = 1e-6
 """Share of its largest entry by which a 3×3 inertia may differ from its transpose."""
 
@@ -98,8 +97,8 @@ class _Builder:
     def gravity(self) -> tuple[float, float, float]:
         """Gravity in the world frame [m/s²]."""
         gravity = STANDARD_GRAVITY if self._table.gravity is None else self._table.gravity
-        if any(abs(component) > MAX_GRAVITY for component in gravity):
-            raise self._document.refusal(("gravity",), f"expected m/s², each component within ±{MAX_GRAVITY:g}")
+        if not math.hypot(*gravity) <= MAX_GRAVITY:
+            raise self._document.refusal(("gravity",), f"expected m/s², at most {MAX_GRAVITY:g} in size")
         return gravity
 
     def joint(self, row: JointTable, where: Keys, parent: str) -> Joint:

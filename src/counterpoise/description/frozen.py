@@ -11,7 +11,7 @@ Array = npt.NDArray[np.float64]
 
 
 def frozen(values: npt.ArrayLike | Iterable[float]) -> Array:
-    """Return a C-contiguous float64 copy of ``values`` that nobody can write to."""
+    """Return a C-contiguous float64 copy of ``values`` that refuses to be written to."""
     array = np.array(values, dtype=np.float64, order="C")
     array.setflags(write=False)
     return array

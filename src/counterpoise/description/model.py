@@ -37,7 +37,7 @@ class Inertia:
         com: Centre of mass in the link frame [m], shape (3,).
         tensor_com: Rotational inertia about the centre of mass, along the link frame's axes [kg m²], shape (3, 3).
         as_published: True when the source prints a tensor that breaks the triangle inequality and its author chose
-            to compute with it nevertheless: it is neither warned about nor refused.
+            to compute with it nevertheless: for that it is neither warned about nor refused.
     """
 
     mass: float

@@ -36,11 +36,18 @@ def read_description(
     return description
 
 
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a name too long, or with a NUL byte, is no file
+        return False
+
+
 def _read(source: str | Path, allow_xacro: bool, xacro_arguments: Mapping[str, str]) -> Description:
     text = str(source)
     suffix = Path(text).suffix.lower()
     if suffix not in SUFFIXES:
-        if isinstance(source, str) and suffix == "" and not Path(text).exists():
+        if isinstance(source, str) and suffix == "" and not _is_file(text):
             from .catalog import read_bundled
 
             return read_bundled(text)

@@ -34,6 +34,8 @@ def as_rows(value: npt.ArrayLike, name: str, columns: Sequence[str]) -> Array:
         given = np.asarray(value)
     except ValueError as error:
         raise InputError(f"{name} is not a rectangular array: {error}") from error
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"{name} has masked entries; expected a number for each of {_shown(columns)}")
     if given.dtype.kind not in "fiu":
         raise InputError(f"{name} holds {given.dtype} values; expected real numbers")
     n = len(columns)
@@ -56,6 +58,14 @@ def refuse_bad_entries(rows: Array, name: str, columns: Sequence[str]) -> None:
     raise InputError(
         f"{name}['{columns[column]}']{where} is {rows[(*pose, column)]}; expected a number within ±{MAX_INPUT:g}"
     )
+
+
+def refuse_wrench_shape(wrench: Array, q: Array) -> None:
+    """Raise InputError when there is neither one wrench nor one for each pose."""
+    if wrench.ndim == 2 and (q.ndim == 1 or len(wrench) != len(q)):
+        raise InputError(
+            f"wrench has shape {wrench.shape} and q has shape {q.shape}; expected one wrench, or one for each pose"
+        )
 
 
 def check_out(out: object, shape: tuple[int, ...], inputs: Sequence[Array]) -> Array:

@@ -7,6 +7,7 @@ In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference and `
 from __future__ import annotations
 
 import os
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,11 @@ def _native_module() -> Any:
     try:
         return import_module("._native", __package__)
     except ModuleNotFoundError:
+        return None
+    except ImportError as error:
+        if os.environ.get("COUNTERPOISE_ISA", ""):
+            raise InputError(str(error)) from error
+        warnings.warn(f"the native kernel cannot be loaded, the slow reference is used: {error}", stacklevel=2)
         return None
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..description.frozen import Array
 from ..errors import InputError, PhysicalConsistencyError
 from .gravity import centers_of_mass, gravity_torques
-from .inputs import as_rows, check_out, link_index
+from .inputs import as_rows, check_out, link_index, refuse_wrench_shape
 from .jacobian import link_jacobians, wrench_torques
 from .kinematics import link_poses
 from .newton_euler import newton_euler
@@ -81,7 +81,10 @@ class ReferenceKernel:
         Raises:
             PhysicalConsistencyError: A link has an inertia that no real body has.
         """
-        rows = self._motion(q, dq, ddq)
+        if self.tree.refusal:
+            raise unphysical(self.tree)
+        velocity = as_rows(dq, "dq", self.tree.joint_names)
+        rows = self._motion(q, velocity, as_rows(ddq, "ddq", self.tree.joint_names))
         return _apply(lambda *motion: newton_euler(self.tree, *motion)[0], out, *rows)
 
     def base_wrench(
@@ -172,10 +175,7 @@ class ReferenceKernel:
         """
         rows = as_rows(q, "q", self.tree.joint_names)
         wrenches = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
-        if wrenches.ndim == 2 and (rows.ndim == 1 or len(wrenches) != len(rows)):
-            raise InputError(
-                f"wrench has shape {wrenches.shape} and q has shape {rows.shape}; expected one wrench, or one per pose"
-            )
+        refuse_wrench_shape(wrenches, rows)
         link = link_index(self.tree.link_names, self.tree.leaves, at)
         spread = np.broadcast_to(wrenches, (*rows.shape[:-1], 6))
         return _apply(lambda q2, w2: wrench_torques(self.tree, q2, w2, link), out, rows, spread)

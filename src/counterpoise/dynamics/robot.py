@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..description.checks import MAX_LENGTH, MAX_MASS, unphysical_reason
+from ..description.checks import MAX_GRAVITY, MAX_LENGTH, MAX_MASS, unphysical_reason
 from ..description.frozen import Array, frozen
 from ..description.model import Description, Inertia
 from ..description.rotations import rotation_from_rpy
@@ -20,9 +20,6 @@ from .jo_decomposition import jo_decomposition
 from .kernel import Kernel
 from .regressors import GRAVITY_PARAMETERS, gravity_parameters, inertial_parameters
 from .tree import Payload, compile_tree
-
-MAX_GRAVITY = 1e3
-"""Largest gravity accepted [m/s²]."""
 
 
 class Robot(Kernel):
@@ -170,7 +167,10 @@ class Robot(Kernel):
             raise InputError("give rpy= or rotation=, not both")
         mount: npt.ArrayLike = self.mount
         if rpy is not None:
-            mount = rotation_from_rpy(as_rows(rpy, "rpy", ("roll", "pitch", "yaw")).tolist())
+            angles = as_rows(rpy, "rpy", ("roll", "pitch", "yaw"))
+            if angles.ndim != 1:
+                raise InputError(f"rpy has shape {angles.shape}; expected (3,): roll, pitch, yaw")
+            mount = rotation_from_rpy(angles.tolist())
         elif rotation is not None:
             mount = rotation
         return self._remade(mount=mount, gravity=self.gravity_world if gravity is None else gravity)
@@ -288,7 +288,19 @@ def _rebuilt(
     payloads: tuple[Payload, ...],
     allow_unphysical: bool,
 ) -> Robot:
+    for inertia in (*(link.inertia for link in description.links), *(payload.inertia for payload in payloads)):
+        if inertia is not None:
+            _frozen_again(inertia.com, inertia.tensor_com)
+    for joint in description.joints:
+        _frozen_again(joint.T_parent_joint, joint.axis, joint.T_joint_child)
+    _frozen_again(description.gravity_world)
     return kind(description, mount=mount, gravity=gravity, payloads=payloads, allow_unphysical=allow_unphysical)
+
+
+def _frozen_again(*arrays: Array) -> None:
+    """Take back the write access that unpickling gives."""
+    for array in arrays:
+        array.setflags(write=False)
 
 
 def _rotation(rotation: npt.ArrayLike) -> Array:
@@ -310,7 +322,10 @@ def _gravity(gravity: npt.ArrayLike) -> Array:
 
 
 def _payload_inertia(mass: float, com: Sequence[float], inertia: npt.ArrayLike | None) -> Inertia:
-    kilograms = float(as_rows([mass], "mass", ("mass",))[0])
+    weighed = as_rows([mass], "mass", ("mass",))
+    if weighed.ndim != 1:
+        raise InputError(f"mass must be one number in kg, got an array of shape {weighed.shape[1:]}")
+    kilograms = float(weighed[0])
     center = as_rows(com, "com", ("x", "y", "z"))
     tensor = np.zeros((3, 3)) if inertia is None else as_rows(inertia, "inertia", ("x", "y", "z"))
     if not 0.0 <= kilograms <= MAX_MASS:

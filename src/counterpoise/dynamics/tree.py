@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.checks import ZERO_INERTIA, unphysical_reason
+from ..description.checks import ZERO_INERTIA, couplings, unphysical_reason
 from ..description.frozen import Array, frozen
 from ..description.model import Description, Inertia, Joint, JointKind
 from ..description.rotations import inverse_transform, rotation_with_z_along, transform
@@ -138,7 +138,7 @@ class _Body:
         com = self.first_moment / self.mass if self.mass > 0.0 else np.zeros(3)
         about_com = self.inertia - self.mass * (com @ com * np.eye(3) - np.outer(com, com))
         rounding = ZERO_INERTIA + 1e-9 * float(np.max(np.abs(self.inertia)))
-        return unphysical_reason(Inertia(self.mass, com, about_com), rounding)
+        return unphysical_reason(Inertia(self.mass, com, about_com, self.as_published), rounding)
 
 
 def _empty_body() -> _Body:
@@ -204,13 +204,15 @@ def compile_tree(
             pending.append((child, child.child, body, T_body_link @ child.T_parent_joint))
 
     joint_names = tuple(joint.name for joint in moved_by if joint.mimic is None)
-    coupling = [_coupling(joint, moved_by) for joint in moved_by]
+    place = {name: index for index, name in enumerate(joint_names)}
+    coupled = couplings(moved_by)
+    coupling = [coupled[joint.name] for joint in moved_by]
     return Tree(
         joint_names=joint_names,
         body_names=tuple(joint.name for joint in moved_by),
         parent=_frozen_indices(parent),
         kind=_frozen_indices([REVOLUTE if joint.kind.rotates else PRISMATIC for joint in moved_by]),
-        q_index=_frozen_indices([joint_names.index(master) for master, _, _ in coupling]),
+        q_index=_frozen_indices([place[master] for master, _, _ in coupling]),
         q_gain=frozen([gain for _, gain, _ in coupling]),
         q_offset=frozen([offset for _, _, offset in coupling]),
         rotation=_frozen_stack([T[:3, :3] for T in T_parent_body], (3, 3)),
@@ -233,23 +235,12 @@ def compile_tree(
     )
 
 
-def _coupling(joint: Joint, joints: Sequence[Joint]) -> tuple[str, float, float]:
-    """Return (master, gain, offset) with q_joint = gain · q_master + offset, through chains of mimics."""
-    gain, offset = 1.0, 0.0
-    while joint.mimic is not None:
-        mimic = joint.mimic
-        offset += gain * mimic.offset
-        gain *= mimic.multiplier
-        joint = next(other for other in joints if other.name == mimic.master)
-    return joint.name, gain, offset
-
-
 def _refusal(bodies: Sequence[_Body]) -> str:
     """Name the moving bodies whose inertia no real body can have."""
     faults = [
         f"{'link' if len(body.links) == 1 else 'links'} {', '.join(repr(link) for link in body.links)}: {reason}"
         for body in bodies
-        if not body.as_published and (reason := body.unphysical_reason()) is not None
+        if (reason := body.unphysical_reason()) is not None
     ]
     return "; ".join(faults)
 

@@ -221,11 +221,14 @@ COUNTERPOISE_INLINE void sine_cosine(const Pair& x, Pair* sine, Pair* cosine) {
     place_in_quadrant(shifted.b, &sine->b, &cosine->b);
 }
 
-// The same for any finite lanes, through libm.
+// The same for any finite lanes: libm serves those beyond FAST_ANGLE, the others get what they get in any company.
 inline void slow_sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
+    sine_cosine(x, sine, cosine);
     for (int i = 0; i < COUNTERPOISE_LANES; ++i) {
-        (*sine)[i] = sin(x[i]);
-        (*cosine)[i] = cos(x[i]);
+        if (x[i] > FAST_ANGLE || x[i] < -FAST_ANGLE) {
+            (*sine)[i] = sin(x[i]);
+            (*cosine)[i] = cos(x[i]);
+        }
     }
 }
 inline void slow_sine_cosine(const Pair& x, Pair* sine, Pair* cosine) {

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <new>
 #include <string>
@@ -38,7 +39,7 @@ int batch_threads = 1;
 
 // Borrowed for ever from the Python side.
 PyObject *as_rows = nullptr, *refuse_bad_entries = nullptr, *check_out = nullptr, *link_index = nullptr,
-         *unphysical = nullptr, *input_error = nullptr, *wrench_components = nullptr;
+         *unphysical = nullptr, *refuse_wrench_shape = nullptr, *input_error = nullptr, *wrench_components = nullptr;
 PyArray_Descr* float64 = nullptr;
 PyObject *name_q, *name_dq, *name_ddq, *name_out, *name_at, *name_wrench;
 
@@ -48,7 +49,8 @@ struct Workspace {
 #if defined(_WIN32)
         data = static_cast<double*>(_aligned_malloc(doubles * sizeof(double), 64));
 #else
-        data = static_cast<double*>(std::aligned_alloc(64, (doubles * sizeof(double) + 63) / 64 * 64));
+        void* memory = nullptr;
+        data = posix_memalign(&memory, 64, doubles * sizeof(double)) == 0 ? static_cast<double*>(memory) : nullptr;
 #endif
         if (data == nullptr) throw std::bad_alloc();
     }
@@ -251,7 +253,7 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
         model.plain = model.plain && body.q_index == i && body.q_gain == 1.0 && body.q_offset == 0.0;
         if (body.parent >= 0 && body.parent != i - 1) compiled->bodies[body.parent].branches = true;
         const double room = (1e6 - std::fabs(body.q_offset)) / std::fmax(1.0, std::fabs(body.q_gain));
-        model.fast_bound = std::fmin(model.fast_bound, room);
+        model.fast_bound = room > 0.0 ? std::fmin(model.fast_bound, room) : 0.0;
     }
     model.total_mass = model.base_mass = *base_mass;
     for (int i = bodies - 1; i >= 0; --i) {
@@ -314,7 +316,7 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject*) {
             good = compile(tree, static_cast<int>(PyTuple_Size(self->joint_names)), bodies, links, self->compiled);
             if (good) self->compiled->work.reset(new Workspace(table->work_doubles(bodies, self->compiled->model.depth)));
             self->compiled->refused = PyObject_IsTrue(refusal) == 1;
-        } catch (const std::bad_alloc&) {
+        } catch (const std::exception&) {
             good = false;
             PyErr_NoMemory();
         }
@@ -481,12 +483,19 @@ PyArrayObject* take_result(PyObject* out, const Held* inputs, int input_count, c
     return reinterpret_cast<PyArrayObject*>(checked);
 }
 
-// Raises for the entry that is out of range.
+// Raises for the entry that is out of range; nullptr without an error when there is none.
 PyObject* refuse(const Held& held, PyObject* name, PyObject* columns) {
     if (held.array == nullptr || PyErr_Occurred() != nullptr) return nullptr;
     PyObject* result = PyObject_CallFunctionObjArgs(refuse_bad_entries, reinterpret_cast<PyObject*>(held.array), name,
                                                     columns, nullptr);
     Py_XDECREF(result);
+    return nullptr;
+}
+
+// For the end of a refusal: another thread may have corrected the entry in the meantime.
+PyObject* refused() {
+    if (PyErr_Occurred() == nullptr)
+        PyErr_SetString(input_error, "an input changed while it was being read; give each thread arrays of its own");
     return nullptr;
 }
 
@@ -512,16 +521,22 @@ bool run(const Compiled& compiled, const Held& q, const Compute& compute) {
             const std::size_t share = (count / threads + 63) / 64 * 64;
             std::vector<char> results(threads, 1);
             std::vector<std::thread> workers;
+            workers.reserve(threads);
             for (std::size_t t = 0; t < threads; ++t) {
                 const std::size_t first = std::min(t * share, count);
                 const std::size_t some = t + 1 == threads ? count - first : std::min(share, count - first);
                 if (some == 0) continue;
-                workers.emplace_back([&, t, first, some] { results[t] = compute(first, some, works[t]->data); });
+                const auto chunk = [&, t, first, some] { results[t] = compute(first, some, works[t]->data); };
+                try {
+                    workers.emplace_back(chunk);
+                } catch (const std::exception&) {  // no more threads to be had: this one does it
+                    chunk();
+                }
             }
             for (std::thread& worker : workers) worker.join();
             for (char result : results) good = good && result;
         }
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
         memory = false;
     }
     Py_END_ALLOW_THREADS
@@ -553,7 +568,8 @@ PyObject* from_positions(PyObject* object, const char* method, Function function
     });
     if (good) return reinterpret_cast<PyObject*>(result);
     Py_DECREF(result);
-    return refuse(q, name_q, self->joint_names);
+    refuse(q, name_q, self->joint_names);
+    return refused();
 }
 
 PyObject* kernel_gravity(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
@@ -610,7 +626,7 @@ PyObject* from_motion(PyObject* object, const char* method, MotionFunction funct
     if (good) return reinterpret_cast<PyObject*>(result);
     Py_DECREF(result);
     for (int j = 0; j < 3; ++j) refuse(rows[j], names[j], self->joint_names);
-    return nullptr;
+    return refused();
 }
 
 PyObject* kernel_inverse_dynamics(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
@@ -673,7 +689,8 @@ PyObject* from_link(PyObject* object, const char* method, LinkFunction function,
     });
     if (good) return reinterpret_cast<PyObject*>(result);
     Py_DECREF(result);
-    return refuse(q, name_q, self->joint_names);
+    refuse(q, name_q, self->joint_names);
+    return refused();
 }
 
 PyObject* kernel_forward_kinematics(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
@@ -698,9 +715,9 @@ PyObject* kernel_wrench_torque(PyObject* object, PyObject* const* args, Py_ssize
         return nullptr;
     const bool one_wrench = PyArray_NDIM(rows[1].array) == 1;
     if (!one_wrench && (PyArray_NDIM(rows[0].array) == 1 || PyArray_DIM(rows[0].array, 0) != PyArray_DIM(rows[1].array, 0))) {
-        PyErr_Format(input_error, "wrench has shape (%zd, 6) and q has %d dimension(s); expected one wrench, or one per pose",
-                     (Py_ssize_t)PyArray_DIM(rows[1].array, 0), PyArray_NDIM(rows[0].array));
-        return nullptr;
+        Py_XDECREF(PyObject_CallFunctionObjArgs(refuse_wrench_shape, reinterpret_cast<PyObject*>(rows[1].array),
+                                                reinterpret_cast<PyObject*>(rows[0].array), nullptr));
+        return refused();
     }
     const Point* point = find_link(self, sorted[2]);
     if (point == nullptr) return nullptr;
@@ -715,7 +732,8 @@ PyObject* kernel_wrench_torque(PyObject* object, PyObject* const* args, Py_ssize
     if (good) return reinterpret_cast<PyObject*>(result);
     Py_DECREF(result);
     refuse(rows[0], name_q, self->joint_names);
-    return refuse(rows[1], name_wrench, wrench_components);
+    refuse(rows[1], name_wrench, wrench_components);
+    return refused();
 }
 
 // ---------------------------------------------------------------------------------------------------------- module
@@ -767,6 +785,7 @@ bool import_helpers() {
         refuse_bad_entries = PyObject_GetAttrString(inputs, "refuse_bad_entries");
         check_out = PyObject_GetAttrString(inputs, "check_out");
         link_index = PyObject_GetAttrString(inputs, "link_index");
+        refuse_wrench_shape = PyObject_GetAttrString(inputs, "refuse_wrench_shape");
         wrench_components = PyObject_GetAttrString(reference, "WRENCH_COMPONENTS");
         unphysical = PyObject_GetAttrString(reference, "unphysical");
         input_error = PyObject_GetAttrString(errors, "InputError");
