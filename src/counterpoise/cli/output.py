@@ -1,8 +1,8 @@
 """What every command prints with: text for people, JSON for scripts, errors for both.
 
-Results go to stdout; notes, warnings, progress and plain errors to stderr. With ``--json``, stdout holds exactly one
-JSON document whatever happens: the result, or ``{"error": {"kind", "message", "path", "line"}}`` with a non-zero exit
-code.
+Results, warnings about a description among them, go to stdout; notes, progress and plain errors to stderr. With
+``--json``, stdout holds exactly one JSON document whatever happens: the result, or
+``{"error": {"kind", "message", "path", "line"}}`` with a non-zero exit code.
 """
 
 from __future__ import annotations
