@@ -1,6 +1,7 @@
-"""Builds the native kernel: one translation unit per instruction set, each with its own flags.
+"""Builds the native code: the dynamics kernel, one translation unit per instruction set with its own flags, and the
+steppers of the simulated drives, and the safety filter.
 
-The extension is optional: without a C++ compiler the package installs and computes with its NumPy reference.
+All extensions are optional: without a C++ compiler the package installs and computes with its NumPy references.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = "src/counterpoise/dynamics/native"
+FILTER = "src/counterpoise/control/native"
+STEPPERS = "src/counterpoise/plants/native"
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
 MSVC = sys.platform == "win32"
 # MSVC has no vector extensions: there the portable lanes and the baseline kernel serve.
@@ -52,7 +55,26 @@ setup(
             extra_compile_args=COMMON,
             language="c++",
             optional=True,
-        )
+        ),
+        Extension(
+            "counterpoise.control._native",
+            sources=[f"{FILTER}/module.cpp"],
+            depends=[f"{FILTER}/filter.hpp"],
+            include_dirs=[numpy.get_include()],
+            # Not contracted: the filter repeats its Python specification bit by bit.
+            extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
+            language="c++",
+            optional=True,
+        ),
+        Extension(
+            "counterpoise.plants._native",
+            sources=[f"{STEPPERS}/module.cpp"],
+            depends=[f"{STEPPERS}/{name}" for name in ("drive.hpp", "one_joint.hpp")],
+            # Not contracted: a simulation has the same bytes whichever instructions the compiler may use.
+            extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
+            language="c++",
+            optional=True,
+        ),
     ],
     cmdclass={"build_ext": BuildPerSource},
 )

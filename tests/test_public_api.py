@@ -13,13 +13,27 @@ import counterpoise as cp
 
 NAMES = {
     "CatalogEntry",
+    "ControlError",
+    "ControlLoop",
     "CounterpoiseError",
+    "EndOfLogError",
     "InputError",
+    "JointLimitError",
+    "LawError",
+    "Log",
     "MissingExtraError",
     "ModelError",
     "ModelFileError",
+    "OverrunError",
     "PhysicalConsistencyError",
+    "PlantError",
+    "ReplayPlant",
     "Robot",
+    "SafetyError",
+    "SafetyFilter",
+    "Sample",
+    "SensorFaultError",
+    "StaleSampleError",
     "UnsupportedJointError",
     "catalog",
     "load",
@@ -31,7 +45,7 @@ ROBOT_METHODS = [
 
 def test_top_level_names() -> None:
     """The top level holds the public names and, besides them, only the package's own rooms."""
-    rooms = {"cli", "description", "dynamics", "errors"}
+    rooms = {"cli", "control", "description", "dynamics", "errors", "friction", "logs", "plants"}
     found = {name for name in vars(cp) if not name.startswith("_")}
     assert found - rooms == NAMES
 
