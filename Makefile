@@ -43,15 +43,15 @@ $(VENV)/bin/python:
 	  { echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
 	@$(BIN)/python -m pip install -q --upgrade pip
 
-$(VENV)/core.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/dynamics/native/*)
+$(VENV)/core.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
 	@echo "Installing counterpoise into $(VENV) ..."
 	@$(BIN)/pip install -q -e .
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/dynamics/native/*)
+$(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
 	@echo "Installing counterpoise and its test tools into $(VENV) (about 1 GB; Pinocchio and MuJoCo are the oracles) ..."
 	@$(BIN)/pip install -q -e '.[test]'
 	@touch $@ $(VENV)/core.stamp
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/counterpoise/dynamics/_native*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist src/*.egg-info src/counterpoise/*/_native*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

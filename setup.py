@@ -1,6 +1,7 @@
-"""Builds the native kernel: one translation unit per instruction set, each with its own flags.
+"""Builds the native code: the dynamics kernel, one translation unit per instruction set with its own flags, and the
+steppers of the simulated drives, and the safety filter.
 
-The extension is optional: without a C++ compiler the package installs and computes with its NumPy reference.
+All extensions are optional: without a C++ compiler the package installs and computes with its NumPy references.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = "src/counterpoise/dynamics/native"
+FILTER = "src/counterpoise/control/native"
+STEPPERS = "src/counterpoise/plants/native"
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
 MSVC = sys.platform == "win32"
 # MSVC has no vector extensions: there the portable lanes and the baseline kernel serve.
@@ -25,6 +28,9 @@ FLAGS_OF = {
 SOURCES = ["module.cpp", "kernels_baseline.cpp", *(FLAGS_OF if WITH_AVX else ())]
 UNIX_FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-ffp-contract=fast", "-g0"]
 COMMON = ["/O2", "/std:c++17", "/EHsc"] if MSVC else UNIX_FLAGS
+
+# A wheel without its kernels would be worse than none; elsewhere the references serve.
+OPTIONAL = not os.environ.get("COUNTERPOISE_REQUIRE_NATIVE")
 
 
 class BuildPerSource(build_ext):
@@ -64,9 +70,27 @@ setup(
             define_macros=[("COUNTERPOISE_AVX", "1")] if WITH_AVX else [],
             extra_compile_args=COMMON,
             language="c++",
-            # A wheel without the kernel would be worse than none; elsewhere the reference serves.
-            optional=not os.environ.get("COUNTERPOISE_REQUIRE_NATIVE"),
-        )
+            optional=OPTIONAL,
+        ),
+        Extension(
+            "counterpoise.control._native",
+            sources=[f"{FILTER}/module.cpp"],
+            depends=[f"{FILTER}/filter.hpp"],
+            include_dirs=[numpy.get_include()],
+            # Not contracted: the filter repeats its Python specification bit by bit.
+            extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
+            language="c++",
+            optional=OPTIONAL,
+        ),
+        Extension(
+            "counterpoise.plants._native",
+            sources=[f"{STEPPERS}/module.cpp"],
+            depends=[f"{STEPPERS}/{name}" for name in ("drive.hpp", "one_joint.hpp")],
+            # Not contracted: a simulation has the same bytes whichever instructions the compiler may use.
+            extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
+            language="c++",
+            optional=OPTIONAL,
+        ),
     ],
     cmdclass={"build_ext": BuildPerSource},
 )

@@ -13,14 +13,28 @@ import counterpoise as cp
 
 NAMES = {
     "CatalogEntry",
+    "ControlError",
+    "ControlLoop",
     "CounterpoiseError",
     "DataFileError",
+    "EndOfLogError",
     "InputError",
+    "JointLimitError",
+    "LawError",
+    "Log",
     "MissingExtraError",
     "ModelError",
     "ModelFileError",
+    "OverrunError",
     "PhysicalConsistencyError",
+    "PlantError",
+    "ReplayPlant",
     "Robot",
+    "SafetyError",
+    "SafetyFilter",
+    "Sample",
+    "SensorFaultError",
+    "StaleSampleError",
     "UnsupportedJointError",
     "catalog",
     "load",
@@ -30,7 +44,7 @@ ROBOT_METHODS = [name for name, member in inspect.getmembers(cp.Robot) if not na
 
 def test_top_level_names() -> None:
     """The top level holds the public names and, besides them, only the package's own rooms."""
-    rooms = {"cli", "description", "dynamics", "errors"}
+    rooms = {"cli", "control", "description", "dynamics", "errors", "friction", "logs", "plants"}
     found = {name for name in vars(cp) if not name.startswith("_")}
     assert found - rooms == NAMES
 

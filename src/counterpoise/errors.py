@@ -9,6 +9,15 @@
     │  └─ ModelFileError          ... that cannot be read; carries path and line
     │     ├─ PhysicalConsistencyError   ... because a mass or an inertia cannot exist
     │     └─ UnsupportedJointError      ... because a joint is outside our scope
+    ├─ SafetyError                a plant may not be driven, or no longer; carries the last samples
+    │  ├─ JointLimitError         ... a joint is outside its limits or over its speed
+    │  ├─ StaleSampleError        ... samples stay away, repeat, go back in time or come too late
+    │  ├─ SensorFaultError        ... a reading is not a number, frozen, jumps or is saturated
+    │  ├─ OverrunError            ... the loop does not keep its period
+    │  ├─ PlantError              ... the plant itself failed to read or write
+    │  └─ ControlError            ... the controller is at fault
+    │     └─ LawError             ... a law raised, or returned what is no torque
+    ├─ EndOfLogError              a replayed recording has no further samples
     └─ MissingExtraError          an optional dependency is not installed                        (also an ImportError)
 
 A message says what is wrong, where (file and line, link, joint), what was expected and what to do.
@@ -16,7 +25,9 @@ A message says what is wrong, where (file and line, link, joint), what was expec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 class CounterpoiseError(Exception):
@@ -67,6 +78,54 @@ class PhysicalConsistencyError(ModelFileError):
 
 class UnsupportedJointError(ModelFileError):
     """A joint is of a kind that counterpoise does not handle (floating, planar, ball)."""
+
+
+class SafetyError(CounterpoiseError):
+    """A plant may not be driven, or was stopped: the safe stop is over when this is raised.
+
+    Attributes:
+        history: The last ticks (control.report.HistoryEntry: sample and what was sent), oldest first; empty when
+            refused before the first.
+        report: The whole run (control.report.RunReport); None when it never began.
+    """
+
+    def __init__(self, message: str, *, history: Iterable[Any] = (), report: Any = None) -> None:
+        """Attach what happened before."""
+        self.history = tuple(history)
+        self.report = report
+        super().__init__(message)
+
+
+class JointLimitError(SafetyError):
+    """A joint is outside its position limits or faster than its speed limit."""
+
+
+class StaleSampleError(SafetyError):
+    """Samples stay away, repeat, go back in time or come too late."""
+
+
+class SensorFaultError(SafetyError):
+    """A reading is not a number, is frozen, jumps, or its sensor is saturated."""
+
+
+class OverrunError(SafetyError):
+    """The loop did not keep its period."""
+
+
+class PlantError(SafetyError):
+    """The plant itself failed to read or to write."""
+
+
+class ControlError(SafetyError):
+    """The controller is at fault, not the arm."""
+
+
+class LawError(ControlError):
+    """A control law raised an exception, or returned something that is no torque."""
+
+
+class EndOfLogError(CounterpoiseError):
+    """A replayed recording has no further samples."""
 
 
 class MissingExtraError(CounterpoiseError, ImportError):

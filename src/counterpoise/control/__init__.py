@@ -1,0 +1,1 @@
+"""Driving a plant: the protocol, the laws, the safety filter, the loop."""

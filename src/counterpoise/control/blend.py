@@ -1,0 +1,111 @@
+"""The laws of a loop, and the passage from one set of laws to the next without a bump."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..description.frozen import Array, frozen
+from ..errors import InputError
+from ..logs.sample import Sample
+from .law import Law, LimitAware
+from .safety import SafetyFilter
+
+
+class ConstantTorque:
+    """A law that asks for the same torque always: what a run finds when it starts."""
+
+    adds_gravity = False
+    uses_wrench = False
+
+    def __init__(self, tau: Array) -> None:
+        """Ask for ``tau`` [N m or N], shape (n,)."""
+        self._tau = frozen(tau)
+
+    def torque(self, sample: Sample, time: float) -> Array:
+        """Return the torque [N m or N], shape (n,)."""
+        return self._tau
+
+    def reset(self, sample: Sample) -> None:
+        """Do nothing: there is no state."""
+
+
+class Laws:
+    """Laws whose torques are summed, fading in over those that came before.
+
+    Over the blend time T both run, τ = (1 − s) τ_before + s τ_now with s = σ²(3 − 2σ), σ = t / T: continuous, never
+    beyond the two, and with feedback throughout.
+    """
+
+    def __init__(self, laws: Sequence[Law], safety: SafetyFilter) -> None:
+        """Sum ``laws``; ``safety`` is told whether one of them reads the plate."""
+        self._laws = tuple(laws)
+        self._before: tuple[Law, ...] = ()
+        self._tick = self._ticks = 0
+        self._safety = safety
+        self._changed()
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """The laws that are in force, or will be when the blend is over."""
+        return self._laws
+
+    @property
+    def listening(self) -> bool:
+        """Whether a law wants to know what became of its torque."""
+        return bool(self._listeners)
+
+    def blend_to(self, laws: Sequence[Law], ticks: int) -> None:
+        """Pass to other laws over ``ticks`` ticks; where a blend is under way, from the torque sent last."""
+        self._before = (ConstantTorque(self._safety.last),) if self._before else self._laws
+        self._laws = tuple(laws)
+        self._tick, self._ticks = 0, ticks
+        self._changed()
+
+    def torques(self, sample: Sample, time: float) -> list[Array]:
+        """Return what to sum: one array per law, as the laws return them where no blend is under way."""
+        asked = [law.torque(sample, time) for law in self._laws]
+        if not self._before:
+            return asked
+        if self._tick >= self._ticks:
+            self._before = ()
+            self._changed()
+            return asked
+        part = self._tick / self._ticks
+        share = part * part * (3.0 - 2.0 * part)
+        self._tick += 1
+        before = [_scaled(law.torque(sample, time), 1.0 - share) for law in self._before]
+        return [*before, *(_scaled(torque, share) for torque in asked)]
+
+    def tell(self, cut: Array) -> None:
+        """Tell the laws that want to know by how much what was sent differs from what was asked for."""
+        for law in self._listeners:
+            law.limited(cut)
+
+    def _changed(self) -> None:
+        self._listeners = tuple(law for law in self._laws if isinstance(law, LimitAware))
+        self._safety.uses_wrench = any(law.uses_wrench for law in (*self._laws, *self._before))
+
+
+def as_laws(law: Law | Sequence[Law]) -> tuple[Law, ...]:
+    """Return one law or several as a tuple.
+
+    Raises:
+        InputError: There is none, one of them is no law, or two of them add gravity.
+    """
+    laws = tuple(law) if isinstance(law, Sequence) else (law,)
+    if not laws:
+        raise InputError("there is no law; give one, or several to be summed")
+    for candidate in laws:
+        if not isinstance(candidate, Law):
+            raise InputError(f"{candidate!r} is no law: it lacks torque, reset, adds_gravity or uses_wrench")
+    twice = [type(candidate).__name__ for candidate in laws if candidate.adds_gravity]
+    if len(twice) > 1:
+        raise InputError(f"{' and '.join(twice)} both add gravity; compensating twice throws the arm up. Keep one")
+    return laws
+
+
+def _scaled(torque: Array, share: float) -> Array:
+    """Scale what is a torque; leave anything else for the filter to refuse."""
+    return share * torque if isinstance(torque, np.ndarray) and torque.dtype == np.float64 else torque

@@ -1,0 +1,37 @@
+"""Gains of the laws: one number per joint, checked."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+from ..errors import InputError
+
+
+def gain(value: npt.ArrayLike, name: str, n: int | None = None, *, most: float = np.inf) -> Array:
+    """Return gains as a read-only float64 array of shape (n,).
+
+    Args:
+        value: One number per joint, from 0 to ``most``; a single number will do where n is known.
+        name: What to call them in messages.
+        n: Number of joints; None where the gains themselves give it.
+        most: Largest value that makes sense.
+
+    Raises:
+        InputError: Other shapes, negative, too large or not finite.
+    """
+    try:
+        given = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not a list of numbers: {error}") from error
+    if n is not None and given.ndim == 0:
+        given = np.full(n, given)
+    if given.ndim != 1 or (n is not None and len(given) != n):
+        raise InputError(f"{name} has shape {given.shape}; expected one number per joint" + (f", {n}" if n else ""))
+    good = np.isfinite(given) & (given >= 0.0) & (given <= most)
+    if not good.all():
+        joint = int(np.flatnonzero(~good)[0])
+        upper = "" if np.isinf(most) else f" to {most:g}"
+        raise InputError(f"{name}[{joint}] is {given[joint]:g}; expected a finite number from 0{upper}")
+    return frozen(given)

@@ -1,0 +1,192 @@
+"""The control loop: read, check, law, filter, write; and when that no longer works, a safe stop. Never silent.
+
+The states and which fault ends in which are specified in docs/safety-filter.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.log import LogBuilder
+from ..logs.sample import Sample
+from .blend import as_laws
+from .clock import Clock, WallClock
+from .fault import error_of
+from .law import Law
+from .limits import joint_array
+from .permission import refuse_gravity_twice, refuse_without_watchdog, refuse_wrong_filter
+from .plant import Plant
+from .report import RunReport
+from .run import Run, Switch
+from .safety import SafetyFilter
+
+
+class ControlLoop:
+    """Drives a plant with a law, through the safety filter.
+
+    ::
+
+        with plant:
+            report = ControlLoop(plant, law, robot).run(5.0)
+
+    A fault is bridged for some ticks by holding the torque; then the arm is stopped safely and the matching SafetyError
+    is raised, with the last samples in ``history`` and the whole run in ``report``.
+
+    Attributes:
+        safety: The filter.
+        last_report: The report of the last run, also of one that ended in an exception; None before the first.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        law: Law | Sequence[Law],
+        robot: Robot,
+        *,
+        safety: SafetyFilter | None = None,
+        pace: Literal["plant", "clock"] = "plant",
+        clock: Clock | None = None,
+        stop_damping: npt.ArrayLike | None = None,
+        i_have_an_estop: str | None = None,
+    ) -> None:
+        """Prepare a loop; nothing is read or sent yet.
+
+        Args:
+            plant: What is driven. Enter it (``with plant:``) around the runs.
+            law: One law, or several whose torques are summed.
+            robot: The arm's model, payload included: gravity of the safe stop, limits.
+            safety: The filter; None makes one with the tighter of the robot's and the plant's limits.
+            pace: "plant" when reading or writing takes as long as it should (simulations run as fast as they can);
+                "clock" when the loop must wait for the next tick itself.
+            clock: The clock for pace="clock"; None for the machine's.
+            stop_damping: Damping of the safe stop [N m s/rad or N s/m], one or n; None derives it from the limits and
+                the inertia at the start.
+            i_have_an_estop: Exactly "I have an emergency stop within reach", to drive a plant without a watchdog.
+
+        Raises:
+            InputError: Plant, robot, filter and laws do not belong together, or a limit is missing.
+            SafetyError: Gravity would be compensated twice, or nothing stops the arm when this program dies.
+        """
+        if not isinstance(plant, Plant):
+            raise InputError(f"{plant!r} is no plant; see counterpoise.control.plant for what it must offer")
+        self._laws = as_laws(law)
+        self.safety = SafetyFilter(robot, plant=plant) if safety is None else safety
+        refuse_wrong_filter(self.safety, robot, plant)
+        refuse_gravity_twice(plant, self._laws)
+        refuse_without_watchdog(plant, i_have_an_estop)
+        if pace not in ("plant", "clock"):
+            raise InputError(f"pace is {pace!r}; expected 'plant' or 'clock'")
+        self._plant = plant
+        self._robot = robot
+        self._clock: Clock | None = (clock or WallClock()) if pace == "clock" else None
+        self._damping = None if stop_damping is None else joint_array(stop_damping, "stop_damping", robot.joint_names)
+        if self._damping is not None and not np.all((self._damping >= 0.0) & np.isfinite(self._damping)):
+            raise InputError(f"stop_damping is {self._damping.tolist()}; expected finite numbers from 0")
+        self._run: Run | None = None
+        self.last_report: RunReport | None = None
+
+    def switch(
+        self,
+        law: Law | Sequence[Law] | None = None,
+        *,
+        robot: Robot | None = None,
+        over: float | None = None,
+        fresh: bool = True,
+    ) -> None:
+        """Pass to another law or another payload without a bump, from the next good sample on; from any thread.
+
+        Args:
+            law: The law, or laws, to pass to; None keeps the present ones.
+            robot: The arm with its new payload, for the safe stop; None for no change. Laws that use a model must be
+                given it too: pass e.g. ``law.with_robot(robot)`` with ``fresh=False``.
+            over: Time that the blend takes [s]; None for the settings' blend_time.
+            fresh: Whether the new laws are reset; False for one that goes on where the present one is.
+
+        Raises:
+            InputError: No law, a robot with other joints, or a bad time.
+            SafetyError: Gravity would be compensated twice.
+        """
+        laws = self._laws if law is None else as_laws(law)
+        refuse_gravity_twice(self._plant, laws)
+        if robot is not None and robot.joint_names != self._robot.joint_names:
+            raise InputError(f"the robot's joints {list(robot.joint_names)} are not {list(self._robot.joint_names)}")
+        time = self.safety.settings.blend_time if over is None else over
+        if not (math.isfinite(time) and 0.0 <= time <= 1e6):
+            raise InputError(f"over is {time!r}; expected a time from 0 [s]")
+        self._laws = laws
+        self._robot = robot or self._robot
+        if self._run is not None:
+            ticks = math.ceil(time / self.safety.period)
+            self._run.switch = Switch(laws, robot, ticks, fresh and law is not None)
+
+    def request_stop(self) -> None:
+        """End the run after the present tick, as if its time were over; from any thread."""
+        if self._run is not None:
+            self._run.ending = True
+
+    def run(
+        self,
+        duration: float | None = None,
+        *,
+        until: Callable[[Sample], bool] | None = None,
+        log: bool = False,
+        then: Literal["stop", "keep"] = "stop",
+    ) -> RunReport:
+        """Run the loop; return the report of a run that ended as asked.
+
+        Args:
+            duration: How long [s]; None runs until something ends it.
+            until: Called with every good sample; true ends the run.
+            log: Record all samples and what was sent.
+            then: "stop" brings the arm to its safe stop in the end. "keep" returns at once with the last torque still
+                applied: go on writing before the watchdog acts.
+
+        Raises:
+            SafetyError: The run was refused, or ended by a fault; which one, by the class.
+            InputError: A bad argument.
+        """
+        if duration is not None and not (math.isfinite(duration) and duration >= 0.0):
+            raise InputError(f"duration is {duration!r}; expected a time from 0 [s], or None")
+        if then not in ("stop", "keep"):
+            raise InputError(f"then is {then!r}; expected 'stop' or 'keep'")
+        ticks = math.inf if duration is None else round(duration / self.safety.period)
+        run = Run(
+            self._plant,
+            self._laws,
+            self._robot,
+            self.safety,
+            clock=self._clock,
+            damping=self._damping,
+            builder=self._log_builder(ticks) if log else None,
+        )
+        self._run = run
+        try:
+            halt = run.go(ticks, until)
+            report = self.last_report = run.finish(halt, then)
+        except BaseException:  # above all KeyboardInterrupt: the arm is stopped before anything else happens
+            self.last_report = run.interrupt()
+            raise
+        finally:
+            self._run = None
+        if halt.fault:
+            told = (
+                f"{halt.message}. The arm was stopped at {run.stopped_at:g} s: {report.end.value}, then '{report.stop}'"
+            )
+            raise error_of(halt.fault)(told, history=run.recorder.history(), report=report) from halt.cause
+        return report
+
+    def _log_builder(self, ticks: float) -> LogBuilder:
+        plant = self._plant
+        declared: dict[str, object] = {"effort_kind": plant.effort_kind, "adds_gravity": plant.adds_gravity}
+        if plant.plate is not None:
+            declared["sensor_reads"] = plant.plate.reads
+            declared["T_base_sensor"] = plant.plate.T_base_sensor.tolist()
+        capacity = 4096 if math.isinf(ticks) else min(int(ticks) + 1, 1_000_000)
+        return LogBuilder(plant.joint_names, declared=declared, capacity=capacity)

@@ -1,0 +1,70 @@
+"""What must be true before a plant may be driven."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..dynamics.robot import Robot
+from ..errors import InputError, SafetyError
+from .law import Law
+from .plant import Plant
+from .safety import SafetyFilter
+
+ESTOP_WORDS = "I have an emergency stop within reach"
+"""What must be said to drive a plant that does not stop by itself when commands stay away."""
+
+
+def refuse_wrong_filter(safety: SafetyFilter, robot: Robot, plant: Plant) -> None:
+    """Refuse a filter made for another arm, another period or a stronger plant.
+
+    Raises:
+        InputError: The three do not belong together.
+    """
+    if not safety.limits.joint_names == robot.joint_names == tuple(plant.joint_names):
+        raise InputError(
+            f"filter {list(safety.limits.joint_names)}, robot {list(robot.joint_names)} and plant "
+            f"{list(plant.joint_names)} must have the same joints in the same order"
+        )
+    if safety.period != plant.period:
+        raise InputError(f"the filter's period is {safety.period:g} s and the plant's {plant.period:g} s")
+    if (over := np.flatnonzero(safety.limits.effort > plant.effort_limit)).size:
+        joint = int(over[0])
+        raise InputError(
+            f"joint '{plant.joint_names[joint]}': the filter's effort limit {safety.limits.effort[joint]:g} exceeds "
+            f"the plant's {plant.effort_limit[joint]:g}; make the filter with plant=..."
+        )
+
+
+def refuse_gravity_twice(plant: Plant, laws: Sequence[Law]) -> None:
+    """Refuse laws that add gravity to a plant that does so itself.
+
+    Raises:
+        SafetyError: They do.
+    """
+    twice = [type(law).__name__ for law in laws if law.adds_gravity]
+    if plant.adds_gravity and twice:
+        raise SafetyError(
+            f"the plant adds gravity itself and so does {twice[0]}: compensated twice, the arm is thrown up. Use a law "
+            "without gravity, or switch the plant's own compensation off and declare adds_gravity=False"
+        )
+
+
+def refuse_without_watchdog(plant: Plant, words: str | None) -> None:
+    """Refuse a plant that goes on with its last torque when this program dies, unless told so in words.
+
+    Raises:
+        SafetyError: It has no watchdog, and the words were not said; or one too short to be fed.
+    """
+    if plant.watchdog is None:
+        if words != ESTOP_WORDS:
+            raise SafetyError(
+                "the plant has no watchdog: if this program dies, the last torque stays on. Use hardware that stops "
+                f"when commands stay away, or say i_have_an_estop={ESTOP_WORDS!r}"
+            )
+    elif not plant.watchdog >= plant.period:
+        raise SafetyError(
+            f"the plant's watchdog of {plant.watchdog:g} s is shorter than its period of {plant.period:g} s; it would "
+            "act between any two commands"
+        )

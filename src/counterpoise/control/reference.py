@@ -1,0 +1,196 @@
+"""Reference signals: where the joints should be, and how fast they should move, as a function of time.
+
+Time counts from the moment the law that follows the signal was reset. A centre or a pose left open is the one the arm
+has then, so that a law can take over without a jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+from ..errors import InputError
+
+
+class Desired(NamedTuple):
+    """What a law should bring about.
+
+    Attributes:
+        q: Positions [rad or m], shape (n,).
+        dq: Velocities [rad/s or m/s], shape (n,).
+    """
+
+    q: Array
+    dq: Array
+
+
+@runtime_checkable
+class Reference(Protocol):
+    """A reference signal."""
+
+    def reset(self, q: Array) -> None:
+        """Begin at time 0 with the arm at q [rad or m], shape (n,)."""
+        ...
+
+    def at(self, time: float) -> Desired:
+        """Return what is desired ``time`` seconds after the reset."""
+        ...
+
+
+class Hold:
+    """Stay at a pose."""
+
+    def __init__(self, q: npt.ArrayLike | None = None) -> None:
+        """Stay at ``q`` [rad or m], shape (n,); None for where the arm is when the law starts."""
+        self._given = None if q is None else _vector(q, "q")
+        self._desired = None if self._given is None else Desired(self._given, frozen(np.zeros(len(self._given))))
+
+    def reset(self, q: Array) -> None:
+        """Begin with the arm at q [rad or m], shape (n,)."""
+        if self._given is None:
+            self._desired = Desired(frozen(q), frozen(np.zeros(len(q))))
+        else:
+            _same_length(self._given, q, "q")
+
+    def at(self, time: float) -> Desired:
+        """Return the pose, at rest."""
+        return _begun(self._desired)
+
+
+class _Periodic:
+    """Moves about a centre; what is common to triangle and sine."""
+
+    def __init__(self, amplitude: npt.ArrayLike, period: float, centre: npt.ArrayLike | None = None) -> None:
+        """Swing about ``centre``.
+
+        Args:
+            amplitude: How far to either side [rad or m], shape (n,); 0 for joints that stay.
+            period: Time of one swing there and back [s].
+            centre: Pose in the middle [rad or m], shape (n,); None for where the arm is when the law starts.
+        """
+        self._amplitude = _vector(amplitude, "amplitude")
+        if not 1e-3 <= period <= 1e6:
+            raise InputError(f"period is {period!r}; expected 1e-3 to 1e6 s")
+        self._period = float(period)
+        self._given = None if centre is None else _vector(centre, "centre")
+        if self._given is not None:
+            _same_length(self._amplitude, self._given, "centre")
+        self._centre = self._given
+
+    def reset(self, q: Array) -> None:
+        """Begin with the arm at q [rad or m], shape (n,)."""
+        _same_length(self._amplitude, q, "amplitude")
+        self._centre = frozen(q) if self._given is None else self._given
+
+    def at(self, time: float) -> Desired:
+        """Return position and velocity ``time`` seconds after the reset."""
+        if self._centre is None:
+            raise InputError("the reference was not reset; the law that follows it has not started")
+        shape, slope = self._wave(time / self._period)
+        return Desired(self._centre + shape * self._amplitude, (slope / self._period) * self._amplitude)
+
+    def _wave(self, cycles: float) -> tuple[float, float]:
+        raise NotImplementedError
+
+
+class Triangle(_Periodic):
+    """Swing at constant speed about a centre: 4 amplitude / period, reversed at the ends; begins upwards."""
+
+    def _wave(self, cycles: float) -> tuple[float, float]:
+        part = cycles % 1.0
+        if part < 0.25:
+            return 4.0 * part, 4.0
+        if part < 0.75:
+            return 2.0 - 4.0 * part, -4.0
+        return 4.0 * part - 4.0, 4.0
+
+
+class Sine(_Periodic):
+    """Swing as a sine about a centre; begins upwards, at full speed."""
+
+    def _wave(self, cycles: float) -> tuple[float, float]:
+        angle = 2.0 * np.pi * cycles
+        return float(np.sin(angle)), float(2.0 * np.pi * np.cos(angle))
+
+
+class PoseList:
+    """Go through poses, each move with least jerk: 10 σ³ − 15 σ⁴ + 6 σ⁵ of the way, at rest at both ends."""
+
+    def __init__(self, poses: Sequence[npt.ArrayLike], *, speed: npt.ArrayLike, dwell: float = 0.0) -> None:
+        """Go from where the arm is to the first pose, then to the next, and stay at the last.
+
+        Args:
+            poses: Poses [rad or m], each of shape (n,).
+            speed: Largest speed of each joint [rad/s or m/s], one or n; the slowest joint sets the time of a move.
+            dwell: Time to stay at each pose [s].
+        """
+        if len(poses) == 0:
+            raise InputError("there are no poses; give at least one")
+        self._poses = [_vector(pose, f"poses[{index}]") for index, pose in enumerate(poses)]
+        for index, pose in enumerate(self._poses):
+            _same_length(self._poses[0], pose, f"poses[{index}]")
+        self._speed = np.broadcast_to(np.asarray(speed, dtype=np.float64), self._poses[0].shape)
+        if not np.all((self._speed > 0.0) & np.isfinite(self._speed)):
+            raise InputError(f"speed is {self._speed.tolist()}; expected positive numbers [rad/s or m/s]")
+        if not 0.0 <= dwell <= 1e6:
+            raise InputError(f"dwell is {dwell!r}; expected a time from 0 [s]")
+        self._dwell = float(dwell)
+        self._begins: list[float] = []
+
+    def reset(self, q: Array) -> None:
+        """Begin with the arm at q [rad or m], shape (n,)."""
+        _same_length(self._poses[0], q, "poses[0]")
+        self._path = [frozen(q), *self._poses]
+        moves = zip(self._path[:-1], self._path[1:], strict=True)
+        # The largest speed of a least-jerk move is 15/8 of its mean.
+        self._times = [1.875 * float(np.max(np.abs(b - a) / self._speed, initial=0.0)) for a, b in moves]
+        self._begins = [0.0]
+        for time in self._times:
+            self._begins.append(self._begins[-1] + time + self._dwell)
+        self._rest = frozen(np.zeros(len(q)))
+
+    @property
+    def duration(self) -> float:
+        """Time until the last pose has been held for the dwell time [s]; known after the reset."""
+        if not self._begins:
+            raise InputError("the reference was not reset; the law that follows it has not started")
+        return self._begins[-1]
+
+    def at(self, time: float) -> Desired:
+        """Return position and velocity ``time`` seconds after the reset."""
+        if time >= self.duration:
+            return Desired(self._path[-1], self._rest)
+        move = int(np.searchsorted(self._begins, max(time, 0.0), side="right")) - 1
+        begin, end, needed = self._path[move], self._path[move + 1], self._times[move]
+        part = (time - self._begins[move]) / needed if needed > 0.0 else 1.0
+        if part >= 1.0:
+            return Desired(end, self._rest)
+        part = max(part, 0.0)
+        done = part**3 * (10.0 - 15.0 * part + 6.0 * part * part)
+        slope = 30.0 * part**2 * (1.0 - part) ** 2 / needed
+        return Desired(begin + done * (end - begin), slope * (end - begin))
+
+
+def _vector(value: npt.ArrayLike, name: str) -> Array:
+    try:
+        vector = frozen(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not a list of numbers: {error}") from error
+    if vector.ndim != 1 or not np.all(np.isfinite(vector)):
+        raise InputError(f"{name} has shape {vector.shape}; expected finite numbers, one per joint")
+    return vector
+
+
+def _same_length(first: Array, second: Array, name: str) -> None:
+    if len(first) != len(second):
+        raise InputError(f"{name}: {len(first)} joints here and {len(second)} there; they must be the same")
+
+
+def _begun(desired: Desired | None) -> Desired:
+    if desired is None:
+        raise InputError("the reference was not reset; the law that follows it has not started")
+    return desired

@@ -1,0 +1,301 @@
+"""One run of the control loop: its ticks, and its stop when they are over or can no longer go on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.robot import Robot
+from ..errors import EndOfLogError
+from ..logs.log import LogBuilder
+from ..logs.sample import Sample, SampleFlag
+from .blend import ConstantTorque, Laws
+from .clock import Clock
+from .fault import REFUSED, Fault, FilterFlag, error_of
+from .law import Law
+from .plant import Plant
+from .report import EndState, Recorder, RunReport
+from .safe_stop import SafeStop, stop_damping
+from .safety import Budget, SafetyFilter
+
+_REFUSED = int(REFUSED)
+_READ_FAILED, _LAW_OUTPUT = int(Fault.READ_FAILED), int(Fault.LAW_OUTPUT)
+
+
+class Halt(NamedTuple):
+    """Why the ticks ended; with Fault.NONE, as asked."""
+
+    fault: Fault = Fault.NONE
+    message: str = ""
+    cause: BaseException | None = None
+    end_of_log: bool = False
+
+
+class Switch(NamedTuple):
+    """A passage to other laws, or to another payload, that was asked for."""
+
+    laws: tuple[Law, ...]
+    robot: Robot | None
+    ticks: int
+    fresh: bool
+
+
+class Run:
+    """A run under way.
+
+    Attributes:
+        switch: The passage to make at the next good sample; None for none.
+        ending: Whether to end after the present tick.
+        stopped_at: When the safe stop began [s].
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        laws: Sequence[Law],
+        robot: Robot,
+        safety: SafetyFilter,
+        *,
+        clock: Clock | None,
+        damping: Array | None,
+        builder: LogBuilder | None,
+    ) -> None:
+        """Read the first sample and prepare everything that a tick needs; nothing is sent yet.
+
+        Args:
+            plant: What is driven.
+            laws: Laws to be summed.
+            robot: The arm's model.
+            safety: The filter.
+            clock: What to wait for; None leaves the pace to the plant.
+            damping: Damping of the safe stop [N m s/rad or N s/m], shape (n,); None for the default.
+            builder: Takes the log; None for no log.
+
+        Raises:
+            SafetyError: The first sample is bad.
+        """
+        self._plant, self._safety, self._clock = plant, safety, clock
+        self.switch: Switch | None = None
+        self.ending = False
+        self.stopped_at = 0.0
+        self._origin = self._deadline = 0.0 if clock is None else clock.now()
+        safety.reset()
+        first = plant.read()
+        safety.uses_wrench = any(law.uses_wrench for law in laws)
+        if fault := safety.check(first, 0.0):
+            raise error_of(Fault(fault))(f"the run was not started: {safety.reason(fault)}")
+        self._sample: Sample | None = first
+        self._fault = 0
+        measured = plant.effort_kind == "torque" and not first.flags & SampleFlag.EFFORT_INVALID
+        safety.start_from(first.effort if measured else np.zeros(safety.n))
+        self.recorder = Recorder(safety, builder)
+        settings, period = safety.settings, safety.period
+        self._late = Budget(settings.max_overruns, settings.good_ticks_per_bad)
+        self._fault_before = 0
+        self._read_error: BaseException | None = None
+        if damping is None:
+            damping = stop_damping(robot, first.q, safety.limits, settings.stop_damping, period)
+        self._safe_stop = SafeStop(plant, robot, safety, damping)
+        self._laws = Laws((ConstantTorque(safety.last),), safety)
+        self._laws.blend_to(laws, math.ceil(settings.blend_time / period))
+        for law in laws:
+            law.reset(first)
+        self.recorder.event("started", f"from {'the measured torque' if measured else 'zero torque'}")
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """The laws in force."""
+        return self._laws.laws
+
+    def go(self, ticks: float, until: Callable[[Sample], bool] | None) -> Halt:
+        """Run ticks until the end or a fault that is not bridged."""
+        recorder = self.recorder
+        while recorder.tick < ticks:
+            if (halt := self._choose_torque(until)) is not None or (halt := self._exchange()) is not None:
+                return halt
+        return Halt()
+
+    def _choose_torque(self, until: Callable[[Sample], bool] | None) -> Halt | None:
+        """Put what is to be sent into the filter: the laws' torque, or the last one after a bad sample."""
+        sample, safety = self._sample, self._safety
+        self._asked: list[Array] = []
+        if self._fault or sample is None:
+            self._flags = safety.hold()
+            return self._bridge(self._fault)
+        try:
+            if self.switch is not None:
+                self._pass_over(self.switch, sample)
+            ended = until is not None and until(sample)
+            asked = self._asked = self._laws.torques(sample, self.recorder.tick * safety.period)
+        except Exception as error:  # a user's code: whatever it raises, the arm is stopped first
+            message = f"a law raised {type(error).__name__}: {error}"
+            self.recorder.event("law_raised", message)
+            return Halt(Fault.LAW_RAISED, message, error)
+        if ended or self.ending:
+            return Halt()
+        self._flags = safety.limit(*asked)
+        if self._flags & _REFUSED:
+            return self._bridge(_LAW_OUTPUT)
+        safety.budget.good()
+        if self._fault_before:
+            self.recorder.event("recovered", f"{Fault(self._fault_before).name.lower()} is over")
+            self._fault_before = 0
+        return None
+
+    def _exchange(self) -> Halt | None:
+        """Send what is in the filter, wait for the next tick, and read the next sample."""
+        plant, safety = self._plant, self._safety
+        try:
+            sent = plant.write(safety.out)
+        except Exception as error:  # a driver's code: whatever it raises, nothing more can be sent
+            message = f"the plant could not be written: {type(error).__name__}: {error}"
+            self.recorder.event("write_failed", message)
+            return Halt(Fault.WRITE_FAILED, message, error)
+        flags = self._flags | safety.sent(sent)
+        if self._laws.listening and self._asked:
+            self._laws.tell(_cut(safety.last, self._asked))
+        self.recorder.record(self._sample, self._fault, flags)
+        late = None if self._clock is None else self._wait(self._clock)
+        try:
+            self._sample = plant.read()
+        except EndOfLogError:
+            return Halt(end_of_log=True)
+        except Exception as error:  # a driver's code: a read that fails is a sample that is missing
+            self._read_error = error
+            self._sample, self._fault = None, _READ_FAILED
+        else:
+            self._fault = safety.check(self._sample, self._now())
+        return late
+
+    def _now(self) -> float:
+        return self.recorder.tick * self._safety.period if self._clock is None else self._clock.now() - self._origin
+
+    def _pass_over(self, switch: Switch, sample: Sample) -> None:
+        self.switch = None
+        if switch.fresh:
+            for law in switch.laws:
+                law.reset(sample)
+        self._laws.blend_to(switch.laws, switch.ticks)
+        if switch.robot is not None:
+            self._safe_stop.robot = switch.robot
+        names = ", ".join(type(law).__name__ for law in switch.laws)
+        self.recorder.event("switched", f"to {names} over {switch.ticks * self._safety.period:g} s")
+
+    def _bridge(self, fault: int) -> Halt | None:
+        """Take note of a tick whose own torque cannot be had; return why to halt when there were too many."""
+        message = self._note(fault)
+        self.recorder.held_ticks += 1
+        if not self._safety.budget.bad():
+            return None
+        return Halt(Fault(fault), message, self._read_error if fault == _READ_FAILED else None)
+
+    def _note(self, fault: int) -> str:
+        """Record the beginning of a fault and return it in words."""
+        kind, safety = Fault(fault), self._safety
+        joint: str | None = None
+        if kind is Fault.READ_FAILED:
+            message = f"the plant could not be read: {type(self._read_error).__name__}: {self._read_error}"
+        elif kind is Fault.LAW_OUTPUT:
+            wrong = np.flatnonzero(safety.joint_flags & _REFUSED)
+            joint = safety.limits.joint_names[int(wrong[0])] if safety.flags & FilterFlag.NON_FINITE else None
+            where = f"on joint '{joint}'" if joint else f"({', '.join(map(_shown, self._asked))})"
+            message = f"the laws' torque {where} is no finite float64 array of shape ({safety.n},); it was not sent"
+        else:
+            message = safety.reason(fault)
+            joint = safety.faulty_joint(fault)
+        if fault != self._fault_before:
+            self.recorder.event(kind.name.lower(), message, joint)
+            self._fault_before = fault
+        return message
+
+    def _wait(self, clock: Clock) -> Halt | None:
+        """Wait for the next tick, or count an overrun; return why to halt when there were too many."""
+        period = self._safety.period
+        self._deadline += period
+        late = clock.now() - self._deadline
+        if late <= 0.0:
+            self._late.good()
+            clock.wait_until(self._deadline)
+            return None
+        self._deadline += late  # missed ticks are not made up: a burst of them would break the rate limit in real time
+        self.recorder.overruns += 1
+        message = f"a tick took {late * 1e3:.3g} ms longer than the period of {period * 1e3:.3g} ms"
+        self.recorder.event("overrun", message)
+        return Halt(Fault.OVERRUN, message) if self._late.bad() else None
+
+    def finish(self, halt: Halt, then: str) -> RunReport:
+        """Bring the run to its end state and return the report."""
+        stop: Literal["zero", "brake"] | None = self._plant.stop
+        if halt.end_of_log:
+            end, stop = EndState.END_OF_LOG, None
+        elif not halt.fault and then == "keep":
+            end, stop = EndState.COMPLETED, None
+        elif halt.fault is Fault.WRITE_FAILED:
+            end = EndState.PLANT_STOP
+            self._declared_stop(end)
+        else:
+            end = self._stop(halt.message or "the run is over")
+            if not halt.fault and end is EndState.GRAVITY_STOP:
+                end = EndState.COMPLETED
+        return self.recorder.report(end, halt.fault, stop)
+
+    def interrupt(self) -> RunReport:
+        """Stop because of an exception from outside, such as Ctrl-C; a second one stops at once."""
+        end = EndState.PLANT_STOP
+        try:
+            end = self._stop("interrupted")
+        finally:
+            if end is EndState.PLANT_STOP:
+                self._declared_stop(end)
+        return self.recorder.report(end, Fault.NONE, self._plant.stop)
+
+    def _stop(self, why: str) -> EndState:
+        """Do the safe stop, tick by tick, to the plant's declared stop; return how it went."""
+        safety, stop = self._safety, self._safe_stop
+        self.stopped_at = self.recorder.tick * safety.period
+        self.recorder.event("stopping", why)
+        self._asked = []
+        end: EndState | None = None
+        while end is None:
+            if self._fault:
+                self._note(self._fault)
+            tau = stop.torque(self._sample, self._fault)
+            if stop.done:
+                end = stop.end
+                break
+            self._flags = safety.hold() if tau is None else safety.limit(tau)
+            self.recorder.stop_ticks += 1
+            halt = self._exchange()
+            if halt is not None and halt.fault is Fault.WRITE_FAILED:
+                end = EndState.PLANT_STOP
+            elif halt is not None and halt.end_of_log:
+                end = stop.end
+        self._declared_stop(end)
+        return end
+
+    def _declared_stop(self, end: EndState) -> None:
+        try:
+            self._plant.emergency_stop()
+        except Exception as error:  # a driver's code: leaving the plant's context is what remains
+            self.recorder.event("stop_failed", f"the plant's own stop raised {type(error).__name__}: {error}")
+        self.recorder.event("stopped", f"{end.value}, then '{self._plant.stop}'")
+
+
+def _cut(last: Array, asked: Sequence[Array]) -> Array:
+    """Return what was sent minus what was asked for; zero where that is no torque."""
+    cut = np.array(last)
+    for torque in asked:
+        if not isinstance(torque, np.ndarray) or torque.shape != last.shape:
+            return np.zeros_like(last)
+        cut -= torque
+    return cut
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} array of shape {value.shape}"
+    return f"a {type(value).__name__}"

@@ -1,0 +1,120 @@
+"""The safe stop: hold the arm's weight and damp its motion, then let go as the plant declares.
+
+With s(t) falling from 1 to 0 while an arm without brakes is let down, q and dq as far as they are known,
+
+    τ = s(t) g(q) − sat(D dq).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..description.frozen import Array, frozen
+from ..dynamics.robot import Robot
+from ..errors import ModelError
+from ..logs.sample import Sample
+from .fault import FIRST_WITH_POSITION, FIRST_WITH_VELOCITY
+from .limits import Limits
+from .plant import Plant
+from .report import EndState
+from .safety import SafetyFilter
+
+SLOWEST_TICKS = 20
+"""The damping of a stop slows no joint faster than with a time constant of this many periods: delays are survived."""
+
+
+class SafeStop:
+    """Gives the torques of a safe stop, tick by tick.
+
+    Attributes:
+        done: Whether the plant's declared stop is due.
+        end: What kind of stop it was.
+    """
+
+    def __init__(self, plant: Plant, robot: Robot, safety: SafetyFilter, damping: Array) -> None:
+        """Prepare a stop.
+
+        Args:
+            plant: What is to be stopped.
+            robot: Its model, payload included.
+            safety: The filter that all torques go through.
+            damping: D [N m s/rad or N s/m], shape (n,).
+        """
+        settings, period = safety.settings, safety.period
+        self.robot = robot
+        self.done = False
+        self.end = EndState.GRAVITY_STOP
+        self._safety = safety
+        self._adds_gravity = plant.adds_gravity
+        self._damping = damping
+        self._most_damping = settings.stop_damping * safety.limits.effort
+        self._settle_ticks = math.ceil(settings.settle_time / period)
+        self._ramp_ticks = 0 if plant.stop == "brake" else math.ceil(settings.ramp_time / period)
+        # Damping may leave a torque at the end of the ramp; it then goes to zero as fast as the rate limit allows.
+        rest = float(np.max(safety.limits.effort / safety.limits.rate, initial=0.0))
+        self._rest_ticks = 0 if plant.stop == "brake" else math.ceil(rest / period) + 1
+        self._blind_ticks = math.ceil(settings.blind_time / period)
+        self._tick = 0
+        self._blind = 0
+
+    def torque(self, sample: Sample | None, fault: int) -> Array | None:
+        """Return the next torque [N m or N], shape (n,), or None to hold the last one.
+
+        Args:
+            sample: The newest sample; None where there is none.
+            fault: What is wrong with it; 0 for nothing.
+        """
+        if sample is None or 0 < fault < FIRST_WITH_POSITION:
+            self._blind += 1
+            if self._blind > self._blind_ticks:
+                self.done, self.end = True, EndState.BLIND_STOP
+            return None
+        self._blind = 0
+        damped = fault == 0 or fault >= FIRST_WITH_VELOCITY
+        self.end = EndState.GRAVITY_STOP if damped else EndState.UNDAMPED_STOP
+        falling = self._tick - self._settle_ticks
+        self._tick += 1
+        if falling >= self._ramp_ticks:
+            over = falling - self._ramp_ticks
+            self.done = over >= self._rest_ticks or not np.any(self._safety.last)
+            return np.zeros(self._safety.n)
+        share = 1.0 if falling < 0 else 1.0 - falling / self._ramp_ticks
+        tau = np.zeros(self._safety.n) if self._adds_gravity else share * self.robot.gravity(sample.q)
+        if damped:
+            tau -= np.clip(self._damping * sample.dq, -self._most_damping, self._most_damping)
+        return tau
+
+
+def stop_damping(robot: Robot, q: Array, limits: Limits, share: float, period: float) -> Array:
+    """Return damping for a safe stop [N m s/rad or N s/m], shape (n,).
+
+    At top speed it uses ``share`` of the effort limit, unless that would slow the joint, with the inertia it has at q,
+    faster than in SLOWEST_TICKS periods.
+
+    Args:
+        robot: The arm.
+        q: Its pose [rad or m], shape (n,).
+        limits: Its limits.
+        share: Share of the effort limit.
+        period: Time between two ticks [s].
+    """
+    by_limits = np.where(np.isfinite(limits.velocity), share * limits.effort / limits.velocity, np.inf)
+    return frozen(np.minimum(by_limits, joint_inertias(robot, q) / (SLOWEST_TICKS * period)))
+
+
+def joint_inertias(robot: Robot, q: Array) -> Array:
+    """Return the inertia that each joint's torque moves when the other joints are free [kg m² or kg], shape (n,).
+
+    That is 1 / (M⁻¹)_jj, rotor inertia included; the rotor's alone where the model has no usable inertias.
+    """
+    n = robot.n
+    poses = np.repeat(q[None, :], n, axis=0)
+    try:
+        mass = robot.inverse_dynamics(poses, np.zeros((n, n)), np.eye(n)) - robot.gravity(q)
+        inverse = np.linalg.inv(0.5 * (mass + mass.T) + np.diag(robot.rotor_inertia))
+    except (ModelError, np.linalg.LinAlgError):
+        return np.array(robot.rotor_inertia)
+    diagonal = np.diag(inverse)
+    return np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), robot.rotor_inertia)

@@ -1,0 +1,1 @@
+"""What a robot reported: one instant, and a recording."""

@@ -1,0 +1,1 @@
+"""Arms behind the plant protocol: simulated, replayed."""

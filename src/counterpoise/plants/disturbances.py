@@ -1,0 +1,63 @@
+"""The schedule of what happens from outside: which pushes act now, which loads come and go."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ..dynamics.inputs import link_index
+from ..dynamics.robot import Robot
+from .events import AttachPayload, Event, Push, RemovePayloads
+from .links import Links
+
+
+class Disturbances:
+    """Events in the order of their times.
+
+    Args:
+        robot: The robot they happen to.
+        events: The events.
+
+    Raises:
+        InputError: An event names no link of the robot.
+    """
+
+    def __init__(self, robot: Robot, events: Iterable[Event]) -> None:
+        """Sort the events."""
+        self._robot = robot
+        self._pushes: list[tuple[Push, int]] = []
+        loads: list[AttachPayload | RemovePayloads] = []
+        for event in events:
+            if isinstance(event, Push):
+                self.add(event)
+            else:
+                if isinstance(event, AttachPayload):
+                    link_index(robot.link_names, robot.tree.leaves, event.link)
+                loads.append(event)
+        self._loads = deque(sorted(loads, key=lambda event: event.time))
+
+    def add(self, push: Push) -> None:
+        """Add a push to the schedule.
+
+        Args:
+            push: Its times are by the plant's clock.
+        """
+        self._pushes.append((push, link_index(self._robot.link_names, self._robot.tree.leaves, push.link)))
+
+    def loads_due(self, time: float) -> Iterator[AttachPayload | RemovePayloads]:
+        """Yield, and forget, the loads that come or go until ``time`` [s]."""
+        while self._loads and self._loads[0].time <= time:
+            yield self._loads.popleft()
+
+    def any_push(self, start: float, end: float) -> bool:
+        """Return whether a push acts at some time from ``start`` to ``end`` [s]."""
+        return any(push.start < end and push.end > start for push, _ in self._pushes)
+
+    def apply(self, links: Links, time: float) -> None:
+        """Set the external forces on the links to those of ``time`` [s]."""
+        links.release()
+        for push, link in self._pushes:
+            if push.start <= time < push.end:
+                links.push(link, np.asarray(push.wrench), np.asarray(push.point), push.axes == "link")

@@ -1,0 +1,42 @@
+"""Which steppers run: the native ones where they were built, else the NumPy reference.
+
+In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from . import layout
+from .drive import ReferenceDrives
+from .low_pass import ReferenceLowPass
+from .one_joint import ReferenceOneJoint
+
+__all__ = ["NATIVE", "Drives", "LowPass", "OneJoint"]
+
+
+def _native_module() -> Any:
+    """Return the extension module, or None where it was not built, is disabled or was built for another layout."""
+    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
+        return None
+    try:
+        module: Any = import_module("._native", __package__)
+    except ModuleNotFoundError:
+        return None
+    names = ("DRIVE_PARAMETERS", "DRIVE_STATES", "LINK_PARAMETERS", "LINK_STATES")
+    return module if all(getattr(module, name) == getattr(layout, name) for name in names) else None
+
+
+_MODULE = _native_module()
+
+NATIVE = _MODULE is not None
+"""Whether the native steppers are in use."""
+
+if TYPE_CHECKING:
+    Drives, OneJoint, LowPass = ReferenceDrives, ReferenceOneJoint, ReferenceLowPass
+else:
+    Drives = ReferenceDrives if _MODULE is None else _MODULE.Drives
+    OneJoint = ReferenceOneJoint if _MODULE is None else _MODULE.OneJoint
+    LowPass = ReferenceLowPass if _MODULE is None else _MODULE.LowPass

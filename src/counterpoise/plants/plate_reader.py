@@ -1,0 +1,101 @@
+"""The plate under a simulated arm: its wrench out of the links' motion, low-passed, then its signal chain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..control.plant import PlateInfo
+from ..description.frozen import Array, frozen
+from ..description.rotations import inverse_transform
+from .kernel import LowPass
+from .links import Links, wrench_transform
+from .low_pass import butterworth, settled_state
+from .plate import PlateSensor
+from .plate_config import Plate
+
+
+class PlateReader:
+    """A plate and its reading.
+
+    A compliant plate is read as strain gauges do, stiffness times deflection; a rigid one by the reaction that MuJoCo
+    computes between ground and base.
+
+    Args:
+        plate: The plate.
+        links: What stands on it.
+        dt: Physics step [s].
+
+    Attributes:
+        info: What a controller is told of it.
+        filters: Whether :meth:`step` must be called after every physics step.
+        needs_accelerations: Whether the links must compute accelerations before :meth:`read`.
+    """
+
+    def __init__(self, plate: Plate, links: Links, dt: float) -> None:
+        """Share the links' arrays."""
+        self._plate, self._links = plate, links
+        self._stiffness = None if plate.stiffness is None else np.asarray(plate.stiffness)
+        T_base_sensor = np.asarray(plate.T_base_sensor)
+        self._to_base = wrench_transform(T_base_sensor)
+        self._to_sensor = wrench_transform(inverse_transform(T_base_sensor))
+        self.info = PlateInfo(plate.reads, frozen(T_base_sensor), frozen(plate.range))
+        self._raw = links.raw_wrench if self._stiffness is None else links.deflection
+        self._coefficients = butterworth(plate.cutoff, dt)
+        self.filters = bool(self._coefficients[0] != 1.0)
+        self.needs_accelerations = self._stiffness is None and not self.filters
+        self._filtered, self._memory = np.zeros(6), np.zeros((2, 6))
+        self._low_pass = LowPass(self._coefficients, self._raw, self._filtered, self._memory)
+        self._sensor: PlateSensor | None = None
+        self._tare = np.zeros(6)
+
+    def begin(self, gravity_base: Array, period: float, random: np.random.Generator) -> None:
+        """Begin again with a settled filter: the links have been where they are for ever.
+
+        Args:
+            gravity_base: Gravity in the base frame [m/s²], shape (3,).
+            period: Time between two readings [s].
+            random: Source of the noise.
+        """
+        self._sensor = PlateSensor(self._plate, period, random)
+        self._tare = self._weight_of_top(gravity_base)
+        if self._stiffness is None:
+            self._links.reaction()
+        self._memory[:] = settled_state(self._coefficients, self._raw)
+        self._filtered[:] = self._raw
+
+    def step(self) -> None:
+        """Feed the filter after a physics step."""
+        if self._stiffness is None:
+            self._links.reaction()
+        self._low_pass.step()
+
+    def true_wrench(self) -> Array:
+        """Return what the plate exerts on the robot, force first, base axes, at the base origin, shape (6,).
+
+        A rigid plate's belongs to the accelerations that the links computed last.
+        """
+        if self._stiffness is None:
+            self._links.reaction()
+        return np.asarray(self._to_base @ self._on_sensor(self._raw))
+
+    def read(self) -> tuple[Array, bool]:
+        """Return the reading, shape (6,), and whether it is saturated.
+
+        A rigid plate without a filter is read from the accelerations that the links computed last.
+        """
+        if self._sensor is None:  # begin() comes first; there is nothing to read from before
+            return np.zeros(6), False
+        if self.needs_accelerations:
+            self._links.reaction()
+        return self._sensor.read(self._on_sensor(self._filtered if self.filters else self._raw))
+
+    def _on_sensor(self, raw: Array) -> Array:
+        """Return the wrench on the robot at the sensor, from deflections or from the links' raw reaction."""
+        if self._stiffness is None:
+            return np.asarray(self._to_sensor @ self._links.base_wrench(raw))
+        return np.asarray(-self._stiffness * raw - self._tare)
+
+    def _weight_of_top(self, gravity_base: Array) -> Array:
+        """Return what carries the plate's own upper half; a plate zeroed before the robot was bolted on hides it."""
+        force = -self._plate.top_mass * np.asarray(self._plate.T_base_sensor)[:3, :3].T @ gravity_base
+        return np.concatenate([force, np.cross(np.asarray(self._plate.top_com), force)])

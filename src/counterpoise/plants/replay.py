@@ -1,0 +1,158 @@
+"""A recording behind the plant protocol: a controller sees what the arm saw, and what it would have sent is kept."""
+
+from __future__ import annotations
+
+import math
+from types import TracebackType
+from typing import Literal, Self
+
+import numpy as np
+
+from ..control.plant import PlateInfo
+from ..description.frozen import Array, frozen
+from ..dynamics.robot import Robot
+from ..errors import EndOfLogError, InputError
+from ..logs.log import Log
+from ..logs.sample import Sample
+
+
+class ReplayPlant:
+    """Plays a log back, one sample per write; nothing moves.
+
+    Limits are the robot's where one is given. ``effort_kind``, ``adds_gravity`` and the plate's convention are what the
+    log declares.
+
+    Attributes:
+        log: What is played.
+        joint_names: Names of the n joints.
+        period: Time between two ticks [s].
+        lower: Lower position limits [rad or m], shape (n,).
+        upper: Upper position limits [rad or m], shape (n,).
+        velocity_limit: Largest speeds [rad/s or m/s], shape (n,).
+        effort_limit: Largest torques [N m or N], shape (n,).
+        adds_gravity: Whether the recorded arm's controller added gravity.
+        effort_kind: What the log's efforts are.
+        watchdog: The period: no torque outlives its tick, as none is applied.
+        stop: "brake": what is played back stays where it is.
+        plate: The plate under the base, if wrenches were recorded.
+    """
+
+    stop: Literal["zero", "brake"] = "brake"
+
+    def __init__(
+        self, log: Log, robot: Robot | None = None, *, period: float | None = None, plate: PlateInfo | None = None
+    ) -> None:
+        """Prepare to play a log.
+
+        Args:
+            log: The recording.
+            robot: The arm, for its limits; its joints must be the log's.
+            period: Time between two ticks [s]; None for the median of the log.
+            plate: The plate; None takes the convention the log declares, at the base's origin unless it says where.
+
+        Raises:
+            InputError: The robot has other joints, or the period cannot be had.
+        """
+        n = len(log.joint_names)
+        if robot is not None and robot.joint_names != log.joint_names:
+            raise InputError(
+                f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; names and "
+                "order must be the same"
+            )
+        self.log = log
+        self.joint_names = log.joint_names
+        self.period = _period(log, period)
+        unlimited = np.full(n, np.inf)
+        self.lower = frozen(-unlimited if robot is None else robot.lower)
+        self.upper = frozen(unlimited if robot is None else robot.upper)
+        self.velocity_limit = frozen(unlimited if robot is None else robot.velocity_limit)
+        self.effort_limit = frozen(unlimited if robot is None else robot.effort_limit)
+        self.adds_gravity = bool(log.declared.get("adds_gravity", False))
+        self.effort_kind: Literal["torque", "current"] = log.declared.get("effort_kind", "torque")
+        self.watchdog: float | None = self.period
+        self.plate = plate if plate is not None or log.wrench is None else _plate(log)
+        self._index = 0
+        self._entered = False
+        self._stopped = False
+        self._written = np.full((len(log), n), np.nan)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every sample has been played."""
+        return self._index >= len(self.log)
+
+    @property
+    def written(self) -> Array:
+        """What was written after each sample so far [N m or N], shape (k, n)."""
+        return frozen(self._written[: self._index])
+
+    def __enter__(self) -> Self:
+        """Start from the first sample."""
+        self._index = 0
+        self._entered = True
+        self._stopped = False
+        self._written[:] = np.nan
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop playing; what was written can still be had."""
+        self.emergency_stop()
+        self._entered = False
+
+    def read(self) -> Sample:
+        """Return the present sample.
+
+        Raises:
+            EndOfLogError: All have been played.
+            InputError: The plant was not entered.
+        """
+        self._refuse_outside()
+        if self.exhausted:
+            raise EndOfLogError(f"the log ends after {len(self.log)} samples, at {self.log.time[-1]:g} s")
+        return self.log.sample(self._index)
+
+    def write(self, tau: Array) -> Array:
+        """Keep ``tau`` [N m or N], shape (n,), beside the present sample, go to the next, and return it.
+
+        Raises:
+            EndOfLogError: All samples have been played.
+            InputError: The plant was not entered, or tau is not n numbers.
+        """
+        self._refuse_outside()
+        if self.exhausted:
+            raise EndOfLogError(f"the log ends after {len(self.log)} samples, at {self.log.time[-1]:g} s")
+        given = np.asarray(tau)
+        if given.shape != (len(self.joint_names),) or given.dtype.kind not in "fiu":
+            raise InputError(f"tau is {given.dtype} of shape {given.shape}; expected {len(self.joint_names)} torques")
+        row = self._written[self._index]
+        row[:] = 0.0 if self._stopped else given
+        self._index += 1
+        return frozen(row)
+
+    def emergency_stop(self) -> None:
+        """Send nothing from here on."""
+        self._stopped = True
+
+    def _refuse_outside(self) -> None:
+        if not self._entered:
+            raise InputError("the plant is not switched on; use it inside 'with plant:'")
+
+
+def _period(log: Log, given: float | None) -> float:
+    if given is None:
+        steps = np.diff(log.time)
+        steps = steps[np.isfinite(steps) & (steps > 0.0)]
+        given = float(np.median(steps)) if steps.size else math.nan
+    if not 1e-6 <= given <= 10.0:
+        raise InputError(f"the period is {given!r} s; expected 1e-6 to 10: give period=")
+    return float(given)
+
+
+def _plate(log: Log) -> PlateInfo | None:
+    reads = log.declared.get("sensor_reads")
+    if reads is None:
+        return None
+    pose = log.declared.get("T_base_sensor", np.eye(4).tolist())
+    return PlateInfo(reads=reads, T_base_sensor=np.asarray(pose, dtype=np.float64), range=np.full(6, np.inf))
