@@ -120,15 +120,14 @@ def duplicates(every: int) -> Remembering:
     return Remembering(lambda since: 1 if since % every == 0 else 0)
 
 
-def reordering(every: int) -> Corrupt:
+def reordering(every: int, period: float) -> Corrupt:
     """Swap two neighbours out of every ``every``: a sample from the next tick first (predicted), then the older one."""
 
     def swap(sample: Sample, since: int) -> Sample:
-        step = 1e-3
         if since % every == 0:
-            return replace(sample, time=sample.time + step, q=sample.q + step * sample.dq)
+            return replace(sample, time=sample.time + period, q=sample.q + period * sample.dq)
         if since % every == 1:
-            return replace(sample, time=sample.time - step, q=sample.q - step * sample.dq)
+            return replace(sample, time=sample.time - period, q=sample.q - period * sample.dq)
         return sample
 
     return swap
