@@ -22,9 +22,7 @@ from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.settings import SafetySettings
 from counterpoise.description.frozen import Array
 from counterpoise.logs.sample import Sample, SampleFlag
-
-SPEEDS = {"wam7": 2.0}
-"""Speed limits [rad/s] of bundled arms whose model has none."""
+from ideal_arm import SPEEDS
 
 BEGIN = 100
 RUN_TICKS = 250
@@ -172,7 +170,7 @@ CASES = {
         GRAVITY, Fault.OVER_SPEED, joint_limit, lambda period: faults.changed("dq", 1, lambda dq: 50.0)
     ),
     "q drifts beyond its limit": case(
-        GRAVITY, Fault.OUTSIDE_LIMITS, joint_limit, lambda period: faults.drift("q", 0, 1e-3), near_limit=True
+        GRAVITY, Fault.OUTSIDE_LIMITS, joint_limit, lambda period: faults.drift("q", 0, 5e-3), near_limit=True
     ),
     "effort is infinite": case(
         GRAVITY, Fault.EFFORT_INVALID, sensor, lambda period: faults.changed("effort", 0, lambda e: -inf)
@@ -244,7 +242,7 @@ def try_fault(arm: Any, robot: cp.Robot, case: Case) -> None:
         speed = np.minimum(robot.velocity_limit, SPEEDS.get(robot.name, np.inf))
         safety = SafetyFilter(robot, plant=plant, settings=SETTINGS, upper=upper, velocity_limit=speed)
         inertia = joint_inertias(robot, first.q)
-        law = case.law(PDGravity(robot, 100.0 * inertia, 16.0 * inertia, Sine(np.full(robot.n, 0.05), 250.0 * period)))
+        law = case.law(PDGravity(robot, 100.0 * inertia, 16.0 * inertia, Sine(np.full(robot.n, 0.05), 1000.0 * period)))
         loop = ControlLoop(plant, law, robot, safety=safety, pace="clock" if clock else "plant", clock=clock)
         report = run(loop, case, RUN_TICKS * period)
         assert plant.told_to_stop, "the declared stop must be ordered before the plant's context is left"
