@@ -27,6 +27,7 @@ tests: $(VENV)/test.stamp
 
 bench: $(VENV)/test.stamp
 	$(BIN)/counterpoise bench
+	$(BIN)/python benchmarks/plants.py
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff format .
