@@ -133,7 +133,8 @@ def test_repeated_names_are_refused_at_the_second() -> None:
 
 def test_a_link_and_a_joint_may_share_a_name() -> None:
     """They are different spaces of names."""
-    check([Link("a", inertia()), Link("b", inertia(2.0))], [joint(1, name="a", parent="a", child="b")])
+    description = check([Link("a", inertia()), Link("b", inertia(2.0))], [joint(1, name="a", parent="a", child="b")])
+    assert description.root == description.joints[0].name == "a"
 
 
 # --- masses and inertias ---------------------------------------------------------------------------------------------
@@ -160,7 +161,8 @@ def test_impossible_inertia_is_refused(bad: Inertia) -> None:
 def test_extreme_but_possible_inertia_passes() -> None:
     """The bounds themselves are accepted, and zero is a mass."""
     limit = inertia(mass=MAX_MASS, com=(MAX_LENGTH, 0, 0), tensor=(MAX_MASS, MAX_MASS, MAX_MASS))
-    check([Link("l0", inertia(mass=0.0)), Link("l1", limit)], [joint(1)])
+    description = check([Link("l0", inertia(mass=0.0)), Link("l1", limit)], [joint(1)])
+    assert [link.inertia.mass for link in description.links if link.inertia is not None] == [0.0, MAX_MASS]
 
 
 @given(st.lists(st.floats(1e-6, 1e3), min_size=4, max_size=12), st.integers(0, 2**32 - 1))
@@ -228,7 +230,9 @@ def test_bad_joint_is_refused(changes: dict[str, Any], fragment: str) -> None:
 def test_a_fixed_joint_needs_neither_axis_nor_limits() -> None:
     """Nothing turns about it."""
     links, _ = chain(2)
-    check(links, [joint(1, kind=JointKind.FIXED, axis=(0, 0, 0), lower=2.0, upper=1.0)])
+    description = check(links, [joint(1, kind=JointKind.FIXED, axis=(0, 0, 0), lower=2.0, upper=1.0)])
+    assert description.joints[0].kind is JointKind.FIXED
+    assert description.warnings == ()
 
 
 # --- the tree --------------------------------------------------------------------------------------------------------
