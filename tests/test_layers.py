@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "counterpoise"
-ORDER = ("errors", "description", "dynamics", "friction", "logs", "control", "plants", "cli")
+ORDER = (
+    *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration"),
+    *("base_sensor", "control", "plants"),
+    *("report", "cli"),
+)
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem == "errors")
 
 

@@ -38,13 +38,19 @@ NAMES = {
     "UnsupportedJointError",
     "catalog",
     "load",
+    "read_log",
+    "stream_log",
+    "write_log",
 }
 ROBOT_METHODS = [name for name, member in inspect.getmembers(cp.Robot) if not name.startswith("_") and callable(member)]
 
 
 def test_top_level_names() -> None:
     """The top level holds the public names and, besides them, only the package's own rooms."""
-    rooms = {"cli", "control", "description", "dynamics", "errors", "friction", "logs", "plants"}
+    rooms = {
+        *("errors", "description", "dynamics", "friction", "logs", "calibration", "control", "plants"),
+        *("report", "cli"),
+    }
     found = {name for name in vars(cp) if not name.startswith("_")}
     assert found - rooms == NAMES
 

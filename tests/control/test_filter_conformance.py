@@ -130,6 +130,7 @@ ODD: list[Any] = [
     Sample(0.0, ARRAY, ARRAY.astype(np.float32), ARRAY),  # type: ignore[arg-type]
     Sample(0.0, [0.0] * N, ARRAY, ARRAY),  # type: ignore[arg-type]
     Sample(0.0, ARRAY, ARRAY, ARRAY, np.zeros(5)),
+    Sample(0.0, np.ma.array(ARRAY, mask=[True] * N), ARRAY, ARRAY),
     Sample("0", ARRAY, ARRAY, ARRAY),  # type: ignore[arg-type]
     Sample(np.float32(0), ARRAY, ARRAY, ARRAY),  # type: ignore[arg-type]
     Sample(10**400, ARRAY, ARRAY, ARRAY),

@@ -122,6 +122,23 @@ def test_pid_does_not_integrate_against_a_cut() -> None:
     assert law.integral.tolist() == [0.0, 1.0, 1.0, 0.0, -1.0, -1.0]
 
 
+def test_integral_rests_when_told() -> None:
+    """While it rests the torque stays; before and after, the integral grows by K_i e a second."""
+    hold = Hold(np.full(N, 0.1))
+    law = PID(
+        np.zeros(N),
+        np.full(N, 10.0),
+        0.0,
+        integral_limit=9.0,
+        period=0.1,
+        reference=hold,
+        rests=lambda time: 0.25 < time < 0.55,
+    )
+    law.reset(sample())
+    grown = [float(law.torque(sample(), 2.0 + 0.1 * tick)[0]) for tick in range(8)]
+    assert grown == pytest.approx([0.1, 0.2, 0.3, 0.3, 0.3, 0.3, 0.4, 0.5])
+
+
 def test_pid_recovers_from_saturation_without_windup() -> None:
     """Held against an effort limit for long, the integral has not grown: it leaves the limit when the error turns."""
     arm = IdealArm(ROBOT)

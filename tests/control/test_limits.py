@@ -9,6 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.limits import joint_array, resolve_limits
+from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.settings import SafetySettings
 from counterpoise.errors import InputError
 from ideal_arm import IdealArm
@@ -54,6 +55,16 @@ def test_plant_limits_are_never_exceeded() -> None:
     assert limits.velocity.tolist() == [1.0] * 6
     assert limits.lower.tolist() == [-0.5] * 6
     assert np.array_equal(limits.upper, PUMA.upper)
+
+
+@pytest.mark.parametrize("name", ["effort_limit", "velocity_limit", "lower", "upper"])
+@pytest.mark.parametrize("wrong", [[1.0, 1.0, np.nan, 1.0, 1.0, 1.0], np.full((6, 1), 1.0), np.ones(5), "much"])
+def test_plant_limits_that_bound_nothing_are_refused(name: str, wrong: Any) -> None:
+    """A NaN compares as within any limit: one in a driver's limits must not unbound the torque."""
+    arm = IdealArm(PUMA)
+    setattr(arm, name, wrong)
+    with pytest.raises(InputError, match=f"the plant's {name}"):
+        SafetyFilter(PUMA, plant=arm)
 
 
 def test_unknown_limits_are_refused_unless_given() -> None:

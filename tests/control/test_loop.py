@@ -351,7 +351,7 @@ def test_run_ends_in_a_gravity_stop() -> None:
     assert report.log is not None
     assert len(report.log) == report.ticks
     assert np.array_equal(report.log.sent, np.array(arm.sent))
-    assert report.log.declared["effort_kind"] == "torque"
+    assert report.log.declared.effort_kind == "torque"
     assert report.log.time == pytest.approx(np.arange(report.ticks) * 1e-3)
 
 
@@ -366,13 +366,24 @@ def test_brake_is_not_preceded_by_a_ramp() -> None:
 
 
 def test_stop_of_a_plant_that_adds_gravity_only_damps() -> None:
-    """Gravity is left to the plant in the stop as well."""
-    arm = IdealArm(PUMA)
-    arm.adds_gravity = True  # type: ignore[misc]
-    with arm:
-        ControlLoop(arm, PD(INERTIA, INERTIA), PUMA, safety=quick(arm)).run(0.0)
-    assert np.all(np.abs(np.array(arm.sent[20:])) < 0.8 * np.abs(arm.sent[0]).max())
-    assert not np.any(arm.sent[-1])
+    """Gravity is left to the plant at the start and in the stop: at rest nothing is sent, in motion only damping."""
+    for speed in (0.0, 0.2):
+        arm = IdealArm(PUMA)
+        arm.adds_gravity = True  # type: ignore[misc]
+        arm.dq[:] = speed
+        send, own = arm.write, [arm.truth.gravity(arm.q)]
+
+        def carried(tau: Array, arm: IdealArm = arm, send: Any = send, own: list[Array] = own) -> Array:
+            own.append(arm.truth.gravity(arm.q))
+            return np.asarray(send(tau + own[-1]) - own[-1])
+
+        arm.write = carried  # type: ignore[method-assign]
+        with arm:
+            loop = ControlLoop(arm, PD(INERTIA, INERTIA), PUMA, safety=quick(arm))
+            loop.run(0.0)
+        commands = np.array(arm.sent) - np.array(own[1:])
+        assert np.abs(commands).max() <= 1e-12 if speed == 0.0 else np.all(commands[5] < 0.0)
+        assert np.all(np.abs(commands) <= 0.3 * PUMA.effort_limit)
 
 
 def test_keep_returns_at_once() -> None:
@@ -432,11 +443,23 @@ def test_error_carries_cause_history_and_report() -> None:
 
 
 def test_driver_whose_stop_fails_is_reported() -> None:
-    """An emergency stop that raises is an event; the run's own end is told all the same."""
+    """An emergency stop that raises ends even a good run in a PlantError, and is told with any other error."""
     arm = IdealArm(PUMA)
     arm.emergency_stop = lambda: (_ for _ in ()).throw(OSError("no answer"))  # type: ignore[method-assign]
-    report = ControlLoop(arm, pd_gravity(), PUMA, safety=quick(arm)).run(0.01)
-    assert "stop_failed" in [event.kind for event in report.events]
+    loop = ControlLoop(arm, pd_gravity(), PUMA, safety=quick(arm))
+    with pytest.raises(cp.PlantError, match=r"own stop raised OSError: no answer.*emergency stop") as caught:
+        loop.run(0.01)
+    assert caught.value.report.end is EndState.COMPLETED
+    assert "stop_failed" in [event.kind for event in caught.value.report.events]
+    with pytest.raises(cp.LawError, match=r"ZeroDivisionError.*own stop raised OSError"):
+        loop.run(0.01, until=lambda sample: 1 / 0 > 0)
+
+    def interrupt(sample: Sample) -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        loop.run(0.01, until=interrupt)
+    assert "own stop raised OSError" in interrupted.value.__notes__[0]
 
 
 def test_write_that_fails_in_the_stop_ends_in_the_plants_stop() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from importlib import import_module
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +14,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control import plant as plants
+from counterpoise.control.gravity import Gravity
 from counterpoise.control.plant import Plant, PlateInfo, installed_plants, make_plant
 from counterpoise.errors import InputError
 from ideal_arm import IdealArm
@@ -18,6 +23,18 @@ from ideal_arm import IdealArm
 def make_pendulum(period: float) -> IdealArm:
     """What another package could register."""
     return IdealArm(cp.load("pendulum"), period=period)
+
+
+class FakeTime:
+    """Time that moves by sleeping alone: a busy machine does not look like a dead bus."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
 
 
 def register(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
@@ -33,8 +50,9 @@ def test_plants_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         broken="no_such_module:X",
         absent="ideal_arm:Nothing",
         not_one="json:dumps",
+        no_port="builtins:open",
     )
-    assert set(installed_plants()) == {"mine", "broken", "absent", "not_one"}
+    assert set(installed_plants()) == {"mine", "broken", "absent", "not_one", "no_port"}
     made = make_plant("mine", robot=cp.load("pendulum"), period=2e-3)
     assert isinstance(made, Plant)
     assert made.period == 2e-3
@@ -45,6 +63,45 @@ def test_plants_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
             make_plant(name)
     with pytest.raises(InputError, match=r"is no plant; it lacks .*joint_names.*emergency_stop"):
         make_plant("not_one", obj=1)
+    with pytest.raises(InputError, match=r"cannot be made with file: FileNotFoundError"):
+        make_plant("no_port", file="no such port")
+    with pytest.raises(InputError, match=r"cannot be made with speed: TypeError"):
+        make_plant("mine", speed=1)
+    with pytest.raises(cp.CounterpoiseError, match="no robot"):  # our own errors go through
+        register(monkeypatch, mine="counterpoise:load")
+        make_plant("mine", source="no robot")
+
+
+def test_one_name_for_two_plants_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of two arms would move must not depend on the order of packages; the same one found twice is fine."""
+    points = [EntryPoint("arm", value, plants.ENTRY_POINTS) for value in ("a:A", "a:A", "b:B")]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points[:2])
+    assert list(installed_plants()) == ["arm"]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+    with pytest.raises(InputError, match=r"'arm' is registered twice, as a:A and b:B"):
+        make_plant("arm")
+
+
+def test_the_documented_plant_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The class in docs/plants.md, installed as its pyproject says, is found, holds the protocol and can be driven."""
+    text = (Path(__file__).parents[2] / "docs" / "plants.md").read_text(encoding="utf-8")
+    code, project = (re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("python", "toml"))
+    (tmp_path / "my_arm.py").write_text(code[0], encoding="utf-8")
+    group, entry = re.findall(r'entry-points\."(.*?)"\]\n(.*)\n', project[0])[0]
+    about = tmp_path / "my_arm-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-arm\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(f"[{group}]\n{entry.replace(chr(34), '')}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "my_arm", raising=False)
+    monkeypatch.setattr(import_module("my_arm"), "time", FakeTime())
+    robot = cp.load("pendulum")
+    plant = make_plant("my-arm", robot=robot, port="can0")
+    assert isinstance(plant, Plant)
+    with plant:
+        report = cp.ControlLoop(plant, Gravity(robot), robot).run(0.05)
+    assert report.end.value == "completed"
+    assert report.ticks > 50
 
 
 def test_none_installed() -> None:

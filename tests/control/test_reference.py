@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from counterpoise.control.reference import Hold, PoseList, Reference, Sine, Triangle
+from counterpoise.control.reference import Eased, Hold, PoseList, Reference, Sine, Triangle
 from counterpoise.errors import InputError
 
 START = np.array([0.1, -0.2])
@@ -15,6 +15,7 @@ SIGNALS = {
     "hold": Hold(),
     "triangle": Triangle([0.2, 0.1], 2.0),
     "sine": Sine([0.2, 0.1], 2.0),
+    "eased": Eased(Sine([0.2, 0.1], 2.0), 1.0),
     "poses": PoseList([[0.5, 0.5], [0.5, 0.5], [-0.3, 0.0]], speed=0.8, dwell=0.1),
 }
 
@@ -47,6 +48,18 @@ def test_triangle_and_sine_have_their_amplitude_and_period() -> None:
     triangle.reset(START)
     assert triangle.at(0.1).dq == pytest.approx([0.4, 0.0])
     assert triangle.at(0.9).dq == pytest.approx([-0.4, 0.0])
+
+
+def test_eased_begins_at_rest_and_becomes_the_other() -> None:
+    """No speed at first; after the time given, exactly the reference behind it."""
+    eased, sine = Eased(Sine([0.2, 0.1], 2.0), 1.0), Sine([0.2, 0.1], 2.0)
+    eased.reset(START)
+    sine.reset(START)
+    assert eased.at(0.0).dq == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert np.all(sine.at(0.0).dq > 0.3)
+    for time in (1.0, 1.7, 12.3):
+        assert eased.at(time).q.tolist() == sine.at(time).q.tolist()
+        assert eased.at(time).dq.tolist() == sine.at(time).dq.tolist()
 
 
 def test_pose_list_keeps_speed_and_dwell() -> None:
@@ -82,6 +95,7 @@ def test_pose_list_of_one_pose_that_is_reached() -> None:
         (lambda: Sine([0.1], 1.0, centre=[0.0, 1.0]), "centre"),
         (lambda: Hold([np.inf]), "q has shape"),
         (lambda: Hold("here"), "q is not"),
+        (lambda: Eased(Hold(), 0.0), "over"),
         (lambda: PoseList([], speed=1.0), "no poses"),
         (lambda: PoseList([[0.0], [0.0, 1.0]], speed=1.0), r"poses\[1\]"),
         (lambda: PoseList([[0.0]], speed=0.0), "speed"),

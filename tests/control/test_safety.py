@@ -63,18 +63,19 @@ def sample(time: float = 0.0, **more: Any) -> Sample:
     effort=st.lists(limit, min_size=N, max_size=N),
     rates=st.lists(rate, min_size=N, max_size=N),
     start=any_row,
-    rows=st.lists(st.lists(any_row, max_size=3), min_size=1, max_size=6),
+    rows=st.lists(st.tuples(st.lists(any_row, max_size=3), st.none() | any_row), min_size=1, max_size=6),
 )
 @settings(max_examples=150, deadline=None)
 def test_output_is_bounded_for_any_float(
-    kind: type[ReferenceFilterCore], effort: list[float], rates: list[float], start: Array, rows: list[list[Array]]
+    kind: type[ReferenceFilterCore], effort: list[float], rates: list[float], start: Array, rows: list[Any]
 ) -> None:
-    """Finite, |τ| ≤ limit and |Δτ| ≤ rate · dt in exact arithmetic, over any torques, limits and rates."""
+    """Finite, |τ| ≤ limit and |Δτ| ≤ rate · dt in exact arithmetic, over any torques, limits, rates and reports."""
     filter_ = core(kind, np.array(effort), np.array(rates))
-    filter_.start_from(np.nan_to_num(start))
+    filter_.start_from(start)
     before = filter_.last.copy()
     assert np.all(np.abs(before) <= effort)
-    for torques in rows:
+    assert np.all(before[~np.isfinite(start)] == 0.0)
+    for torques, really_sent in rows:
         filter_.limit(*torques)
         after = filter_.out.copy()
         assert np.all(np.isfinite(after))
@@ -83,7 +84,10 @@ def test_output_is_bounded_for_any_float(
             step = abs(Fraction(after[joint]) - Fraction(before[joint]))
             assert step <= Fraction(rates[joint] * PERIOD)
         assert np.array_equal(filter_.last, after)
-        before = after
+        if really_sent is not None:
+            filter_.sent(really_sent)
+            assert np.all(np.abs(filter_.last) <= effort)
+        before = filter_.last.copy()
 
 
 @pytest.mark.parametrize("kind", CORES)
@@ -111,6 +115,22 @@ def test_magnitude_wins_when_limits_change(
                 assert abs(before[joint]) > effort[joint]
                 assert abs(after[joint]) == effort[joint]
                 assert filter_.joint_flags[joint] & FilterFlag.LIMIT_SHRUNK
+
+
+@pytest.mark.parametrize("kind", CORES)
+@given(effort=st.lists(limit, min_size=N, max_size=N), other=any_row, tau=any_row)
+@settings(max_examples=100, deadline=None)
+def test_no_limit_is_ever_raised(
+    kind: type[ReferenceFilterCore], effort: list[float], other: Array, tau: Array
+) -> None:
+    """Whatever is set later, infinity and NaN too, the limits that a filter was made with hold."""
+    filter_ = core(kind, np.array(effort), np.full(N, 1e9))
+    filter_.set_effort_limit(other)
+    assert np.all((filter_.effort_limit >= 0.0) & (filter_.effort_limit <= effort))
+    filter_.limit(tau)
+    assert np.all(np.abs(filter_.out) <= effort)
+    filter_.set_effort_limit(np.array(effort))
+    assert filter_.effort_limit.tolist() == effort
 
 
 @pytest.mark.parametrize("kind", CORES)
@@ -160,6 +180,8 @@ def test_torque_below_the_rate_passes_unchanged(kind: type[ReferenceFilterCore])
         np.zeros(N, dtype=">f8"),
         np.zeros(N, dtype=complex),
         np.array(["a"] * N),
+        np.ma.array(np.zeros(N), mask=[True, False, False]),
+        np.zeros(N).view(np.recarray),
         np.frombuffer(b"\0" * 8 * (N + 1), dtype=np.uint8)[1 : 8 * N + 1].view(np.float64),
     ],
     ids=repr,

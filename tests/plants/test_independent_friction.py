@@ -68,7 +68,7 @@ def test_the_task_sticks_and_slides() -> None:
 
 
 def test_mujoco_motor_agrees() -> None:
-    """MuJoCo's DC motor actuator with LuGre friction gives the same motion and torques within 5 % (found: 0.02 %)."""
+    """MuJoCo's DC motor actuator with LuGre friction gives the same motion and torques within 0.2 %."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     xml = f"""
     <mujoco><option gravity="0 0 0" timestep="{PERIOD / 34}" integrator="implicitfast"/>
@@ -90,12 +90,12 @@ def test_mujoco_motor_agrees() -> None:
         return float(data.qpos[0]), float(data.qvel[0])
 
     position, torque = differences(ours(), tracked(advance))
-    assert position < 0.05
-    assert torque < 0.05
+    assert position < 0.002
+    assert torque < 0.002
 
 
 def test_scipy_agrees() -> None:
-    """A variable-step stiff solver at 1e-8 gives the same motion and torques within 5 % (found: 0.02 %)."""
+    """A variable-step stiff solver at 1e-8 gives the same motion and torques within 0.2 %."""
     from scipy.integrate import solve_ivp
 
     state = np.zeros(3)
@@ -111,5 +111,5 @@ def test_scipy_agrees() -> None:
         return float(state[0]), float(state[1])
 
     position, torque = differences(ours(), tracked(advance))
-    assert position < 0.05
-    assert torque < 0.05
+    assert position < 0.002
+    assert torque < 0.002

@@ -13,6 +13,7 @@ from counterpoise.control.plant import Plant, PlateInfo
 from counterpoise.control.report import EndState
 from counterpoise.control.settings import SafetySettings
 from counterpoise.errors import EndOfLogError, InputError
+from counterpoise.logs.declared import Declared
 from counterpoise.logs.log import Log
 from counterpoise.plants.replay import ReplayPlant
 from ideal_arm import IdealArm, middle_pose
@@ -126,3 +127,10 @@ def test_refusals() -> None:
         ReplayPlant(Log(PUMA.joint_names, [0.0], one, one, one), PUMA)
     with pytest.raises(InputError, match="period"):
         ReplayPlant(log, PUMA, period=-1.0)
+
+
+def test_efforts_of_the_motors_are_refused() -> None:
+    """A plant's torques are the links'; a log of motor-side efforts is not played as if they were."""
+    log = Log(("a",), [0.0, 0.1], [[0.0], [0.0]], [[0.0], [0.0]], [[1.0], [1.0]], declared=Declared(effort_side="motor"))
+    with pytest.raises(InputError, match="motor side"):
+        ReplayPlant(log)

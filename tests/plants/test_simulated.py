@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.control.gravity import Gravity
+from counterpoise.control.loop import ControlLoop
+from counterpoise.control.pd import PD
 from counterpoise.control.plant import Plant
+from counterpoise.control.report import EndState
+from counterpoise.errors import InputError
 from counterpoise.friction.lugre import LuGre
 from counterpoise.logs.sample import SampleFlag
 from counterpoise.plants.config import ArmConfig, EffortSensor, Encoder, Stops, Timing
 from counterpoise.plants.drive_config import Brake, Drive, FlowValve, Gear, TorqueSource
 from counterpoise.plants.events import AttachPayload, Push, RemovePayloads
+from counterpoise.plants.low_pass import ReferenceLowPass, butterworth, settled_state
 from counterpoise.plants.plate_config import Plate
 from counterpoise.plants.presets import ideal, preset
 from counterpoise.plants.simulated import SimulatedArm
@@ -63,6 +70,18 @@ def test_time_moves_by_one_period_per_write() -> None:
             assert arm.read().time == pytest.approx(tick * arm.period)
         assert np.array_equal(first.q, kept)
         assert arm.read().q[0] != kept[0]
+
+
+def test_samples_are_read_only() -> None:
+    """A law that computes in place gets an error instead of a changed encoder."""
+    plate = Plate(noise=(0.1,) * 6)
+    with pendulum(plate=plate, encoder=Encoder(resolution=1e-3, noise=1e-3), effort=EffortSensor(noise=0.1)) as arm:
+        for _ in range(3):
+            arm.write(np.zeros(1))
+            sample = arm.read()
+            assert not any(array.flags.writeable for array in (sample.q, sample.dq, sample.effort))
+            assert sample.wrench is not None
+            assert not sample.wrench.flags.writeable
 
 
 @pytest.mark.parametrize("delay", [0, 1, 3])
@@ -358,3 +377,49 @@ def test_noise_is_only_where_it_was_asked_for() -> None:
             efforts.append(arm.read().effort[0])
         assert arm.read().q == pytest.approx(arm.truth().q, abs=0.0)
         assert np.std(efforts) == pytest.approx(0.1, rel=0.4)
+
+
+def test_rigid_plate_is_filtered_at_the_base() -> None:
+    """The low-pass acts on the wrench at a fixed point: while links move, it gives the exact reading, filtered."""
+    robot, step, ticks = cp.load("puma560"), 1e-4, 2000
+    readings = []
+    for cutoff in (math.inf, 30.0):
+        config = ArmConfig(timing=Timing(period=step, physics_step=step), plate=Plate(cutoff=cutoff))
+        arm = SimulatedArm(robot, config)
+        arm.reset(dq=[2.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+        with arm:
+            rows = [arm.read().wrench]
+            for _ in range(ticks):
+                arm.write(arm.robot.gravity(arm.truth().q))
+                rows.append(arm.read().wrench)
+        readings.append(np.array(rows))
+    exact, filtered = readings
+    coefficients = butterworth(30.0, step)
+    given, output, memory = exact[0].copy(), np.zeros(6), settled_state(coefficients, exact[0])
+    low_pass = ReferenceLowPass(coefficients, given, output, memory)
+    expected = []
+    for row in exact[:-1]:  # a filtered reading ends with the reaction at the beginning of the last physics step
+        given[:] = row
+        low_pass.step()
+        expected.append(output.copy())
+    # Within a physics step MuJoCo's velocities are a step newer than its accelerations: 4 mN m here. Filtered about the
+    # moving centre of mass, the moments would be off by 0.3 N m.
+    assert np.abs(filtered[1:] - expected).max() < 0.01
+    assert np.ptp(exact[:, 4]) > 1.0
+
+
+def test_arm_behind_flow_valves_carries_itself() -> None:
+    """A command of g(q) would open its valves: laws with gravity are refused, and a run and its stop leave it there."""
+    arm = preset("titan2", "flow-valve").arm(seed=1)
+    assert arm.adds_gravity
+    assert not preset("titan2", "torque-source").arm().adds_gravity
+    with pytest.raises(cp.SafetyError, match="adds gravity itself"):
+        ControlLoop(arm, Gravity(arm.robot), arm.robot)
+    with arm:
+        start = arm.truth().q
+        report = ControlLoop(arm, PD(np.zeros(arm.n), 0.0), arm.robot).run(0.5)
+        moved = np.degrees(np.abs(arm.truth().q - start)).max()
+    assert report.end is EndState.COMPLETED
+    assert moved < 0.2  # leakage; sent the pressure's torque as a command, it moved by 6 degrees
+    with pytest.raises(InputError, match="flow valve takes no torque"):
+        arm.config.replaced(adds_gravity=True)

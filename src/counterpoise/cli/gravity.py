@@ -129,7 +129,7 @@ def _head(robot: Robot) -> str:
 
 
 def _as_data(robot: Robot, q: Array, torques: Array, out_path: str | None, notes: list[str]) -> dict[str, Any]:
-    from .poses import rotary
+    from ..dynamics.joint_units import rotary
 
     turning = rotary(robot)
     return {

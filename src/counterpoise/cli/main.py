@@ -15,6 +15,8 @@ from .catalog import catalog
 from .gravity import gravity
 from .load import load
 from .output import EXIT_ERROR, EXIT_USAGE, print_error
+from .record import record
+from .simulate import simulate
 
 EXAMPLES = """\b
 Examples:
@@ -22,6 +24,8 @@ Examples:
   counterpoise load arm.urdf                  what the file describes, and what is suspicious
   counterpoise gravity wam7 0 -0.5 0 1.2 0 0 0
   counterpoise gravity arm.urdf --csv poses.csv --out torques.csv
+  counterpoise simulate wam7 --plot run.html  a simulated arm under control
+  counterpoise record wam7 --poses poses.csv --out run.npz
   counterpoise bench --quick
 
 \b
@@ -66,5 +70,5 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-for command in (catalog, load, gravity, bench):
+for command in (catalog, load, gravity, simulate, record, bench):
     main.add_command(command)

@@ -8,11 +8,13 @@ import re
 import click
 import numpy as np
 
+from ..calibration.pose_file import read_poses
 from ..description.frozen import Array
 from ..description.numbers import parse_number
+from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
 from ..errors import InputError, ModelFileError
-from .pose_file import read_poses
+from .output import Progressing
 
 
 def given_poses(
@@ -35,7 +37,8 @@ def given_poses(
     """
     notes: list[str] = []
     if csv_path is not None:
-        read = read_poses(csv_path, robot.joint_names)
+        with Progressing(f"reading {csv_path}") as progressing:
+            read = read_poses(csv_path, robot.joint_names, progressing.update)
         if read.ignored:
             notes.append(f"columns of no joint are ignored: {', '.join(name or '(no name)' for name in read.ignored)}")
         q = read.q
@@ -58,12 +61,6 @@ def outside_limits(robot: Robot, q: Array) -> list[str]:
     if len(outside) > 1:
         found += f", and so are {len(outside) - 1} more positions in {poses} of {len(q)} poses; check unit and order"
     return [found]
-
-
-def rotary(robot: Robot) -> list[bool]:
-    """Say of each joint, in joint order, whether it turns (rad, N m) or slides (m, N)."""
-    by_name = {joint.name: joint for joint in robot.description.joints}
-    return [by_name[name].kind.rotates for name in robot.joint_names]
 
 
 def _from_arguments(robot: Robot, arguments: tuple[str, ...]) -> Array:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..description.frozen import Array
+from ..dynamics.joint_units import effort_units, rotary
 from .output import fixed, limit, printable, table
-from .poses import rotary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,10 +36,10 @@ def torque_table(robot: Robot, q: Array, torques: Array, width: int) -> Table:
     widest = max(map(len, names))
     if len(q) * NUMBER_WIDTH + widest + 8 <= width:
         rows = table("joint", *(f"pose {pose + 1}" for pose in range(len(q))), "unit", left=("joint", "unit"))
-        for name, unit, values in zip(names, _units(robot), torques.T, strict=True):
+        for name, unit, values in zip(names, effort_units(robot), torques.T, strict=True):
             rows.add_row(name, *map(fixed, values.tolist()), unit)
     elif len(q) <= MOST_ROWS and robot.n * max(NUMBER_WIDTH, widest + 2) + 6 <= width:
-        rows = table("pose", *(f"{name}\n[{unit}]" for name, unit in zip(names, _units(robot), strict=True)))
+        rows = table("pose", *(f"{name}\n[{unit}]" for name, unit in zip(names, effort_units(robot), strict=True)))
         for pose, values in enumerate(torques.tolist()):
             rows.add_row(str(pose + 1), *map(fixed, values))
     else:
@@ -60,13 +60,9 @@ def _one_pose(robot: Robot, q: Array, torques: Array) -> Table:
 
 def _extremes(robot: Robot, torques: Array) -> Table:
     rows = table("joint", "lowest", "mean", "highest", "unit", f"largest of {len(torques)}", left=("joint", "unit"))
-    for index, unit in enumerate(_units(robot)):
+    for index, unit in enumerate(effort_units(robot)):
         values = torques[:, index]
         numbers = (values.min(), values.mean(), values.max())
         largest = int(np.abs(values).argmax()) + 1
         rows.add_row(printable(robot.joint_names[index]), *(fixed(float(x)) for x in numbers), unit, str(largest))
     return rows
-
-
-def _units(robot: Robot) -> list[str]:
-    return ["N m" if rotates else "N" for rotates in rotary(robot)]

@@ -35,13 +35,15 @@ class Laws:
     """Laws whose torques are summed, fading in over those that came before.
 
     Over the blend time T both run, τ = (1 − s) τ_before + s τ_now with s = σ²(3 − 2σ), σ = t / T: continuous, never
-    beyond the two, and with feedback throughout.
+    beyond the two, and with feedback throughout. A law that is in both sets keeps its whole share, and is asked once.
     """
 
     def __init__(self, laws: Sequence[Law], safety: SafetyFilter) -> None:
         """Sum ``laws``; ``safety`` is told whether one of them reads the plate."""
         self._laws = tuple(laws)
         self._before: tuple[Law, ...] = ()
+        self._stays: tuple[bool, ...] = ()
+        self._blending = False
         self._tick = self._ticks = 0
         self._safety = safety
         self._changed()
@@ -58,30 +60,38 @@ class Laws:
 
     def blend_to(self, laws: Sequence[Law], ticks: int) -> None:
         """Pass to other laws over ``ticks`` ticks; where a blend is under way, from the torque sent last."""
-        self._before = (ConstantTorque(self._safety.last),) if self._before else self._laws
+        before = (ConstantTorque(self._safety.last),) if self._blending else self._laws
         self._laws = tuple(laws)
+        self._before = tuple(law for law in before if not _among(law, self._laws))
+        self._stays = tuple(_among(law, before) for law in self._laws)
+        self._blending = bool(self._before) or not all(self._stays)
         self._tick, self._ticks = 0, ticks
         self._changed()
 
     def torques(self, sample: Sample, time: float) -> list[Array]:
         """Return what to sum: one array per law, as the laws return them where no blend is under way."""
         asked = [law.torque(sample, time) for law in self._laws]
-        if not self._before:
+        if not self._blending:
             return asked
         if self._tick >= self._ticks:
-            self._before = ()
+            self._before, self._blending = (), False
             self._changed()
             return asked
         part = self._tick / self._ticks
         share = part * part * (3.0 - 2.0 * part)
         self._tick += 1
         before = [_scaled(law.torque(sample, time), 1.0 - share) for law in self._before]
-        return [*before, *(_scaled(torque, share) for torque in asked)]
+        now = [torque if stays else _scaled(torque, share) for torque, stays in zip(asked, self._stays, strict=True)]
+        return [*before, *now]
 
     def tell(self, cut: Array) -> None:
         """Tell the laws that want to know by how much what was sent differs from what was asked for."""
         for law in self._listeners:
             law.limited(cut)
+
+    def in_force(self, law: Law) -> bool:
+        """Tell whether ``law``, the very object, is one of those in force."""
+        return _among(law, self._laws)
 
     def _changed(self) -> None:
         self._listeners = tuple(law for law in self._laws if isinstance(law, LimitAware))
@@ -104,6 +114,11 @@ def as_laws(law: Law | Sequence[Law]) -> tuple[Law, ...]:
     if len(twice) > 1:
         raise InputError(f"{' and '.join(twice)} both add gravity; compensating twice throws the arm up. Keep one")
     return laws
+
+
+def _among(law: Law, laws: Sequence[Law]) -> bool:
+    """Tell whether ``law`` is one of ``laws``: the very object, as laws with arrays cannot be compared."""
+    return any(law is other for other in laws)
 
 
 def _scaled(torque: Array, share: float) -> Array:

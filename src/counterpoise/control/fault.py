@@ -125,7 +125,8 @@ def describe(
     where = f"joint '{joint}': " if joint else (f"plate channel {channel}: " if channel else "")
     reads = f"reads {value:g}" if index >= 0 else "is marked as invalid by the plant"
     texts = {
-        Fault.SAMPLE_MALFORMED: "the sample is no Sample with float64 arrays of shape (n,); the driver is at fault",
+        Fault.SAMPLE_MALFORMED: "the sample is no Sample with plain float64 arrays of shape (n,); the driver is at "
+        "fault",
         Fault.Q_INVALID: f"the position {reads}; encoder, cable or driver",
         Fault.TIME_INVALID: f"the sample's time is {value:g}; the driver is at fault",
         Fault.TIME_REPEATED: "nothing new was measured; the bus dropped a message, or the loop outruns the plant",

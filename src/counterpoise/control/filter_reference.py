@@ -100,6 +100,7 @@ class ReferenceFilterCore:
         self._wrench_range = wrench_range.tolist()
         self._jump_slack, self._max_gap, self._max_lag = jump_slack, max_gap, max_lag
         self._frozen_ticks, self._frozen_travel, self._frozen_torque = frozen_ticks, frozen_travel, frozen_torque
+        self._most = effort_limit.tolist()
         self._limit, self._out, self._last = np.array(effort_limit), np.zeros(n), np.zeros(n)
         self._joint_flags: npt.NDArray[np.int32] = np.zeros(n, dtype=np.int32)
         self._counts: npt.NDArray[np.int64] = np.zeros((FLAG_COUNT, n), dtype=np.int64)
@@ -121,14 +122,18 @@ class ReferenceFilterCore:
         self._last_then: list[float] = [0.0] * n
 
     def set_effort_limit(self, effort_limit: Array) -> None:
-        """Change the largest torques [N m or N], shape (n,), from the next torque on."""
-        self._limit[:] = effort_limit
+        """Change the largest torques [N m or N], shape (n,), from the next torque on.
+
+        Never beyond those the filter was made with; what is negative or NaN counts as 0.
+        """
+        for joint, value in enumerate(effort_limit.tolist()):
+            self._limit[joint] = min(value, self._most[joint]) if value > 0.0 else 0.0
 
     def start_from(self, tau: Array) -> None:
-        """Take ``tau``, finite and of shape (n,), as what is being applied now; beyond the limits it is clipped."""
+        """Take ``tau``, shape (n,), as what is being applied now: beyond the limits clipped, 0 where not finite."""
         for joint, value in enumerate(tau.tolist()):
             limit = float(self._limit[joint])
-            self._last[joint] = self._out[joint] = _clipped(value, limit)
+            self._last[joint] = self._out[joint] = _clipped(value, limit) if math.isfinite(value) else 0.0
 
     def check(self, sample: Sample, now: float) -> int:
         """Return what is wrong with a sample, a Fault, 0 for nothing; ``fault_joint`` and ``fault_value`` say more.
@@ -351,9 +356,12 @@ def _readings(sample: Any, n: int) -> _Readings | None:
 
 
 def _is_ready(array: object, n: int) -> bool:
-    """Tell whether something is a native float64 array of shape (n,)."""
+    """Tell whether something is a native float64 array of shape (n,).
+
+    Subclasses are none: the numbers below a mask or a unit do not mean what they seem to.
+    """
     return (
-        isinstance(array, np.ndarray)
+        type(array) is np.ndarray
         and array.dtype == np.float64
         and array.dtype.isnative
         and array.shape == (n,)

@@ -80,8 +80,13 @@ def resolve_limits(
     below = robot.lower if lower is None else joint_array(lower, "lower", names)
     above = robot.upper if upper is None else joint_array(upper, "upper", names)
     if plant is not None:
-        effort, velocity = np.minimum(effort, plant.effort_limit), np.minimum(velocity, plant.velocity_limit)
-        below, above = np.maximum(below, plant.lower), np.minimum(above, plant.upper)
+        # A NaN or a shape of its own in a driver's limits would otherwise slip through and bound nothing.
+        own = {
+            name: joint_array(getattr(plant, name), f"the plant's {name}", names)
+            for name in ("effort_limit", "velocity_limit", "lower", "upper")
+        }
+        effort, velocity = np.minimum(effort, own["effort_limit"]), np.minimum(velocity, own["velocity_limit"])
+        below, above = np.maximum(below, own["lower"]), np.minimum(above, own["upper"])
     _refuse_open("effort_limit", "N m or N", effort, names, open_is_given=False, zero_is_given=effort_limit is not None)
     _refuse_open("velocity_limit", "rad/s or m/s", velocity, names, open_is_given=velocity_limit is not None)
     if (wrong := np.flatnonzero(~(below <= above))).size:
@@ -126,7 +131,7 @@ def _refuse_open(
 ) -> None:
     """Refuse limits that bound nothing or allow nothing, unless they were given so on purpose."""
     for joint, value in zip(joint_names, values.tolist(), strict=True):
-        if value < 0.0 or (value == 0.0 and not zero_is_given):
+        if not value >= 0.0 or (value == 0.0 and not zero_is_given):  # NaN is refused too
             raise InputError(
                 f"joint '{joint}': {name} is {value:g}; expected a positive number [{unit}]. A model without the real "
                 f"limit needs it from you: {name}=..."

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dynamics.robot import Robot
-from ..errors import InputError
+from ..errors import InputError, PlantError
+from ..logs.declared import Declared
 from ..logs.log import LogBuilder
 from ..logs.sample import Sample
 from .blend import as_laws
@@ -21,10 +22,10 @@ from .clock import Clock, WallClock
 from .fault import error_of
 from .law import Law
 from .limits import joint_array
-from .permission import refuse_gravity_twice, refuse_without_watchdog, refuse_wrong_filter
+from .permission import refuse_gravity_twice, refuse_unclear_plant, refuse_without_watchdog, refuse_wrong_filter
 from .plant import Plant
-from .report import RunReport
-from .run import Run, Switch
+from .report import EndState, RunReport
+from .run import Kept, Run, Switch
 from .safety import SafetyFilter
 
 
@@ -76,6 +77,7 @@ class ControlLoop:
         """
         if not isinstance(plant, Plant):
             raise InputError(f"{plant!r} is no plant; see counterpoise.control.plant for what it must offer")
+        refuse_unclear_plant(plant)
         self._laws = as_laws(law)
         self.safety = SafetyFilter(robot, plant=plant) if safety is None else safety
         refuse_wrong_filter(self.safety, robot, plant)
@@ -90,6 +92,7 @@ class ControlLoop:
         if self._damping is not None and not np.all((self._damping >= 0.0) & np.isfinite(self._damping)):
             raise InputError(f"stop_damping is {self._damping.tolist()}; expected finite numbers from 0")
         self._run: Run | None = None
+        self._kept: Kept | None = None
         self.last_report: RunReport | None = None
 
     def switch(
@@ -103,7 +106,7 @@ class ControlLoop:
         """Pass to another law or another payload without a bump, from the next good sample on; from any thread.
 
         Args:
-            law: The law, or laws, to pass to; None keeps the present ones.
+            law: The law, or laws, to pass to; None keeps the present ones. Those that are in force already just go on.
             robot: The arm with its new payload, for the safe stop; None for no change. Laws that use a model must be
                 given it too: pass e.g. ``law.with_robot(robot)`` with ``fresh=False``.
             over: Time that the blend takes [s]; None for the settings' blend_time.
@@ -124,7 +127,7 @@ class ControlLoop:
         self._robot = robot or self._robot
         if self._run is not None:
             ticks = math.ceil(time / self.safety.period)
-            self._run.switch = Switch(laws, robot, ticks, fresh and law is not None)
+            self._run.switches.append(Switch(None if law is None else laws, robot, ticks, fresh))
 
     def request_stop(self) -> None:
         """End the run after the present tick, as if its time were over; from any thread."""
@@ -146,16 +149,19 @@ class ControlLoop:
             until: Called with every good sample; true ends the run.
             log: Record all samples and what was sent.
             then: "stop" brings the arm to its safe stop in the end. "keep" returns at once with the last torque still
-                applied: go on writing before the watchdog acts.
+                applied: go on writing, or run again, before the watchdog acts.
 
         Raises:
-            SafetyError: The run was refused, or ended by a fault; which one, by the class.
+            SafetyError: The run was refused, or ended by a fault; which one, by the class. PlantError also when the
+                plant's own stop failed at the end of a good run.
             InputError: A bad argument.
         """
         if duration is not None and not (math.isfinite(duration) and duration >= 0.0):
             raise InputError(f"duration is {duration!r}; expected a time from 0 [s], or None")
         if then not in ("stop", "keep"):
             raise InputError(f"then is {then!r}; expected 'stop' or 'keep'")
+        if self._run is not None:
+            raise InputError("this loop is running already; end that run first (request_stop), or switch its law")
         ticks = math.inf if duration is None else round(duration / self.safety.period)
         run = Run(
             self._plant,
@@ -165,28 +171,49 @@ class ControlLoop:
             clock=self._clock,
             damping=self._damping,
             builder=self._log_builder(ticks) if log else None,
+            kept=self._kept,
         )
-        self._run = run
+        self._run, self._kept = run, None
         try:
             halt = run.go(ticks, until)
             report = self.last_report = run.finish(halt, then)
-        except BaseException:  # above all KeyboardInterrupt: the arm is stopped before anything else happens
+        except BaseException as error:  # above all KeyboardInterrupt: the arm is stopped before anything else happens
             self.last_report = run.interrupt()
+            if run.stop_failure is not None:
+                error.add_note(_stop_failed(run.stop_failure))
             raise
         finally:
             self._run = None
+        failed = "" if run.stop_failure is None else _stop_failed(run.stop_failure)
         if halt.fault:
             told = (
                 f"{halt.message}. The arm was stopped at {run.stopped_at:g} s: {report.end.value}, then '{report.stop}'"
             )
+            told = f"{told}. {failed}" if failed else told
             raise error_of(halt.fault)(told, history=run.recorder.history(), report=report) from halt.cause
+        if failed:
+            raise PlantError(failed, history=run.recorder.history(), report=report) from run.stop_failure
+        self._kept = run.kept if report.end is EndState.COMPLETED and report.stop is None else None
         return report
 
     def _log_builder(self, ticks: float) -> LogBuilder:
         plant = self._plant
-        declared: dict[str, object] = {"effort_kind": plant.effort_kind, "adds_gravity": plant.adds_gravity}
-        if plant.plate is not None:
-            declared["sensor_reads"] = plant.plate.reads
-            declared["T_base_sensor"] = plant.plate.T_base_sensor.tolist()
+        plate = plant.plate
+        declared = Declared(
+            effort_kind=plant.effort_kind,
+            effort_side="link" if plant.effort_kind == "torque" else "motor",
+            position_side="link",
+            adds_gravity=plant.adds_gravity,
+            sensor_reads=None if plate is None else plate.reads,
+            T_base_sensor=None if plate is None else plate.T_base_sensor,
+            velocity_from="measured",
+            time_from="stamp",
+        )
         capacity = 4096 if math.isinf(ticks) else min(int(ticks) + 1, 1_000_000)
         return LogBuilder(plant.joint_names, declared=declared, capacity=capacity)
+
+
+def _stop_failed(error: Exception) -> str:
+    return (
+        f"The plant's own stop raised {type(error).__name__}: {error}; it may still be driven: use the emergency stop"
+    )

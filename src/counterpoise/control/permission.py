@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,21 @@ from .safety import SafetyFilter
 
 ESTOP_WORDS = "I have an emergency stop within reach"
 """What must be said to drive a plant that does not stop by itself when commands stay away."""
+
+
+_DECLARED = {"stop": ("zero", "brake"), "effort_kind": ("torque", "current"), "adds_gravity": (True, False)}
+
+
+def refuse_unclear_plant(plant: Plant) -> None:
+    """Refuse a plant whose declarations have no meaning: a misspelt "brake" would let the arm down.
+
+    Raises:
+        InputError: One of them is not as the protocol says.
+    """
+    for name, choices in _DECLARED.items():
+        value = getattr(plant, name)
+        if value not in choices:
+            raise InputError(f"the plant's {name} is {value!r}; expected {' or '.join(map(repr, choices))}")
 
 
 def refuse_wrong_filter(safety: SafetyFilter, robot: Robot, plant: Plant) -> None:
@@ -29,12 +45,21 @@ def refuse_wrong_filter(safety: SafetyFilter, robot: Robot, plant: Plant) -> Non
         )
     if safety.period != plant.period:
         raise InputError(f"the filter's period is {safety.period:g} s and the plant's {plant.period:g} s")
-    if (over := np.flatnonzero(safety.limits.effort > plant.effort_limit)).size:
-        joint = int(over[0])
-        raise InputError(
-            f"joint '{plant.joint_names[joint]}': the filter's effort limit {safety.limits.effort[joint]:g} exceeds "
-            f"the plant's {plant.effort_limit[joint]:g}; make the filter with plant=..."
-        )
+    limits, plate = safety.limits, plant.plate
+    pairs = (
+        ("effort limit", limits.effort, plant.effort_limit),
+        ("speed limit", limits.velocity, plant.velocity_limit),
+        ("upper limit", limits.upper, plant.upper),
+        ("lower limit", -limits.lower, np.negative(plant.lower)),
+    )
+    for name, ours, theirs in pairs:
+        if (over := np.flatnonzero(~(ours <= theirs))).size:
+            raise InputError(
+                f"joint '{plant.joint_names[int(over[0])]}': the filter's {name} exceeds the plant's; make the filter "
+                "with plant=..."
+            )
+    if plate is not None and not np.all(safety.plate_range <= plate.range):
+        raise InputError("the filter does not know the range of the plant's plate; make the filter with plant=...")
 
 
 def refuse_gravity_twice(plant: Plant, laws: Sequence[Law]) -> None:
@@ -57,7 +82,7 @@ def refuse_without_watchdog(plant: Plant, words: str | None) -> None:
     Raises:
         SafetyError: It has no watchdog, and the words were not said; or one too short to be fed.
     """
-    if plant.watchdog is None:
+    if plant.watchdog is None or plant.watchdog == math.inf:  # one that never acts is none
         if words != ESTOP_WORDS:
             raise SafetyError(
                 "the plant has no watchdog: if this program dies, the last torque stays on. Use hardware that stops "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,6 +20,9 @@ class PID:
 
     The integral is clamped to ±integral_limit, and a joint's integral rests while the safety filter sends less than was
     asked for in the direction in which it would grow. It starts at zero: the loop fades the law in.
+
+    The integral can also be told when to rest. A joint that has come to stand against friction then keeps its torque;
+    an integral that went on would wind up, free the joint and set it hunting.
 
     Attributes:
         ki: Integral gain K_i [N m/(rad s) or N/(m s)], shape (n,).
@@ -37,6 +42,7 @@ class PID:
         integral_limit: npt.ArrayLike,
         period: float,
         reference: Reference | None = None,
+        rests: Callable[[float], bool] | None = None,
     ) -> None:
         """Make the law.
 
@@ -47,6 +53,7 @@ class PID:
             integral_limit: Largest integral term [N m or N], shape (n,) or one number.
             period: Nominal time between two ticks [s].
             reference: What to follow; None holds the pose the arm has at the start.
+            rests: Says whether the integral rests, by the reference's time [s]; None for never.
         """
         self._pd = PD(kp, kd, reference)
         n = len(self._pd.kp)
@@ -55,6 +62,7 @@ class PID:
         if not 1e-6 <= period <= 10.0:
             raise InputError(f"period is {period!r}; expected the time between two ticks [s], 1e-6 to 10")
         self._period = float(period)
+        self._rests = rests
         self.integral = np.zeros(n)
         self._growth = np.zeros(n)
         self._begin: float | None = None
@@ -75,9 +83,12 @@ class PID:
         """Return the torques [N m or N], shape (n,); always the same array."""
         if self._begin is None:
             self._begin = time
-        desired_q = self._pd.reference.at(time - self._begin).q
-        np.subtract(desired_q, sample.q, out=self._growth)
-        self._growth *= self.ki * self._period
+        elapsed = time - self._begin
+        if self._rests is not None and self._rests(elapsed):
+            self._growth[:] = 0.0
+        else:
+            np.subtract(self._pd.reference.at(elapsed).q, sample.q, out=self._growth)
+            self._growth *= self.ki * self._period
         self.integral += self._growth
         np.clip(self.integral, -self.integral_limit, self.integral_limit, out=self.integral)
         tau = self._pd.torque(sample, time)

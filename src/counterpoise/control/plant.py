@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkabl
 import numpy as np
 
 from ..description.frozen import Array, frozen
-from ..errors import InputError
+from ..errors import CounterpoiseError, InputError
 from ..logs.sample import Sample
 
 if TYPE_CHECKING:
@@ -144,10 +144,21 @@ class Plant(Protocol):
 
 
 def installed_plants() -> dict[str, EntryPoint]:
-    """Return the plants that installed packages register under ``counterpoise.plants``, by name."""
+    """Return the plants that installed packages register under ``counterpoise.plants``, by name.
+
+    Raises:
+        InputError: Two packages register different plants under one name: which arm would move is a matter of luck.
+    """
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise InputError(
+                f"plant '{point.name}' is registered twice, as {other.value} and {point.value}; remove one"
+            )
+    return found
 
 
 def make_plant(name: str, **options: Any) -> Plant:
@@ -158,17 +169,23 @@ def make_plant(name: str, **options: Any) -> Plant:
         options: Passed on to the plant's class or function.
 
     Raises:
-        InputError: No such plant is installed, or what its package registers does not make a plant.
+        InputError: No such plant is installed, or what its package registers does not make a plant. Our own errors
+            from within it go through as they are.
     """
     found = installed_plants()
     if name not in found:
         shown = ", ".join(sorted(found)) or "none"
         raise InputError(f"no installed package registers a plant '{name}' under '{ENTRY_POINTS}'; installed: {shown}")
+    step = "loaded"
     try:
         factory = found[name].load()
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"plant '{name}' ({found[name].value}) cannot be loaded: {error}") from error
-    plant = factory(**options)
+        step = f"made with {', '.join(options) or 'no options'}"
+        plant = factory(**options)
+    except CounterpoiseError:
+        raise
+    except Exception as error:  # a driver's code, which may need libraries and ports that are not there
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"plant '{name}' ({found[name].value}) cannot be {step}: {reason}") from error
     if not isinstance(plant, Plant):
         missing = [member for member in _MEMBERS if not hasattr(plant, member)]
         raise InputError(f"plant '{name}' ({found[name].value}) is no plant; it lacks {', '.join(missing)}")

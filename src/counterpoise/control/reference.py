@@ -117,6 +117,37 @@ class Sine(_Periodic):
         return float(np.sin(angle)), float(2.0 * np.pi * np.cos(angle))
 
 
+class Eased:
+    """Another reference, faded in: s(t) of the way from the start to it, s rising from 0 to 1 with least jerk.
+
+    A sine begins at full speed; eased, it begins at rest.
+    """
+
+    def __init__(self, reference: Reference, over: float) -> None:
+        """Fade ``reference`` in over a time [s]."""
+        if not 1e-3 <= over <= 1e6:
+            raise InputError(f"over is {over!r}; expected a time from 1e-3 to 1e6 s")
+        self.reference = reference
+        self._over = float(over)
+        self._start: Array | None = None
+
+    def reset(self, q: Array) -> None:
+        """Begin with the arm at q [rad or m], shape (n,)."""
+        self.reference.reset(q)
+        self._start = frozen(q)
+
+    def at(self, time: float) -> Desired:
+        """Return position and velocity ``time`` seconds after the reset."""
+        wanted = self.reference.at(time)
+        if time >= self._over or self._start is None:
+            return wanted
+        part = max(time, 0.0) / self._over
+        share = part**3 * (10.0 - 15.0 * part + 6.0 * part * part)
+        slope = 30.0 * part**2 * (1.0 - part) ** 2 / self._over
+        way = wanted.q - self._start
+        return Desired(self._start + share * way, share * wanted.dq + slope * way)
+
+
 class PoseList:
     """Go through poses, each move with least jerk: 10 σ³ − 15 σ⁴ + 6 σ⁵ of the way, at rest at both ends."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
-from ..errors import EndOfLogError
+from ..errors import CounterpoiseError, EndOfLogError, LawError, PlantError
 from ..logs.log import LogBuilder
 from ..logs.sample import Sample, SampleFlag
 from .blend import ConstantTorque, Laws
@@ -36,21 +37,34 @@ class Halt(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """A passage to other laws, or to another payload, that was asked for."""
+    """A passage to other laws, or to another payload, that was asked for; None for what stays as it is."""
 
-    laws: tuple[Law, ...]
+    laws: tuple[Law, ...] | None
     robot: Robot | None
     ticks: int
     fresh: bool
+
+
+class Kept(NamedTuple):
+    """What a run that was told to keep going leaves applied.
+
+    Attributes:
+        tau: The torque sent last [N m or N], shape (n,).
+        until: When the plant's watchdog takes it away, by the plant's clock [s]; inf without a watchdog.
+    """
+
+    tau: Array
+    until: float
 
 
 class Run:
     """A run under way.
 
     Attributes:
-        switch: The passage to make at the next good sample; None for none.
+        switches: The passages to make at the next good sample, in order; other threads append to it.
         ending: Whether to end after the present tick.
         stopped_at: When the safe stop began [s].
+        stop_failure: What the plant's own stop raised; None where it did not.
     """
 
     def __init__(
@@ -63,6 +77,7 @@ class Run:
         clock: Clock | None,
         damping: Array | None,
         builder: LogBuilder | None,
+        kept: Kept | None = None,
     ) -> None:
         """Read the first sample and prepare everything that a tick needs; nothing is sent yet.
 
@@ -74,24 +89,25 @@ class Run:
             clock: What to wait for; None leaves the pace to the plant.
             damping: Damping of the safe stop [N m s/rad or N s/m], shape (n,); None for the default.
             builder: Takes the log; None for no log.
+            kept: What the run before this one left applied; None for nothing.
 
         Raises:
-            SafetyError: The first sample is bad.
+            SafetyError: The first sample cannot be had or is bad, or a law cannot start.
         """
         self._plant, self._safety, self._clock = plant, safety, clock
-        self.switch: Switch | None = None
+        self.switches: deque[Switch] = deque()
         self.ending = False
+        self.stop_failure: Exception | None = None
         self.stopped_at = 0.0
         self._origin = self._deadline = 0.0 if clock is None else clock.now()
         safety.reset()
-        first = plant.read()
         safety.uses_wrench = any(law.uses_wrench for law in laws)
-        if fault := safety.check(first, 0.0):
-            raise error_of(Fault(fault))(f"the run was not started: {safety.reason(fault)}")
+        first = self._first_sample()
         self._sample: Sample | None = first
         self._fault = 0
-        measured = plant.effort_kind == "torque" and not first.flags & SampleFlag.EFFORT_INVALID
-        safety.start_from(first.effort if measured else np.zeros(safety.n))
+        self._first_time = float(first.time)
+        tau, source = self._torque_found(first, kept)
+        safety.start_from(tau)
         self.recorder = Recorder(safety, builder)
         settings, period = safety.settings, safety.period
         self._late = Budget(settings.max_overruns, settings.good_ticks_per_bad)
@@ -102,14 +118,53 @@ class Run:
         self._safe_stop = SafeStop(plant, robot, safety, damping)
         self._laws = Laws((ConstantTorque(safety.last),), safety)
         self._laws.blend_to(laws, math.ceil(settings.blend_time / period))
-        for law in laws:
-            law.reset(first)
-        self.recorder.event("started", f"from {'the measured torque' if measured else 'zero torque'}")
+        self._reset_laws(laws, first)
+        self.recorder.event("started", f"from {source}")
 
     @property
-    def laws(self) -> tuple[Law, ...]:
-        """The laws in force."""
-        return self._laws.laws
+    def kept(self) -> Kept:
+        """What stays applied when the run is over and the arm is not stopped."""
+        watchdog = math.inf if self._plant.watchdog is None else self._plant.watchdog
+        ended = self._first_time + self.recorder.tick * self._safety.period
+        return Kept(self._safety.last.copy(), ended + watchdog)
+
+    def _first_sample(self) -> Sample:
+        try:
+            first = self._plant.read()
+            fault = self._safety.check(first, 0.0)
+        except CounterpoiseError:
+            raise
+        except Exception as error:  # a driver's code: nothing has been sent yet
+            told = f"the run was not started: the plant could not be read: {type(error).__name__}: {error}"
+            raise PlantError(told) from error
+        if fault:
+            raise error_of(Fault(fault))(f"the run was not started: {self._safety.reason(fault)}")
+        return first
+
+    def _torque_found(self, first: Sample, kept: Kept | None) -> tuple[Array, str]:
+        """Return the torque that is being applied [N m or N], as far as it is known, and where it comes from.
+
+        What an arm that adds gravity itself measures is not what it was commanded: sent as a command, its weight would
+        be carried twice.
+        """
+        plant = self._plant
+        measured = plant.effort_kind == "torque" and not first.flags & SampleFlag.EFFORT_INVALID
+        if measured and not plant.adds_gravity:
+            return first.effort, "the measured torque"
+        if kept is not None and first.time <= kept.until:
+            return kept.tau, "the torque that was kept"
+        return np.zeros(self._safety.n), "zero torque"
+
+    @staticmethod
+    def _reset_laws(laws: Sequence[Law], first: Sample) -> None:
+        try:
+            for law in laws:
+                law.reset(first)
+        except CounterpoiseError:
+            raise
+        except Exception as error:  # a user's code: nothing has been sent yet
+            told = f"the run was not started: a law's reset raised {type(error).__name__}: {error}"
+            raise LawError(told) from error
 
     def go(self, ticks: float, until: Callable[[Sample], bool] | None) -> Halt:
         """Run ticks until the end or a fault that is not bridged."""
@@ -127,19 +182,19 @@ class Run:
             self._flags = safety.hold()
             return self._bridge(self._fault)
         try:
-            if self.switch is not None:
-                self._pass_over(self.switch, sample)
+            if self.switches:
+                self._make_switches(sample)
             ended = until is not None and until(sample)
             asked = self._asked = self._laws.torques(sample, self.recorder.tick * safety.period)
         except Exception as error:  # a user's code: whatever it raises, the arm is stopped first
-            message = f"a law raised {type(error).__name__}: {error}"
-            self.recorder.event("law_raised", message)
-            return Halt(Fault.LAW_RAISED, message, error)
+            return self._law_raised(error)
         if ended or self.ending:
             return Halt()
         self._flags = safety.limit(*asked)
         if self._flags & _REFUSED:
-            return self._bridge(_LAW_OUTPUT)
+            halt = self._bridge(_LAW_OUTPUT)
+            self._asked = []  # nothing of it was used: there is no cut to tell the laws of
+            return halt
         safety.budget.good()
         if self._fault_before:
             self.recorder.event("recovered", f"{Fault(self._fault_before).name.lower()} is over")
@@ -156,34 +211,57 @@ class Run:
             self.recorder.event("write_failed", message)
             return Halt(Fault.WRITE_FAILED, message, error)
         flags = self._flags | safety.sent(sent)
-        if self._laws.listening and self._asked:
-            self._laws.tell(_cut(safety.last, self._asked))
+        halt = self._tell_laws() if self._laws.listening and self._asked else None
         self.recorder.record(self._sample, self._fault, flags)
         late = None if self._clock is None else self._wait(self._clock)
         try:
-            self._sample = plant.read()
+            sample = plant.read()
+            fault = safety.check(sample, self._now())
         except EndOfLogError:
             return Halt(end_of_log=True)
         except Exception as error:  # a driver's code: a read that fails is a sample that is missing
             self._read_error = error
             self._sample, self._fault = None, _READ_FAILED
-        else:
-            self._fault = safety.check(self._sample, self._now())
-        return late
+        else:  # both at once: an interrupt must never find a sample without its verdict
+            self._sample, self._fault = sample, fault
+        return halt or late
+
+    def _tell_laws(self) -> Halt | None:
+        """Tell the laws what became of their torques."""
+        try:
+            self._laws.tell(_cut(self._safety.last, self._asked))
+        except Exception as error:  # a user's code
+            return self._law_raised(error)
+        return None
+
+    def _law_raised(self, error: Exception) -> Halt:
+        message = f"a law raised {type(error).__name__}: {error}"
+        self.recorder.event("law_raised", message)
+        return Halt(Fault.LAW_RAISED, message, error)
 
     def _now(self) -> float:
         return self.recorder.tick * self._safety.period if self._clock is None else self._clock.now() - self._origin
 
+    def _make_switches(self, sample: Sample) -> None:
+        while self.switches:
+            laws = self.switches[0].laws or ()
+            if any(law.uses_wrench for law in laws) and not self._safety.uses_wrench:
+                self._safety.uses_wrench = True  # nobody has looked at this sample's plate: wait for the next one
+                return
+            self._pass_over(self.switches.popleft(), sample)
+
     def _pass_over(self, switch: Switch, sample: Sample) -> None:
-        self.switch = None
-        if switch.fresh:
+        to = "another payload"
+        if switch.laws is not None:
             for law in switch.laws:
-                law.reset(sample)
-        self._laws.blend_to(switch.laws, switch.ticks)
+                if switch.fresh and not self._laws.in_force(law):
+                    law.reset(sample)
+            self._laws.blend_to(switch.laws, switch.ticks)
+            names = ", ".join(type(law).__name__ for law in switch.laws)
+            to = f"{names} over {switch.ticks * self._safety.period:g} s"
         if switch.robot is not None:
             self._safe_stop.robot = switch.robot
-        names = ", ".join(type(law).__name__ for law in switch.laws)
-        self.recorder.event("switched", f"to {names} over {switch.ticks * self._safety.period:g} s")
+        self.recorder.event("switched", f"to {to}")
 
     def _bridge(self, fault: int) -> Halt | None:
         """Take note of a tick whose own torque cannot be had; return why to halt when there were too many."""
@@ -247,14 +325,20 @@ class Run:
         """Stop because of an exception from outside, such as Ctrl-C; a second one stops at once."""
         end = EndState.PLANT_STOP
         try:
-            end = self._stop("interrupted")
+            end = self._stop("interrupted", unsure=True)
         finally:
             if end is EndState.PLANT_STOP:
                 self._declared_stop(end)
         return self.recorder.report(end, Fault.NONE, self._plant.stop)
 
-    def _stop(self, why: str) -> EndState:
-        """Do the safe stop, tick by tick, to the plant's declared stop; return how it went."""
+    def _stop(self, why: str, *, unsure: bool = False) -> EndState:
+        """Do the safe stop, tick by tick, to the plant's declared stop; return how it went.
+
+        Args:
+            why: What ended the ticks.
+            unsure: The torque in the filter may or may not have been sent. It is sent first, again or for the first
+                time: either way no step is beyond the rate limit.
+        """
         safety, stop = self._safety, self._safe_stop
         self.stopped_at = self.recorder.tick * safety.period
         self.recorder.event("stopping", why)
@@ -267,7 +351,8 @@ class Run:
             if stop.done:
                 end = stop.end
                 break
-            self._flags = safety.hold() if tau is None else safety.limit(tau)
+            self._flags = safety.hold() if tau is None or unsure else safety.limit(tau)
+            unsure = False
             self.recorder.stop_ticks += 1
             halt = self._exchange()
             if halt is not None and halt.fault is Fault.WRITE_FAILED:
@@ -281,18 +366,17 @@ class Run:
         try:
             self._plant.emergency_stop()
         except Exception as error:  # a driver's code: leaving the plant's context is what remains
+            self.stop_failure = error
             self.recorder.event("stop_failed", f"the plant's own stop raised {type(error).__name__}: {error}")
         self.recorder.event("stopped", f"{end.value}, then '{self._plant.stop}'")
 
 
 def _cut(last: Array, asked: Sequence[Array]) -> Array:
-    """Return what was sent minus what was asked for; zero where that is no torque."""
-    cut = np.array(last)
-    for torque in asked:
-        if not isinstance(torque, np.ndarray) or torque.shape != last.shape:
-            return np.zeros_like(last)
-        cut -= torque
-    return cut
+    """Return what was sent minus what was asked for: exactly 0 where nothing was cut."""
+    total = np.zeros_like(last)
+    for torque in asked:  # in the filter's own order: rounding must not look like a cut, or integrals rest on it
+        total += torque
+    return np.asarray(last - total)
 
 
 def _shown(value: object) -> str:

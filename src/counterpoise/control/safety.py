@@ -73,6 +73,7 @@ class SafetyFilter(FilterCore):
         limits: What samples and torques are held against.
         settings: The numbers behind the checks.
         period: Nominal time between two ticks [s].
+        plate_range: Readings at which the plate saturates [N, N m], shape (6,); inf where unknown.
         out: The torque that may be sent [N m or N]: one read-only array, rewritten on every tick.
         last: The torque that was sent last [N m or N].
         joint_flags: FilterFlag bits of the last torque, int32.
@@ -126,6 +127,7 @@ class SafetyFilter(FilterCore):
         low, high = self.limits.widened(self.settings.position_margin)
         self._low, self._high = low, high
         plate = None if plant is None else plant.plate
+        self.plate_range = np.full(6, np.inf) if plate is None else np.array(plate.range)
         super().__init__(
             period=self.period,
             lower=low,
@@ -133,7 +135,7 @@ class SafetyFilter(FilterCore):
             velocity_limit=self.limits.velocity,
             effort_limit=self.limits.effort,
             rate_limit=self.limits.rate,
-            wrench_range=np.full(6, np.inf) if plate is None else np.array(plate.range),
+            wrench_range=self.plate_range,
             jump_slack=self.settings.jump_slack,
             max_gap=(self.settings.hold_ticks + _GAP_SLACK) * self.period,
             max_lag=self.settings.max_lag_ticks * self.period,
@@ -203,7 +205,7 @@ class SafetyFilter(FilterCore):
         wanted = joint_array(effort_limit, "effort_limit", self.limits.joint_names)
         if np.any(wanted < 0.0):
             raise InputError(f"effort_limit is {wanted.tolist()}; expected numbers from 0")
-        self.set_effort_limit(np.minimum(wanted, self.limits.effort))
+        self.set_effort_limit(wanted)
 
     def reason(self, fault: int) -> str:
         """Say in one sentence what is wrong with the sample that was checked last, given its fault."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -15,15 +12,12 @@ import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
 from ..errors import InputError
+from .declared import Declared
+from .filters import even_grid, increasing, interpolated, smoothed
 from .sample import Sample, SampleFlag
 
-CHOICES: dict[str, tuple[object, ...]] = {
-    "effort_kind": ("torque", "current"),
-    "effort_side": ("link", "motor"),
-    "adds_gravity": (True, False),
-    "sensor_reads": ("on_robot", "on_sensor"),
-}
-"""Declarations with a fixed meaning and their values; others are free."""
+Rows = slice | npt.NDArray[Any]
+"""A range, a mask or a list of indices."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,12 +29,12 @@ class Log:
         time: When each sample was measured [s], shape (k,).
         q: Joint positions [rad or m], shape (k, n).
         dq: Joint velocities [rad/s or m/s], shape (k, n).
-        tau: Measured efforts, shape (k, n): torques [N m or N] or currents [A], see ``declared["effort_kind"]``.
+        tau: Measured efforts, shape (k, n): torques [N m or N] or currents [A], see ``declared.effort_kind``; NaN where
+            there is none.
         wrench: The plate's raw readings, force first [N, N m], shape (k, 6); None where there is no plate.
         flags: SampleFlag bits, shape (k,), int64.
         sent: What was sent after each sample [N m or N], shape (k, n); None where nothing was.
-        declared: What the source said of itself: effort_kind ("torque" or "current"), effort_side ("link" or "motor"),
-            adds_gravity, sensor_reads ("on_robot" or "on_sensor"), and anything else that JSON can hold.
+        declared: What is known about these numbers.
     """
 
     joint_names: tuple[str, ...]
@@ -51,7 +45,7 @@ class Log:
     wrench: Array | None = None
     flags: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     sent: Array | None = None
-    declared: Mapping[str, Any] = field(default_factory=dict)
+    declared: Declared = field(default_factory=Declared)
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse shapes that do not belong together."""
@@ -63,8 +57,8 @@ class Log:
         if k == 0:
             raise InputError("a log needs at least one sample")
         flags = np.asarray(self.flags if np.size(self.flags) else np.zeros(k, dtype=np.int64))
-        if flags.shape != (k,) or flags.dtype.kind not in "iu" or np.any(flags < 0):
-            raise InputError(f"flags is {flags.dtype} of shape {flags.shape}; expected {k} whole numbers from 0")
+        if flags.shape != (k,) or flags.dtype.kind not in "iu" or np.any((flags < 0) | (flags >= 2**31)):
+            raise InputError(f"flags is {flags.dtype} of shape {flags.shape}; expected {k} whole numbers from 0 to 2^31")
         flags = flags.astype(np.int64)
         flags.setflags(write=False)
         values: dict[str, Any] = {"joint_names": names, "time": time, "flags": flags}
@@ -73,7 +67,7 @@ class Log:
         for name, shape in (("wrench", (k, 6)), ("sent", (k, n))):
             given = getattr(self, name)
             values[name] = None if given is None else _array(given, name, shape)
-        values["declared"] = _declared(self.declared)
+        _check_declared(self.declared, n)
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -83,7 +77,7 @@ class Log:
         joint_names: Sequence[str],
         *,
         sent: npt.ArrayLike | None = None,
-        declared: Mapping[str, Any] | None = None,
+        declared: Declared | None = None,
     ) -> Log:
         """Return a log of samples.
 
@@ -96,7 +90,7 @@ class Log:
         Raises:
             InputError: There are no samples, or they do not fit the joints.
         """
-        builder = LogBuilder(joint_names, declared=declared or {})
+        builder = LogBuilder(joint_names, declared=declared or Declared())
         for sample in samples:
             builder.append(sample)
         log = builder.finish()
@@ -119,6 +113,24 @@ class Log:
             flags=SampleFlag(int(self.flags[index])),
         )
 
+    def __getitem__(self, rows: Rows) -> Self:
+        """Return the samples of a range (``log[100:200]``), of a mask of k booleans or of a list of indices.
+
+        Raises:
+            InputError: There are none, or an index does not exist.
+        """
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            if rows.ndim != 1 or rows.dtype.kind not in "biu":
+                raise InputError("a log is cut by a range, a mask or a list of indices; log.sample(i) gives one sample")
+        try:
+            changes: dict[str, Any] = {
+                name: None if array is None else array[rows] for name, array in self._arrays().items()
+            }
+        except IndexError as error:
+            raise InputError(f"the log has {len(self)} samples: {error}") from error
+        return replace(self, **changes)
+
     def slice(self, start: float = -math.inf, end: float = math.inf) -> Self:
         """Return the samples with start ≤ time < end [s].
 
@@ -127,47 +139,107 @@ class Log:
         """
         kept = (self.time >= start) & (self.time < end)
         if not kept.any():
-            raise InputError(
-                f"no sample lies from {start:g} s to {end:g} s; the log runs from {np.nanmin(self.time):g} s to "
-                f"{np.nanmax(self.time):g} s"
-            )
+            known = self.time[np.isfinite(self.time)]
+            runs = f"runs from {known.min():g} s to {known.max():g} s" if known.size else "has no times"
+            raise InputError(f"no sample lies from {start:g} s to {end:g} s; the log {runs}")
+        return self[kept]
+
+    @property
+    def rate(self) -> float:
+        """Samples per second [Hz], by the median time between samples; NaN where that is unknown."""
+        steps = np.diff(self.time[increasing(self.time)])
+        return 1.0 / float(np.median(steps)) if steps.size else math.nan
+
+    def ordered(self) -> Self:
+        """Return the samples that are later than all before them: duplicates and steps back in time are left out.
+
+        Raises:
+            InputError: No sample has a time.
+        """
+        rows = increasing(self.time)
+        return self if len(rows) == len(self) else self[rows]
+
+    def resampled(self, rate: float) -> Self:
+        """Return the log at evenly spaced times, by straight lines between samples.
+
+        When the rate is lower than the log's, it is smoothed before (see :meth:`low_passed`) with a cutoff of 0.4 times the
+        new rate, so that fast vibrations do not reappear as slow ones. ``sent`` is a command and keeps its last value. Flags
+        are those of both neighbours.
+
+        Args:
+            rate: Samples per second [Hz].
+
+        Raises:
+            InputError: A bad rate.
+        """
+        log = self.ordered()
+        grid = even_grid(log.time, rate)
+        if rate < 0.8 * log.rate:
+            log = log.low_passed(0.4 * rate)
+        left = np.clip(np.searchsorted(log.time, grid, side="right") - 1, 0, len(log) - 1)
+        right = np.minimum(left + (grid > log.time[left]), len(log) - 1)
         return replace(
-            self,
-            time=self.time[kept],
-            q=self.q[kept],
-            dq=self.dq[kept],
-            tau=self.tau[kept],
-            wrench=None if self.wrench is None else self.wrench[kept],
-            flags=self.flags[kept],
-            sent=None if self.sent is None else self.sent[kept],
+            log,
+            time=grid,
+            q=interpolated(grid, log.time, log.q),
+            dq=interpolated(grid, log.time, log.dq),
+            tau=interpolated(grid, log.time, log.tau),
+            wrench=None if log.wrench is None else interpolated(grid, log.time, log.wrench),
+            flags=log.flags[left] | log.flags[right],
+            sent=None if log.sent is None else log.sent[left],
         )
 
-    def save(self, path: str | Path) -> None:
-        """Write the log as .npz or .csv, by its ending; both read back exactly.
+    def low_passed(self, cutoff: float) -> Self:
+        """Return the log with q, dq, tau and wrench smoothed without delay; see :mod:`.filters` for the filter.
+
+        Args:
+            cutoff: Frequency at which half of a wave passes [Hz].
 
         Raises:
-            DataFileError: Another ending, or the file cannot be written.
+            InputError: A bad cutoff.
         """
-        from .files import save_log
+        log = self.ordered()
+        names = [name for name in ("q", "dq", "tau", "wrench") if getattr(log, name) is not None]
+        changes: dict[str, Any] = {name: smoothed(log.time, getattr(log, name), cutoff) for name in names}
+        return replace(log, **changes)
 
-        save_log(self, path)
+    def differentiated(self, cutoff: float) -> Self:
+        """Return the log with dq taken from q, smoothed and differentiated without delay; see :mod:`.filters`.
 
-    @staticmethod
-    def load(path: str | Path) -> Log:
-        """Read a log that was written by :meth:`save`.
+        Args:
+            cutoff: Frequency at which half of a wave passes [Hz].
 
         Raises:
-            DataFileError: The file cannot be read or is no log.
+            InputError: A bad cutoff.
         """
-        from .files import load_log
+        log = self.ordered()
+        dq = smoothed(log.time, log.q, cutoff, derivative=1)
+        return replace(log, dq=dq, declared=replace(log.declared, velocity_from="position"))
 
-        return load_log(path)
+    def acceleration(self, cutoff: float) -> Array:
+        """Return the joint accelerations [rad/s² or m/s²] of :meth:`ordered`'s samples, shape (k, n), without delay.
+
+        They are the derivative of dq, or the second one of q where dq itself was differentiated from it.
+
+        Args:
+            cutoff: Frequency at which half of a wave passes [Hz].
+
+        Raises:
+            InputError: A bad cutoff.
+        """
+        log = self.ordered()
+        if log.declared.velocity_from == "position":
+            return smoothed(log.time, log.q, cutoff, derivative=2)
+        return smoothed(log.time, log.dq, cutoff, derivative=1)
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any] | None]:
+        return {name: getattr(self, name) for name in ("time", "q", "dq", "tau", "wrench", "flags", "sent")}
 
 
 class LogBuilder:
     """Collects samples into arrays that double when full."""
 
-    def __init__(self, joint_names: Sequence[str], *, declared: Mapping[str, Any], capacity: int = 1024) -> None:
+    def __init__(self, joint_names: Sequence[str], *, declared: Declared, capacity: int = 1024) -> None:
         """Start an empty recording.
 
         Args:
@@ -241,13 +313,10 @@ def _array(value: npt.ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     return frozen(given)
 
 
-def _declared(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a read-only copy of declarations, checked."""
-    for key, choices in CHOICES.items():
-        if key in given and given[key] not in choices:
-            raise InputError(f"declared['{key}'] is {given[key]!r}; expected one of {', '.join(map(repr, choices))}")
-    try:
-        copy = json.loads(json.dumps(dict(given), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"declared holds something that JSON cannot: {error}") from error
-    return MappingProxyType(copy)
+def _check_declared(declared: Declared, n: int) -> None:
+    if not isinstance(declared, Declared):
+        raise InputError(f"declared is a {type(declared).__name__}; expected counterpoise.logs.declared.Declared")
+    for name, shape in (("motor_per_link", (n, n)), ("torque_constant", (n,))):
+        value = getattr(declared, name)
+        if value is not None and value.shape != shape:
+            raise InputError(f"declared.{name} has shape {value.shape}; expected {shape}, one per joint")

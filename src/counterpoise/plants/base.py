@@ -102,8 +102,8 @@ class SimulatedPlant(ABC):
 
     @property
     def adds_gravity(self) -> bool:
-        """Whether the arm's own controller adds the holding torque."""
-        return self.config.adds_gravity
+        """Whether the arm carries its own weight: by its controller, or by the oil behind a shut valve."""
+        return self.config.adds_gravity or self._pressure
 
     @property
     def effort_kind(self) -> Literal["torque", "current"]:
@@ -224,6 +224,11 @@ class SimulatedPlant(ABC):
         effort = self._effort.read(self._states[:, PRESSURE if self._pressure else AMPLIFIER])
         wrench, saturated = self._read_plate()
         flags = SampleFlag.WRENCH_SATURATED if saturated else SampleFlag.NONE
+        # A law that computes in place would otherwise change what the encoder differentiates next.
+        for array in (q, dq, effort):
+            array.setflags(write=False)
+        if wrench is not None:
+            wrench.setflags(write=False)
         return Sample(self.time, q, dq, effort, wrench, flags)
 
     def _torques(self, tau: npt.ArrayLike) -> Array:

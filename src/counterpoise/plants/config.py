@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..friction.parameters import joint_values
-from .drive_config import Drive
+from .drive_config import Drive, FlowValve
 from .events import AttachPayload, Event, Push, RemovePayloads
 from .plate_config import Plate
 from .quantities import described, number, of_kind, one_of
@@ -134,7 +134,8 @@ class ArmConfig:
             "slack": they begin with none.
         events: Pushes and loads during the run.
         velocity_limit: Declared largest speeds, shape (n,); None for the robot's.
-        adds_gravity: The arm's own controller adds the holding torque of the robot it was built for.
+        adds_gravity: The arm's own controller adds the holding torque of the robot it was built for; not with a flow
+            valve, which holds the arm by itself.
         watchdog: Declared time without a write until the hardware stops [s]; the simulated clock only moves by writes.
         stop: What an emergency stop does.
     """
@@ -182,6 +183,10 @@ class ArmConfig:
         if self.watchdog is not None:
             object.__setattr__(self, "watchdog", number(self.watchdog, "watchdog", above=0.0))
         one_of(self.stop, "stop", ("zero", "brake"))
+        if self.adds_gravity and isinstance(self.drive.actuator, FlowValve):
+            raise InputError(
+                "adds_gravity is True but a flow valve takes no torque; it holds the arm by itself when shut"
+            )
         if self.stop == "brake" and self.drive.brake is None:
             raise InputError("stop is 'brake' but drive.brake is None; give the drive a brake, or stop='zero'")
 

@@ -82,7 +82,7 @@ class Links:
         """Return the wrench that the ground exerts on a fixed base, force first, base axes, at the base origin.
 
         Args:
-            raw: ``raw_wrench``, or the same filtered: moment first, about the whole robot's centre of mass.
+            raw: ``raw_wrench``: moment first, about the whole robot's centre of mass.
         """
         x, y, z = self.data.subtree_com[1].tolist()
         mx, my, mz, fx, fy, fz = raw.tolist()
@@ -199,13 +199,6 @@ class Links:
         shift = plate.top_mass * (com @ com * np.eye(3) - np.outer(com, com))
         turned = rotation @ np.diag(np.asarray(plate.top_inertia)) @ rotation.T
         return mass + plate.top_mass, moment + plate.top_mass * com, inertia + turned + shift
-
-
-def wrench_transform(T_a_b: Array) -> Array:
-    """Return the matrix, shape (6, 6), that takes a wrench at b's origin in b's axes to a's origin and axes."""
-    rotation, (x, y, z) = T_a_b[:3, :3], T_a_b[:3, 3]
-    arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.block([[rotation, np.zeros((3, 3))], [arm @ rotation, rotation]])
 
 
 def _mujoco() -> Any:

@@ -17,8 +17,8 @@ from .quantities import number, one_of, vector
 class Plate:
     """A force/torque plate. Six numbers are force first, in the sensor's axes at the sensor's origin.
 
-    The wrench w that the plate exerts on the robot becomes the reading: sign of ``reads``, cross-talk, bias and
-    drift, low-pass filter, noise, resolution, saturation.
+    The wrench w that the plate exerts on the robot becomes the reading: low-pass filter, sign of ``reads``, cross-talk,
+    bias, drift, walk and noise, resolution, saturation.
 
     Attributes:
         T_base_sensor: Pose of the sensor's frame in the base frame, shape (4, 4).

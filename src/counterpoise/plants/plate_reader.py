@@ -6,9 +6,9 @@ import numpy as np
 
 from ..control.plant import PlateInfo
 from ..description.frozen import Array, frozen
-from ..description.rotations import inverse_transform
+from ..description.rotations import inverse_transform, wrench_transform
 from .kernel import LowPass
-from .links import Links, wrench_transform
+from .links import Links
 from .low_pass import butterworth, settled_state
 from .plate import PlateSensor
 from .plate_config import Plate
@@ -39,7 +39,9 @@ class PlateReader:
         self._to_base = wrench_transform(T_base_sensor)
         self._to_sensor = wrench_transform(inverse_transform(T_base_sensor))
         self.info = PlateInfo(plate.reads, frozen(T_base_sensor), frozen(plate.range))
-        self._raw = links.raw_wrench if self._stiffness is None else links.deflection
+        # The links state their reaction about a centre of mass that moves: it is filtered at the base's origin instead.
+        self._at_base = np.zeros(6)
+        self._raw = self._at_base if self._stiffness is None else links.deflection
         self._coefficients = butterworth(plate.cutoff, dt)
         self.filters = bool(self._coefficients[0] != 1.0)
         self.needs_accelerations = self._stiffness is None and not self.filters
@@ -58,15 +60,13 @@ class PlateReader:
         """
         self._sensor = PlateSensor(self._plate, period, random)
         self._tare = self._weight_of_top(gravity_base)
-        if self._stiffness is None:
-            self._links.reaction()
+        self._follow_reaction()
         self._memory[:] = settled_state(self._coefficients, self._raw)
         self._filtered[:] = self._raw
 
     def step(self) -> None:
         """Feed the filter after a physics step."""
-        if self._stiffness is None:
-            self._links.reaction()
+        self._follow_reaction()
         self._low_pass.step()
 
     def true_wrench(self) -> Array:
@@ -74,8 +74,7 @@ class PlateReader:
 
         A rigid plate's belongs to the accelerations that the links computed last.
         """
-        if self._stiffness is None:
-            self._links.reaction()
+        self._follow_reaction()
         return np.asarray(self._to_base @ self._on_sensor(self._raw))
 
     def read(self) -> tuple[Array, bool]:
@@ -86,13 +85,19 @@ class PlateReader:
         if self._sensor is None:  # begin() comes first; there is nothing to read from before
             return np.zeros(6), False
         if self.needs_accelerations:
-            self._links.reaction()
+            self._follow_reaction()
         return self._sensor.read(self._on_sensor(self._filtered if self.filters else self._raw))
 
-    def _on_sensor(self, raw: Array) -> Array:
-        """Return the wrench on the robot at the sensor, from deflections or from the links' raw reaction."""
+    def _follow_reaction(self) -> None:
+        """Take over the wrench between ground and base; a compliant plate's deflection is shared already."""
         if self._stiffness is None:
-            return np.asarray(self._to_sensor @ self._links.base_wrench(raw))
+            self._links.reaction()
+            self._at_base[:] = self._links.base_wrench(self._links.raw_wrench)
+
+    def _on_sensor(self, raw: Array) -> Array:
+        """Return the wrench on the robot at the sensor, from deflections or from the reaction at the base's origin."""
+        if self._stiffness is None:
+            return np.asarray(self._to_sensor @ raw)
         return np.asarray(-self._stiffness * raw - self._tare)
 
     def _weight_of_top(self, gravity_base: Array) -> Array:

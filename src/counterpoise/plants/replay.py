@@ -51,13 +51,18 @@ class ReplayPlant:
             plate: The plate; None takes the convention the log declares, at the base's origin unless it says where.
 
         Raises:
-            InputError: The robot has other joints, or the period cannot be had.
+            InputError: The robot has other joints, the efforts are the motors' own, or the period cannot be had.
         """
         n = len(log.joint_names)
         if robot is not None and robot.joint_names != log.joint_names:
             raise InputError(
                 f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; names and "
                 "order must be the same"
+            )
+        if log.declared.effort_side == "motor":
+            raise InputError(
+                "the log's efforts are on the motor side, a plant's on the link side; read the recording with a mapping "
+                "that gives its gear ([motor] ratio or motor_per_link)"
             )
         self.log = log
         self.joint_names = log.joint_names
@@ -67,8 +72,8 @@ class ReplayPlant:
         self.upper = frozen(unlimited if robot is None else robot.upper)
         self.velocity_limit = frozen(unlimited if robot is None else robot.velocity_limit)
         self.effort_limit = frozen(unlimited if robot is None else robot.effort_limit)
-        self.adds_gravity = bool(log.declared.get("adds_gravity", False))
-        self.effort_kind: Literal["torque", "current"] = log.declared.get("effort_kind", "torque")
+        self.adds_gravity = bool(log.declared.adds_gravity)
+        self.effort_kind: Literal["torque", "current"] = log.declared.effort_kind or "torque"
         self.watchdog: float | None = self.period
         self.plate = plate if plate is not None or log.wrench is None else _plate(log)
         self._index = 0
@@ -151,8 +156,8 @@ def _period(log: Log, given: float | None) -> float:
 
 
 def _plate(log: Log) -> PlateInfo | None:
-    reads = log.declared.get("sensor_reads")
-    if reads is None:
+    declared = log.declared
+    if declared.sensor_reads is None:
         return None
-    pose = log.declared.get("T_base_sensor", np.eye(4).tolist())
-    return PlateInfo(reads=reads, T_base_sensor=np.asarray(pose, dtype=np.float64), range=np.full(6, np.inf))
+    pose = np.eye(4) if declared.T_base_sensor is None else declared.T_base_sensor
+    return PlateInfo(reads=declared.sensor_reads, T_base_sensor=pose, range=np.full(6, np.inf))

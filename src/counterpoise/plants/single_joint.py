@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..control.plant import PlateInfo
 from ..description.frozen import Array, frozen
-from ..description.rotations import inverse_transform
+from ..description.rotations import inverse_transform, wrench_transform
 from ..dynamics.inputs import as_rows
 from ..dynamics.robot import Robot
 from ..dynamics.tree import REVOLUTE
@@ -21,7 +21,6 @@ from .config import ArmConfig
 from .events import Push
 from .kernel import OneJoint
 from .layout import LINK_PARAMETERS, LINK_STATE, LINK_STATES, STATE
-from .links import wrench_transform
 from .low_pass import butterworth, settled_state
 from .modes import refuse_long_step, refuse_stiff_damper, structural_modes
 from .parameters import Joints

@@ -69,7 +69,7 @@ struct Filter {
     int fault_joint = -1;
     double fault_value = 0.0;
 
-    std::vector<double> lower, upper, velocity_limit, step, wrench_range;
+    std::vector<double> lower, upper, velocity_limit, step, wrench_range, most_effort;
     double jump_slack = 0.0, max_gap = 0.0, max_lag = 0.0, frozen_travel = 0.0, frozen_torque = 0.0;
     long frozen_ticks = 0;
 
@@ -95,7 +95,14 @@ struct Filter {
     static double clipped(double value, double limit) { return std::fabs(value) > limit ? std::copysign(limit, value) : value; }
 
     void start_from(Row tau) {
-        for (int j = 0; j < n; ++j) last[j] = out[j] = clipped(tau[j], effort_limit[j]);
+        for (int j = 0; j < n; ++j) last[j] = out[j] = std::isfinite(tau[j]) ? clipped(tau[j], effort_limit[j]) : 0.0;
+    }
+
+    void set_effort_limit(Row limit) {
+        for (int j = 0; j < n; ++j) {
+            const double most = most_effort[static_cast<std::size_t>(j)];
+            effort_limit[j] = limit[j] > 0.0 ? (limit[j] < most ? limit[j] : most) : 0.0;
+        }
     }
 
     int bad(Fault fault, int joint = -1, double value = 0.0) {

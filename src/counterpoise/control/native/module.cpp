@@ -24,7 +24,7 @@ struct CoreObject {
 };
 
 bool is_ready(PyObject* object, npy_intp n) {
-    if (!PyArray_Check(object)) return false;
+    if (!PyArray_CheckExact(object)) return false;  // the numbers below a mask or a unit do not mean what they seem to
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     return PyArray_TYPE(array) == NPY_DOUBLE && PyArray_NDIM(array) == 1 && PyArray_DIM(array, 0) == n &&
            PyArray_ISBEHAVED_RO(array);
@@ -92,10 +92,10 @@ int core_init(PyObject* object, PyObject* args, PyObject* kwargs) {
     try {
         filter = new Filter();
         filter->n = static_cast<int>(n);
-        std::vector<double> limit, rate;
+        std::vector<double> rate;
         if (!copy_row(lower, n, filter->lower, "lower") || !copy_row(upper, n, filter->upper, "upper") ||
             !copy_row(velocity_limit, n, filter->velocity_limit, "velocity_limit") ||
-            !copy_row(effort_limit, n, limit, "effort_limit") || !copy_row(rate_limit, n, rate, "rate_limit") ||
+            !copy_row(effort_limit, n, filter->most_effort, "effort_limit") || !copy_row(rate_limit, n, rate, "rate_limit") ||
             !copy_row(wrench_range, 6, filter->wrench_range, "wrench_range")) {
             delete filter;
             return -1;
@@ -122,7 +122,7 @@ int core_init(PyObject* object, PyObject* args, PyObject* kwargs) {
         filter->effort_limit = data_of<double>(self->effort_limit);
         filter->joint_flags = data_of<std::int32_t>(self->joint_flags);
         filter->counts = data_of<std::int64_t>(self->counts);
-        for (npy_intp j = 0; j < n; ++j) filter->effort_limit[j] = limit[static_cast<std::size_t>(j)];
+        for (npy_intp j = 0; j < n; ++j) filter->effort_limit[j] = filter->most_effort[static_cast<std::size_t>(j)];
     } catch (const std::bad_alloc&) {
         delete filter;
         PyErr_NoMemory();
@@ -173,8 +173,7 @@ PyObject* core_set_effort_limit(PyObject* object, PyObject* limit) {
         PyErr_SetString(PyExc_TypeError, "effort_limit must be a float64 array of shape (n,)");
         return nullptr;
     }
-    const Row row = row_of(limit);
-    for (int j = 0; j < filter->n; ++j) filter->effort_limit[j] = row[j];
+    filter->set_effort_limit(row_of(limit));
     Py_RETURN_NONE;
 }
 

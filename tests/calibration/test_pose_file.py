@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoise.cli import pose_file
-from counterpoise.cli.pose_file import read_poses
+from counterpoise.calibration import pose_file
+from counterpoise.calibration.pose_file import read_poses
 from counterpoise.errors import DataFileError
 
 JOINTS = ("a", "b", "c")

@@ -11,7 +11,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import itemgetter
@@ -23,7 +23,6 @@ from ..description.frozen import Array
 from ..description.numbers import parse_number, shortened
 from ..dynamics.inputs import MAX_INPUT
 from ..errors import DataFileError, ModelFileError
-from .output import Progressing
 
 MAX_POSE_FILE_BYTES = 1024**3
 """Largest file read; a million poses of 19 joints in full precision are about 400 MB."""
@@ -43,18 +42,23 @@ class PoseFile:
     Attributes:
         q: Joint positions as the file has them, columns in joint order, shape (k, n).
         ignored: Names of columns that belong to no joint.
+        by_name: Whether a header named the columns; without one they were taken in joint order.
     """
 
     q: Array
     ignored: tuple[str, ...]
+    by_name: bool
 
 
-def read_poses(path: str, joint_names: Sequence[str]) -> PoseFile:
+def read_poses(
+    path: str, joint_names: Sequence[str], progress: Callable[[float, float], None] | None = None
+) -> PoseFile:
     """Read a pose file.
 
     Args:
         path: The file, or "-" for standard input.
         joint_names: Names of the n joints.
+        progress: Called now and then with the lines read so far and the lines in all.
 
     Raises:
         DataFileError: The file cannot be read or decoded, is empty, lacks a joint's column or has it twice, or holds a
@@ -63,21 +67,21 @@ def read_poses(path: str, joint_names: Sequence[str]) -> PoseFile:
     shown = "<stdin>" if path == STDIN else path
     data = _read(path, shown)
     last_line = data.count(b"\n") + 1
-    with Progressing(f"reading {shown}") as progressing:
-        rows = _rows(data, shown)
-        first_line, first = next(rows, (1, []))
-        if not first:
-            raise DataFileError("is empty; expected poses, one a line", path=shown)
-        columns, ignored, is_header = _columns(first, joint_names, shown, first_line)
-        names = [joint_names[columns.index(i)] if i in columns else f"column {i + 1}" for i in range(len(first))]
-        remaining = rows if is_header else chain([(first_line, first)], rows)
-        parts = []
-        while chunk := list(islice(remaining, CHUNK_ROWS)):
-            parts.append(_numbers(chunk, columns, names, shown))
-            progressing.update(chunk[-1][0], last_line)
+    rows = _rows(data, shown)
+    first_line, first = next(rows, (1, []))
+    if not first:
+        raise DataFileError("is empty; expected poses, one a line", path=shown)
+    columns, ignored, is_header = _columns(first, joint_names, shown, first_line)
+    names = [joint_names[columns.index(i)] if i in columns else f"column {i + 1}" for i in range(len(first))]
+    remaining = rows if is_header else chain([(first_line, first)], rows)
+    parts = []
+    while chunk := list(islice(remaining, CHUNK_ROWS)):
+        parts.append(_numbers(chunk, columns, names, shown))
+        if progress is not None:
+            progress(chunk[-1][0], last_line)
     if not parts:
         raise DataFileError("has a header and no pose below it", path=shown)
-    return PoseFile(np.concatenate(parts), ignored)
+    return PoseFile(np.concatenate(parts), ignored, is_header)
 
 
 def _read(path: str, shown: str) -> bytes:

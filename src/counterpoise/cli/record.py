@@ -1,0 +1,225 @@
+"""``counterpoise record``: drive an arm through poses, each from both sides, and write the recording."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InputError, SafetyError
+from .output import EXIT_ERROR, Progressing, console, json_option, note, print_json, warn
+from .simulate import refuse_unwritable
+
+if TYPE_CHECKING:
+    from ..control.plant import Plant
+    from ..control.record import Recording
+    from ..dynamics.robot import Robot
+    from ..logs.log import Log
+
+EXAMPLES = """\b
+Examples:
+  counterpoise record wam7 --poses poses.csv --out run.npz              a simulated arm, to try
+  counterpoise record puma550:50Hz --poses plan.toml --out run.npz --dwell 2
+  counterpoise record mydriver --option port=/dev/ttyUSB0 --robot arm.urdf --poses plan.toml --out run.npz
+  counterpoise record mydriver --robot arm.urdf --poses plan.toml --out run.npz --yes     ... and now it moves
+
+\b
+Poses: a CSV file with a header of joint names, or a plan:
+  schema = "counterpoise/poses-1"
+  joints = ["shoulder", "elbow"]
+  poses = [[0.0, 0.5], [0.3, -0.2]]     and, if wanted, approach, creep_speed, travel_speed, settle, dwell
+"""
+SIMULATED_DWELL = 1.0
+"""Time to measure at each pose of a simulated arm [s], unless the plan or the command line says otherwise."""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("plant")
+@click.option("--poses", "poses_path", required=True, metavar="FILE", help="Poses: CSV with joint names, or a plan.")
+@click.option("--out", "out_path", required=True, metavar="FILE", help="The recording, .npz or .csv.")
+@click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
+@click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable.")
+@click.option("--dwell", type=float, help="Time to measure at each pose and side [s]; 4 s, simulated 1 s.")
+@click.option("--settle", type=float, help="Time to come to rest after each move [s]; 0.5 s.")
+@click.option(
+    "--integral",
+    type=click.Choice(("auto", "none", "all")),
+    default="auto",
+    show_default=True,
+    help="Joints with integral action on the way; it always rests while measuring.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of a simulated arm's noise.")
+@click.option("--pace", type=click.Choice(("plant", "clock")), default="plant", help="Who keeps a real arm's period.")
+@click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog.")
+@click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
+@json_option
+def record(
+    *,
+    plant: str,
+    poses_path: str,
+    out_path: str,
+    source: str | None,
+    mount_rpy: tuple[float, float, float] | None,
+    options: tuple[str, ...],
+    dwell: float | None,
+    settle: float | None,
+    integral: str,
+    seed: int,
+    pace: str,
+    estop: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Record poses of an arm for a calibration, each approached from both sides.
+
+    PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. For each pose
+    the arm goes beyond it by 0.03 rad on every joint (1 cm on linear ones), creeps back at 0.05 rad/s (15 mm/s),
+    settles and is measured; then the same from the other side, so that friction is gone from the mean of the two. It
+    ends where it began.
+
+    The plan is checked against the limits and printed before anything moves. Moves are straight in joint space, and
+    nothing checks for collisions. Ctrl-C ends in the safe stop; what was recorded is still written.
+    """
+    refuse_unwritable(out_path, None)
+    from ..control.record import Recording
+    from ..logs.files import write_log
+
+    simulated, driven, robot = _plant(plant, source, mount_rpy, _options(options), seed)
+    plan = _plan(poses_path, robot, simulated, dwell, settle)
+    recording = Recording(
+        driven,
+        robot,
+        plan,
+        integral=integral,  # type: ignore[arg-type]
+        pace="plant" if simulated else pace,  # type: ignore[arg-type]
+        i_have_an_estop=estop,
+    )
+    if not as_json:
+        _print_plan(recording, driven)
+    if not simulated and not yes:
+        raise click.UsageError("this would move a real arm: look at the plan, clear its way, then add --yes")
+    interrupted = False
+    try:
+        with driven, Progressing(f"recording {plant}") as progressing:
+            recording.run(progressing.update)
+    except KeyboardInterrupt:
+        interrupted = True
+    except SafetyError:
+        if recording.log is not None:
+            write_log(recording.log, out_path)
+            note(f"what was recorded before the fault is written to {out_path}")
+        raise
+    log = recording.log
+    if log is None:
+        raise InputError("interrupted before anything was recorded")
+    write_log(log, out_path)
+    _report(recording, log, out_path, interrupted=interrupted, as_json=as_json)
+    if interrupted:
+        raise SystemExit(EXIT_ERROR)
+
+
+def _plant(
+    name: str,
+    source: str | None,
+    mount_rpy: tuple[float, float, float] | None,
+    options: dict[str, Any],
+    seed: int,
+) -> tuple[bool, Plant, Robot]:
+    """Return whether the plant is simulated, the plant, and its model."""
+    from ..control.plant import installed_plants, make_plant
+    from ..plants.presets import VARIANTS
+    from .simulation import named_preset
+    from .source import Source
+
+    if name.partition(":")[0] in VARIANTS:
+        if source is not None or mount_rpy is not None or options:
+            raise click.UsageError(f"'{name}' is simulated and brings its own model: leave out --robot and --option")
+        arm = named_preset(name).arm(seed=seed)
+        return True, arm, arm.robot
+    installed = installed_plants()
+    if name not in installed:
+        raise InputError(
+            f"there is no plant '{name}'; simulated are {', '.join(VARIANTS)}; installed packages register "
+            f"{', '.join(sorted(installed)) or 'none'}"
+        )
+    if source is None:
+        raise click.UsageError(f"plant '{name}' needs the arm's model: --robot arm.urdf, or a bundled name")
+    return False, make_plant(name, **options), Source(source, False, False, {}, mount_rpy).load()
+
+
+def _options(given: tuple[str, ...]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for text in given:
+        key, separator, value = text.partition("=")
+        if not (key.isidentifier() and separator):
+            raise click.UsageError(f"--option {text!r} is not of the form key=value")
+        if key in options:
+            raise click.UsageError(f"--option {key!r} is given twice")
+        try:
+            options[key] = json.loads(value)  # numbers, true, false; anything else is text
+        except ValueError:
+            options[key] = value
+    return options
+
+
+def _plan(path: str, robot: Robot, simulated: bool, dwell: float | None, settle: float | None) -> Any:
+    from ..calibration.pose_plan import read_plan
+
+    settings = {name: value for name, value in (("dwell", dwell), ("settle", settle)) if value is not None}
+    if simulated and dwell is None and not path.lower().endswith(".toml"):
+        settings["dwell"] = SIMULATED_DWELL
+    return read_plan(path, robot, **settings)
+
+
+def _facts(recording: Recording) -> dict[str, Any]:
+    plan = recording.plan
+    return {
+        "poses": len(plan.poses),
+        "approaches": 2 * len(plan.poses),
+        "seconds": recording.duration_from(plan.poses[0]),
+        "dwell": plan.dwell,
+        "settle": plan.settle,
+        "largest_speed": {
+            name: float(speed) for name, speed in zip(plan.joint_names, plan.travel_speed.tolist(), strict=True)
+        },
+        "integral": list(recording.with_integral),
+        "plan_notes": recording.notes,
+    }
+
+
+def _print_plan(recording: Recording, driven: Plant) -> None:
+    facts, screen = _facts(recording), console()
+    fastest = max(facts["largest_speed"], key=lambda name: facts["largest_speed"][name])
+    minutes, seconds = divmod(round(facts["seconds"]), 60)
+    screen.print(f"Plan: {facts['poses']} poses, each from both sides, {facts['dwell']:g} s of measurement each time")
+    screen.print(f"  time           {minutes} min {seconds} s, and the way to the first pose")
+    screen.print(f"  largest speed  {facts['largest_speed'][fastest]:.3g} rad/s or m/s ({fastest})")
+    gravity = "the arm's own gravity compensation" if driven.adds_gravity else "the model's gravity"
+    integral = f"; integral action on {', '.join(facts['integral'])}" if facts["integral"] else ""
+    screen.print(f"  law            PD with {gravity}{integral}")
+    screen.print("  Moves are straight in joint space; nothing checks for collisions.", style="dim")
+    for text in facts["plan_notes"]:
+        note(text)
+
+
+def _report(recording: Recording, log: Log, out_path: str, *, interrupted: bool, as_json: bool) -> None:
+    from ..calibration.arrival import arrival_notes, arrivals
+
+    reached, doubts = len(arrivals(log)), arrival_notes(log)
+    if as_json:
+        facts = _facts(recording) | {"samples": len(log), "reached": reached, "doubts": doubts}
+        print_json(facts | {"interrupted": interrupted, "out": out_path})
+        return
+    span = float(log.time[-1] - log.time[0])
+    console().print(
+        f"Recorded {len(log)} samples in {span:.4g} s: {reached} of {2 * len(recording.plan.poses)} approaches"
+    )
+    for text in doubts:
+        warn(text)
+    if doubts:
+        note("try --integral all, or a larger approach in the plan; the mean of both sides keeps friction otherwise")
+    if interrupted:
+        warn("interrupted: the arm was stopped, and the rest of the plan is missing")
+    note(f"written to {out_path}")

@@ -1,0 +1,305 @@
+"""``counterpoise simulate``: a simulated arm under a law, with a summary, a log and a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..report.tracking import JointTracking
+    from .simulation import Outcome, Simulation
+
+EXAMPLES = """\b
+Examples:
+  counterpoise simulate                                 the PUMA of the papers, every joint on a sine
+  counterpoise simulate wam7 --plot run.html            with a page to look at
+  counterpoise simulate puma550:50Hz --reference triangle --joint joint1 --amplitude 0.05 --period 10
+  counterpoise simulate wam7 --payload 2 --unknown-payload --reference hold
+  counterpoise simulate puma550 --model-error 10        the controller's masses are 10 % too large
+  counterpoise simulate wam7 --poses poses.csv --out run.npz
+  counterpoise simulate --json | jq '.joints[] | {name, rms}'
+
+\b
+Arms:
+  puma550 (stiff, 50Hz, 20Hz), wam7 (ground, plate), titan2 (torque-source, flow-valve), dualarm19 (ground);
+  a variant is given as puma550:50Hz, the first is the default.
+"""
+SKIPPED = 1.0
+"""Time at the start that does not count for the errors [s]: law and reference are being faded in."""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("preset", default="puma550")
+@click.option(
+    "--law",
+    type=click.Choice(("pd-gravity", "pd", "pid")),
+    help="What closes the loop; default: pd-gravity, or pd where the arm bears its own weight (a flow valve).",
+)
+@click.option(
+    "--reference",
+    type=click.Choice(("hold", "sine", "triangle", "poses")),
+    help="What to follow; default: sine, or poses where --poses is given.",
+)
+@click.option("--poses", "poses_path", metavar="FILE", help="Poses to go through: CSV with joint names, or a plan.")
+@click.option("--joint", "joints", multiple=True, metavar="NAME", help="Joint that swings; may be repeated; all.")
+@click.option("--amplitude", type=click.FloatRange(min=0.0), help="Of the swing [rad or m]; default 0.2 rad, 5 cm.")
+@click.option("--period", type=click.FloatRange(min=0.05), default=4.0, show_default=True, help="Of the swing [s].")
+@click.option("--duration", type=click.FloatRange(min=0.0, min_open=True, max=3600.0), help="Of the run [s]; 8 s.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of noise and drift.")
+@click.option("--payload", type=click.FloatRange(min=0.0), default=0.0, metavar="MASS", help="Load at the tip [kg].")
+@click.option(
+    "--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
+)
+@click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@click.option("--unknown-payload", is_flag=True, help="The controller does not know of the load.")
+@click.option(
+    "--model-error",
+    type=click.FloatRange(min=-90.0, max=200.0),
+    default=0.0,
+    metavar="PERCENT",
+    help="How much larger the masses are that the controller believes in.",
+)
+@click.option(
+    "--stiffness",
+    type=click.FloatRange(min=0.0, min_open=True, max=100.0),
+    default=1.0,
+    metavar="FACTOR",
+    help="Factor on the gains, which follow from inertias, effort limits and period by a rule.",
+)
+@click.option("--out", "out_path", metavar="FILE", help="Write the recording as .npz or .csv.")
+@click.option("--plot", "page_path", metavar="FILE", help="Write a page with charts as .html.")
+@json_option
+def simulate(
+    *,
+    preset: str,
+    law: str | None,
+    reference: str | None,
+    poses_path: str | None,
+    joints: tuple[str, ...],
+    amplitude: float | None,
+    period: float,
+    duration: float | None,
+    seed: int,
+    payload: float,
+    payload_com: tuple[float, float, float],
+    payload_link: str | None,
+    unknown_payload: bool,
+    model_error: float,
+    stiffness: float,
+    out_path: str | None,
+    page_path: str | None,
+    as_json: bool,
+) -> None:
+    """Run a simulated arm under a control law.
+
+    PRESET is an arm with everything between a controller and its links: friction that sticks, gears that yield,
+    encoders that count, a plate that drifts. The torques go through the safety filter, as on a real arm.
+
+    Ctrl-C ends in the safe stop; what was recorded until then is still shown and written, and the exit code is 1.
+    """
+    if reference is None:
+        reference = "sine" if poses_path is None else "poses"
+    if poses_path is not None and reference != "poses":
+        raise click.UsageError(f"--poses goes with --reference poses, not {reference}")
+    if reference == "poses" and poses_path is None:
+        raise click.UsageError("--reference poses needs --poses FILE")
+    if reference in ("hold", "poses") and (joints or amplitude is not None):
+        raise click.UsageError(f"--joint and --amplitude are for a swing, not for {reference}")
+    if not payload and (payload_link is not None or unknown_payload):
+        raise click.UsageError("--payload-link and --unknown-payload need --payload MASS")
+    refuse_unwritable(out_path, page_path)
+    from .simulation import Choice, Simulation
+
+    choice = Choice(
+        preset=preset,
+        law=law,
+        reference=reference,
+        joints=joints,
+        amplitude=amplitude,
+        period=period,
+        poses=poses_path,
+        duration=duration,
+        seed=seed,
+        payload=payload,
+        payload_com=payload_com,
+        payload_link=payload_link,
+        payload_known=not unknown_payload,
+        model_error=model_error / 100.0,
+        stiffness=stiffness,
+    )
+    simulation = Simulation(choice)
+    if not as_json:
+        for text in simulation.notes:
+            note(text)
+    with Progressing(f"simulating {simulation.preset.name}") as progressing:
+        outcome = simulation.run(watch_friction=page_path is not None, progress=progressing.update)
+    joint_results = _judged(outcome)
+    _write(simulation, outcome, joint_results, out_path, page_path)
+    if outcome.error is not None:
+        if out_path or page_path:
+            note("what was recorded before the fault is written")
+        raise outcome.error
+    if as_json:
+        print_json(_as_data(simulation, outcome, joint_results, out_path, page_path))
+    else:
+        _print(simulation, outcome, joint_results, out_path, page_path)
+    if outcome.interrupted:
+        raise SystemExit(EXIT_ERROR)
+
+
+def refuse_unwritable(out_path: str | None, page_path: str | None) -> None:
+    """Refuse, before anything moves, files that could not be written at the end.
+
+    Raises:
+        click.UsageError: Another ending than .npz or .csv for a log, .html for a page, or no such folder.
+    """
+    for option, path in (("--out", out_path), ("--plot", page_path)):
+        if path is not None and not Path(path).parent.is_dir():
+            raise click.UsageError(f"{option} {path}: there is no folder {Path(path).parent}")
+    if out_path is not None and not out_path.lower().endswith((".npz", ".csv")):
+        raise click.UsageError(f"--out {out_path}: a recording is written as .npz or .csv")
+    if page_path is not None and not page_path.lower().endswith((".html", ".htm")):
+        raise click.UsageError(f"--plot {page_path}: a page is written as .html")
+
+
+def _judged(outcome: Outcome) -> tuple[JointTracking, ...]:
+    from ..report.tracking import tracking
+
+    log = outcome.report.log
+    ticks = len(outcome.desired)
+    if log is None or ticks == 0:
+        return ()
+    elapsed = log.time[:ticks] - log.time[0]
+    skipped = int((elapsed < SKIPPED).sum())
+    return tracking(outcome.report, outcome.desired, outcome.effort_limit, skipped if skipped < ticks else 0)
+
+
+def _write(
+    simulation: Simulation,
+    outcome: Outcome,
+    joints: tuple[JointTracking, ...],
+    out_path: str | None,
+    page_path: str | None,
+) -> None:
+    if out_path is not None and outcome.report.log is not None:
+        from ..logs.files import write_log
+
+        write_log(outcome.report.log, out_path)
+    if page_path is not None and joints:
+        from ..report.page import write_page
+        from ..report.simulation_page import SimulatedRun, simulation_page
+
+        run = SimulatedRun(
+            title=f"{outcome.preset.name} ({outcome.preset.variant}) under {simulation.law_name}",
+            robot=outcome.robot,
+            report=outcome.report,
+            desired=outcome.desired,
+            joints=joints,
+            effort_limit=outcome.effort_limit,
+            hidden=outcome.hidden,
+            setup=simulation.setup(),
+            counted_from=SKIPPED if len(outcome.desired) * simulation.arm.period > SKIPPED else 0.0,
+            configuration=outcome.preset.config.replaced(seed=simulation.choice.seed).describe().splitlines(),
+            interrupted=outcome.interrupted,
+        )
+        write_page(simulation_page(run), page_path)
+
+
+def _print(
+    simulation: Simulation,
+    outcome: Outcome,
+    joints: tuple[JointTracking, ...],
+    out_path: str | None,
+    page_path: str | None,
+) -> None:
+    from .simulation import unfollowed
+
+    report, screen = outcome.report, console()
+    name = f"{outcome.preset.name} ({outcome.preset.variant})"
+    simulated = (report.ticks - report.stop_ticks) * simulation.arm.period
+    screen.print(
+        f"{name}, {simulation.law_name}, {simulation.choice.reference}: {simulated:.4g} s at "
+        f"{1.0 / simulation.arm.period:.4g} Hz, {report.duration / outcome.seconds:.2g} × real time"
+    )
+    screen.print(_joint_table(outcome, joints))
+    skipped = f"Errors from {SKIPPED:g} s on. " if simulated > SKIPPED else ""
+    screen.print(f"{skipped}{_events(outcome)}", style="dim")
+    if away := [joint.name for joint in joints if not joint.follows]:
+        warn(unfollowed(away))
+    if outcome.interrupted:
+        warn(f"interrupted: the arm was stopped ({report.end.value}, then '{report.stop}')")
+    for path in (out_path, page_path):
+        if path is not None:
+            note(f"{'what was recorded is ' if outcome.interrupted else ''}written to {path}")
+
+
+def _joint_table(outcome: Outcome, joints: tuple[JointTracking, ...]) -> Table:
+    from ..dynamics.joint_units import effort_units, rotary
+
+    units = ["mrad" if turns else "mm" for turns in rotary(outcome.robot)]
+    columns = ("joint", "rms error", "largest", "", "peak torque", " ", "of limit", "saturated", "rate-limited")
+    rows = table(*columns, left=("joint", "", " "))
+    for joint, unit, effort in zip(joints, units, effort_units(outcome.robot), strict=True):
+        rows.add_row(
+            printable(joint.name),
+            fixed(1e3 * joint.rms, 3),
+            fixed(1e3 * joint.largest, 3),
+            unit,
+            fixed(joint.peak_effort, 2),
+            effort,
+            f"{joint.share:.0%}",
+            str(joint.saturated),
+            str(joint.rate_limited),
+        )
+    return rows
+
+
+def _events(outcome: Outcome) -> str:
+    ordinary = ("started", "stopping", "stopped")
+    kinds = [event.kind for event in outcome.report.events if event.kind not in ordinary]
+    counted = ", ".join(f"{kinds.count(kind)} {kind.replace('_', ' ')}" for kind in dict.fromkeys(kinds))
+    return f"Events: {counted}." if counted else "No events."
+
+
+def _as_data(
+    simulation: Simulation,
+    outcome: Outcome,
+    joints: tuple[JointTracking, ...],
+    out_path: str | None,
+    page_path: str | None,
+) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from ..dynamics.joint_units import effort_units, position_units
+
+    report = outcome.report
+    units = zip(position_units(outcome.robot), effort_units(outcome.robot), strict=True)
+    return {
+        "preset": outcome.preset.name,
+        "variant": outcome.preset.variant,
+        "law": simulation.law_name,
+        "reference": simulation.choice.reference,
+        "seed": simulation.choice.seed,
+        "duration": (report.ticks - report.stop_ticks) * simulation.arm.period,
+        "period": simulation.arm.period,
+        "gains": {name: getattr(simulation.gains, name) for name in ("kp", "ki", "kd")},
+        "joints": [
+            asdict(joint) | {"follows": joint.follows, "position_unit": position, "effort_unit": effort}
+            for joint, (position, effort) in zip(joints, units, strict=False)
+        ],
+        "errors_from": SKIPPED,
+        "end": report.end.value,
+        "interrupted": outcome.interrupted,
+        "held_ticks": report.held_ticks,
+        "events": [asdict(event) for event in report.events],
+        "real_time_factor": report.duration / outcome.seconds,
+        "out": out_path,
+        "plot": page_path,
+        "notes": simulation.notes,
+    }

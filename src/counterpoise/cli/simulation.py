@@ -1,0 +1,284 @@
+"""A simulated run as a command line asks for it: arm, law, reference, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..calibration.pose_plan import read_plan
+from ..control.gravity import PDGravity
+from ..control.law import Law
+from ..control.loop import ControlLoop
+from ..control.pd import PD
+from ..control.pid import PID
+from ..control.reference import Eased, Hold, PoseList, Reference, Sine, Triangle
+from ..control.report import RunReport
+from ..control.tuning import Gains, careful_gains
+from ..description.frozen import Array
+from ..dynamics.joint_units import position_units, rotary
+from ..dynamics.robot import Robot
+from ..errors import InputError, SafetyError
+from ..logs.sample import Sample
+from ..plants.drive_config import FlowValve
+from ..plants.presets import Preset, preset
+from ..plants.simulated import SimulatedArm
+from ..report.simulation_page import Hidden
+from .poses import outside_limits
+
+LAWS = ("pd-gravity", "pd", "pid")
+REFERENCES = ("hold", "sine", "triangle", "poses")
+AMPLITUDE_ROTARY, AMPLITUDE_LINEAR = 0.2, 0.05
+"""Amplitudes unless given [rad, m]; less where a limit is near."""
+MARGIN = 0.02
+"""Distance that a reference keeps from the joint limits [rad or m]."""
+EASE = 1.0
+"""Time over which a swing is faded in [s]."""
+POSE_DWELL = 0.5
+"""Time at each pose of a list [s]."""
+HIDDEN_INSTANTS = 1500
+"""Instants at which friction is looked at, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the command line chose; see its options."""
+
+    preset: str
+    law: str | None
+    reference: str
+    joints: tuple[str, ...]
+    amplitude: float | None
+    period: float
+    poses: str | None
+    duration: float | None
+    seed: int
+    payload: float
+    payload_com: tuple[float, float, float]
+    payload_link: str | None
+    payload_known: bool
+    model_error: float
+    stiffness: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """A run that is over, however it ended.
+
+    Attributes:
+        preset: The simulated arm's preset.
+        robot: The arm as it was, payload included.
+        effort_limit: Largest torques [N m or N], shape (n,).
+        report: What the loop reports.
+        desired: What was desired at the first k samples [rad or m], shape (k, n).
+        hidden: What only the simulation knows; None where it was not watched.
+        seconds: Time the simulation took on the wall [s].
+        interrupted: Whether Ctrl-C ended it.
+        error: The fault that ended it; None where none did.
+    """
+
+    preset: Preset
+    robot: Robot
+    effort_limit: Array
+    report: RunReport
+    desired: Array
+    hidden: Hidden | None
+    seconds: float
+    interrupted: bool
+    error: SafetyError | None
+
+
+class Simulation:
+    """A simulated run, ready to go; nothing has moved yet.
+
+    Attributes:
+        law_name: What closes the loop: "pd-gravity", "pd" or "pid".
+        notes: What the user may want to know before.
+        duration: How long it will take [s].
+    """
+
+    def __init__(self, choice: Choice) -> None:
+        """Build arm, reference and law.
+
+        Raises:
+            InputError: Something that was chosen does not exist, or would leave the joint limits.
+            MissingExtraError: MuJoCo is not installed.
+        """
+        self.choice = choice
+        self.preset = named_preset(choice.preset)
+        bare = self.preset.robot()
+        robot = bare
+        if choice.payload:
+            robot = bare.with_payload(choice.payload, com=choice.payload_com, link=choice.payload_link)
+        self.arm = SimulatedArm(robot, self.preset.config.replaced(seed=choice.seed))
+        known = robot if choice.payload_known else bare
+        # Gravity torques are linear in the masses: all of them off by a share is gravity off by that share.
+        self.model = known.mounted(gravity=(1.0 + choice.model_error) * known.gravity_world)
+        with self.arm:
+            start = self.arm.read().q
+        self.arm.reset()
+        self.reference = _reference(choice, robot, start, self.arm.velocity_limit)
+        self.reference.reset(start)
+        self.duration = choice.duration if choice.duration is not None else _natural_duration(self.reference)
+        limit, period = self.arm.effort_limit, self.arm.period
+        self.gains = careful_gains(self.model, start, limit, period, stiffness=choice.stiffness)
+        self.law_name = choice.law or ("pd" if self.arm.adds_gravity else "pd-gravity")
+        self.law = _law(self.law_name, self.arm, self.model, self.gains, self.reference)
+        self.notes = _notes(self.law_name, self.arm, self.preset)
+
+    def run(self, *, watch_friction: bool, progress: Callable[[float, float], None]) -> Outcome:
+        """Run it; faults and Ctrl-C end in the safe stop and in an outcome like any other.
+
+        Args:
+            watch_friction: Look at the true friction on the way.
+            progress: Called now and then with the seconds done and in all.
+        """
+        arm, period = self.arm, self.arm.period
+        every = max(1, round(self.duration / period / HIDDEN_INSTANTS))
+        instants: list[float] = []
+        friction: list[Array] = []
+        ticks = 0
+
+        def watch(sample: Sample) -> bool:
+            nonlocal ticks
+            if ticks % every == 0:
+                progress(ticks * period, self.duration)
+                if watch_friction:
+                    instants.append(ticks * period)
+                    friction.append(arm.truth().friction_torque)
+            ticks += 1
+            return False
+
+        interrupted, error = False, None
+        begun = time.perf_counter()
+        with arm:
+            loop = ControlLoop(arm, self.law, self.model)
+            try:
+                loop.run(self.duration, until=watch, log=True)
+            except KeyboardInterrupt:
+                interrupted = True
+            except SafetyError as caught:
+                if caught.report is None:
+                    raise
+                error = caught
+        seconds = time.perf_counter() - begun
+        report = loop.last_report
+        if report is None or report.log is None:
+            raise InputError("the run ended before anything was recorded")
+        samples = min(report.ticks - report.stop_ticks, len(report.log))
+        desired = np.array([self.reference.at(tick * period).q for tick in range(samples)]).reshape(samples, arm.n)
+        hidden = Hidden(np.array(instants), np.array(friction)) if friction else None
+        return Outcome(self.preset, arm.robot, arm.effort_limit, report, desired, hidden, seconds, interrupted, error)
+
+    def setup(self) -> dict[str, str]:
+        """Return what was chosen, in words, for the page."""
+        choice = self.choice
+        moving = ", ".join(choice.joints) if choice.joints else "all"
+        swing = f"{choice.reference} of {choice.period:g} s, joints {moving}"
+        setup = {
+            "arm": f"{self.preset.name}, variant {self.preset.variant}",
+            "law": self.law_name,
+            "reference": swing if choice.reference in ("sine", "triangle") else choice.reference,
+            "seed": str(choice.seed),
+            "control period": f"{1e3 * self.arm.period:.4g} ms",
+        }
+        named = {"stiffness K_p": self.gains.kp, "damping K_d": self.gains.kd, "integral gain K_i": self.gains.ki}
+        for name, values in list(named.items())[: 3 if self.law_name == "pid" else 2]:
+            setup[f"{name} (by rule)"] = ", ".join(f"{value:.4g}" for value in values)
+        if choice.payload:
+            knows = "known" if choice.payload_known else "unknown"
+            setup["payload"] = f"{choice.payload:g} kg, {knows} to the controller"
+        if choice.model_error:
+            setup["model error"] = f"the controller's masses are {choice.model_error:+.1%} off"
+        return setup
+
+
+def named_preset(text: str) -> Preset:
+    """Return the preset called ``name`` or ``name:variant``.
+
+    Raises:
+        InputError: There is none.
+    """
+    name, separator, variant = text.partition(":")
+    return preset(name, variant if separator else None)
+
+
+def _reference(choice: Choice, robot: Robot, start: Array, velocity_limit: Array) -> Reference:
+    if choice.reference == "hold":
+        return Hold()
+    if choice.reference == "poses":
+        if choice.poses is None:
+            raise InputError("--reference poses needs --poses FILE")
+        plan = read_plan(choice.poses, robot)
+        if outside := outside_limits(robot, plan.poses):
+            raise InputError(outside[0])
+        return PoseList(list(plan.poses), speed=np.minimum(plan.travel_speed, velocity_limit), dwell=POSE_DWELL)
+    moving = np.zeros(robot.n, dtype=bool)
+    moving[[_joint_index(robot, name) for name in choice.joints] if choice.joints else slice(None)] = True
+    amplitude = _amplitude(choice, robot, start, moving)
+    top = (4.0 if choice.reference == "triangle" else 2.0 * np.pi) * amplitude / choice.period
+    if (over := np.flatnonzero(top > velocity_limit)).size:
+        joint = int(over[0])
+        raise InputError(
+            f"joint '{robot.joint_names[joint]}': the {choice.reference} needs a speed of {top[joint]:.3g}, its limit "
+            f"is {velocity_limit[joint]:g}; take a longer --period or a smaller --amplitude"
+        )
+    swing = Triangle(amplitude, choice.period) if choice.reference == "triangle" else Sine(amplitude, choice.period)
+    return Eased(swing, EASE)
+
+
+def _joint_index(robot: Robot, name: str) -> int:
+    if name not in robot.joint_names:
+        raise InputError(f"there is no joint '{name}'; '{robot.name}' has {', '.join(robot.joint_names)}")
+    return robot.joint_names.index(name)
+
+
+def _amplitude(choice: Choice, robot: Robot, start: Array, moving: npt.NDArray[np.bool_]) -> Array:
+    """Return amplitudes [rad or m], shape (n,), that keep clear of the limits."""
+    room = np.maximum(np.minimum(start - robot.lower, robot.upper - start) - MARGIN, 0.0)
+    if choice.amplitude is None:
+        wanted = np.where(rotary(robot), AMPLITUDE_ROTARY, AMPLITUDE_LINEAR)
+        return np.asarray(np.where(moving, np.minimum(wanted, room), 0.0))
+    if (over := np.flatnonzero(moving & (choice.amplitude > room))).size:
+        joint = int(over[0])
+        raise InputError(
+            f"joint '{robot.joint_names[joint]}': an amplitude of {choice.amplitude:g} about {start[joint]:.4g} leaves "
+            f"its limits {robot.lower[joint]:.4g} … {robot.upper[joint]:.4g} {position_units(robot)[joint]}; at most "
+            f"{room[joint]:.3g} is possible"
+        )
+    return np.where(moving, choice.amplitude, 0.0)
+
+
+def _natural_duration(reference: Reference) -> float:
+    return reference.duration + POSE_DWELL if isinstance(reference, PoseList) else 8.0
+
+
+def _law(name: str, arm: SimulatedArm, model: Robot, gains: Gains, reference: Reference) -> Law:
+    if name == "pd":
+        return PD(gains.kp, gains.kd, reference)
+    if name == "pid":
+        limit = arm.effort_limit
+        return PID(gains.kp, gains.ki, gains.kd, integral_limit=limit, period=arm.period, reference=reference)
+    return PDGravity(model, gains.kp, gains.kd, reference)
+
+
+def _notes(law: str, arm: SimulatedArm, chosen: Preset) -> list[str]:
+    notes: list[str] = []
+    if isinstance(chosen.config.drive.actuator, FlowValve):
+        notes.append("a flow valve takes the command as an opening and bears the weight itself: gains have another meaning there")
+    if law == "pid" and not arm.adds_gravity:
+        notes.append("PID has no gravity model: the arm sags at the start, until the integral holds its weight")
+    if law == "pd" and not arm.adds_gravity:
+        notes.append("PD has no gravity model: the arm sags by its weight over its stiffness")
+    return notes
+
+
+def unfollowed(names: Sequence[str]) -> str:
+    """Say what to do about joints that did not follow."""
+    return (
+        f"{', '.join(names)} did not follow: friction or gravity is more than the gains can bear. Try --law pid, or "
+        "--stiffness 2"
+    )

@@ -1,0 +1,243 @@
+"""Recording the poses of a plan on an arm, each from both sides, for a calibration.
+
+The law is PD with gravity. Its lag while creeping is what friction asks for, so it comes to rest short of the pose with
+its friction still fully on: the same on both sides, and gone in their mean. An integral that goes on at rest would wind
+up until the joint breaks loose, and leave friction of either sign. But a joint that is light for its friction follows
+PD not at all. Such joints get an integral that works on the way and rests from the end of the creep on. Which ones is
+guessed from the effort limits (``integral="auto"``), and the recording itself shows whether it was right
+(calibration.arrival).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..calibration.pose_plan import PosePlan, approach_within
+from ..description.frozen import Array, frozen
+from ..dynamics.joint_units import rotary
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.declared import Declared
+from ..logs.log import Log
+from ..logs.sample import Sample
+from .both_sides import BothSides
+from .clock import Clock
+from .gravity import Gravity
+from .law import Law
+from .loop import ControlLoop
+from .pid import PID
+from .plant import Plant
+from .report import RunReport
+from .safety import SafetyFilter
+from .tuning import Gains, careful_gains
+
+MARGIN_ROTARY, MARGIN_LINEAR = 0.02, 0.005
+"""Distance kept from the joint limits [rad, m]."""
+GUESSED_FRICTION = 0.03
+"""Friction of an unknown joint as a share of its effort limit, to choose the joints that need an integral."""
+MOST_EFFORT = 0.9
+"""Largest share of the effort limits that holding a pose may take."""
+INTEGRAL_EFFORT = 0.2
+"""Largest share of the effort limits that the integral may use."""
+
+
+class Recording:
+    """A plan fitted to an arm, and the law that follows it. Nothing moves before :meth:`run`.
+
+    Attributes:
+        plan: The plan.
+        offsets: How far beyond each pose its approaches begin [rad or m], shape (k, n).
+        notes: What was changed to keep clear of the joint limits, one sentence each.
+        gains: The gains; K_i is 0 for the joints without integral.
+        reference: The motion.
+        log: What has been recorded, also by a run that was interrupted; None before.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        robot: Robot,
+        plan: PosePlan,
+        *,
+        integral: Literal["auto", "none", "all"] = "auto",
+        gains: Gains | None = None,
+        margin: npt.ArrayLike | None = None,
+        safety: SafetyFilter | None = None,
+        pace: Literal["plant", "clock"] = "plant",
+        clock: Clock | None = None,
+        i_have_an_estop: str | None = None,
+    ) -> None:
+        """Fit a plan to an arm; refuse what would leave its limits.
+
+        Args:
+            plant: What is driven; when it adds gravity itself, the law does not.
+            robot: The arm's model.
+            plan: The poses.
+            integral: Which joints get integral action.
+            gains: Gains; None derives careful ones (control.tuning).
+            margin: Distance kept from the joint limits [rad or m], one or n; None for 0.02 rad and 5 mm.
+            safety: The filter; None makes one.
+            pace: See ControlLoop.
+            clock: See ControlLoop.
+            i_have_an_estop: See ControlLoop.
+
+        Raises:
+            InputError: A pose is beyond the limits or cannot be held, or the three do not belong together.
+            SafetyError: Nothing stops the arm when this program dies.
+        """
+        if plan.joint_names != robot.joint_names:
+            raise InputError(f"the plan's joints {list(plan.joint_names)} are not {list(robot.joint_names)}")
+        if integral not in ("auto", "none", "all"):
+            raise InputError(f"integral is {integral!r}; expected 'auto', 'none' or 'all'")
+        self.plan = plan
+        self.log: Log | None = None
+        filter_ = SafetyFilter(robot, plant=plant) if safety is None else safety
+        limits = filter_.limits
+        if margin is None:
+            margin = np.where(rotary(robot), MARGIN_ROTARY, MARGIN_LINEAR)
+        self.offsets, self.notes = approach_within(plan, limits.lower, limits.upper, margin)
+        _refuse_too_fast(plan, limits.velocity)
+        _refuse_too_heavy(robot, plan, limits.effort)
+        self.gains = _softest(robot, plan, limits.effort, plant.period) if gains is None else gains
+        needed = {"all": np.ones(robot.n, dtype=bool), "none": np.zeros(robot.n, dtype=bool)}.get(integral)
+        if needed is None:
+            # Turning friction around takes 2 F / K_p of the approach; the rest is for creeping.
+            needed = 2.0 * GUESSED_FRICTION * limits.effort / self.gains.kp > 0.5 * np.min(self.offsets, axis=0)
+        self.gains = replace(self.gains, ki=frozen(np.where(needed, self.gains.ki, 0.0)))
+        self.reference = BothSides(plan, self.offsets)
+        self._plant, self._robot = plant, robot
+        self._loop = ControlLoop(
+            plant,
+            self._laws(limits.effort),
+            robot,
+            safety=filter_,
+            pace=pace,
+            clock=clock,
+            i_have_an_estop=i_have_an_estop,
+        )
+
+    @property
+    def with_integral(self) -> tuple[str, ...]:
+        """Names of the joints with integral action."""
+        return tuple(name for name, ki in zip(self.plan.joint_names, self.gains.ki, strict=True) if ki > 0.0)
+
+    def duration_from(self, q: Array) -> float:
+        """Return the time of the whole recording when the arm stands at q [rad or m], shape (n,) [s]."""
+        planned = BothSides(self.plan, self.offsets)
+        planned.reset(frozen(q))
+        return planned.duration
+
+    def run(self, progress: Callable[[float, float], None] | None = None) -> Log:
+        """Drive the arm through the plan, and back to where it stood; the plant must have been entered.
+
+        Args:
+            progress: Called now and then with the seconds done and in all.
+
+        Raises:
+            SafetyError: A fault stopped the arm; ``log`` has what was recorded before.
+        """
+        duration = self.duration_from(self._plant.read().q)
+        period, every, ticks = self._plant.period, max(1, round(0.1 / self._plant.period)), 0
+
+        def watch(sample: Sample) -> bool:
+            nonlocal ticks
+            ticks += 1
+            if progress is not None and ticks % every == 0:
+                progress(ticks * period, duration)
+            return False
+
+        try:
+            self._loop.run(duration, until=watch, log=True)
+        finally:
+            report = self._loop.last_report
+            if report is not None and report.log is not None:
+                self.log = replace(report.log, declared=self._declared(report.log.declared, report))
+        if self.log is None:
+            raise InputError("nothing was recorded")
+        return self.log
+
+    def _laws(self, effort_limit: Array) -> Sequence[Law]:
+        pid = PID(
+            self.gains.kp,
+            self.gains.ki,
+            self.gains.kd,
+            integral_limit=INTEGRAL_EFFORT * effort_limit,
+            period=self._plant.period,
+            reference=self.reference,
+            rests=self.reference.resting,
+        )
+        return (pid,) if self._plant.adds_gravity else (pid, Gravity(self._robot))
+
+    def _declared(self, by_plant: Declared, report: RunReport) -> Declared:
+        """Return what the plant declares, with the arm, the plan and those of its windows that were completed."""
+        driven = (report.ticks - report.stop_ticks) * self._plant.period  # then the safe stop moves the arm
+        windows = [window.as_data() for window in self.reference.windows if window.end <= driven]
+        plan = self.plan.as_data() | {"offsets": self.offsets.tolist(), "windows": windows}
+        return replace(
+            by_plant,
+            gravity_base=self._robot.gravity_base,
+            notes={**by_plant.notes, "robot": self._robot.name, "plan": plan},
+        )
+
+
+def record(
+    plant: Plant,
+    robot: Robot,
+    plan: PosePlan,
+    *,
+    progress: Callable[[float, float], None] | None = None,
+    **settings: Any,
+) -> Log:
+    """Record the poses of a plan, each from both sides.
+
+    ::
+
+        with plant:
+            log = record(plant, robot, PosePlan.of(robot, poses))
+
+    ``log.declared.notes["plan"]`` holds the plan and the windows in which the arm is at rest.
+
+    Args:
+        plant: What is driven.
+        robot: The arm's model.
+        plan: The poses.
+        progress: Called now and then with the seconds done and in all.
+        settings: See :class:`Recording`.
+
+    Raises:
+        InputError: The plan does not suit the arm; nothing has moved.
+        SafetyError: The arm may not be driven, or was stopped by a fault.
+    """
+    return Recording(plant, robot, plan, **settings).run(progress)
+
+
+def _softest(robot: Robot, plan: PosePlan, effort_limit: Array, period: float) -> Gains:
+    """Return, per joint, the lowest of the careful gains at the poses: inertias vary with the pose."""
+    found = [careful_gains(robot, pose, effort_limit, period) for pose in plan.poses]
+    lowest = [frozen(np.min([getattr(gains, name) for gains in found], axis=0)) for name in ("kp", "ki", "kd")]
+    return Gains(*lowest)
+
+
+def _refuse_too_fast(plan: PosePlan, velocity_limit: Array) -> None:
+    fastest = np.maximum(plan.travel_speed, plan.creep_speed)
+    if (over := np.flatnonzero(fastest > velocity_limit)).size:
+        joint = int(over[0])
+        raise InputError(
+            f"joint '{plan.joint_names[joint]}': the plan's speed {fastest[joint]:g} exceeds the limit "
+            f"{velocity_limit[joint]:g}; lower travel_speed or creep_speed"
+        )
+
+
+def _refuse_too_heavy(robot: Robot, plan: PosePlan, effort_limit: Array) -> None:
+    share = np.abs(robot.gravity(plan.poses)) / effort_limit
+    if (over := np.argwhere(share > MOST_EFFORT)).size:
+        pose, joint = over[0].tolist()
+        raise InputError(
+            f"pose {pose + 1}: holding it takes {share[pose, joint]:.0%} of the effort limit of joint "
+            f"'{robot.joint_names[joint]}'; at most {MOST_EFFORT:.0%} is accepted. Choose another pose"
+        )

@@ -1,0 +1,21 @@
+"""Which joints turn and which slide, and the units that follow."""
+
+from __future__ import annotations
+
+from .robot import Robot
+
+
+def rotary(robot: Robot) -> list[bool]:
+    """Say of each joint, in joint order, whether it turns (rad, N m) or slides (m, N)."""
+    by_name = {joint.name: joint for joint in robot.description.joints}
+    return [by_name[name].kind.rotates for name in robot.joint_names]
+
+
+def position_units(robot: Robot) -> list[str]:
+    """Return the unit of each joint's position, in joint order."""
+    return ["rad" if turns else "m" for turns in rotary(robot)]
+
+
+def effort_units(robot: Robot) -> list[str]:
+    """Return the unit of each joint's torque or force, in joint order."""
+    return ["N m" if turns else "N" for turns in rotary(robot)]

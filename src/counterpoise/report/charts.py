@@ -1,0 +1,260 @@
+"""The kinds of chart our pages need: lines over time with one small panel per joint, points with error bars, bars.
+
+A chart is data for plotly.js; it is drawn by the page. Long series are thinned to at most ``points`` points, two for
+each of points/2 equal stretches of samples: its lowest and its highest, in their order. Peaks survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..errors import InputError
+
+COLOURS = ("#2f7fd1", "#e08214", "#1a9e77", "#c2549c", "#7b6fd0", "#b5a000")
+"""Colours of the series in order: apart from each other, and readable on white and on black."""
+GREY = "#8a8f98"
+POINTS = 1200
+"""Points of a thinned series."""
+LIMIT_SHOWN = 2.5
+"""A limit is drawn where it is at most this many times as far from zero as the data; else it would flatten them."""
+
+Dash = Literal["solid", "dash", "dot"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Values of all panels of a chart over time.
+
+    Attributes:
+        name: What the legend calls it.
+        values: One column per panel, shape (k, n).
+        colour: Its colour; None for the next of COLOURS.
+        dash: How the line is drawn.
+    """
+
+    name: str
+    values: Array
+    colour: str | None = None
+    dash: Dash = "solid"
+
+
+@dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """One line of a chart's legend."""
+
+    name: str
+    colour: str
+    dash: Dash = "solid"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One drawing area.
+
+    Attributes:
+        title: What it shows.
+        remark: A short addition to the title.
+        figure: ``data`` and ``layout`` as plotly.js takes them.
+    """
+
+    title: str
+    remark: str
+    figure: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Panels that belong together, under one legend.
+
+    Attributes:
+        panels: The panels.
+        legend: What the lines mean; empty for none.
+        caption: A sentence below.
+        height: Height of a panel [pixels].
+        wide: Whether a panel takes the whole width of the page.
+    """
+
+    panels: tuple[Panel, ...]
+    legend: tuple[LegendEntry, ...] = ()
+    caption: str = ""
+    height: int = 190
+    wide: bool = False
+
+
+def time_chart(
+    time: Array,
+    series: Sequence[Series],
+    titles: Sequence[str],
+    units: Sequence[str],
+    *,
+    limits: Array | None = None,
+    remarks: Sequence[str] | None = None,
+    caption: str = "",
+    points: int = POINTS,
+) -> Chart:
+    """Return lines over time, one panel per column.
+
+    Args:
+        time: Times [s], shape (k,).
+        series: What is drawn in every panel.
+        titles: Names of the n panels.
+        units: Unit of each panel's values.
+        limits: Drawn at ± this where the data come near, shape (n,).
+        remarks: Additions to the titles.
+        caption: A sentence below.
+        points: Points of a thinned series.
+
+    Raises:
+        InputError: Shapes do not belong together.
+    """
+    n = len(titles)
+    for entry in series:
+        if entry.values.shape != (len(time), n):
+            raise InputError(f"series '{entry.name}' has shape {entry.values.shape}; expected {(len(time), n)}")
+    styles = [
+        LegendEntry(entry.name, entry.colour or COLOURS[index % len(COLOURS)], entry.dash)
+        for index, entry in enumerate(series)
+    ]
+    legend = list(styles)
+    panels = []
+    for panel in range(n):
+        traces = [
+            _line(*thinned(time, entry.values[:, panel], points), style)
+            for entry, style in zip(series, styles, strict=True)
+        ]
+        if limits is not None and np.isfinite(limits[panel]):
+            reach = max(float(np.nanmax(np.abs(entry.values[:, panel]), initial=0.0)) for entry in series)
+            if limits[panel] <= LIMIT_SHOWN * reach:
+                style = LegendEntry("limit", GREY, "dash")
+                legend += [] if style in legend else [style]
+                ends = np.array([time[0], time[-1]])
+                traces += [_line(ends, np.full(2, sign * limits[panel]), style) for sign in (1.0, -1.0)]
+        figure = {"data": traces, "layout": _layout("t [s]", f"[{units[panel]}]")}
+        panels.append(Panel(titles[panel], remarks[panel] if remarks else "", figure))
+    return Chart(tuple(panels), tuple(legend), caption)
+
+
+def scatter_chart(
+    x: Array,
+    y: Array,
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    error: Array | None = None,
+    labels: Sequence[str] | None = None,
+    caption: str = "",
+) -> Chart:
+    """Return points, with error bars where given.
+
+    Args:
+        x: Abscissae, shape (k,).
+        y: Ordinates, shape (k,).
+        title: Name of the panel.
+        x_title: Name and unit of x.
+        y_title: Name and unit of y.
+        error: Half the length of the bars, shape (k,).
+        labels: Shown when a point is pointed at.
+        caption: A sentence below.
+    """
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": rounded(x),
+        "y": rounded(y),
+        "marker": {"color": COLOURS[0], "size": 7},
+    }
+    if error is not None:
+        bars = {"type": "data", "array": rounded(error), "color": COLOURS[0], "thickness": 1.2, "width": 3}
+        trace["error_y"] = bars
+    if labels is not None:
+        trace |= {"text": [_as_text(label) for label in labels], "hoverinfo": "text+x+y"}
+    panel = Panel(title, "", {"data": [trace], "layout": _layout(x_title, y_title)})
+    return Chart((panel,), caption=caption, height=320, wide=True)
+
+
+def bar_chart(
+    names: Sequence[str], series: Sequence[tuple[str, npt.ArrayLike]], *, title: str, y_title: str, caption: str = ""
+) -> Chart:
+    """Return groups of bars, one group per name.
+
+    Args:
+        names: What the groups are.
+        series: Name and heights (one per group) of each colour.
+        title: Name of the panel.
+        y_title: Name and unit of the heights.
+        caption: A sentence below.
+    """
+    traces = [
+        {
+            "type": "bar",
+            "name": _as_text(name),
+            "x": [_as_text(entry) for entry in names],
+            "y": rounded(np.asarray(heights, dtype=np.float64)),
+            "marker": {"color": COLOURS[index % len(COLOURS)]},
+        }
+        for index, (name, heights) in enumerate(series)
+    ]
+    legend = [LegendEntry(name, COLOURS[index % len(COLOURS)]) for index, (name, _) in enumerate(series)]
+    layout = _layout("", y_title) | {"barmode": "group"}
+    layout["xaxis"]["type"] = "category"
+    panel = Panel(title, "", {"data": traces, "layout": layout})
+    return Chart((panel,), tuple(legend) if len(legend) > 1 else (), caption, height=280, wide=True)
+
+
+def thinned(time: Array, values: Array, points: int = POINTS) -> tuple[Array, Array]:
+    """Return at most ``points`` of the samples: the lowest and the highest of each of points/2 stretches.
+
+    Args:
+        time: Times [s], shape (k,).
+        values: Values, shape (k,); NaN is neither low nor high.
+        points: Most points to return, at least 2.
+    """
+    k, stretches = len(time), max(1, points // 2)
+    if k <= 2 * stretches:
+        return time, values
+    edges = np.linspace(0, k, stretches + 1).astype(np.int64)
+    low, high = np.where(np.isnan(values), np.inf, values), np.where(np.isnan(values), -np.inf, values)
+    kept = [
+        begin + part[begin:end].argmin() if part is low else begin + part[begin:end].argmax()
+        for begin, end in pairwise(edges.tolist())
+        for part in (low, high)
+    ]
+    chosen = np.unique(kept)
+    return time[chosen], values[chosen]
+
+
+def rounded(values: Array) -> list[float | None]:
+    """Return values for JSON: six significant digits, which no screen shows, and None for what is no number."""
+    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _line(time: Array, values: Array, style: LegendEntry) -> dict[str, Any]:
+    width = 1.2 if style.name == "limit" else 1.6
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": _as_text(style.name),
+        "x": rounded(time),
+        "y": rounded(values),
+        "line": {"color": style.colour, "dash": style.dash, "width": width},
+    }
+
+
+def _layout(x_title: str, y_title: str) -> dict[str, Any]:
+    return {
+        "xaxis": {"title": {"text": _as_text(x_title), "standoff": 4}},
+        "yaxis": {"title": {"text": _as_text(y_title), "standoff": 4}},
+    }
+
+
+def _as_text(text: str) -> str:
+    """Return text that plotly.js shows as it stands: it reads a few HTML tags and entities in its labels."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,160 @@
+"""One self-contained HTML page: a verdict, sections with text, tables and charts.
+
+The page needs no network: plotly.js and the style are inside, and a content security policy forbids every request. It
+follows the reader's light or dark setting, fits a phone, and prints in black on white.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from .. import __version__
+from ..errors import MissingExtraError
+from ..logs.atomic import write_atomically
+from .charts import Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The headline: what the reader should know first.
+
+    Attributes:
+        level: Colour of the box: "good" green, "doubtful" yellow, "bad" red, "neutral" grey.
+        headline: One short sentence.
+        details: Further sentences.
+    """
+
+    level: Literal["good", "doubtful", "bad", "neutral"]
+    headline: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of text; numbers are formatted by the caller and stand to the right.
+
+    Attributes:
+        columns: Headings.
+        rows: Cells, one row per line.
+        left: Headings of the columns that stand to the left.
+        caption: A sentence below.
+        folded: Whether it is shown only when asked for.
+        summary: What a folded table is called.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: tuple[str, ...] = ()
+    caption: str = ""
+    folded: bool = False
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of plain text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page with its own heading.
+
+    Attributes:
+        title: The heading.
+        parts: What is below it, in order.
+    """
+
+    title: str
+    parts: tuple[Paragraph | Table | Chart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole page.
+
+    Attributes:
+        title: Title of page and window.
+        subtitle: One line below.
+        verdict: The headline box; None for none.
+        sections: The sections in order.
+    """
+
+    title: str
+    subtitle: str = ""
+    verdict: Verdict | None = None
+    sections: tuple[Section, ...] = ()
+
+
+def render(page: Page) -> str:
+    """Return the page as HTML.
+
+    Raises:
+        MissingExtraError: jinja2 or plotly is not installed.
+    """
+    try:
+        import jinja2
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise MissingExtraError("writing a page", "report") from error
+    files = resources.files(__package__)
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.globals["kind"] = lambda part: type(part).__name__
+    template = environment.from_string(files.joinpath("page.html").read_text(encoding="utf-8"))
+    charts = [part for section in page.sections for part in section.parts if isinstance(part, Chart)]
+    return template.render(
+        page=page,
+        version=__version__,
+        style=files.joinpath("page.css").read_text(encoding="utf-8"),
+        script=files.joinpath("page.js").read_text(encoding="utf-8"),
+        figures=embedded([panel.figure for chart in charts for panel in chart.panels]),
+        plotly=get_plotlyjs() if charts else "",
+    )
+
+
+def write_page(page: Page, path: str | Path) -> None:
+    """Write the page, all or nothing.
+
+    Args:
+        page: The page.
+        path: The file; replaced if it exists.
+
+    Raises:
+        MissingExtraError: jinja2 or plotly is not installed.
+        DataFileError: The file cannot be written.
+    """
+    data = render(page).encode("utf-8", errors="replace")  # a lone surrogate in a file's name is no UTF-8
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(data)
+
+    write_atomically(path, write)
+
+
+def embedded(value: Sequence[Mapping[str, Any]]) -> str:
+    """Return JSON that may stand inside a script element: nothing in it can end the element or begin another."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def settings_table(lines: Sequence[str], *, summary: str) -> Table:
+    """Return a folded table of an indented listing of ``name = value`` and ``part: kind`` lines.
+
+    Args:
+        lines: The listing, two spaces per level.
+        summary: What the folded table is called.
+    """
+    rows = []
+    for line in lines:
+        indent, text = "\u2003" * ((len(line) - len(line.lstrip())) // 2), line.strip()
+        name, separator, value = text.partition(" = ")
+        if not separator:
+            name, _, value = text.partition(": ")
+        rows.append((indent + name.rstrip(":"), value))
+    return Table(("setting", "value"), tuple(rows), left=("setting", "value"), folded=True, summary=summary)

@@ -1,0 +1,208 @@
+"""The page of a simulated run: what was asked for, what happened, what it took, and what the arm was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..control.report import EndState, RunReport
+from ..description.frozen import Array
+from ..dynamics.joint_units import effort_units, position_units
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.log import Log
+from .charts import Chart, Series, time_chart
+from .page import Page, Paragraph, Section, Table, Verdict, settings_table
+from .tracking import JointTracking
+
+WRENCH = ("f_x", "f_y", "f_z", "m_x", "m_y", "m_z")
+SHOWN_EVENTS = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hidden:
+    """What only the simulation knows, at some of its instants.
+
+    Attributes:
+        time: Seconds since the start, shape (m,).
+        friction: Friction of each drive [N m or N], shape (m, n).
+    """
+
+    time: Array
+    friction: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimulatedRun:
+    """A simulated run that is over.
+
+    Attributes:
+        title: Its title.
+        robot: The arm, with what it carried.
+        report: What the loop reports; with a log.
+        desired: What was desired at the first k samples of the log [rad or m], shape (k, n).
+        joints: How each joint followed.
+        effort_limit: Largest torques [N m or N], shape (n,).
+        hidden: What only the simulation knows; None where it was not watched.
+        setup: Name and value of what was chosen for the run.
+        counted_from: When the figures of ``joints`` begin to count [s].
+        configuration: The arm's whole configuration, as its describe() prints it.
+        interrupted: Whether the user ended it.
+    """
+
+    title: str
+    robot: Robot
+    report: RunReport
+    desired: Array
+    joints: tuple[JointTracking, ...]
+    effort_limit: Array
+    hidden: Hidden | None
+    setup: Mapping[str, str]
+    counted_from: float
+    configuration: Sequence[str]
+    interrupted: bool = False
+
+    @property
+    def log(self) -> Log:
+        """The recording.
+
+        Raises:
+            InputError: There is none.
+        """
+        if self.report.log is None:
+            raise InputError("the run was not recorded")
+        return self.report.log
+
+
+def simulation_page(run: SimulatedRun) -> Page:
+    """Return the page of a run."""
+    log, k = run.log, len(run.desired)
+    time = log.time - log.time[0]
+    names, positions, efforts = log.joint_names, position_units(run.robot), effort_units(run.robot)
+    motion = time_chart(
+        time[:k],
+        [Series("measured", log.q[:k], "#2f7fd1"), Series("reference", run.desired, "#e08214", "dash")],
+        names,
+        positions,
+    )
+    milli = [f"m{unit}" if unit == "rad" else "mm" for unit in positions]
+    error = time_chart(
+        time[:k],
+        [Series("reference − measured", 1e3 * (run.desired - log.q[:k]), "#c2549c")],
+        names,
+        milli,
+        remarks=[f"rms {1e3 * joint.rms:.3g}, largest {1e3 * joint.largest:.3g}" for joint in run.joints],
+        caption=f"Figures count from {run.counted_from:g} s on: before, law and reference are being faded in."
+        if run.counted_from
+        else "",
+    )
+    sections = [
+        Section("Joint by joint", (_joint_table(run, milli, efforts),)),
+        Section("Position", (motion,)),
+        Section("Tracking error", (error,)),
+        Section("Torque sent", (_torque_chart(run, time, efforts),)),
+    ]
+    if log.wrench is not None:
+        sections.append(Section("Plate", _plate_parts(log, time)))
+    sections.append(Section("What happened", (_event_table(run),)))
+    setup = Table(("setting", "value"), tuple(run.setup.items()), left=("setting", "value"))
+    listing = settings_table(run.configuration, summary="Every setting of the simulated arm")
+    sections.append(Section("Set-up", (setup, listing)))
+    subtitle = f"{run.robot.name}, {run.robot.n} joints, {run.robot.total_mass:.4g} kg; {time[-1]:.4g} s"
+    return Page(run.title, subtitle, _verdict(run), tuple(sections))
+
+
+def _verdict(run: SimulatedRun) -> Verdict:
+    report = run.report
+    away = [joint.name for joint in run.joints if not joint.follows]
+    cut = [joint.name for joint in run.joints if joint.saturated]
+    details = [f"Held back by the effort limit at times: {', '.join(cut)}."] if cut else []
+    if report.held_ticks:
+        details.append(f"On {report.held_ticks} ticks the torque was held for want of a good sample.")
+    if report.fault:
+        return Verdict("bad", f"Stopped by a fault: {report.fault.name.lower().replace('_', ' ')}", tuple(details))
+    if run.interrupted:
+        return Verdict("doubtful", f"Interrupted after {report.duration:.3g} s; {report.end.value}", tuple(details))
+    if report.end is not EndState.COMPLETED:
+        return Verdict("bad", f"Ended in a {report.end.value}", tuple(details))
+    if away:
+        headline = f"{len(away)} of {len(run.joints)} joints did not follow: {', '.join(away)}"
+        return Verdict(
+            "doubtful",
+            headline,
+            (*details, "Their error is a large part of the motion asked for: friction or gravity beats the gains."),
+        )
+    moving = [joint for joint in run.joints if joint.motion > 0.0] or list(run.joints)
+    worst = max(moving, key=lambda joint: joint.rms)
+    rule = f"Largest rms error: {1e3 * worst.rms:.3g} mrad (mm for a linear joint), {worst.name}."
+    return Verdict("neutral" if cut else "good", "Completed; every joint followed its reference", (rule, *details))
+
+
+def _joint_table(run: SimulatedRun, milli: Sequence[str], efforts: Sequence[str]) -> Table:
+    rows = tuple(
+        (
+            joint.name,
+            f"{1e3 * joint.rms:.3f} {milli[index]}",
+            f"{1e3 * joint.largest:.3f} {milli[index]}",
+            f"{joint.peak_effort:.2f} {efforts[index]}",
+            f"{joint.share:.0%}",
+            str(joint.saturated),
+            str(joint.rate_limited),
+        )
+        for index, joint in enumerate(run.joints)
+    )
+    columns = (
+        "joint",
+        "rms error",
+        "largest error",
+        "peak torque",
+        "of limit",
+        "saturated ticks",
+        "rate-limited ticks",
+    )
+    return Table(columns, rows, left=("joint",))
+
+
+def _torque_chart(run: SimulatedRun, time: Array, efforts: Sequence[str]) -> Chart:
+    log = run.log
+    sent = log.sent if log.sent is not None else np.full_like(log.q, np.nan)
+    series = [
+        Series("sent", sent, "#2f7fd1"),
+        Series("holding torque g(q)", run.robot.gravity(log.q), "#1a9e77", "dash"),
+    ]
+    caption = ""
+    if run.hidden is not None:
+        friction = np.column_stack(
+            [np.interp(time, run.hidden.time, column, right=np.nan) for column in run.hidden.friction.T]
+        )
+        series.append(Series("friction (true, unseen by the controller)", friction, "#e08214"))
+        caption = (
+            "Friction is positive when it resists a positive velocity; at rest it takes what the drive leaves over."
+        )
+    remarks = [
+        f"limit ±{limit:g} {unit}, {joint.share:.0%} used"
+        for limit, unit, joint in zip(run.effort_limit.tolist(), efforts, run.joints, strict=True)
+    ]
+    return time_chart(time, series, log.joint_names, efforts, limits=run.effort_limit, remarks=remarks, caption=caption)
+
+
+def _plate_parts(log: Log, time: Array) -> tuple[Paragraph | Chart, ...]:
+    wrench = log.wrench if log.wrench is not None else np.zeros((len(time), 6))
+    units = ("N",) * 3 + ("N m",) * 3
+    means = [f"mean {value:.4g}" for value in np.nanmean(wrench, axis=0)]
+    reads = "exerts on the robot" if log.declared.sensor_reads == "on_robot" else "feels from the robot"
+    text = f"Raw reading in the sensor's axes at its origin, as what the plate {reads}; bias and noise included."
+    return Paragraph(text), time_chart(time, [Series("plate", wrench, "#7b6fd0")], WRENCH, units, remarks=means)
+
+
+def _event_table(run: SimulatedRun) -> Table:
+    events = run.report.events
+    rows = tuple(
+        (f"{event.time:.3f} s", event.kind.replace("_", " "), event.joint or "", event.message)
+        for event in events[:SHOWN_EVENTS]
+    )
+    more = len(events) - SHOWN_EVENTS + run.report.events_dropped
+    caption = f"… and {more} more events" if more > 0 else ""
+    return Table(("time", "event", "joint", "what"), rows, left=("event", "joint", "what"), caption=caption)
