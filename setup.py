@@ -1,5 +1,5 @@
 """Builds the native code: the dynamics kernel, one translation unit per instruction set with its own flags, and the
-steppers of the simulated drives, and the safety filter.
+steppers of the simulated drives, the safety filter, and the readers of recordings.
 
 All extensions are optional: without a C++ compiler the package installs and computes with its NumPy references.
 """
@@ -16,6 +16,7 @@ from setuptools.command.build_ext import build_ext
 
 NATIVE = "src/counterpoise/dynamics/native"
 FILTER = "src/counterpoise/control/native"
+READERS = "src/counterpoise/logs/native"
 STEPPERS = "src/counterpoise/plants/native"
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
 MSVC = sys.platform == "win32"
@@ -78,6 +79,18 @@ setup(
             depends=[f"{FILTER}/filter.hpp"],
             include_dirs=[numpy.get_include()],
             # Not contracted: the filter repeats its Python specification bit by bit.
+            extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
+            language="c++",
+            optional=OPTIONAL,
+        ),
+        Extension(
+            "counterpoise.logs._native",
+            sources=[f"{READERS}/module.cpp"],
+            depends=[
+                f"{READERS}/{name}"
+                for name in ("csv_numbers.hpp", "bag_methods.hpp", "bag_records.hpp", "joint_state.hpp")
+            ],
+            # Not contracted: a number read is Python's float() of its text, bit by bit.
             extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
             language="c++",
             optional=OPTIONAL,

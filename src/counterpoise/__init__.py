@@ -29,7 +29,10 @@ from .errors import SafetyError as SafetyError
 from .errors import SensorFaultError as SensorFaultError
 from .errors import StaleSampleError as StaleSampleError
 from .errors import UnsupportedJointError as UnsupportedJointError
+from .logs.files import write_log as write_log
 from .logs.log import Log as Log
+from .logs.read import read_log as read_log
+from .logs.read import stream_log as stream_log
 from .logs.sample import Sample as Sample
 from .plants.replay import ReplayPlant as ReplayPlant
 

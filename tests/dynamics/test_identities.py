@@ -113,6 +113,19 @@ def test_base_wrench_regressor_times_parameters_is_the_base_wrench(
         same(W_still @ robot.inertial_parameters, still, "W φ = base wrench", scale=size_of(still))
 
 
+def test_inertial_regressor_times_parameters_is_inverse_dynamics(
+    robot: cp.Robot, motion: tuple[Array, Array, Array]
+) -> None:
+    """Moving and at rest; ten parameters per moving body, and none for the base, which no joint carries."""
+    moving = robot.inertial_parameters[10:]
+    for kernel in (robot, ReferenceKernel(robot.tree)):
+        torque, g = robot.inverse_dynamics(*motion), robot.gravity(motion[0])
+        same(kernel.inertial_regressor(*motion) @ moving, torque, "Y φ = inverse dynamics", scale=size_of(torque))
+        same(kernel.inertial_regressor(motion[0]) @ moving, g, "Y φ = gravity at rest", scale=size_of(g))
+        one = kernel.inertial_regressor(*(rows[0] for rows in motion)) @ moving
+        same(one, torque[0], "Y φ = inverse dynamics", scale=size_of(torque))
+
+
 # --- gravity is the gradient of an energy ---------------------------------------------------------------------------
 
 

@@ -89,7 +89,10 @@ def test_bad_numbers_name_the_joint(kernel, value, joint) -> None:
     for position, argument in enumerate(("q", "dq", "ddq")):
         motion = [Q, Q, Q]
         motion[position] = q
-        for method in (kernel.inverse_dynamics, kernel.base_wrench, kernel.base_wrench_regressor):
+        for method in (
+            *(kernel.inverse_dynamics, kernel.base_wrench),
+            *(kernel.inertial_regressor, kernel.base_wrench_regressor),
+        ):
             with pytest.raises(cp.InputError, match=f"^{argument}\\['{name}'\\]"):
                 method(*motion)
     for method in (kernel.center_of_mass, kernel.jacobian, kernel.forward_kinematics, kernel.gravity_regressor):
@@ -139,6 +142,7 @@ def test_out_is_filled_and_returned(kernel) -> None:
         (np.empty((4, 4)), kernel.forward_kinematics, (Q,)),
         (np.empty(4), kernel.wrench_torque, (Q, wrench)),
         (np.empty((4, 16)), kernel.gravity_regressor, (Q,)),
+        (np.empty((4, 40)), kernel.inertial_regressor, motion),
         (np.empty((6, 50)), kernel.base_wrench_regressor, motion),
     ):
         assert method(*arguments, out=result) is result
@@ -198,6 +202,7 @@ def test_batches_keep_their_first_axis(kernel, count) -> None:
     assert kernel.forward_kinematics(poses).shape == (count, 4, 4)
     assert kernel.gravity_regressor(poses).shape == (count, 4, 16)
     assert kernel.base_wrench(poses, poses, poses).shape == (count, 6)
+    assert kernel.inertial_regressor(poses).shape == (count, 4, 40)
     assert kernel.base_wrench_regressor(poses).shape == (count, 6, 50)
     assert kernel.wrench_torque(poses, np.ones(6)).shape == (count, 4)
     assert kernel.center_of_mass(poses).shape == (count, 3)

@@ -46,6 +46,8 @@ def every_operation(robot, compute, q, dq, ddq, wrench, link):
     yield "wrench_torque", compute.wrench_torque(q, wrench, at=link)
     yield "wrench_torque, one wrench", compute.wrench_torque(q, wrench.reshape(-1, 6)[0], at=link)
     yield "gravity_regressor", compute.gravity_regressor(q)
+    yield "inertial_regressor", compute.inertial_regressor(q, dq, ddq)
+    yield "inertial_regressor at rest", compute.inertial_regressor(q)
     yield "base_wrench_regressor", compute.base_wrench_regressor(q, dq, ddq)
     yield "base_wrench_regressor at rest", compute.base_wrench_regressor(q)
 

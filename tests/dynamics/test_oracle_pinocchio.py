@@ -87,6 +87,8 @@ def test_parameters_and_regressors() -> None:
         still = np.zeros(robot.n)
         static = pin.computeJointTorqueRegressor(model, data, twin._configuration(q), still, still)
         static = static.reshape(robot.n, robot.n, 10)[np.ix_(theirs, theirs)][:, :, :4].reshape(robot.n, -1)
+        moving = pin.computeJointTorqueRegressor(model, data, twin._configuration(q), twin.E @ dq, twin.E @ ddq)
+        moving = moving.reshape(robot.n, robot.n, 10)[np.ix_(theirs, theirs)].reshape(robot.n, -1)
         # W: each body's regressor in its joint frame, moved to the base origin and turned to base axes.
         pin.rnea(model, data, twin._configuration(q), twin.E @ dq, twin.E @ ddq)
         pin.forwardKinematics(model, data, twin._configuration(q))
@@ -97,6 +99,7 @@ def test_parameters_and_regressors() -> None:
             blocks.append(np.vstack([made.mount.T @ wrench[:3], made.mount.T @ wrench[3:]]))
         for kernel in (robot, ReferenceKernel(robot.tree)):
             check(kernel.gravity_regressor(q), static, "gravity regressor")
+            check(kernel.inertial_regressor(q, dq, ddq), moving, "inertial regressor")
             check(kernel.base_wrench_regressor(q, dq, ddq)[:, 10:], np.hstack(blocks), "base wrench regressor")
 
 

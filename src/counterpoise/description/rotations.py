@@ -52,6 +52,13 @@ def inverse_transform(T_a_b: Array) -> Array:
     return transform(rotation.T, -rotation.T @ T_a_b[:3, 3])
 
 
+def wrench_transform(T_a_b: Array) -> Array:
+    """Return the matrix, shape (6, 6), that takes a wrench at b's origin in b's axes to a's origin and axes."""
+    rotation, (x, y, z) = T_a_b[:3, :3], T_a_b[:3, 3]
+    arm = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([[rotation, np.zeros((3, 3))], [arm @ rotation, rotation]])
+
+
 def rotation_with_z_along(axis: npt.ArrayLike) -> Array:
     """Return a rotation whose third column is the unit vector ``axis``, shape (3, 3).
 

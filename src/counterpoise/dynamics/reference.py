@@ -18,7 +18,7 @@ from .inputs import as_rows, check_out, link_index, refuse_wrench_shape
 from .jacobian import link_jacobians, wrench_torques
 from .kinematics import link_poses
 from .newton_euler import newton_euler
-from .regressors import base_wrench_regressors, gravity_regressors
+from .regressors import base_wrench_regressors, gravity_regressors, inertial_regressors
 from .tree import Tree
 
 WRENCH_COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -192,6 +192,29 @@ class ReferenceKernel:
         """
         rows = as_rows(q, "q", self.tree.joint_names)
         return _apply(lambda q2: gravity_regressors(self.tree, q2), out, rows)
+
+    def inertial_regressor(
+        self,
+        q: npt.ArrayLike,
+        dq: npt.ArrayLike | None = None,
+        ddq: npt.ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return Y with inverse_dynamics(q, dq, ddq) = Y @ inertial_parameters[10:].
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            dq: Joint velocities, same shape; None for a robot at rest.
+            ddq: Joint accelerations, same shape; None for zero.
+            out: Where to write the result.
+
+        Returns:
+            Y, shape (n, 10 b) or (k, n, 10 b), for b moving bodies; the columns of a body are
+            [m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the joint frame's origin. The base link has none:
+            no joint carries it.
+        """
+        rows = self._motion(q, dq, ddq, needs_inertia=False)
+        return _apply(lambda *motion: inertial_regressors(self.tree, *motion), out, *rows)
 
     def base_wrench_regressor(
         self,

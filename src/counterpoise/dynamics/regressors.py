@@ -1,12 +1,12 @@
-"""Matrices that multiply the unknown masses: gravity torques and the base wrench are linear in them."""
+"""Matrices that multiply the unknown masses: joint torques and the base wrench are linear in them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..description.frozen import Array
-from .kinematics import ancestors, body_poses, gather
-from .newton_euler import body_motion
+from .kinematics import BodyPoses, ancestors, body_poses, gather
+from .newton_euler import BodyMotion, body_motion
 from .tree import REVOLUTE, Tree
 
 GRAVITY_PARAMETERS = ("m", "mx", "my", "mz")
@@ -55,11 +55,33 @@ def gravity_regressors(tree: Tree, q: Array) -> Array:
     return gather(tree, rows.reshape(len(q), tree.bodies, 4 * tree.bodies), axis=1)
 
 
+def inertial_regressors(tree: Tree, q: Array, dq: Array, ddq: Array) -> Array:
+    """Return Y with M q̈ + C q̇ + g = Y φ, shape (k, n, 10 b), ten columns per moving body ([Khalil2002], [Luh1980]).
+
+    The wrench that moves body k is linear in its ten parameters: columns F for the force and N for the moment about the
+    body's origin (:func:`_body_wrench_columns`). A joint i that carries k feels z_i · (N + (o_k − o_i) × F) when rotary
+    and z_i · F when linear.
+    """
+    poses = body_poses(tree, q)
+    motion = body_motion(tree, poses, dq, ddq)
+    rows = np.zeros((len(q), tree.bodies, 10 * tree.bodies))
+    for k in range(tree.bodies):
+        force, moment = _body_wrench_columns(tree, poses, motion, k)
+        for i in ancestors(tree, k):
+            axis = poses.rotation[:, i, :, 2]
+            columns = rows[:, i, 10 * k : 10 * (k + 1)]
+            if tree.kind[i] == REVOLUTE:
+                lever = np.cross(axis, poses.origin[:, k] - poses.origin[:, i])
+                columns += np.einsum("ki,kij->kj", axis, moment) + np.einsum("ki,kij->kj", lever, force)
+            else:
+                columns += np.einsum("ki,kij->kj", axis, force)
+    return gather(tree, rows, axis=1)
+
+
 def base_wrench_regressors(tree: Tree, q: Array, dq: Array, ddq: Array) -> Array:
     """Return W with base_wrench = W φ, shape (k, 6, 10 (b + 1)): the base link's ten columns first, then the bodies'.
 
-    Per body, with a the acceleration of its origin minus gravity, S = [α]× + [ω]×[ω]× (base axes) and o its origin:
-    force = a m + S R h; moment about the base origin = o × force + R h × a + R (I R-frame terms), h = m c.
+    Each body's force counts as it is, its moment is taken about the base origin: o × F + N.
     """
     k = len(q)
     poses = body_poses(tree, q)
@@ -67,19 +89,29 @@ def base_wrench_regressors(tree: Tree, q: Array, dq: Array, ddq: Array) -> Array
     result = np.zeros((k, 6, 10 * (tree.bodies + 1)))
     result[:, :3, 0] = -tree.gravity_base
     result[:, 3:, 1:4] = -_moment_of_force_at_columns(np.tile(np.eye(3), (k, 1, 1)), np.tile(tree.gravity_base, (k, 1)))
-    R_joint = poses.rotation @ tree.joint_rotation
     for body in range(tree.bodies):
-        R = R_joint[:, body]
-        w, dw, a = motion.omega[:, body], motion.alpha[:, body], motion.acceleration[:, body]
-        spin = skew(dw) + skew(w) @ skew(w)
-        block = result[:, :, 10 * (body + 1) : 10 * (body + 2)]
-        block[:, :3, 0] = a
-        block[:, :3, 1:4] = spin @ R
-        block[:, 3:, 1:4] = _moment_of_force_at_columns(R, a)
-        w_body, dw_body = (np.einsum("kji,kj->ki", R, v) for v in (w, dw))
-        block[:, 3:, 4:] = R @ (inertia_columns(dw_body) + skew(w_body) @ inertia_columns(w_body))
-        block[:, 3:, :4] += skew(poses.origin[:, body]) @ block[:, :3, :4]
+        force, moment = _body_wrench_columns(tree, poses, motion, body)
+        columns = slice(10 * (body + 1), 10 * (body + 2))
+        result[:, :3, columns] = force
+        result[:, 3:, columns] = moment + skew(poses.origin[:, body]) @ force
     return result
+
+
+def _body_wrench_columns(tree: Tree, poses: BodyPoses, motion: BodyMotion, body: int) -> tuple[Array, Array]:
+    """Return the columns of the force on a body and of the moment about its origin, base axes, shapes (k, 3, 10).
+
+    With a the acceleration of the body's origin minus gravity, S = [α]× + [ω]×[ω]× and h = m c:
+    F = a m + S R h and N = R h × a + R (I α + ω × I ω), the inertial terms in joint axes.
+    """
+    R = poses.rotation[:, body] @ tree.joint_rotation[body]
+    w, dw, a = motion.omega[:, body], motion.alpha[:, body], motion.acceleration[:, body]
+    force, moment = np.zeros((2, len(a), 3, 10))
+    force[:, :, 0] = a
+    force[:, :, 1:4] = (skew(dw) + skew(w) @ skew(w)) @ R
+    moment[:, :, 1:4] = _moment_of_force_at_columns(R, a)
+    w_joint, dw_joint = (np.einsum("kji,kj->ki", R, v) for v in (w, dw))
+    moment[:, :, 4:] = R @ (inertia_columns(dw_joint) + skew(w_joint) @ inertia_columns(w_joint))
+    return force, moment
 
 
 def skew(vector: Array) -> Array:

@@ -440,9 +440,13 @@ bool gravity_regressor(const Model& model, std::size_t count, const double* q, d
     return one_by_one(model, All{model}, op, inputs, 1, count, work);
 }
 
-bool base_wrench_regressor(const Model& model, std::size_t count, const double* q, const double* dq,
-                           const double* ddq, double* regressor, double* work) {
-    const std::size_t n = model.n, width = 10 * ((std::size_t)model.bodies + 1);
+// Runs `fill(model, joints, rate, rate_change, placed, motion, rows)` on one motion after the other; `size` is that of a
+// result.
+template <class Fill>
+COUNTERPOISE_INLINE bool motions_one_by_one(const Model& model, const Fill& fill, std::size_t size, std::size_t count,
+                                            const double* q, const double* dq, const double* ddq, double* regressor,
+                                            double* work) {
+    const std::size_t n = model.n;
     const Input inputs[3] = {{q, n, n}, {dq, n, n}, {ddq, n, n}};
     const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
         double* rate = arena.take<double>(model.bodies);
@@ -451,9 +455,21 @@ bool base_wrench_regressor(const Model& model, std::size_t count, const double* 
         load_rates(model, ddq == nullptr ? nullptr : ddq + n * k, 0, rate_change);
         Placed* placed = arena.take<Placed>(model.bodies);
         PlacedMotion* motion = arena.take<PlacedMotion>(model.bodies);
-        base_wrench_regressor_rows(model, joints, rate, rate_change, placed, motion, regressor + 6 * width * k);
+        fill(model, joints, rate, rate_change, placed, motion, regressor + size * k);
     };
     return one_by_one(model, All{model}, op, inputs, 3, count, work);
+}
+
+bool inertial_regressor(const Model& model, std::size_t count, const double* q, const double* dq, const double* ddq,
+                        double* regressor, double* work) {
+    const std::size_t size = 10 * (std::size_t)model.bodies * model.n;
+    return motions_one_by_one(model, inertial_regressor_rows, size, count, q, dq, ddq, regressor, work);
+}
+
+bool base_wrench_regressor(const Model& model, std::size_t count, const double* q, const double* dq,
+                           const double* ddq, double* regressor, double* work) {
+    const std::size_t size = 60 * ((std::size_t)model.bodies + 1);
+    return motions_one_by_one(model, base_wrench_regressor_rows, size, count, q, dq, ddq, regressor, work);
 }
 
 }  // namespace
@@ -472,6 +488,7 @@ const Kernels COUNTERPOISE_TABLE = {
     COUNTERPOISE_ISA::forward_kinematics,
     COUNTERPOISE_ISA::jacobian,
     COUNTERPOISE_ISA::gravity_regressor,
+    COUNTERPOISE_ISA::inertial_regressor,
     COUNTERPOISE_ISA::base_wrench_regressor,
 };
 

@@ -85,6 +85,8 @@ struct Kernels {
                                double* work);
     bool (*jacobian)(const Model&, const Point&, std::size_t count, const double* q, double* jacobian, double* work);
     bool (*gravity_regressor)(const Model&, std::size_t count, const double* q, double* regressor, double* work);
+    bool (*inertial_regressor)(const Model&, std::size_t count, const double* q, const double* dq, const double* ddq,
+                               double* regressor, double* work);
     bool (*base_wrench_regressor)(const Model&, std::size_t count, const double* q, const double* dq,
                                   const double* ddq, double* regressor, double* work);
 };

@@ -590,7 +590,7 @@ PyObject* kernel_gravity_regressor(PyObject* self, PyObject* const* args, Py_ssi
 
 using MotionFunction = bool (*)(const Model&, std::size_t, const double*, const double*, const double*, double*, double*);
 
-// inverse_dynamics, base_wrench, base_wrench_regressor: q, dq, ddq -> result.
+// inverse_dynamics, base_wrench, inertial_regressor, base_wrench_regressor: q, dq, ddq -> result.
 PyObject* from_motion(PyObject* object, const char* method, MotionFunction function, int required, bool needs_inertia,
                       const npy_intp* shape, int dimensions, PyObject* const* args, Py_ssize_t positional,
                       PyObject* keywords) {
@@ -637,6 +637,13 @@ PyObject* kernel_inverse_dynamics(PyObject* self, PyObject* const* args, Py_ssiz
 PyObject* kernel_base_wrench(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const npy_intp shape[1] = {6};
     return from_motion(self, "base_wrench", table->base_wrench, 1, true, shape, 1, args, positional, keywords);
+}
+
+PyObject* kernel_inertial_regressor(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+    const Model& model = reinterpret_cast<KernelObject*>(self)->compiled->model;
+    const npy_intp shape[2] = {model.n, 10 * model.bodies};
+    return from_motion(self, "inertial_regressor", table->inertial_regressor, 1, false, shape, 2, args, positional,
+                       keywords);
 }
 
 PyObject* kernel_base_wrench_regressor(PyObject* self, PyObject* const* args, Py_ssize_t positional,
@@ -750,6 +757,7 @@ PyMethodDef kernel_methods[] = {
     METHOD(jacobian, "($self, q, at=None, out=None)"),
     METHOD(wrench_torque, "($self, q, wrench, at=None, out=None)"),
     METHOD(gravity_regressor, "($self, q, out=None)"),
+    METHOD(inertial_regressor, "($self, q, dq=None, ddq=None, out=None)"),
     METHOD(base_wrench_regressor, "($self, q, dq=None, ddq=None, out=None)"),
     {nullptr, nullptr, 0, nullptr},
 };

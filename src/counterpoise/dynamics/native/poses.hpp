@@ -1,4 +1,4 @@
-// Operations that need whole rotation matrices, one pose at a time: poses, Jacobians, the base wrench regressor.
+// Operations that need whole rotation matrices, one pose at a time: poses, Jacobians, the inertial regressors.
 #pragma once
 
 #include "vectors.hpp"
@@ -115,6 +115,64 @@ struct PlacedMotion {
 
 COUNTERPOISE_INLINE Vec3<double> scaled(const Vec3<double>& v, double k) { return {k * v.x, k * v.y, k * v.z}; }
 
+// How body i moves, from its parent's motion (the base accelerates upwards with -gravity).
+COUNTERPOISE_INLINE PlacedMotion motion_of(const Model& model, const Placed* placed, const double* rate,
+                                           const double* rate_change, const PlacedMotion* motion, int i) {
+    const Body& body = model.body[i];
+    const Vec3<double> zero = {0.0, 0.0, 0.0};
+    const PlacedMotion still = {zero, zero, zero - spread3<double>(model.gravity)};
+    const PlacedMotion& parent = body.parent < 0 ? still : motion[body.parent];
+    const Vec3<double> arm = body.parent < 0 ? placed[i].o : placed[i].o - placed[body.parent].o;
+    const Vec3<double> along = scaled(axis_of(placed[i]), rate[i]);
+    const Vec3<double> change = scaled(axis_of(placed[i]), rate_change[i]);
+    Vec3<double> w = parent.omega, dw = parent.alpha;
+    Vec3<double> a = parent.acceleration + cross(dw, arm) + cross(w, cross(w, arm));
+    if (body.kind == REVOLUTE) {
+        dw = dw + change + cross(w, along);
+        w = w + along;
+    } else {
+        a = a + change + scaled(cross(w, along), 2.0);
+    }
+    return {w, dw, a};
+}
+
+// Wrench on a body per inertial parameter, moment about the body origin, base axes. Only the first four carry a force.
+struct WrenchColumns {
+    Vec3<double> force[4], moment[10];
+};
+
+// As regressors.py derives it: column j of the first moment gives the force S R_j and the moment R_j x a, with
+// S u = alpha x u + omega x (omega x u); the inertias give R (E alpha + omega x E omega), E a unit tensor, in joint axes.
+COUNTERPOISE_INLINE void wrench_columns(const Body& body, const Placed& placed, const PlacedMotion& motion,
+                                        WrenchColumns* columns) {
+    const Vec3<double> &w = motion.omega, &dw = motion.alpha, &a = motion.acceleration;
+    double R[9];
+    joint_axes(body, placed, R);
+    columns->force[0] = a;
+    columns->moment[0] = {0.0, 0.0, 0.0};
+    for (int j = 0; j < 3; ++j) {
+        const Vec3<double> column = {R[j], R[3 + j], R[6 + j]};
+        columns->force[1 + j] = cross(dw, column) + cross(w, cross(w, column));
+        columns->moment[1 + j] = cross(column, a);
+    }
+    const Vec3<double> w_joint = turned_back(R, w), dw_joint = turned_back(R, dw);
+    const double wv[3] = {w_joint.x, w_joint.y, w_joint.z};
+    const double dv[3] = {dw_joint.x, dw_joint.y, dw_joint.z};
+    const int row_of[6] = {0, 0, 1, 0, 1, 2}, column_of[6] = {0, 1, 1, 2, 2, 2};
+    for (int j = 0; j < 6; ++j) {
+        const int r = row_of[j], c = column_of[j];
+        double spin[3] = {0.0, 0.0, 0.0}, change_of[3] = {0.0, 0.0, 0.0};  // E w and E alpha, E the unit tensor rc
+        spin[r] += wv[c];
+        change_of[r] += dv[c];
+        if (r != c) {
+            spin[c] += wv[r];
+            change_of[c] += dv[r];
+        }
+        const Vec3<double> moment = spread3<double>(change_of) + cross(w_joint, spread3<double>(spin));
+        columns->moment[4 + j] = turned(R, moment);
+    }
+}
+
 // One column of a 6-row matrix: force, and moment about the base origin.
 COUNTERPOISE_INLINE void put_wrench(double* matrix, std::size_t width, const Vec3<double>& force,
                                     const Vec3<double>& moment) {
@@ -122,8 +180,7 @@ COUNTERPOISE_INLINE void put_wrench(double* matrix, std::size_t width, const Vec
     matrix[3 * width] = moment.x, matrix[4 * width] = moment.y, matrix[5 * width] = moment.z;
 }
 
-// W of base_wrench = W phi, row-major 6 x 10 (b + 1), as regressors.py derives it: column j of the first moment gives
-// the force S R_j and the moment R_j x a + o x force, with S u = alpha x u + omega x (omega x u).
+// W of base_wrench = W phi, row-major 6 x 10 (b + 1).
 inline void base_wrench_regressor_rows(const Model& model, const Joints<double>& joints, const double* rate,
                                        const double* rate_change, Placed* placed, PlacedMotion* motion, double* rows) {
     const std::size_t width = 10 * ((std::size_t)model.bodies + 1);
@@ -135,46 +192,39 @@ inline void base_wrench_regressor_rows(const Model& model, const Joints<double>&
     put_wrench(rows, width, up, zero);
     for (int j = 0; j < 3; ++j) put_wrench(rows + 1 + j, width, zero, cross(unit[j], up));
     for (int i = 0; i < model.bodies; ++i) {
-        const Body& body = model.body[i];
-        const PlacedMotion still = {zero, zero, up};
-        const PlacedMotion& parent = body.parent < 0 ? still : motion[body.parent];
-        const Vec3<double> arm = body.parent < 0 ? placed[i].o : placed[i].o - placed[body.parent].o;
-        const Vec3<double> along = scaled(axis_of(placed[i]), rate[i]);
-        const Vec3<double> change = scaled(axis_of(placed[i]), rate_change[i]);
-        Vec3<double> w = parent.omega, dw = parent.alpha;
-        Vec3<double> a = parent.acceleration + cross(dw, arm) + cross(w, cross(w, arm));
-        if (body.kind == REVOLUTE) {
-            dw = dw + change + cross(w, along);
-            w = w + along;
-        } else {
-            a = a + change + scaled(cross(w, along), 2.0);
-        }
-        motion[i] = {w, dw, a};
-        double R[9];
-        joint_axes(body, placed[i], R);
-        const Vec3<double> o = placed[i].o;
+        motion[i] = motion_of(model, placed, rate, rate_change, motion, i);
+        WrenchColumns columns;
+        wrench_columns(model.body[i], placed[i], motion[i], &columns);
         double* block = rows + 10 * ((std::size_t)i + 1);
-        put_wrench(block, width, a, cross(o, a));
-        for (int j = 0; j < 3; ++j) {
-            const Vec3<double> column = {R[j], R[3 + j], R[6 + j]};
-            const Vec3<double> force = cross(dw, column) + cross(w, cross(w, column));
-            put_wrench(block + 1 + j, width, force, cross(column, a) + cross(o, force));
+        for (int j = 0; j < 10; ++j) {
+            const Vec3<double> force = j < 4 ? columns.force[j] : zero;
+            put_wrench(block + j, width, force, columns.moment[j] + cross(placed[i].o, force));
         }
-        const Vec3<double> w_joint = turned_back(R, w), dw_joint = turned_back(R, dw);
-        const double wv[3] = {w_joint.x, w_joint.y, w_joint.z};
-        const double dv[3] = {dw_joint.x, dw_joint.y, dw_joint.z};
-        const int row_of[6] = {0, 0, 1, 0, 1, 2}, column_of[6] = {0, 1, 1, 2, 2, 2};
-        for (int j = 0; j < 6; ++j) {
-            const int r = row_of[j], c = column_of[j];
-            double spin[3] = {0.0, 0.0, 0.0}, change_of[3] = {0.0, 0.0, 0.0};  // E w and E alpha, E the unit tensor rc
-            spin[r] += wv[c];
-            change_of[r] += dv[c];
-            if (r != c) {
-                spin[c] += wv[r];
-                change_of[c] += dv[r];
+    }
+}
+
+// Y of M ddq + C dq + g = Y phi, row-major n x 10 b: joint i, which carries body k, feels z_i.(N + (o_k - o_i) x F) when
+// rotary and z_i.F when linear.
+inline void inertial_regressor_rows(const Model& model, const Joints<double>& joints, const double* rate,
+                                    const double* rate_change, Placed* placed, PlacedMotion* motion, double* rows) {
+    const std::size_t width = 10 * (std::size_t)model.bodies;
+    memset(rows, 0, sizeof(double) * width * model.n);
+    place_all(model, joints, placed);
+    for (int k = 0; k < model.bodies; ++k) {
+        motion[k] = motion_of(model, placed, rate, rate_change, motion, k);
+        WrenchColumns columns;
+        wrench_columns(model.body[k], placed[k], motion[k], &columns);
+        for (int i = k; i >= 0; i = model.body[i].parent) {
+            const Body& mover = model.body[i];
+            const Vec3<double> z = scaled(axis_of(placed[i]), mover.q_gain);
+            double* entry = rows + (std::size_t)mover.q_index * width + 10 * (std::size_t)k;
+            if (mover.kind == REVOLUTE) {
+                const Vec3<double> lever = cross(z, placed[k].o - placed[i].o);
+                for (int j = 0; j < 4; ++j) entry[j] += dot(z, columns.moment[j]) + dot(lever, columns.force[j]);
+                for (int j = 4; j < 10; ++j) entry[j] += dot(z, columns.moment[j]);
+            } else {
+                for (int j = 0; j < 4; ++j) entry[j] += dot(z, columns.force[j]);
             }
-            const Vec3<double> moment = spread3<double>(change_of) + cross(w_joint, spread3<double>(spin));
-            put_wrench(block + 4 + j, width, zero, turned(R, moment));
         }
     }
 }

@@ -1,0 +1,135 @@
+"""From a plate's raw reading to the wrench on the robot, and back: axes, point, sign, gain and zero of a sensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+from ..description.rotations import inverse_transform, transform, wrench_transform
+from ..errors import InputError
+
+Reads = Literal["on_robot", "on_sensor"]
+MAX_GAIN_CONDITION = 1e6
+"""A gain matrix of a worse condition number mixes up channels; a plate in SI units stays far below."""
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchFrame:
+    """How a reading r and the wrench w that the plate exerts on the robot belong together.
+
+    reading = ± gain · w_sensor + bias, the minus for ``reads="on_sensor"``, where w_sensor is w along the sensor's axes
+    with its moment taken about the measurement point. [Patent] claim 1 reads what the robot exerts on its base,
+    "on_sensor"; [Morel2000] needs what the ground exerts on the robot, "on_robot", for τ = +zᵀm.
+
+    Attributes:
+        T_base_sensor: Pose of the sensor's frame in the base frame, shape (4, 4).
+        reads: Whether the reading is what the plate exerts on the robot or the opposite; never guessed.
+        point: The measurement point that moments are stated about, in the sensor's frame [m], shape (3,).
+        gain: What a channel takes from each component, shape (6, 6); the identity for a perfect sensor.
+        bias: Reading without load [N, N m], shape (6,).
+    """
+
+    T_base_sensor: Array
+    reads: Reads
+    point: Array
+    gain: Array
+    bias: Array
+
+    @staticmethod
+    def checked(
+        T_base_sensor: npt.ArrayLike | None = None,
+        reads: str = "on_robot",
+        *,
+        point: npt.ArrayLike = (0.0, 0.0, 0.0),
+        gain: npt.ArrayLike | None = None,
+        bias: npt.ArrayLike | None = None,
+    ) -> WrenchFrame:
+        """Return the frame of a sensor; None stands for the identity or for zeros.
+
+        Raises:
+            InputError: A shape, a pose or a sign convention that cannot be, or a gain that cannot be undone.
+        """
+        if reads not in ("on_robot", "on_sensor"):
+            raise InputError(
+                f"reads is {reads!r}; expected 'on_robot' (upright at rest the plate reads fz = +m g) or 'on_sensor' "
+                "(the opposite sign)"
+            )
+        mixing = finite(np.eye(6) if gain is None else gain, "gain", (6, 6))
+        condition = float(np.linalg.cond(mixing))
+        if not condition < MAX_GAIN_CONDITION:
+            raise InputError(f"gain has condition number {condition:.3g}; expected below {MAX_GAIN_CONDITION:g}")
+        return WrenchFrame(
+            checked_pose(np.eye(4) if T_base_sensor is None else T_base_sensor, "T_base_sensor"),
+            "on_robot" if reads == "on_robot" else "on_sensor",
+            finite(point, "point", (3,)),
+            mixing,
+            finite(np.zeros(6) if bias is None else bias, "bias", (6,)),
+        )
+
+    @property
+    def sign(self) -> float:
+        """+1 where the reading is what the plate exerts on the robot, −1 where it is the opposite."""
+        return 1.0 if self.reads == "on_robot" else -1.0
+
+    @cached_property
+    def T_base_point(self) -> Array:
+        """Pose in the base frame of the sensor's axes at the measurement point, shape (4, 4)."""
+        return frozen(self.T_base_sensor @ transform(np.eye(3), self.point))
+
+    @cached_property
+    def to_base(self) -> Array:
+        """X with w = X (reading − bias): on the robot, base axes, at the base origin, shape (6, 6)."""
+        return frozen(self.sign * wrench_transform(self.T_base_point) @ np.linalg.inv(self.gain))
+
+    @cached_property
+    def from_base(self) -> Array:
+        """The inverse of ``to_base``, shape (6, 6)."""
+        return frozen(self.sign * self.gain @ wrench_transform(inverse_transform(self.T_base_point)))
+
+    def wrench(self, reading: npt.ArrayLike) -> Array:
+        """Return the wrench on the robot [N, N m], base axes, at the base origin, shape (6,) or (k, 6).
+
+        Args:
+            reading: The plate's reading, force first, shape (6,) or (k, 6).
+        """
+        rows: Array = (np.asarray(reading, dtype=np.float64) - self.bias) @ self.to_base.T
+        return rows
+
+    def reading(self, wrench: npt.ArrayLike) -> Array:
+        """Return what the sensor reads under a wrench on the robot (base axes and origin), shape (6,) or (k, 6).
+
+        Args:
+            wrench: Force first [N, N m], shape (6,) or (k, 6).
+        """
+        rows: Array = np.asarray(wrench, dtype=np.float64) @ self.from_base.T + self.bias
+        return rows
+
+
+def finite(value: npt.ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
+    """Return ``value`` as a read-only array of that shape; InputError for another shape or an entry that is no number."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers of shape {shape}, got {value!r}") from error
+    if array.shape != shape:
+        raise InputError(f"{name} has shape {array.shape}; expected {shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} is {array.tolist()}; expected finite numbers")
+    return frozen(array)
+
+
+def checked_pose(value: npt.ArrayLike, name: str) -> Array:
+    """Return ``value`` as a read-only pose, shape (4, 4); InputError where it is none."""
+    pose = finite(value, name, (4, 4))
+    rotation = pose[:3, :3]
+    rigid = np.abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6 and np.linalg.det(rotation) > 0.0
+    if not rigid or not np.array_equal(pose[3], [0.0, 0.0, 0.0, 1.0]):
+        raise InputError(f"{name} must be a pose: a right-handed rotation, a translation and (0, 0, 0, 1)")
+    # The nearest exact rotation: a pose typed with six digits must not scale forces.
+    left, _, right = np.linalg.svd(rotation)
+    return frozen(transform(left @ right, pose[:3, 3]))

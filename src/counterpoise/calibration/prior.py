@@ -1,0 +1,181 @@
+r"""What is known before any data: the CAD values, and how far a real arm may lie from them.
+
+Per body, with CAD mass m, centre of mass c and reach L of the arm, three independent errors are allowed for:
+
+- its density: all ten parameters scale by 1 ± MASS_SHARE,
+- its centre of mass: c moves by COM_SHARE · L in each direction (first moment and inertia follow),
+- its shape: each moment of inertia changes by m (2 · COM_SHARE · L)²;
+
+and on each leaf **an unknown tool**: mass TOOL_MASS_SHARE of the mass that the arm carries to there, its centre of mass
+TOOL_REACH_SHARE · L from the last joint's frame, with the inertia that follows. A tool that is not in the description
+is the largest error that real recordings show. The covariance is what these errors give, so it does not depend on where
+a description puts its frames.
+
+Friction, offset, springs and rotors have no CAD values. They get wide, data-scaled standard deviations, which keep them
+at zero where nothing excites them and do not matter elsewhere: a joint's whole effort may be friction, and a rotor may
+be as heavy as what it drives (gears are chosen so).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.kinematics import ancestors
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from .columns import Columns
+from .gaussian import Gaussian
+
+MASS_SHARE = 0.1
+COM_SHARE = 0.02
+TOOL_MASS_SHARE = 0.1
+TOOL_REACH_SHARE = 0.1
+LEAST_BODY_SHARE = 0.02
+"""Least mass that a body is taken to have for its uncertainty, as a share of the moving mass: descriptions leave small
+links without any."""
+ZERO_STD = 0.05
+"""Standard deviation of a joint's zero [rad or m]."""
+TILT_STD = 0.1
+"""Standard deviation of each angle of a tilt [rad]."""
+
+
+@dataclass(frozen=True, slots=True)
+class CadPrior:
+    """A prior towards the description's own masses.
+
+    Attributes:
+        strength: How much it counts, without unit: 1 for the standard deviations above, 4 for half as wide ones.
+        source: Where the values come from, for the report; "" for the description's name.
+    """
+
+    strength: float = 1.0
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a strength that means nothing."""
+        if not (np.isfinite(self.strength) and self.strength > 0.0):
+            raise InputError(f"a prior's strength is {self.strength!r}; expected a positive number, or prior=None")
+
+    def named(self, robot: Robot) -> str:
+        """Return what the prior is, in words."""
+        source = self.source or f"CAD values of {robot.name}"
+        return source if self.strength == 1.0 else f"{source}, strength {self.strength:g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scales:
+    """Sizes of what was measured, root mean square per joint, shapes (n,): what the wide priors are scaled by.
+
+    Attributes:
+        effort: Of the efforts, in their unit; NaN where none was measured.
+        speed: Of the actuators' speeds [rad/s or m/s].
+        position: Spread of the positions about their mean [rad or m].
+        inertia: Inertia that each joint drives, by the description [kg m² or kg].
+    """
+
+    effort: Array
+    speed: Array
+    position: Array
+    inertia: Array
+
+
+def arm_reach(robot: Robot) -> float:
+    """Return the length of the longest chain of joints [m], linear joints at their middle."""
+    tree = robot.tree
+    if tree.bodies == 0:
+        return 0.0
+    lengths = np.linalg.norm(tree.origin, axis=1)
+    return float(max(sum(lengths[i] for i in ancestors(tree, body)) for body in range(tree.bodies)))
+
+
+def body_covariance(robot: Robot) -> Array:
+    """Return the covariance of every body's ten parameters about their CAD values, shape (b, 10, 10).
+
+    Raises:
+        InputError: The description has no masses, or no extent.
+    """
+    tree = robot.tree
+    moving = float(tree.mass.sum())
+    reach = arm_reach(robot)
+    if not moving > 0.0:
+        raise InputError(
+            f"robot '{robot.name}' has no masses that a prior could start from; give a description with masses, or "
+            "prior=None"
+        )
+    if not reach > 0.0:
+        reach = float(np.max(np.linalg.norm(tree.first_moment, axis=1) / np.maximum(tree.mass, 1e-12)))
+    parameters = robot.inertial_parameters[10:].reshape(-1, 10)
+    found = np.empty((tree.bodies, 10, 10))
+    for body in range(tree.bodies):
+        directions = _own_errors(parameters[body], max(tree.mass[body], LEAST_BODY_SHARE * moving), COM_SHARE * reach)
+        if body not in tree.parent:
+            path = ancestors(tree, body)
+            tool = TOOL_MASS_SHARE * float(tree.mass[path].sum())
+            away = TOOL_REACH_SHARE * reach
+            sizes = [tool, *[tool * away] * 3, *[tool * away**2] * 6]
+            directions = np.vstack([directions, np.diag(sizes)])
+        found[body] = directions.T @ directions
+    return found
+
+
+def prior_of(columns: Columns, prior: CadPrior, scales: Scales, mean: Array) -> Gaussian:
+    """Return the prior of a fit's unknowns.
+
+    Args:
+        columns: The unknowns.
+        prior: How strongly to hold on to the CAD values.
+        scales: Sizes of what was measured.
+        mean: Where the unknowns start, shape (p,): :meth:`.Columns.start`. Gains have no prior.
+    """
+    root = np.zeros((len(mean), len(mean)))
+    _fill_bodies(root, columns, prior)
+    effort = np.where(np.isfinite(scales.effort) & (scales.effort > 0.0), scales.effort, 1.0)
+    speed, position = (np.where(size > 1e-9, size, 1.0) for size in (scales.speed, scales.position))
+    drive = np.maximum(scales.inertia, 1e-6)
+    deviations = {
+        "offset": effort,
+        "coulomb": effort,
+        "viscous": effort / speed,
+        "rotor": drive,
+        "spring": effort / position,
+        "counterbalance": effort,
+        "zero": np.full(len(effort), ZERO_STD),
+    }
+    for kind, deviation in deviations.items():
+        at, group = columns.joints_of(kind), columns.groups[kind]
+        if kind == "counterbalance":
+            at = np.repeat(at, 2)
+        root[np.arange(group.start, group.stop), np.arange(group.start, group.stop)] = 1.0 / deviation[at]
+    tilt = np.arange(columns.groups["tilt"].start, columns.groups["tilt"].stop)
+    root[tilt, tilt] = 1.0 / TILT_STD
+    known = np.any(root != 0.0, axis=1)
+    return Gaussian(mean, root[known])
+
+
+def _fill_bodies(root: Array, columns: Columns, prior: CadPrior) -> None:
+    size = 4 if columns.terms.bodies == "gravity" else 10
+    covariance = body_covariance(columns.robot)[:, :size, :size] / prior.strength
+    bodies = columns.body_parameters[::size] // size
+    start = columns.groups["bodies"].start
+    for place, body in enumerate(bodies):
+        at = slice(start + size * place, start + size * (place + 1))
+        root[at, at] = Gaussian.from_covariance(np.zeros(size), covariance[body]).root
+
+
+def _own_errors(parameters: Array, mass: float, shift: float) -> Array:
+    """Return one row per independent error of a body: density, centre of mass (3), shape (6), shape (10, 10)."""
+    rows = np.zeros((10, 10))
+    own = float(parameters[0])
+    rows[0] = MASS_SHARE * (parameters * (mass / own) if own > 0.0 else np.eye(10)[0] * mass)
+    com = parameters[1:4] / own if own > 0.0 else np.zeros(3)
+    for axis in range(3):
+        step = shift * np.eye(3)[axis]
+        # I about the origin is I_com + m (c·c 1 − c cᵀ).
+        change = mass * (2.0 * (com @ step) * np.eye(3) - np.outer(com, step) - np.outer(step, com))
+        rows[1 + axis, 1 + axis] = mass * shift
+        rows[1 + axis, 4:] = change[(0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)]
+    rows[4:, 4:] = np.eye(6) * mass * (2.0 * shift) ** 2
+    return rows

@@ -1,0 +1,208 @@
+"""What is fitted and what is held back to check the fit: by the path through joint space, not by time.
+
+Recorded motions repeat themselves: a path driven out and back, or twice, tests a fit on samples that it has seen. So
+samples are held back by the region of joint space that they visit. Positions are scaled by the range of each joint
+(logs/path.py); regions are the cells around centres that lie as far from each other as possible; cells are held back as
+long as the rest still covers most of every joint's range. Training samples that come closer than GUARD to a held-back
+one are used for neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+from ..errors import InputError
+from ..logs.path import distance_to_path, joint_scales, thinned
+from .samples import Samples
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+HELD_SHARE = 0.3
+"""Share of the samples that is held back."""
+CELLS = 12
+GUARD = 0.03
+"""Distance, as a share of the joints' ranges (root mean square over the joints)."""
+LEAST_RANGE = 0.7
+"""Share of every joint's range that training must keep."""
+SAME_PLACE = 0.02
+"""Distance within which a path counts as driven again."""
+MOST_POINTS = 1500
+"""Points that stand for a path when distances are looked for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Which samples are fitted and which are held back.
+
+    Attributes:
+        name: How it was made, e.g. "path" or "time:first:0.6".
+        train: Samples to fit, shape (k,).
+        held: Samples to check with, shape (k,).
+        novelty: Distance of the held-back samples from the nearest fitted one, as a share of the joints' ranges: 10, 50
+            and 90 % of them lie nearer than this, shape (3,). About 0 where the same path is driven again.
+    """
+
+    name: str
+    train: BoolArray
+    held: BoolArray
+    novelty: Array
+
+
+class Regions:
+    """Cells of joint space around centres that lie as far from each other as possible, the same for the same poses."""
+
+    def __init__(self, q: Array, count: int, moving: BoolArray | None = None) -> None:
+        """Choose the centres.
+
+        Args:
+            q: Poses [rad or m], shape (k, n).
+            count: Number of cells.
+            moving: Joints that matter, shape (n,); None for all.
+        """
+        self._moving = np.ones(q.shape[1], dtype=bool) if moving is None else moving
+        self._scales = joint_scales(q[:, self._moving]) * np.sqrt(max(int(self._moving.sum()), 1))
+        points = self._scaled(q)
+        first = int(np.argmax(np.linalg.norm(points - points.mean(axis=0), axis=1)))
+        chosen = [first]
+        nearest = np.linalg.norm(points - points[first], axis=1)
+        while len(chosen) < min(count, len(points)) and nearest.max() > 0.0:
+            chosen.append(int(np.argmax(nearest)))
+            nearest = np.minimum(nearest, np.linalg.norm(points - points[chosen[-1]], axis=1))
+        self.centers = points[chosen]
+
+    def of(self, q: Array) -> IntArray:
+        """Return the cell of each pose, shape (k,)."""
+        away = np.linalg.norm(self._scaled(q)[:, None] - self.centers[None], axis=2)
+        return np.argmin(away, axis=1).astype(np.int64)
+
+    def _scaled(self, q: Array) -> Array:
+        return np.asarray(q[:, self._moving] / self._scales, dtype=np.float64)
+
+
+def split_samples(samples: Samples, how: str = "path") -> Split:
+    """Divide samples into those to fit and those to hold back.
+
+    Args:
+        samples: All samples.
+        how: "path" for regions of joint space (the default); "time:first:0.6" and "time:last:0.6" for a share of the
+            duration; "path:first:0.6" and "path:last:0.6" for a share of the distinct path, where what is driven again
+            goes with what it repeats.
+
+    Raises:
+        InputError: An unknown kind of split, or one that leaves nothing to fit or to hold back.
+    """
+    if how == "path":
+        train, held = _by_region(samples)
+    else:
+        train = _named(samples, how)
+        held = ~train
+    if not train.any() or not held.any():
+        raise InputError(
+            f"the split '{how}' leaves {int(train.sum())} samples to fit and {int(held.sum())} to hold back; the motion is "
+            "too small or too short to be divided"
+        )
+    return Split(how, train, held, frozen(novelty(samples.q, train, held)))
+
+
+def novelty(q: Array, train: BoolArray, held: BoolArray) -> Array:
+    """Return how far held-back poses lie from the fitted ones: the 10, 50 and 90 % quantiles, shape (3,).
+
+    Distances are root mean squares over the joints of differences divided by the joint's range.
+    """
+    scaled = _scaled(q)
+    points, path = _few(np.flatnonzero(held)), _few(np.flatnonzero(train))
+    away = _distances(scaled[points], scaled[path])
+    return np.quantile(away, (0.1, 0.5, 0.9))
+
+
+def path_coordinate(q: Array) -> Array:
+    """Return how much of the distinct path was driven when each pose was first reached, 0 to 1, shape (k,).
+
+    A pose that lies within SAME_PLACE of the path driven before (and left since) has the coordinate of that place.
+    """
+    scaled = _scaled(q)
+    corners = thinned(q, max(SAME_PLACE / 4.0, 1.0 / MOST_POINTS), joint_scales(q))
+    coordinate = np.zeros(len(corners))
+    travelled = 0.0
+    # Points closer along the path than this are neighbours, not repetitions.
+    recent = 2.0 * SAME_PLACE
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(scaled[corners], axis=0), axis=1))])
+    for place in range(1, len(corners)):
+        left = int(np.searchsorted(along, along[place] - recent, side="right"))
+        repeated = False
+        if left > 0:
+            away, nearest = distance_to_path(scaled[corners[place : place + 1]], scaled[corners[:left]])
+            repeated = bool(away[0] < SAME_PLACE)
+        if repeated:
+            coordinate[place] = coordinate[int(nearest[0])]
+        else:
+            travelled += float(corners[place] - corners[place - 1])
+            coordinate[place] = travelled
+    spread = np.interp(np.arange(len(q)), corners, coordinate)
+    return np.asarray(spread / max(travelled, 1.0), dtype=np.float64)
+
+
+def _by_region(samples: Samples) -> tuple[BoolArray, BoolArray]:
+    regions = Regions(samples.q[_few(np.arange(len(samples)))], CELLS)
+    cell = regions.of(samples.q)
+    span = np.ptp(samples.q, axis=0)
+    held = np.zeros(len(samples), dtype=bool)
+    sizes = np.bincount(cell, minlength=len(regions.centers))
+    # Smaller cells first: several places of joint space are checked, not one.
+    for candidate in np.argsort(sizes, kind="stable"):
+        more = held | (cell == candidate)
+        kept = samples.q[~more]
+        covered = len(kept) > 0 and np.all(np.ptp(kept, axis=0) >= LEAST_RANGE * span)
+        if covered and np.mean(more) <= HELD_SHARE + 0.1:
+            held = more
+        if np.mean(held) >= HELD_SHARE:
+            break
+    train = ~held
+    if held.any():
+        scaled = _scaled(samples.q)
+        train[train] = _distances(scaled[train], scaled[_few(np.flatnonzero(held))]) >= GUARD
+    return train, held
+
+
+def _named(samples: Samples, how: str) -> BoolArray:
+    parts = how.split(":")
+    try:
+        kind, end, share = parts[0], parts[1], float(parts[2])
+    except (IndexError, ValueError):
+        kind, end, share = "", "", 0.0
+    if len(parts) != 3 or kind not in ("time", "path") or end not in ("first", "last") or not 0.0 < share < 1.0:
+        raise InputError(
+            f"there is no split {how!r}; expected 'path', or 'time:first:0.6', 'time:last:0.6', 'path:first:0.6', "
+            "'path:last:0.6' with any share between 0 and 1"
+        )
+    if kind == "time":
+        place = (samples.time - samples.time[0]) / max(float(np.ptp(samples.time)), 1e-300)
+    else:
+        place = path_coordinate(samples.q)
+    return place < share if end == "first" else place > 1.0 - share
+
+
+def _scaled(q: Array) -> Array:
+    return np.asarray(q / (joint_scales(q) * np.sqrt(q.shape[1])), dtype=np.float64)
+
+
+def _few(indices: IntArray) -> IntArray:
+    """Return at most MOST_POINTS of the indices, evenly chosen."""
+    step = max(1, -(-len(indices) // MOST_POINTS))
+    return indices[::step]
+
+
+def _distances(points: Array, others: Array) -> Array:
+    """Return each point's distance from the nearest of the others, shape (k,)."""
+    found = np.empty(len(points))
+    squares = np.einsum("an,an->a", others, others)
+    for start in range(0, len(points), 1024):
+        block = points[start : start + 1024]
+        away = np.einsum("bn,bn->b", block, block)[:, None] + squares - 2.0 * block @ others.T
+        found[start : start + 1024] = np.sqrt(np.maximum(away.min(axis=1), 0.0))
+    return found

@@ -1,0 +1,380 @@
+"""The default method: a fit of all terms at once, weighted by each joint's own noise, held by a prior, robust.
+
+Each pass over the data makes the rows of the model at the present estimate (columns.py), reduces them to one triangular
+factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From the second pass
+on the residuals decide three things:
+
+- outliers: a residual beyond HUBER standard deviations counts by its size only (Huber's weight);
+- reversals: where an actuator hardly moves, the sign of its friction is unknown. Its Coulomb friction F_c is then a number
+  anywhere in ±F_c, which adds F_c²/3 to the row's variance, in the share 1 − tanh²(u/v₀);
+- autocorrelation: how many samples count as one (inflation.py, discount.py).
+
+Passes end when the estimate moves by less than CONVERGED of its standard error. A model with gain, zero or tilt takes a
+Gauss–Newton step per pass, and must converge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..description.frozen import Array, frozen
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from .columns import BoolArray, Columns
+from .discount import FOLDS, choose_discount, merged
+from .gaussian import Gaussian
+from .inflation import Blocking
+from .moving import KEPT_PER_PERIOD
+from .prior import CadPrior, Scales, prior_of
+from .regression import IntArray, JointRegression, Solution, solve
+from .samples import Samples
+from .split import Regions
+from .terms import Terms
+
+HUBER = 2.5
+CONVERGED = 0.05
+MAX_PASSES = 8
+MAX_NEWTON = 25
+LEAST_GAIN_CERTAINTY = 3.0
+"""A first guess of a gain counts when it is this many standard errors from zero."""
+MOST_POSES = 1024
+"""Poses that stand for a recording where its extent or its inertias are looked at."""
+POSE_STEP = 8
+
+Stream = Callable[[], Iterable[Samples]]
+"""Gives the samples of a run piece by piece, anew on every call."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One recording.
+
+    Attributes:
+        samples: The samples, or a function that yields them piece by piece anew on every call, for long recordings.
+        robot: The robot as it was, with the weighed load it carried; None for the robot that is fitted.
+    """
+
+    samples: Samples | Stream
+    robot: Robot | None = None
+
+    def chunks(self) -> Iterator[Samples]:
+        """Yield the samples in pieces that fit into memory."""
+        pieces = (self.samples,) if isinstance(self.samples, Samples) else self.samples()
+        for piece in pieces:
+            yield from piece.chunks()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedFit:
+    """Result of :func:`weighted_fit`; arrays are read-only. a joints have a measured effort, p numbers are unknown.
+
+    Attributes:
+        columns: The unknowns and how they enter the efforts.
+        solution: Estimate, covariance, noise, rank and condition.
+        inflation: Samples that count as one, per active joint, shape (a,).
+        prior_source: What the fit leaned on, in words; "" for no prior.
+        data_share: Of each unknown, how much of what is known comes from the data and not from the prior, 0 to 1, shape
+            (p,): 1 − posterior/prior variance. 1 where there is no prior.
+        outliers: Share of the rows that count less than half, per active joint, shape (a,).
+        passes: Passes over the data.
+        command_units: True when a gain was fitted without a weighed load: efforts are right, but masses, and with them
+            gains, only as right as the prior.
+    """
+
+    columns: Columns
+    solution: Solution
+    inflation: Array
+    prior_source: str
+    data_share: Array
+    outliers: Array
+    passes: int
+    command_units: bool
+
+    @property
+    def x(self) -> Array:
+        """The estimate, shape (p,), named by ``columns.names``."""
+        return self.solution.x
+
+    def value(self, name: str) -> float:
+        """Return one number of the estimate by its name, e.g. "elbow.coulomb".
+
+        Raises:
+            InputError: There is no such number.
+        """
+        if name not in self.columns.names:
+            raise InputError(f"there is no unknown '{name}'; there are {', '.join(self.columns.names)}")
+        return float(self.x[self.columns.names.index(name)])
+
+    def inertial_parameters(self) -> Array:
+        """Return the body parameters with the estimate in place, CAD values elsewhere, shape (4 b,) or (10 b,)."""
+        values = self.columns.cad_parameters.copy()
+        values[self.columns.body_parameters] = self.x[self.columns.groups["bodies"]]
+        return values
+
+    def predict(self, samples: Samples, robot: Robot | None = None) -> Array:
+        """Return the efforts of the active joints that the fit gives, shape (k, a), in the samples' unit.
+
+        Args:
+            samples: Positions, velocities and accelerations.
+            robot: The robot with a weighed load, where it carried one.
+        """
+        known = None if robot is None else self.columns.known_load(robot)
+        return np.concatenate(
+            [
+                np.zeros((0, len(self.columns.joint_names))),
+                *(self.columns.predict(chunk, self.x, known) for chunk in samples.chunks()),
+            ]
+        )
+
+    def rms(self, samples: Samples, robot: Robot | None = None) -> Array:
+        """Return the root mean square of measured minus predicted effort, shape (a,); NaN where none was measured."""
+        error = samples.tau[:, self.columns.active] - self.predict(samples, robot)
+        measured = np.isfinite(error)
+        counts = measured.sum(axis=0)
+        squares = np.where(measured, error, 0.0) ** 2
+        return np.sqrt(np.where(counts > 0, squares.sum(axis=0) / np.maximum(counts, 1), np.nan))
+
+
+def weighted_fit(
+    robot: Robot,
+    runs: Samples | Run | Sequence[Run],
+    *,
+    terms: Terms | None = None,
+    prior: CadPrior | None = CadPrior(),  # noqa: B008 (immutable)
+    robust: bool = True,
+) -> WeightedFit:
+    """Fit a robot to recordings.
+
+    Args:
+        robot: Kinematics, mounting and CAD values.
+        runs: One recording or several; with a gain to be fitted, at least two that differ by a weighed load.
+        terms: What is fitted; None for :meth:`.Terms.moving`, or :meth:`.Terms.static` where nothing moves.
+        prior: Towards the CAD values; None to trust the data alone. What they leave open then stays at the CAD values
+            and is listed in ``solution.undetermined``.
+        robust: Let outliers count less.
+
+    Raises:
+        InputError: The runs do not belong to the robot, hold no motion that a term needs, or a model with gain, zero or
+            tilt does not converge.
+    """
+    listed = [Run(runs)] if isinstance(runs, Samples) else [runs] if isinstance(runs, Run) else list(runs)
+    survey = _survey(robot, listed)
+    chosen = terms if terms is not None else Terms.moving() if survey.moves else Terms.static()
+    if not survey.moves and (survey.needs_motion(chosen)):
+        raise InputError(
+            "nothing moves in these samples; viscous friction, rotors and inertias cannot be fitted. Ask for "
+            "Terms.static(), or record a motion"
+        )
+    columns = Columns(robot, chosen, survey.active, survey.coupling)
+    known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
+    weighed = any(load is not None and np.any(load) for load in known)
+    x = columns.start()
+    scales = survey.scales(robot, columns)
+    if chosen.gain:
+        x = _first_gains(columns, listed, known, x)
+        gains = np.ones(robot.n)
+        gains[columns.joints_of("gain")] = x[columns.groups["gain"]]
+        scales = replace(scales, inertia=scales.inertia * gains)
+    belief = Gaussian(x, np.zeros((0, len(x)))) if prior is None else prior_of(columns, prior, scales, x)
+    regions = Regions(survey.poses, FOLDS if survey.filtered and prior is not None else 1)
+    state = _iterate(columns, listed, known, x, belief, regions, robust=robust, correlated=survey.filtered)
+    return WeightedFit(
+        columns=columns,
+        solution=state.solution,
+        inflation=frozen(state.inflation),
+        prior_source="" if prior is None else prior.named(robot),
+        data_share=frozen(_data_share(state.solution, belief)),
+        outliers=frozen(state.outliers),
+        passes=state.passes,
+        command_units=bool(chosen.gain) and not weighed,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Survey:
+    """What a first look at the data says."""
+
+    active: BoolArray
+    coupling: Array
+    effort: Array
+    speed: Array
+    position: Array
+    poses: Array
+    moves: bool
+    filtered: bool
+
+    def needs_motion(self, terms: Terms) -> bool:
+        return terms.bodies == "full" or bool(terms.viscous or terms.rotor)
+
+    def scales(self, robot: Robot, columns: Columns) -> Scales:
+        moving = robot.inertial_parameters[10:]
+        poses = self.poses[:: max(1, len(self.poses) // 32)]
+        rest = robot.inertial_regressor(poses) @ moving
+        inertia = np.empty(robot.n)
+        for joint in range(robot.n):
+            push = np.tile(np.eye(robot.n)[joint], (len(poses), 1))
+            torque = robot.inertial_regressor(poses, ddq=push) @ moving - rest
+            inertia[joint] = np.median(np.abs(torque[:, joint]))
+        # A coupled actuator drives at least what its joint does.
+        return Scales(self.effort, self.speed, self.position, inertia)
+
+
+def _survey(robot: Robot, runs: Sequence[Run]) -> _Survey:
+    n = robot.n
+    squares, counts, speeds, total, sums, sums2 = (np.zeros(n) for _ in range(6))
+    poses: list[Array] = []
+    coupling: Array | None = None
+    moves = filtered = False
+    for run in runs:
+        for chunk in run.chunks():
+            if chunk.joint_names != robot.joint_names:
+                raise InputError(
+                    f"the samples are of joints {', '.join(chunk.joint_names)}; expected those of robot '{robot.name}': "
+                    f"{', '.join(robot.joint_names)}"
+                )
+            own = chunk.actuator_per_link
+            if coupling is not None and not np.array_equal(own, coupling):
+                raise InputError("the runs declare different couplings (motor_per_link); expected the same for all")
+            coupling = own
+            measured = np.isfinite(chunk.tau)
+            squares += (np.where(measured, chunk.tau, 0.0) ** 2).sum(axis=0)
+            counts += measured.sum(axis=0)
+            speeds += ((chunk.dq @ own.T) ** 2).sum(axis=0)
+            sums += chunk.q.sum(axis=0)
+            sums2 += (chunk.q**2).sum(axis=0)
+            total += len(chunk)
+            moves |= bool(np.any(chunk.dq))
+            filtered |= bool(np.isfinite(chunk.cutoff))
+            poses = _thinned([*poses, *chunk.q[::POSE_STEP]])
+    if coupling is None or not counts.any():
+        raise InputError("there are no samples with a measured effort; there is nothing to fit")
+    with np.errstate(invalid="ignore"):
+        spread = np.sqrt(np.maximum(sums2 / total - (sums / total) ** 2, 0.0))
+        effort = np.sqrt(np.where(counts > 0, squares / np.maximum(counts, 1), np.nan))
+    return _Survey(counts > 0, coupling, effort, np.sqrt(speeds / total), spread, np.array(poses), moves, filtered)
+
+
+def _thinned(poses: list[Array]) -> list[Array]:
+    """Return every second pose when there are too many, so that a recording of any length is looked at throughout."""
+    return poses[::2] if len(poses) > MOST_POSES else poses
+
+
+def _first_gains(columns: Columns, runs: Sequence[Run], known: Sequence[Array | None], x: Array) -> Array:
+    """Return x with gains that make the CAD model fit best, friction and offset free; bodies stay."""
+    group = columns.groups
+    free = np.ones(len(x), dtype=bool)
+    for kind in ("bodies", "zero", "tilt"):
+        free[group[kind]] = False
+    names = [name for name, used in zip(columns.names, free, strict=True) if used]
+    regression = JointRegression(columns.joint_names, names)
+    for run, load in zip(runs, known, strict=True):
+        for chunk in run.chunks():
+            A, _ = columns.rows(chunk, x, load)
+            regression.add(A[:, :, free], chunk.tau[:, columns.active])
+    solution = solve(regression, inflation=np.full(len(columns.joint_names), KEPT_PER_PERIOD))
+    at = [names.index(name) for name in columns.names[group["gain"]]]
+    gains, std = solution.x[at], solution.std[at]
+    sure = np.abs(gains) > LEAST_GAIN_CERTAINTY * std
+    for name, gain in zip(np.array(columns.names[group["gain"]])[sure & (gains < 0.0)], gains[sure & (gains < 0.0)]):
+        raise InputError(
+            f"{name} comes out as {gain:.3g}: the effort falls where the model's torque rises. Its sign is reversed, or "
+            "the description is; diagnose() says which"
+        )
+    if not sure.any():
+        raise InputError("no joint's effort follows the model's torque; gains cannot be found from this recording")
+    started = x.copy()
+    started[group["gain"]] = np.where(sure, gains, np.median(gains[sure]))
+    return started
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    solution: Solution
+    inflation: Array
+    outliers: Array
+    passes: int
+
+
+def _iterate(
+    columns: Columns,
+    runs: Sequence[Run],
+    known: Sequence[Array | None],
+    x: Array,
+    belief: Gaussian,
+    regions: Regions,
+    *,
+    robust: bool,
+    correlated: bool,
+) -> _State:
+    joints = len(columns.joint_names)
+    inflation = np.full(joints, KEPT_PER_PERIOD if correlated else 1.0)
+    solution: Solution | None = None
+    outliers = np.zeros(joints)
+    most = MAX_PASSES if columns.terms.linear else MAX_NEWTON
+    for passes in range(1, most + 1):
+        folds = [JointRegression(columns.joint_names, columns.names) for _ in range(len(regions.centers))]
+        blocking = Blocking(joints)
+        light, rows = np.zeros(joints), np.zeros(joints)
+        for run, load in zip(runs, known, strict=True):
+            blocking.pause()
+            for chunk in run.chunks():
+                A, y = columns.rows(chunk, x, load)
+                weight = chunk.weight[:, columns.active] if chunk.weight is not None else np.ones(y.shape)
+                if solution is not None:
+                    residual = y - A @ x
+                    blocking.add(residual)
+                    weight = weight * _reversal_weight(columns, chunk, x, solution.sigma)
+                    if robust:
+                        huber = _huber(residual * np.sqrt(weight) / solution.sigma)
+                        weight = weight * huber
+                        light += (huber < 0.5).sum(axis=0)
+                    rows += np.isfinite(residual).sum(axis=0)
+                cell = regions.of(chunk.q)
+                for fold in np.unique(cell):
+                    folds[fold].add(A[cell == fold], y[cell == fold], weight[cell == fold])
+        regression = merged(folds)
+        if solution is not None:
+            outliers = light / np.maximum(rows, 1.0)
+            if correlated:
+                inflation = blocking.inflation()
+                if len(belief.root):
+                    inflation = inflation * choose_discount(folds, belief, solution.sigma, inflation)
+        before, solution = solution, solve(regression, prior=belief, inflation=inflation)
+        step = solution.x - x
+        moved = float(np.sqrt(step @ solution.information @ step / max(solution.rank, 1)))
+        x = solution.x
+        if before is not None and moved < CONVERGED:
+            return _State(solution, inflation, outliers, passes)
+    if columns.terms.linear:
+        return _State(solution, inflation, outliers, most)
+    raise InputError(
+        f"gain, zero or tilt did not settle in {most} passes: the recording does not tell them from the weights. Fit fewer "
+        "of them, keep a prior, or record more varied poses (for gains: a second run with a weighed load)"
+    )
+
+
+def _huber(standardised: Array) -> Array:
+    size = np.abs(np.nan_to_num(standardised))
+    return np.asarray(HUBER / np.maximum(size, HUBER), dtype=np.float64)
+
+
+def _reversal_weight(columns: Columns, chunk: Samples, x: Array, sigma: Array) -> Array:
+    """Return σ²/(σ² + variance of friction whose sign is unknown), shape (k, a)."""
+    friction = np.zeros(columns.robot.n)
+    friction[columns.joints_of("coulomb")] = x[columns.groups["coulomb"]]
+    variance = (columns.reversing(chunk) * friction**2 / 3.0) @ (columns.coupling[:, columns.active] ** 2)
+    return np.asarray(1.0 / (1.0 + variance / sigma**2), dtype=np.float64)
+
+
+def _data_share(solution: Solution, belief: Gaussian) -> Array:
+    """Return 1 − posterior/prior variance of every unknown, shape (p,); 1 where the prior says nothing."""
+    precision = belief.root.T @ belief.root
+    share = np.ones(len(precision))
+    known = np.flatnonzero(np.diag(precision) > 0.0)
+    if len(known):
+        prior = np.diag(np.linalg.inv(precision[np.ix_(known, known)]))
+        share[known] = np.clip(1.0 - np.diag(solution.covariance)[known] / prior, 0.0, 1.0)
+    return share

@@ -1,0 +1,302 @@
+"""Dead and frozen channels: numbers that do not change although the arm moves.
+
+Standing still is no fault: a channel is judged only where another channel shows that its joint, or the arm, moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.robot import Robot
+from ..logs.filters import increasing
+from ..logs.log import Log
+from ..logs.resolution import hop_noise, resolution
+from .finding import Consequence, Fault, Finding
+from .prepared import Prepared, prepare
+from .wording import PLATE_CHANNELS, listed, percent, short, times
+
+MOVED = 0.05
+"""Travel from which a joint certainly moved [rad or m]."""
+WEAK = 0.1
+"""Effort per expected effort, beside that of the arm's living joints, below which a channel is suspected to be dead."""
+DEAF = 0.6
+"""Share of an effort's variance that gravity, friction and acceleration must explain for it to be surely alive."""
+QUIET = 4.0
+"""Deviation of a smoothed effort, in its own noise or steps, below which it is nothing but noise."""
+FROZEN_TIME = 0.1
+"""Shortest stretch that counts as frozen [s]."""
+FROZEN_SAMPLES = 8
+"""... and in samples."""
+FROZEN_RUNS = 6.0
+"""... and in lengths of the longest of the runs that this channel usually has (99 %)."""
+MUCH = 0.02
+"""Share of a recording that spoils it; less only limits it."""
+
+Kind = Literal["position", "velocity", "effort", "plate"]
+UNITS: dict[Kind, str] = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "effort", "plate": "N or N m"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channel:
+    """One column of a recording.
+
+    Attributes:
+        kind: What it measures.
+        name: The joint's name, or the plate channel's.
+        joint: Index of the joint; None for the plate.
+        values: Its numbers at the samples whose time increases, shape (k,).
+        step: Its resolution in its own unit; 0 where none shows.
+    """
+
+    kind: Kind
+    name: str
+    joint: int | None
+    values: Array
+    step: float
+
+    @property
+    def levels(self) -> float:
+        """Number of steps between its smallest and its largest value; infinite where no step shows."""
+        finite = self.values[np.isfinite(self.values)]
+        if len(finite) == 0 or float(np.ptp(finite)) == 0.0:
+            return 0.0
+        return float(np.ptp(finite)) / self.step if self.step > 0.0 else np.inf
+
+
+def channels(log: Log, rows: np.ndarray) -> Iterator[Channel]:
+    """Yield every channel that was measured; joints that the recording lacks, and derived velocities, are left out."""
+    held = log.declared.held
+    kinds: list[tuple[Kind, Array]] = [("position", log.q), ("velocity", log.dq), ("effort", log.tau)]
+    if log.declared.velocity_from == "position":
+        kinds.pop(1)
+    for kind, values in kinds:
+        for joint, name in enumerate(log.joint_names):
+            column = values[rows, joint]
+            if name not in held and np.isfinite(column).any():
+                yield Channel(kind, name, joint, column, resolution(column))
+    if log.wrench is not None:
+        for index, name in enumerate(PLATE_CHANNELS):
+            column = log.wrench[rows, index]
+            if np.isfinite(column).any():
+                yield Channel("plate", name, None, column, resolution(column))
+
+
+def check_dead(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+    """Name channels that say nothing all the way through.
+
+    Found: a channel that keeps one value, or two neighbouring ones, while its joint moves by more than MOVED; an effort
+    below WEAK of what its joint should need, compared with the arm's other joints, that follows neither gravity nor
+    motion and stays within its own noise. Not found: a dead channel of a joint that does not move.
+
+    Args:
+        robot: The model.
+        log: The recording, joints as in ``robot``.
+        prepared: The recording made ready, where that was done before.
+    """
+    rows = increasing(log.time)
+    smooth = prepare(log) if prepared is None else prepared
+    if smooth is None:
+        return []
+    turned = _turned(log, rows)
+    moved = np.maximum(smooth.moved, turned) > MOVED
+    dead: dict[Kind, list[Channel]] = {}
+    for channel in channels(log, rows):
+        moves = moved.any() if channel.joint is None else bool(moved[channel.joint])
+        if channel.kind == "position":
+            moves = bool(turned[channel.joint] > MOVED)
+        elif channel.kind == "velocity":
+            moves = bool(smooth.moved[channel.joint] > MOVED)
+        if moves and channel.levels < 1.5:
+            dead.setdefault(channel.kind, []).append(channel)
+    silent = {channel.joint for channel in dead.get("effort", [])}
+    floor = {c.joint: max(c.step, hop_noise(c.values)) for c in channels(log, rows) if c.kind == "effort"}
+    weak = _weak_efforts(robot, smooth, moved, silent, floor)
+    dead.setdefault("effort", []).extend(
+        channel for channel in channels(log, rows) if channel.kind == "effort" and channel.joint in weak
+    )
+    return [_dead_finding(kind, found, weak, log) for kind, found in dead.items() if found]
+
+
+def _turned(log: Log, rows: np.ndarray) -> Array:
+    """Return how far each joint went by its measured velocity [rad or m], shape (n,); 0 where that was not measured."""
+    if log.declared.velocity_from == "position" or len(rows) < 2:
+        return np.zeros(len(log.joint_names))
+    dq = np.where(np.isfinite(log.dq[rows]), log.dq[rows], 0.0)
+    steps = np.diff(log.time[rows])[:, None]
+    steps = np.minimum(steps, 5.0 * np.median(steps))
+    # The mean is taken away: the offset of a velocity signal is no motion.
+    return np.ptp(np.cumsum((dq - dq.mean(axis=0))[1:] * steps, axis=0), axis=0)  # type: ignore[no-any-return]
+
+
+def _weak_efforts(
+    robot: Robot, smooth: Prepared, moved: np.ndarray, silent: set[int | None], floor: dict[int | None, float]
+) -> dict[int, dict[str, float]]:
+    """Return joints whose effort is far too small and follows nothing, with the numbers."""
+    gravity = robot.gravity(smooth.q)
+    good = smooth.good
+    known = [j for j in range(robot.n) if smooth.effort_known[j] and j not in silent]
+    if len(known) < 3 or good.sum() < 20:
+        return {}
+    limit = np.where(np.isfinite(robot.effort_limit), robot.effort_limit, 0.0)
+    expected = np.abs(gravity[good]).max(axis=0) + 0.02 * limit
+    size = smooth.tau[good].std(axis=0) + np.abs(smooth.tau[good].mean(axis=0))
+    ratio = {j: float(size[j] / expected[j]) for j in known if expected[j] > 0.0}
+    explained = {j: _explained(smooth, gravity, j) for j in ratio}
+    alive = [ratio[j] for j in ratio if explained[j] >= DEAF]
+    if len(alive) < 2:
+        return {}
+    usual, deviation = float(np.median(alive)), smooth.tau[good].std(axis=0)
+    return {
+        j: {"effort_per_expected": ratio[j], "others": usual, "explained": explained[j]}
+        for j in ratio
+        if moved[j] and ratio[j] < WEAK * usual and explained[j] < DEAF and deviation[j] < QUIET * floor[j]
+    }
+
+
+def _explained(smooth: Prepared, gravity: Array, joint: int) -> float:
+    """Return the share of an effort's variance that gravity, friction and acceleration of its joint explain."""
+    motion = (smooth.direction[:, joint], smooth.dq[:, joint], smooth.ddq[:, joint])
+    regressor = np.column_stack([gravity[:, joint], *motion, np.ones(len(gravity))])[smooth.good]
+    tau = smooth.tau[smooth.good, joint]
+    variance = float(tau.var())
+    fitted = regressor @ np.linalg.lstsq(regressor, tau, rcond=None)[0]
+    return 1.0 - float(np.mean((tau - fitted) ** 2)) / variance if variance > 0.0 else 0.0
+
+
+def _dead_finding(kind: Kind, found: list[Channel], weak: dict[int, dict[str, float]], log: Log) -> Finding:
+    names = tuple(channel.name for channel in found)
+    what = listed(names) if kind == "plate" else f"the {kind} of {listed(names)}"
+    ranges = {channel.name: float(np.ptp(channel.values[np.isfinite(channel.values)])) for channel in found}
+    evidence: dict[str, Any] = {"channel": kind, "range": ranges, "samples": len(found[0].values)}
+    constant = [channel for channel in found if channel.joint not in weak]
+    if len(constant) == len(found):
+        values = ", ".join(short(float(np.nanmean(channel.values))) for channel in found)
+        sentence = f"{what[0].upper()}{what[1:]} stays at {values} although the arm moves."
+    else:
+        shares = [weak[j]["effort_per_expected"] / weak[j]["others"] for j in weak]
+        evidence["beside_other_joints"] = {log.joint_names[j]: numbers for j, numbers in weak.items()}
+        sentence = (
+            f"{what[0].upper()}{what[1:]} is nothing but noise: at most {percent(max(shares))} of what the arm's other "
+            "joints show for their load, and it follows neither gravity nor motion."
+        )
+    if kind == "velocity":
+        remedy = "Leave the column out of the mapping; the velocity is then differentiated from the position."
+        return Finding(Fault.DEAD, Consequence.LIMITS, names, sentence, remedy, evidence)
+    remedy = {
+        "effort": "Connect or switch on the drive's torque reading, or leave these joints out of a fit.",
+        "position": "Check the encoder or the column that the mapping names; nothing can be computed without it.",
+        "plate": "Check the cable and the amplifier of this channel; without it the plate cannot be used.",
+    }[kind]
+    return Finding(Fault.DEAD, Consequence.SPOILS, names, sentence, remedy, evidence)
+
+
+def check_frozen(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+    """Name channels that stick at a value for a stretch and then go on.
+
+    Found: stretches of at least FROZEN_TIME and FROZEN_SAMPLES in which the value is exactly the same while the joint (or,
+    for an effort or the plate, the arm) moves on by more than its usual motion between two values of that channel. Not
+    found: a stretch in which the arm stands.
+
+    Args:
+        robot: Not used; the checks are called alike.
+        log: The recording.
+        prepared: The recording made ready, where that was done before.
+    """
+    rows = increasing(log.time)
+    smooth = prepare(log) if prepared is None else prepared
+    if smooth is None:
+        return []
+    time = log.time[rows]
+    travel = _travel(log, rows)
+    found: dict[Kind, list[tuple[Channel, list[tuple[int, int]]]]] = {}
+    for channel in channels(log, rows):
+        if channel.levels < 1.5:
+            continue
+        runs = _frozen_runs(channel, time, travel, log, rows)
+        if runs:
+            found.setdefault(channel.kind, []).append((channel, runs))
+    return [_frozen_finding(kind, members, time) for kind, members in found.items()]
+
+
+def _travel(log: Log, rows: np.ndarray) -> Array:
+    """Return how far each joint has gone up to each sample [rad or m], shape (k, n), by its measured velocity.
+
+    By its position, without its steps below the resolution, where the velocity was not measured.
+    """
+    if log.declared.velocity_from == "position":
+        q = np.where(np.isfinite(log.q[rows]), log.q[rows], 0.0)
+        return np.cumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
+    dq = np.where(np.isfinite(log.dq[rows]), log.dq[rows], 0.0)
+    steps = np.diff(log.time[rows], prepend=log.time[rows[0]])
+    return np.cumsum(np.abs(dq) * steps[:, None], axis=0)
+
+
+def _frozen_runs(
+    channel: Channel, time: Array, travel: Array, log: Log, rows: np.ndarray
+) -> list[tuple[int, int]]:
+    """Return [first, last) of the stretches in which a channel is frozen."""
+    values = channel.values
+    finite = np.isfinite(values)
+    same = (values[1:] == values[:-1]) & finite[1:] & finite[:-1]
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
+    begins, ends = edges[::2], edges[1::2] + 1  # a run of equal neighbours covers one sample more
+    if len(begins) == 0:
+        return []
+    lengths = ends - begins
+    ordinary = np.concatenate([lengths, np.ones(max(0, len(values) - int(lengths.sum())), dtype=np.int64)])
+    usual = float(np.quantile(ordinary, 0.99))
+    long = (lengths >= max(FROZEN_SAMPLES, FROZEN_RUNS * usual)) & (time[ends - 1] - time[begins] >= FROZEN_TIME)
+    return [(b, e) for b, e in zip(begins[long].tolist(), ends[long].tolist(), strict=True) if _went_on(channel, b, e, travel, log, rows)]
+
+
+def _went_on(channel: Channel, begin: int, end: int, travel: Array, log: Log, rows: np.ndarray) -> bool:
+    """Return whether the arm moved while the channel kept its value from ``begin`` to before ``end``."""
+    after = min(end, len(rows) - 1)
+    q = log.q[rows]
+    if channel.joint is None:
+        return bool((np.abs(q[after] - q[begin]) > 0.5 * MOVED).any())
+    j = channel.joint
+    jump = abs(float(q[after, j] - q[begin, j]))
+    if channel.kind == "position":
+        steps = np.abs(np.diff(q[:, j]))
+        usual = float(np.nanquantile(steps, 0.99))
+        went = float(travel[end - 1, j] - travel[begin, j])
+        net = max(0.2 * MOVED, 10.0 * channel.step)
+        return (went > net and jump > 0.3 * went) or (end < len(rows) and jump > max(net, 5.0 * usual))
+    if channel.kind == "velocity":
+        # A true constant velocity keeps its value too: then the position agrees with it.
+        elapsed = float(log.time[rows[end - 1]] - log.time[rows[begin]])
+        went = float(q[end - 1, j] - q[begin, j])
+        told = float(channel.values[begin]) * elapsed
+        return abs(went - told) > max(0.2 * MOVED, 0.1 * abs(told))
+    return bool((np.abs(q[after] - q[begin]) > 0.5 * MOVED).any())
+
+
+def _frozen_finding(kind: Kind, members: list[tuple[Channel, list[tuple[int, int]]]], time: Array) -> Finding:
+    names = tuple(channel.name for channel, _ in members)
+    stretches = {
+        channel.name: [[float(time[b]), float(time[e - 1])] for b, e in runs] for channel, runs in members
+    }
+    lost = max(sum(end - begin for begin, end in spans) for spans in stretches.values())
+    longest = max(end - begin for spans in stretches.values() for begin, end in spans)
+    count = max(len(spans) for spans in stretches.values())
+    share = lost / float(time[-1] - time[0])
+    what = listed(names) if kind == "plate" else f"the {kind} of {listed(names)}"
+    first = min(spans[0][0] for spans in stretches.values())
+    sentence = (
+        f"{what[0].upper()}{what[1:]} sticks at one value {times(count)}, for up to {short(longest)} s (first at "
+        f"{first:.2f} s), while the arm moves on."
+    )
+    return Finding(
+        Fault.FROZEN,
+        Consequence.SPOILS if share > MUCH else Consequence.LIMITS,
+        names,
+        sentence,
+        "Cut these stretches out (crop the recording in the mapping), and look for lost messages or a stalled reader.",
+        {"channel": kind, "stretches_s": stretches, "longest_s": longest, "share": share},
+    )

@@ -1,0 +1,184 @@
+"""Delay between channels: efforts and velocities that are late, or early, beside the positions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.robot import Robot
+from ..logs.log import Log
+from .finding import Consequence, Fault, Finding
+from .inertial import inertial_signal
+from .prepared import Prepared, prepare
+from .wording import short
+
+FURTHEST = 0.5
+"""Longest delay that is looked for, to either side [s]."""
+INDEPENDENT_RATE = 3.0
+"""Independent observations per second at most [Hz]: what a model leaves of an effort stays alike for a while."""
+EXPLAINED = 0.6
+"""Share of a channel's variance that must be explained for its timing to be judged."""
+SLIDING_SPEED = 0.05
+"""Speed above which an effort tells the time [rad/s or m/s]. Near a reversal friction changes its sign over a while that looks
+like a delay, so that part is left out."""
+SMALL = {"velocity": 0.02, "effort": 0.06}
+"""Delay that every recording may have [s]: a velocity by its filter and a tick of the loop; an effort by what friction and
+compliance do that no simple law says."""
+SMALL_PERIODS = 1.5
+"""... and in times between samples."""
+SURE = 4.0
+"""Standard deviations by which a delay must differ from none."""
+SPREAD = 0.5
+"""Largest disagreement between joints, as a share of the delay, that still makes it one delay."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Delay:
+    """How late a channel is.
+
+    Attributes:
+        lag: How much later than the positions it is [s]; negative where it is early.
+        std: Standard deviation of that [s].
+        per_joint: The same for each joint that could be judged [s], by its index.
+    """
+
+    lag: float
+    std: float
+    per_joint: dict[int, float]
+
+
+def effort_delay(robot: Robot, smooth: Prepared) -> Delay | None:
+    """Return how late the efforts are; None where nothing in them tells the time.
+
+    The effort of joint i is fitted by gravity, inertial torque, friction's sign and speed and a constant, all from the
+    positions, each with a factor of its own (so units and signs do not matter), at every shift in time.
+
+    Args:
+        robot: The model.
+        smooth: The recording made ready.
+    """
+    gravity = robot.gravity(smooth.q)
+    inertial = inertial_signal(robot, smooth.q, smooth.dq, smooth.ddq)
+    signals = []
+    for joint in np.flatnonzero(smooth.effort_known):
+        dq = smooth.dq[:, joint]
+        columns = (gravity[:, joint], inertial[:, joint], np.sign(dq), dq, np.sign(dq) * np.exp(-np.abs(dq) / SLIDING_SPEED))
+        sliding = np.abs(dq) > SLIDING_SPEED
+        signals.append((int(joint), smooth.tau[:, joint], np.column_stack([*columns, np.ones(len(gravity))]), sliding))
+    return _common_delay(signals, smooth)
+
+
+def velocity_delay(smooth: Prepared) -> Delay | None:
+    """Return how late the measured velocities are beside the differentiated positions; None where nothing moves.
+
+    Args:
+        smooth: The recording made ready.
+    """
+    signals = [
+        (
+            joint,
+            smooth.dq_measured[:, joint],
+            np.column_stack([smooth.dq[:, joint], np.ones(len(smooth.time))]),
+            np.ones(len(smooth.time), dtype=bool),
+        )
+        for joint in range(smooth.q.shape[1])
+        if smooth.moved[joint] > 0.05
+    ]
+    return _common_delay(signals, smooth)
+
+
+def check_delays(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+    """Name efforts and measured velocities that are late or early beside the positions.
+
+    Found: a delay common to the joints of more than SMALL and SMALL_PERIODS times between samples, and SURE standard
+    deviations. Not found: a smaller one, which a velocity's filter also makes; one in a recording without reversals or
+    accelerations, where nothing tells the time.
+
+    Args:
+        robot: The model.
+        log: The recording, joints as in ``robot``.
+        prepared: The recording made ready, where that was done before.
+    """
+    smooth = prepare(log) if prepared is None else prepared
+    if smooth is None or smooth.good.sum() < 50:
+        return []
+    findings = []
+    delays = [("effort", effort_delay(robot, smooth))]
+    if log.declared.velocity_from != "position":
+        delays.append(("velocity", velocity_delay(smooth)))
+    for what, delay in delays:
+        least = max(SMALL[what], SMALL_PERIODS / log.rate)
+        if delay is None or abs(delay.lag) < least or abs(delay.lag) < SURE * delay.std:
+            continue
+        agree = [lag for lag in delay.per_joint.values() if abs(lag - delay.lag) <= max(SPREAD * abs(delay.lag), least)]
+        if 2 * len(agree) < len(delay.per_joint):
+            continue
+        findings.append(_finding(what, delay, robot))
+    return findings
+
+
+def _finding(what: str, delay: Delay, robot: Robot) -> Finding:
+    late = "later" if delay.lag > 0.0 else "earlier"
+    names = {robot.joint_names[joint]: lag for joint, lag in delay.per_joint.items()}
+    return Finding(
+        Fault.DELAY,
+        Consequence.LIMITS,
+        (what,),
+        f"The {what} comes {short(1e3 * abs(delay.lag))} ± {short(1e3 * delay.std)} ms {late} than the positions.",
+        f"Shift it in the mapping ([{what}] lag), or stamp all channels when they are measured.",
+        {"channel": what, "lag_s": delay.lag, "std_s": delay.std, "per_joint_s": names},
+        fix={what: {"lag": round(delay.lag, 5)}},
+    )
+
+
+def _common_delay(signals: list[tuple[int, Array, Array, np.ndarray]], smooth: Prepared) -> Delay | None:
+    """Return the shift in time at which channels fit their explanations best, all together.
+
+    With Gaussian residuals of unknown size the log likelihood of a shift is −(N/2) log(residual sum of squares), added up
+    over the channels; its curvature at the best shift is the variance's inverse.
+    """
+    inside = smooth.good & (smooth.time > smooth.time[0] + FURTHEST) & (smooth.time < smooth.time[-1] - FURTHEST)
+    reach = int(FURTHEST / smooth.period)
+    rows = np.flatnonzero(inside)
+    rows = rows[(rows >= reach) & (rows < len(smooth.time) - reach)]
+    shifts = np.arange(-reach, reach + 1)
+    total = np.zeros(len(shifts))
+    per_joint: dict[int, float] = {}
+    bends: dict[int, float] = {}
+    for joint, channel, columns, usable in signals:
+        used = rows[usable[rows]]
+        if len(used) < 50:
+            continue
+        count = INDEPENDENT_RATE * len(used) * smooth.period
+        orthogonal = np.linalg.qr(columns[used])[0]
+        values = channel[used[:, None] + shifts]
+        centred = np.sum((values - values.mean(axis=0)) ** 2, axis=0)
+        residual = np.sum(values**2, axis=0) - np.sum((orthogonal.T @ values) ** 2, axis=0)
+        residual = np.maximum(residual, 1e-9 * centred)
+        if not np.all(centred > 0.0) or float(np.min(residual / centred)) > 1.0 - EXPLAINED:
+            continue
+        cost = 0.5 * count * np.log(residual / centred)
+        total += cost
+        per_joint[joint], bends[joint] = _lowest(shifts, cost, smooth.period)
+    if not per_joint:
+        return None
+    lag, curvature = _lowest(shifts, total, smooth.period)
+    if curvature <= 0.0:
+        return None
+    # Joints that disagree by more than their own uncertainty make all of them less sure; one that is far off does not.
+    off = [math.sqrt(bends[joint]) * abs(own - lag) for joint, own in per_joint.items()]
+    return Delay(lag, max(1.0, 1.4826 * float(np.median(off))) / math.sqrt(curvature), per_joint)
+
+
+def _lowest(shifts: np.ndarray, cost: Array, period: float) -> tuple[float, float]:
+    """Return where a sampled curve is lowest [s], between its samples, and its curvature there; 0 at the ends."""
+    best = int(cost.argmin())
+    if best in (0, len(cost) - 1):
+        return float(shifts[best]) * period, 0.0
+    before, middle, after = cost[best - 1 : best + 2]
+    bend = float(before - 2.0 * middle + after)
+    offset = 0.5 * float(before - after) / bend if bend > 0.0 else 0.0
+    return (float(shifts[best]) + offset) * period, bend / period**2

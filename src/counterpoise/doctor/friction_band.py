@@ -1,0 +1,196 @@
+"""Friction: how wide its band is, and whether standing poses were all reached from one side of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.robot import Robot
+from ..logs.log import Log
+from ..logs.stillness import StillSegment, still_segments
+from .finding import Consequence, Fault, Finding
+from .inertial import inertial_signal
+from .prepared import Prepared, prepare
+from .wording import listed, percent, short
+
+SLIDING_SPEED = 0.02
+"""Speed from which a joint surely slides [rad/s or m/s]; standing, its friction may be anything within the band."""
+LEAST_SLIDING = 1.0
+"""Least time of sliding in each direction that a band can be measured from [s]."""
+LEAST_POSES = 4
+"""Fewest standing poses that can be called one-sided."""
+OTHER_SIDE = 0.1
+"""Largest share of poses from the other side of a joint that is called one-sided."""
+BY_CHANCE = 1e-5
+"""Largest probability that as many joints are one-sided by accident, each approach being a toss."""
+SEPARATE = 0.02
+"""Distance between two standing poses, in any joint, from which they are two [rad or m]."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrictionBand:
+    """Half the difference of a joint's effort between its two directions, all else alike.
+
+    Attributes:
+        half_width: The band's half width, in the unit of the effort.
+        std: Its standard deviation.
+        gravity_swing: Half the range of gravity's share in the effort, in the same unit; NaN where gravity does not vary.
+    """
+
+    half_width: float
+    std: float
+    gravity_swing: float
+
+
+def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
+    """Return the friction band of every joint that moved both ways, by its index.
+
+    The effort of joint i is taken as a g_i + b d_i + F s_i + v dq_i + c with gravity g and the inertial torque d of the
+    model (whatever their scale and sign: the effort may be a current) and the direction s of motion, where the joint slides. At
+    like positions, F + v |dq| is half the difference between the two directions.
+
+    Args:
+        robot: The model.
+        smooth: The recording made ready.
+    """
+    good = smooth.good
+    q, dq, ddq = smooth.q[good], smooth.dq[good], smooth.ddq[good]
+    gravity = robot.gravity(q)
+    inertial = inertial_signal(robot, q, dq, ddq)
+    bands = {}
+    for joint in range(robot.n):
+        sliding = np.abs(dq[:, joint]) > SLIDING_SPEED
+        side = np.sign(dq[:, joint])
+        least = min(int((sliding & (side > 0.0)).sum()), int((sliding & (side < 0.0)).sum())) * smooth.period
+        if not smooth.effort_known[joint] or least < LEAST_SLIDING:
+            continue
+        columns = np.column_stack([side, dq[:, joint], inertial[:, joint], np.ones(len(q)), gravity[:, joint]])[sliding]
+        swing = float(np.ptp(gravity[:, joint]))
+        felt = swing > 1e-6 * max(1.0, float(np.abs(gravity).max()))
+        columns = columns if felt else columns[:, :4]
+        tau = smooth.tau[good, joint][sliding]
+        values, _, rank, _ = np.linalg.lstsq(columns, tau, rcond=None)
+        if rank < columns.shape[1]:
+            continue
+        residual = tau - columns @ values
+        # Neighbouring samples are alike: what is independent comes once per time of the filter.
+        count = len(tau)
+        independent = max(count * 2.0 * smooth.cutoff * smooth.period, columns.shape[1] + 1.0)
+        covariance = np.linalg.inv(columns.T @ columns / count) * float(residual @ residual) / count / independent
+        speed = float(np.median(np.abs(dq[sliding, joint])))
+        width = float(values[0] + values[1] * speed)
+        std = math.sqrt(max(0.0, float(covariance[0, 0] + 2.0 * speed * covariance[0, 1] + speed**2 * covariance[1, 1])))
+        bands[joint] = FrictionBand(width, std, 0.5 * abs(float(values[4])) * swing if felt else math.nan)
+    return bands
+
+
+def check_friction(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+    """Say how wide the friction band of every joint is, and how it compares with gravity's swing in this recording.
+
+    A note, not a fault: friction is there. Named are joints whose band is five standard deviations wide.
+
+    Args:
+        robot: The model.
+        log: The recording, joints as in ``robot``.
+        prepared: The recording made ready, where that was done before.
+    """
+    smooth = prepare(log) if prepared is None else prepared
+    if smooth is None:
+        return []
+    bands = {joint: band for joint, band in friction_bands(robot, smooth).items() if abs(band.half_width) > 5.0 * band.std}
+    if not bands:
+        return []
+    unit = "A" if log.declared.effort_kind == "current" else "N m or N"
+    names = tuple(robot.joint_names[joint] for joint in bands)
+    evidence: dict[str, dict[str, float | None]] = {}
+    told = []
+    for joint, band in bands.items():
+        width, swing = abs(band.half_width), band.gravity_swing
+        share = width / swing if swing > 0.0 else None
+        evidence[robot.joint_names[joint]] = {"half_width": width, "std": band.std, "share_of_gravity_swing": share}
+        more = "" if share is None else f" ({_beside(share)} gravity's swing)"
+        told.append(f"{robot.joint_names[joint]} ±{short(width)}{more}")
+    return [
+        Finding(
+            Fault.FRICTION,
+            Consequence.NOTE,
+            names,
+            f"Friction moves the effort by half the difference between the directions [{unit}]: {', '.join(told)}.",
+            "Record poses from both sides, or fit friction together with gravity; a pose seen from one side only is no better "
+            "than this band.",
+            {"joints": evidence, "unit": unit},
+        )
+    ]
+
+
+def _beside(share: float) -> str:
+    return f"{percent(share)} of" if share < 1.0 else f"{share:.1f} times" if share < 10.0 else "more than 10 times"
+
+
+def check_one_sided(robot: Robot, log: Log, segments: tuple[StillSegment, ...] | None = None) -> list[Finding]:
+    """Name joints whose standing poses were all reached from the same side.
+
+    Found: at least LEAST_POSES poses of which at most OTHER_SIDE came from the other side, on more joints than chance
+    explains. Not found: fewer poses, or one joint of a long arm with six poses, which happens by accident.
+
+    Args:
+        robot: The model.
+        log: The recording, joints as in ``robot``.
+        segments: Where the arm stands, where that was found before.
+    """
+    standing = still_segments(log) if segments is None else segments
+    poses = _separate(standing)
+    if len(poses) < LEAST_POSES:
+        return []
+    approach = np.array([segment.approach for segment in poses])
+    held = log.declared.held
+    one_sided, chances = {}, []
+    for joint, name in enumerate(robot.joint_names):
+        sides = approach[:, joint][approach[:, joint] != 0.0]
+        if name in held or len(sides) < LEAST_POSES:
+            continue
+        other = min(int((sides > 0.0).sum()), int((sides < 0.0).sum()))
+        allowed = math.floor(OTHER_SIDE * len(sides))
+        chances.append(min(1.0, 2.0 * sum(math.comb(len(sides), i) for i in range(allowed + 1)) / 2.0 ** len(sides)))
+        if other <= allowed:
+            one_sided[name] = {"poses": len(sides), "from_below": int((sides > 0.0).sum())}
+    if not one_sided or _chance_of(len(one_sided), chances) > BY_CHANCE:
+        return []
+    names = tuple(one_sided)
+    counts = [numbers["poses"] for numbers in one_sided.values()]
+    return [
+        Finding(
+            Fault.ONE_SIDED,
+            Consequence.LIMITS,
+            names,
+            f"{listed(names)} came to rest from the same side in {min(counts)} of {min(counts)} poses: friction adds to the "
+            "effort with one sign throughout and looks like a constant load."
+            if all(numbers["from_below"] in (0, numbers["poses"]) for numbers in one_sided.values())
+            else f"{listed(names)} came to rest from the same side in nearly all of {max(counts)} poses: friction adds to "
+            "the effort with one sign and looks like a constant load.",
+            "Approach each pose from both sides and take the mean; with these data, fit an offset per joint and do not read "
+            "it as a load.",
+            {"joints": one_sided, "standing_poses": len(poses), "chance": _chance_of(len(one_sided), chances)},
+        )
+    ]
+
+
+def _separate(segments: tuple[StillSegment, ...]) -> list[StillSegment]:
+    """Return the standing poses without those that only go on: the same pose, with no motion in between."""
+    kept: list[StillSegment] = []
+    for segment in segments:
+        if kept and np.abs(segment.q - kept[-1].q).max() < SEPARATE and np.array_equal(segment.approach, kept[-1].approach):
+            continue
+        kept.append(segment)
+    return kept
+
+
+def _chance_of(count: int, chances: list[float]) -> float:
+    """Return the probability that at least ``count`` of independent events with these chances happen."""
+    distribution: Array = np.array([1.0])
+    for chance in chances:
+        distribution = np.convolve(distribution, [1.0 - chance, chance])
+    return float(distribution[count:].sum())

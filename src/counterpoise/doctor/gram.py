@@ -1,0 +1,166 @@
+"""Scalar products of all signals that a comparison needs, per joint: what a fit costs no longer depends on the points.
+
+For each joint the columns are, in this order: the shared directions in which the model's parameters may be wrong; the
+joint's own (rotor inertia, dry friction, viscous friction, offset, friction kept at rest); the model's torque of the
+motion without gravity; gravity's torque; gravity's torque per 1 m/s² along x, y, z; payloads; every recorded effort.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.joint_regressors import joint_regressors
+from ..dynamics.robot import Robot
+from ..dynamics.tree import BASE
+from .expectation import parameter_spread, payload_spread
+from .motion import Motion
+from .reading import Reading
+
+OWN = ("rotor", "dry", "viscous", "offset", "kept")
+"""Columns that each joint has for itself."""
+LEAST_DIRECTION = 1e-7
+"""Parameter directions whose expected torque is less than this part of the largest one's are left out."""
+SMOOTHING = 0.05
+"""Speed below which dry friction is taken to turn over, relative to the joint's usual speed."""
+RANDOM_MOTIONS = 100
+"""Random states at which it is seen which parameter directions torques feel."""
+LEAST_MOTION = 1e-3
+"""Joints that travel less do not move [rad or m, or the recording's unit]."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gram:
+    """Scalar products for one kinematic understanding of the recording.
+
+    Attributes:
+        products: One matrix per joint with a live effort, a of them, divided by the number of points, shape (a, c, c).
+        shared: Number of shared directions.
+        leaves: Bodies that may carry a payload, four columns each.
+        speed: Mean speed of each joint [rad/s or m/s], shape (n,): the viscous column is dq / speed.
+        moves: Joints that move at all, shape (n,).
+    """
+
+    products: Array
+    shared: int
+    leaves: tuple[int, ...]
+    speed: Array
+    moves: Array
+
+    @property
+    def own(self) -> range:
+        """Columns of the joint's own."""
+        return range(self.shared, self.shared + len(OWN))
+
+    @property
+    def moving(self) -> int:
+        """Column of the motion's torque without gravity."""
+        return self.shared + len(OWN)
+
+    @property
+    def weight(self) -> int:
+        """Column of gravity's torque."""
+        return self.moving + 1
+
+    @property
+    def unit_gravity(self) -> range:
+        """Columns of gravity's torque per 1 m/s² along x, y, z of the base."""
+        return range(self.weight + 1, self.weight + 4)
+
+    def payload(self, body: int) -> range:
+        """Columns of a payload on a body."""
+        first = self.weight + 4 + 4 * self.leaves.index(body)
+        return range(first, first + 4)
+
+    @property
+    def first_effort(self) -> int:
+        """Column of the first recorded effort."""
+        return self.weight + 4 + 4 * len(self.leaves)
+
+
+class Columns:
+    """Makes the columns of one robot and recording: what does not depend on the reading is computed once.
+
+    Attributes:
+        robot: The robot.
+        motion: The recording's points.
+        alive: Joints with a live effort: those whose torques are explained.
+        leaves: Bodies that carry no other moving body.
+        payload_unit: Prior spread of a payload's [m, mx, my, mz] [kg, kg m], by body: the unit of its columns.
+        inertia: Mean inertia that each joint turns [kg m² or kg], shape (n,).
+    """
+
+    def __init__(self, robot: Robot, motion: Motion) -> None:
+        """Prepare for a robot and a recording."""
+        self.robot = robot
+        self.motion = motion
+        self.alive = np.flatnonzero(motion.alive)
+        parents = {int(parent) for parent in robot.tree.parent if parent != BASE}
+        self.leaves = tuple(body for body in range(robot.tree.bodies) if body not in parents)
+        payloads = [payload_spread(robot, body) for body in self.leaves]
+        self.payload_unit = {body: load.max(axis=0) for body, load in zip(self.leaves, payloads, strict=True)}
+        self._units = [robot.mounted(rotation=np.eye(3), gravity=unit) for unit in np.eye(3)]
+        self._turned: dict[tuple[float, float, float], Robot] = {}
+
+        random = np.random.default_rng(0)
+        q, dq, ddq = random.normal(size=(3, RANDOM_MOTIONS, robot.n)) * (np.ptp(motion.q, axis=0) > LEAST_MOTION)
+        # Under gravity of no special direction nothing is felt by accident only.
+        slanted = robot.mounted(rotation=np.eye(3), gravity=(3.0, 5.0, -7.8))
+        rows = joint_regressors(slanted, q, dq, ddq)[:, self.alive]
+        spread = parameter_spread(robot)
+        self._matrix = np.concatenate([spread @ _felt(rows @ spread), *payloads], axis=1)
+        self.shared = self._matrix.shape[1] - 4 * len(payloads)
+        self.inertia = self._mean_inertia(motion.q[:: max(1, len(motion.q) // 16)])
+
+    def gram(self, reading: Reading, every: int = 1) -> Gram:
+        """Return the scalar products.
+
+        Args:
+            reading: How positions are understood; its efforts play no part.
+            every: Take every so many points.
+        """
+        robot, motion, alive = self.robot, self.motion, self.alive
+        q, dq, ddq = (reading.positions(values[::every]) for values in (motion.q, motion.dq, motion.ddq))
+        if reading.gravity_base not in self._turned:
+            self._turned[reading.gravity_base] = robot.mounted(rotation=np.eye(3), gravity=reading.gravity_base)
+        rows = joint_regressors(self._turned[reading.gravity_base], q, dq, ddq)[:, alive]
+        units = np.stack([unit.gravity(q)[:, alive] for unit in self._units], axis=2)
+        weight = units @ np.array(reading.gravity_base)
+        rotor = (robot.rotor_inertia * ddq)[:, alive]
+        moving = rows @ robot.inertial_parameters[10:] - weight + rotor
+        wide = rows @ self._matrix
+
+        moves = np.ptp(q, axis=0) > LEAST_MOTION
+        usual = np.where(moves, np.maximum(np.mean(np.abs(dq), axis=0), 1e-9), 1.0)
+        smooth = np.tanh(dq / (SMOOTHING * usual)) * moves
+        last = motion.last_direction[::every][:, list(reading.position_from)] * np.sign(reading.position_factor)
+        kept = last * (1.0 - np.abs(smooth)) * moves
+        own = np.stack([ddq, smooth, dq / usual * moves, np.ones_like(q), kept], axis=2)[:, alive]
+
+        everyone = np.repeat(motion.effort[::every, None, alive], len(alive), axis=1)
+        single = np.stack([moving, weight], axis=2)
+        columns = np.concatenate([wide[..., : self.shared], own, single, units, wide[..., self.shared :], everyone], 2)
+        by_joint = np.ascontiguousarray(np.moveaxis(columns, 1, 0))
+        products = np.swapaxes(by_joint, 1, 2) @ by_joint / len(q)
+        return Gram(products, self.shared, self.leaves, usual, moves)
+
+    def _mean_inertia(self, q: Array) -> Array:
+        robot, still = self.robot, np.zeros_like(q)
+        at_rest = joint_regressors(robot, q, still, still)
+        diagonal = np.zeros(robot.n)
+        for joint in self.alive:
+            unit = still.copy()
+            unit[:, joint] = 1.0
+            rows = joint_regressors(robot, q, still, unit) - at_rest
+            diagonal[joint] = np.mean(np.abs(rows[:, joint] @ robot.inertial_parameters[10:]))
+        return diagonal
+
+
+def _felt(columns: Array) -> Array:
+    """Return the directions, orthonormal, in which the columns, shape (k, n, c), are not negligible, shape (c, f)."""
+    scale = np.sqrt(np.mean(np.sum(columns**2, axis=2), axis=0))
+    flat = (columns / np.maximum(scale, 1e-9 * scale.max())[None, :, None]).reshape(-1, columns.shape[2])
+    values, vectors = np.linalg.eigh(flat.T @ flat)
+    return np.asarray(vectors[:, values > LEAST_DIRECTION * values[-1]])

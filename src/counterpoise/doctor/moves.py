@@ -1,0 +1,146 @@
+"""Steps from one reading to others that differ by a single fault."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from ..dynamics.joint_units import rotary
+from ..dynamics.robot import Robot
+from .evidence import Comparison
+from .reading import Reading, swapped
+
+DEGREE = math.pi / 180.0
+GAIN_STEP = 0.35
+"""First step, in log gain, by which a better gain is looked for."""
+GAIN_RANGE = math.log(8.0)
+"""Largest log gain that is looked for on one joint alone."""
+
+LEAST_TILT = math.radians(3.0)
+"""Least angle of a mounting that is looked for."""
+CERTAIN = 4.0
+"""Standard deviations that a regression coefficient must be away from zero for its sign to be taken from it."""
+
+
+def effort_moves(reading: Reading, start: Reading, alive: Sequence[int], leaves: Sequence[int]) -> Iterator[Reading]:
+    """Yield readings with other efforts: a sign, all signs, two exchanged, an offset, gravity left out, a payload."""
+    for joint in alive:
+        yield reading.with_effort_flipped(joint)
+        yield replace(reading, offset=reading.offset ^ {joint})
+        if not reading.free_gain and abs(reading.effort_factor[joint]) != abs(start.effort_factor[joint]):
+            plain = math.copysign(start.effort_factor[joint], reading.effort_factor[joint])
+            yield reading.with_effort_factors({joint: plain})
+    yield reading.with_effort_flipped(*alive)
+    for first, second in combinations(alive, 2):
+        yield reading.with_channels(effort=swapped(reading.n, first, second))
+    yield replace(reading, compensated=not reading.compensated)
+    for body in leaves:
+        yield replace(reading, loaded=reading.loaded ^ {body})
+
+
+def position_moves(reading: Reading, start: Reading, moving: Sequence[int], alive: Sequence[int]) -> Iterator[Reading]:
+    """Yield readings with other positions: a sign, both signs of a joint, two exchanged, whole joints exchanged."""
+    for joint in moving:
+        flipped = reading.with_position_flipped(joint)
+        yield flipped
+        if joint in alive:
+            yield flipped.with_effort_flipped(joint)
+    for first, second in combinations(moving, 2):
+        order = swapped(reading.n, first, second)
+        yield reading.with_channels(position=order)
+        if first in alive and second in alive:
+            yield reading.with_channels(position=order, effort=order)
+    if reading.gravity_base != start.gravity_base:
+        yield replace(reading, gravity_base=start.gravity_base)
+
+
+def in_degrees(robot: Robot, reading: Reading) -> Reading:
+    """Return the reading with the rotary joints' positions taken for degrees."""
+    factors = (
+        factor * DEGREE if turns else factor
+        for factor, turns in zip(reading.position_factor, rotary(robot), strict=True)
+    )
+    return replace(reading, position_factor=tuple(factors))
+
+
+def with_gravity_found(comparison: Comparison, reading: Reading, start: Reading, trust: float) -> Reading | None:
+    """Return the reading with gravity's direction as the efforts show it, its size kept.
+
+    None where they show none, or one that is hardly turned from where the log has it: no arm stands perfectly.
+    """
+    size = float(np.linalg.norm(reading.gravity_base))
+    found = reading
+    for _ in range(3):  # the model's error is itself weighed along gravity: a second look is nearly exact
+        vector, _ = comparison.gravity(found, trust)
+        length = float(np.linalg.norm(vector))
+        if length < 0.2 * size:
+            return None
+        x, y, z = (vector * (size / length)).tolist()
+        found = replace(found, gravity_base=(x, y, z))
+    turned = float(np.dot(found.gravity_base, start.gravity_base)) < size**2 * math.cos(LEAST_TILT)
+    return found if turned else None
+
+
+def with_gain_found(comparison: Comparison, reading: Reading, joint: int, trust: float) -> Reading | None:
+    """Return the reading with the gain of one joint's effort that suits best; None where that is the present one."""
+
+    def at(log_gain: float) -> Reading:
+        return reading.with_effort_factors({joint: reading.effort_factor[joint] * math.exp(log_gain)})
+
+    def evidence(log_gain: float) -> float:
+        return comparison.fit(at(log_gain) if log_gain else reading, trust).evidence
+
+    best = max((0.0, GAIN_STEP, -GAIN_STEP), key=evidence)
+    if best == 0.0:
+        return None
+    width = best
+    while abs(best + width) < GAIN_RANGE and evidence(best + width) > evidence(best):
+        best += width
+    for _ in range(4):
+        width *= 0.5
+        best = max((best, best - width, best + width), key=evidence)
+    return at(best)
+
+
+def with_all_gains_found(comparison: Comparison, reading: Reading, alive: Sequence[int], trust: float) -> Reading:
+    """Return the reading with every effort in a unit of its own: signed factors found by regression, then refined.
+
+    A joint whose torque the model does not explain takes its sign from friction and its size from the others.
+    """
+    factors: dict[int, float] = {}
+    signs: dict[int, float] = {}
+    for row, joint in enumerate(alive):
+        slope, doubt, friction = _regressed(comparison, reading, row, alive.index(reading.effort_from[joint]))
+        if abs(slope) > CERTAIN * doubt:
+            factors[joint] = 1.0 / slope
+        else:
+            signs[joint] = math.copysign(1.0, friction)
+    usual = math.exp(float(np.mean([math.log(abs(factor)) for factor in factors.values()]))) if factors else 1.0
+    factors |= {joint: sign * usual for joint, sign in signs.items()}
+    found = replace(reading.with_effort_factors(factors), free_gain=True)
+    for joint in alive:
+        found = with_gain_found(comparison, found, joint, trust) or found
+    return found
+
+
+def _regressed(comparison: Comparison, reading: Reading, row: int, effort: int) -> tuple[float, float, float]:
+    """Return 1/a of a joint's effort e = m/a + friction + offset, m the model's torque, its doubt, and friction.
+
+    ``row`` and ``effort`` count the joints with a live effort.
+    """
+    gram = comparison.gram(reading)
+    channel = gram.first_effort + effort
+    choice = np.zeros((gram.products.shape[1], 1 + len(gram.own)))
+    choice[[gram.moving, gram.weight], 0] = 1.0, 0.0 if reading.compensated else 1.0
+    choice[list(gram.own), range(1, 1 + len(gram.own))] = 1.0
+    block = choice.T @ gram.products[row] @ choice
+    block += 1e-9 * np.diag(np.maximum(np.diag(block), 1e-12))
+    inverse = np.linalg.inv(block)
+    solution = inverse @ (choice.T @ gram.products[row][:, channel])
+    left = gram.products[row][channel, channel] - solution @ block @ solution
+    doubt = math.sqrt(max(left, 0.0) * inverse[0, 0] / comparison.motion.effective)
+    return float(solution[0]), doubt, float(solution[2] + solution[3])

@@ -1,0 +1,137 @@
+"""A recording made ready for the checks: even in time, smooth, with accelerations, and where it may be relied on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..logs.filters import bridged, even_grid, filtered, increasing
+from ..logs.log import Log
+from ..logs.path import REVERSAL, direction_of_travel
+from ..logs.resolution import resolution
+
+CUTOFF = 5.0
+"""Frequency at which half of a wave passes [Hz]: arms are driven below, structures ring above."""
+MOST_RATE = 100.0
+"""Rate of the prepared recording [Hz] at most."""
+MOST_SAMPLES = 30_000
+"""Samples of the prepared recording at most: 5 min at the highest rate."""
+GAP_PERIODS = 5.0
+"""A time between samples of more than so many usual ones is a gap; what lies in it was not measured."""
+LEAST_SAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """Channels on an even grid of k samples, smoothed without delay by the filter of logs/filters.py.
+
+    Attributes:
+        time: Times [s], shape (k,).
+        period: Time between two samples [s].
+        cutoff: Cutoff of the smoothing [Hz].
+        q: Positions [rad or m], shape (k, n).
+        dq: Velocities, differentiated from the positions [rad/s or m/s], shape (k, n).
+        ddq: Accelerations, differentiated from the positions [rad/s² or m/s²], shape (k, n).
+        dq_measured: Measured velocities [rad/s or m/s], shape (k, n).
+        tau: Efforts, shape (k, n).
+        wrench: The plate's reading, shape (k, 6); None where there is no plate.
+        direction: Direction of each joint's last motion, shape (k, n): −1, 0 or +1.
+        good: Samples that lie between measurements and not at the ends, where filters guess, shape (k,).
+        moved: How far each joint moved [rad or m], shape (n,).
+        effort_known: Whether a joint's effort was measured, shape (n,).
+    """
+
+    time: Array
+    period: float
+    cutoff: float
+    q: Array
+    dq: Array
+    ddq: Array
+    dq_measured: Array
+    tau: Array
+    wrench: Array | None
+    direction: Array
+    good: np.ndarray
+    moved: Array
+    effort_known: np.ndarray
+
+    def shifted(self, values: Array, lag: float) -> Array:
+        """Return channels as they are ``lag`` [s] later, shape as given: what a channel that is late should have read.
+
+        Args:
+            values: Channels on the grid, shape (k, m).
+            lag: Time to look ahead [s].
+        """
+        position = np.clip(np.arange(len(values)) + lag / self.period, 0.0, len(values) - 1.0)
+        left = np.minimum(position.astype(np.int64), len(values) - 2)
+        share = (position - left)[:, None]
+        between: Array = values[left] * (1.0 - share) + values[left + 1] * share
+        return between
+
+
+def prepare(log: Log, cutoff: float = CUTOFF) -> Prepared | None:
+    """Return the recording ready for the checks, or None where it is too short to say anything.
+
+    Args:
+        log: The recording.
+        cutoff: Frequency at which half of a wave passes [Hz]; lowered to a sixth of the recording's rate.
+    """
+    rows = increasing(log.time)
+    if len(rows) < LEAST_SAMPLES:
+        return None
+    time = log.time[rows]
+    steps = np.diff(time)
+    usual = float(np.median(steps))
+    rate = min(1.0 / usual, MOST_RATE, MOST_SAMPLES / float(time[-1] - time[0]))
+    cutoff = min(cutoff, rate / 6.0)
+    grid = even_grid(time, rate)
+    if len(grid) < LEAST_SAMPLES:
+        return None
+    period = 1.0 / rate
+    smooth = [_smooth(time, values[rows], grid, period, cutoff) for values in (log.q, log.dq, log.tau)]
+    q = _on_grid(time, log.q[rows], grid, period, cutoff)
+    steps_q = np.array([resolution(column) for column in log.q[rows].T])
+    return Prepared(
+        time=grid,
+        period=period,
+        cutoff=cutoff,
+        q=smooth[0],
+        dq=filtered(q, period, cutoff, derivative=1),
+        ddq=filtered(q, period, cutoff, derivative=2),
+        dq_measured=smooth[1],
+        tau=smooth[2],
+        wrench=None if log.wrench is None else _smooth(time, log.wrench[rows], grid, period, cutoff),
+        direction=direction_of_travel(smooth[0], np.maximum(REVERSAL, 3.0 * steps_q)),
+        good=_good(time, log.q[rows], grid, usual, cutoff),
+        moved=np.ptp(smooth[0], axis=0),
+        effort_known=np.mean(np.isfinite(log.tau[rows]), axis=0) > 0.5,
+    )
+
+
+def _on_grid(time: Array, values: Array, grid: Array, period: float, cutoff: float) -> Array:
+    """Return channels at even times; a faster recording is smoothed first, so that nothing fast reappears as slow."""
+    filled = bridged(time, values)
+    usual = float(np.median(np.diff(time)))
+    if period > 1.25 * usual:
+        fine = np.linspace(time[0], time[-1], len(time))
+        even = np.column_stack([np.interp(fine, time, column) for column in filled.T]) if filled.size else filled
+        filled, time = filtered(even, float(fine[1] - fine[0]), 0.4 / period), fine
+    return np.column_stack([np.interp(grid, time, column) for column in filled.T]) if filled.size else filled
+
+
+def _smooth(time: Array, values: Array, grid: Array, period: float, cutoff: float) -> Array:
+    return filtered(_on_grid(time, values, grid, period, cutoff), period, cutoff)
+
+
+def _good(time: Array, q: Array, grid: Array, usual: float, cutoff: float) -> np.ndarray:
+    """Return which grid times are neither in a gap, nor among positions that are no numbers, nor at the ends."""
+    known = time[np.isfinite(q).all(axis=1)]
+    good = np.zeros(len(grid), dtype=bool)
+    if len(known) < 2:
+        return good
+    right = np.clip(np.searchsorted(known, grid), 1, len(known) - 1)
+    good = known[right] - known[right - 1] <= GAP_PERIODS * usual
+    edge = min(1.0 / cutoff, 0.1 * float(grid[-1] - grid[0]))
+    return good & (grid >= grid[0] + edge) & (grid <= grid[-1] - edge)

@@ -1,0 +1,167 @@
+"""Decoding the payloads of one topic, batch by batch: always by joint name, whatever the order in a message."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from . import bag_kernel
+from .bag_batch import DamagedError, Spans
+from .bag_message import Message, parse_joint_state, parse_wrench
+
+WRENCH_COLUMNS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
+KINDS = ("position", "velocity", "effort")
+
+MAX_JOINTS = 1024
+"""Joints of one topic."""
+
+FAST_LISTS = 64
+"""Lists of names that the batch decoder knows; further ones are decoded message by message."""
+
+MAX_NAMES = 1_000_000
+"""Names in all lists of a topic together."""
+
+OTHER = -1
+"""Marks a message that could not be decoded."""
+
+
+class UnreadableError(DamagedError):
+    """A message cannot be decoded.
+
+    Attributes:
+        index: Its place in the batch.
+    """
+
+    def __init__(self, index: int, what: str) -> None:
+        """Keep the place."""
+        self.index = index
+        super().__init__(what)
+
+
+class JointStateDecoder:
+    """Decodes sensor_msgs/JointState.
+
+    Attributes:
+        lists: Every list of names met, in the order of the messages.
+    """
+
+    def __init__(self, joints: tuple[bytes, ...] = ()) -> None:
+        """Take the joints of the table; messages of which none is among them belong to another table."""
+        self.lists: list[tuple[tuple[bytes, ...], npt.NDArray[np.int64] | None]] = []
+        self._column_of = {name: column for column, name in enumerate(joints)}
+        self._index_of: dict[tuple[bytes, ...], int] = {}
+        self._name_count = 0
+
+    def decode(
+        self,
+        data: bytes,
+        spans: Spans,
+        start: int,
+        cdr: bool,
+        stamps: Array,
+        which: npt.NDArray[np.int64],
+        rows: Array | None,
+    ) -> None:
+        """Fill stamps, which and rows from message ``start`` on.
+
+        Args:
+            data: Buffer of the payloads.
+            spans: Where they lie, shape (k, 4).
+            start: First message.
+            cdr: CDR; else ROS 1.
+            stamps: Takes the time in the messages [s], shape (k,).
+            which: Takes the index of each message's list of names in ``lists``, shape (k,).
+            rows: Takes the numbers, shape (k, 3 n): position, velocity, effort; None: the messages are only checked.
+
+        Raises:
+            UnreadableError: A message is none; those before it are decoded.
+        """
+        at = start
+        while at < len(spans):
+            at = bag_kernel.joint_states(data, spans, at, cdr, self.lists[:FAST_LISTS], stamps, which, rows)
+            if at == len(spans):
+                return
+            offset, length = int(spans[at, 0]), int(spans[at, 1])
+            try:
+                message = parse_joint_state(data[offset : offset + length], cdr)
+                known = message.names in self._index_of
+                index = self._index_of[message.names] if known else self._learn(message.names)
+            except DamagedError as damage:
+                raise UnreadableError(at, str(damage)) from damage
+            if known or index >= FAST_LISTS:
+                stamps[at], which[at] = message.stamp, index
+                self._store(message, index, rows, at)
+                at += 1
+
+    def _learn(self, names: tuple[bytes, ...]) -> int:
+        """Keep a new list of names."""
+        repeated = sorted({name for name in names if names.count(name) > 1}) if len(names) <= MAX_JOINTS else []
+        if repeated:
+            raise DamagedError(f"joint names appear twice: {listed(repeated)} in {listed(names)}")
+        self._name_count += len(names)
+        if len(names) > MAX_JOINTS or self._name_count > MAX_NAMES:
+            raise DamagedError(f"more than {MAX_JOINTS} joints, or ever new lists of joints")
+        columns = None
+        if names and all(name in self._column_of for name in names):
+            columns = np.array([self._column_of[name] for name in names], dtype=np.int64)
+        self._index_of[names] = len(self.lists)
+        self.lists.append((names, columns))
+        return len(self.lists) - 1
+
+    def _store(self, message: Message, index: int, rows: Array | None, at: int) -> None:
+        """Fill one row."""
+        columns = self.lists[index][1]
+        if rows is None or columns is None:
+            return
+        joints = rows.shape[1] // 3
+        rows[at] = np.nan
+        for kind, group in enumerate(message.groups):
+            if len(group) > 0:
+                rows[at, kind * joints + columns] = group
+
+    def kept(self, which: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which messages belong to the table, shape (k,)."""
+        mine = np.array([*(columns is not None for _, columns in self.lists), False])  # the last is OTHER
+        return mine[which]
+
+
+class WrenchDecoder:
+    """Decodes geometry_msgs/Wrench and geometry_msgs/WrenchStamped."""
+
+    def __init__(self, stamped: bool) -> None:
+        """Take whether the messages have a header."""
+        self.stamped = stamped
+
+    def decode(
+        self,
+        data: bytes,
+        spans: Spans,
+        start: int,
+        cdr: bool,
+        stamps: Array,
+        which: npt.NDArray[np.int64],
+        rows: Array | None,
+    ) -> None:
+        """As JointStateDecoder.decode; rows have shape (k, 6), force first, and ``which`` is 0 for all."""
+        at = bag_kernel.wrenches(data, spans, start, cdr, self.stamped, stamps, rows)
+        which[start:at] = 0
+        if at == len(spans):
+            return
+        offset, length = int(spans[at, 0]), int(spans[at, 1])
+        try:
+            parse_wrench(data[offset : offset + length], cdr, self.stamped)
+        except DamagedError as damage:
+            raise UnreadableError(at, str(damage)) from damage
+        raise UnreadableError(at, "a wrench cannot be decoded")
+
+    def kept(self, which: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which messages belong to the table, shape (k,)."""
+        kept: npt.NDArray[np.bool_] = which != OTHER
+        return kept
+
+
+def listed(names: list[bytes] | tuple[bytes, ...]) -> str:
+    """Return names for a message, at most 20."""
+    shown = ", ".join(name.decode("utf-8", "backslashreplace") for name in names[:20])
+    return f"[{shown}]" if len(names) <= 20 else f"[{shown}, ... {len(names)} in all]"

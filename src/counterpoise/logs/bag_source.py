@@ -1,0 +1,174 @@
+"""Tables from ROS 1 and ROS 2 bags and from MCAP, without ROS: one for each topic of joint states or wrenches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ..errors import DataFileError, InputError
+from .bag_batch import Container, DamagedError, Ledger, Spans
+from .bag_decode import KINDS, WRENCH_COLUMNS
+from .bag_files import open_containers
+from .bag_topic import JOINT_STATE, Look, find_topics, look_through
+from .table import CHUNK_ROWS, Recovery, Table
+
+TimeFrom = Literal["stamp", "received"]
+
+PIECE_BYTES = 64 * 2**20
+"""Largest piece of a table; one with very many columns has fewer rows than asked for."""
+
+
+def open_bag(
+    path: str | Path,
+    *,
+    recover: bool = False,
+    time: TimeFrom = "stamp",
+    progress: Callable[[float], None] | None = None,
+) -> tuple[BagSource, ...]:
+    """Open a bag and look through it once: for its joint names and for damage.
+
+    Reads ROS 1 bags (format 2.0), ROS 2 bags (a directory, or one .db3 or .mcap file of it) and MCAP files with ROS 1
+    or CDR messages; sensor_msgs/JointState, geometry_msgs/WrenchStamped and geometry_msgs/Wrench. A topic on which
+    several publishers send different joints gives a table for each; a joint that comes and goes is NaN while absent.
+
+    Args:
+        path: File or directory.
+        recover: Read what is intact of a damaged or cut bag instead of refusing it; see ``recovery`` of the sources.
+        time: When a message was made, as it says itself, or when it was received. Messages that never say when they
+            were made give the time of receipt; see ``time_from`` of the sources.
+        progress: Called with the share of the bag that was looked through, 0 to 1.
+
+    Returns:
+        One source for each table, in the order of their topics. Sources can be iterated independently.
+
+    Raises:
+        DataFileError: The bag cannot be read, is damaged, or has no such messages.
+        MissingExtraError: A library for its compression is not installed.
+        InputError: An argument is not one of those above.
+    """
+    if time not in ("stamp", "received"):
+        raise InputError(f"time={time!r}: 'stamp' or 'received' was expected")
+    ledger = Ledger(recover)
+    containers = open_containers(path, ledger)
+    looks = look_through(containers, find_topics(containers), ledger, progress)
+    total = sum(container.size for container in containers)
+    sources = []
+    for look in looks:
+        try:
+            groups = look.groups()
+        except DamagedError as damage:
+            raise DataFileError(str(damage), path=path) from damage
+        for joints, rows in groups:
+            recovery = None if ledger.reason is None else Recovery(rows, look.position, total, ledger.reason)
+            sources.append(BagSource(path, containers, look, joints, recovery, time, recover))
+    if not sources:
+        raise DataFileError(_nothing_to_read(containers, ledger), path=path)
+    return tuple(sources)
+
+
+class BagSource:
+    """One table of a bag: a topic, or of a topic with several publishers the joints that belong together.
+
+    Attributes:
+        path: The bag.
+        name: The topic.
+        column_names: ``position.<joint>`` of all joints, then ``velocity.<joint>``, then ``effort.<joint>``; or
+            ``force.x`` … ``torque.z``.
+        has_time: True. Time is in seconds since the epoch of the clock that set it, to a quarter of a microsecond.
+        time_from: Whether time is the messages' own ("stamp") or that of their receipt ("received").
+        progress: Share of the source that the running iteration has read, 0 to 1.
+        recovery: What recovery had to leave out; None for a whole bag.
+    """
+
+    has_time = True
+
+    def __init__(
+        self,
+        path: str | Path,
+        containers: tuple[Container, ...],
+        look: Look,
+        joints: tuple[bytes, ...],
+        recovery: Recovery | None,
+        time: TimeFrom,
+        recover: bool,
+    ) -> None:
+        """Keep what the first look found."""
+        self.path, self.name = str(path), look.topic.name
+        self.recovery, self.progress = recovery, 0.0
+        self.time_from: TimeFrom = time if look.stamped else "received"
+        self.column_names: tuple[str, ...] = WRENCH_COLUMNS
+        if look.topic.type == JOINT_STATE:
+            names = [joint.decode("utf-8", "backslashreplace") for joint in joints]
+            self.column_names = tuple(f"{kind}.{name}" for kind in KINDS for name in names)
+        self._containers, self._topic, self._joints, self._recover = containers, look.topic, joints, recover
+
+    def tables(self, rows: int = CHUNK_ROWS) -> Iterator[Table]:
+        """Yield the rows in pieces of at most ``rows``, in the order of the bag; memory does not grow with the bag.
+
+        Raises:
+            DataFileError: The bag cannot be read any more, or has changed since it was opened.
+            InputError: ``rows`` is not positive.
+        """
+        if rows < 1:
+            raise InputError(f"rows={rows}: at least 1 was expected")
+        width = len(self.column_names)
+        limit = max(1, min(rows, PIECE_BYTES // (8 * width)))
+        decoder = self._topic.decoder(self._joints)
+        time, columns, fill = np.empty(limit), np.empty((limit, width)), 0
+        for data, spans, refuse in self._payloads():
+            at = 0
+            while at < len(spans):
+                part = spans[at : at + limit - fill]
+                at += len(part)
+                end = fill + len(part)
+                stamps, which = self._topic.decode(decoder, data, part, columns[fill:end], refuse)
+                time[fill:end] = stamps if self.time_from == "stamp" else part[:, 2] // 10**9 + part[:, 2] % 10**9 / 1e9
+                kept = decoder.kept(which)
+                if not kept.all():
+                    end = fill + int(np.count_nonzero(kept))
+                    time[fill:end], columns[fill:end] = (
+                        time[fill:][: len(part)][kept],
+                        columns[fill:][: len(part)][kept],
+                    )
+                fill = end
+                if fill == limit:
+                    yield Table(time, columns)
+                    time, columns, fill = np.empty(limit), np.empty((limit, width)), 0
+        if fill > 0:
+            yield Table(time[:fill], columns[:fill])
+
+    def _payloads(self) -> Iterator[tuple[bytes, Spans, Callable[[str], None]]]:
+        """Yield the topic's messages, buffer by buffer, with whom to tell about those that cannot be decoded."""
+        ledger = Ledger(self._recover)
+        total = max(1, sum(container.size for container in self._containers))
+        done, self.progress = 0, 0.0
+        for index, container in enumerate(self._containers):
+            wanted = self._topic.members.get(index, frozenset())
+            for batch in container.batches(wanted, ledger) if wanted else ():
+
+                def refuse(what: str, path: Path = container.path, position: int = batch.position) -> None:
+                    ledger.left_out(path, position, what)
+
+                try:
+                    data, spans = self._topic.messages(index, batch)
+                except DamagedError as damage:
+                    refuse(str(damage))
+                    continue
+                yield data, spans, refuse
+                self.progress = (done + batch.position) / total
+            done += container.size
+        self.progress = 1.0
+
+
+def _nothing_to_read(containers: tuple[Container, ...], ledger: Ledger) -> str:
+    """Say what a bag has instead."""
+    found = sorted({f"{c.topic} ({c.type}, {c.encoding})" for file in containers for c in file.connections.values()})
+    shown = ", ".join(found[:20]) + (f", ... {len(found)} in all" if len(found) > 20 else "")
+    damage = "" if ledger.reason is None else f" The bag is damaged: {ledger.reason}."
+    return (
+        "has no messages of sensor_msgs/JointState or geometry_msgs/WrenchStamped in CDR or ROS 1 encoding; "
+        f"its topics: {shown or 'none'}.{damage}"
+    )

@@ -1,0 +1,92 @@
+"""Columns of several sources under one roof: what each is called, and how a mapping refers to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import DataFileError
+from .names import words_of
+from .table import TableSource
+
+SHOWN_NAMES = 60
+"""Names that a message lists at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of one source.
+
+    Attributes:
+        source: Index of the source.
+        index: Index of the column within it.
+        name: Its name in the source.
+        reference: How a mapping refers to it: the name, or "file:name" or "topic:name" where several have that name.
+    """
+
+    source: int
+    index: int
+    name: str
+    reference: str
+
+
+class Columns:
+    """All columns of the sources of a recording."""
+
+    def __init__(self, sources: Sequence[TableSource]) -> None:
+        """Give each column its reference."""
+        self.sources = tuple(sources)
+        self.labels = _labels(self.sources)
+        often = Counter(name for source in self.sources for name in source.column_names)
+        self.all = tuple(
+            Column(number, index, name, name if often[name] == 1 else f"{self.labels[number]}:{name}")
+            for number, source in enumerate(self.sources)
+            for index, name in enumerate(source.column_names)
+        )
+        self._by_reference: dict[str, list[Column]] = {}
+        for column in self.all:
+            for reference in {column.name, f"{self.labels[column.source]}:{column.name}"}:
+                self._by_reference.setdefault(reference, []).append(column)
+
+    @property
+    def path(self) -> str:
+        """The first file, for messages."""
+        return self.sources[0].path
+
+    def find(self, reference: str) -> Column:
+        """Return the column that a mapping refers to.
+
+        Raises:
+            DataFileError: There is none, or there are several.
+        """
+        found = self._by_reference.get(reference, [])
+        if len(found) == 1:
+            return found[0]
+        if found:
+            told = ", ".join(f"'{column.reference}'" for column in found)
+            raise DataFileError(f"several columns are called '{reference}'; write one of {told}", path=self.path)
+        raise DataFileError(f"has no column '{reference}'; it has {self.listed()}", path=self.path)
+
+    def listed(self) -> str:
+        """Name the columns, for messages."""
+        return listed([column.reference for column in self.all])
+
+    def words(self, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the words of a source's topic and of its file's name."""
+        source = self.sources[number]
+        return words_of(source.name), words_of(Path(source.path).stem)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message, cut after SHOWN_NAMES."""
+    shown = ", ".join(names[:SHOWN_NAMES])
+    return shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"
+
+
+def _labels(sources: Sequence[TableSource]) -> tuple[str, ...]:
+    """Return a name for each source: its topic, else its file; with its number where that is not unique."""
+    names = [source.name or Path(source.path).name for source in sources]
+    often = Counter(names)
+    return tuple(name if often[name] == 1 else f"{name}#{number + 1}" for number, name in enumerate(names))

@@ -1,0 +1,181 @@
+r"""Smoothing and differentiation without delay.
+
+A channel is multiplied in the frequency domain by
+
+.. math:: G(f) = \frac{(2 \pi i f)^d}{1 + (f / f_c)^8},
+
+which is what a Butterworth filter of fourth order does when run forwards and then backwards, before sampling warps its
+axis, and the d-th derivative of it. The gain at the cutoff is 1/2 (−6 dB), the phase is zero everywhere. Before its ends the
+channel is continued by point reflection, as is usual for forward–backward filters, so a ramp stays a ramp.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..errors import InputError
+
+SETTLING_PERIODS = 6.0
+"""Periods of the cutoff after which the filter's memory is below 1e-6: the slowest poles decay with 0.38 · 2π f_c."""
+
+GAP_PERIODS = 20.0
+"""A gap longer than so many median periods cuts a recording into parts that are filtered by themselves."""
+EVEN_WITHIN = 0.01
+"""Times that deviate from even ones by less than this share of a period count as even."""
+MAX_ROWS = 50_000_000
+"""Most rows that resampling makes: 14 hours at 1 kHz."""
+
+
+def settling_rows(rate: float, cutoff: float) -> int:
+    """Return how many samples the filter looks back and ahead, to 1e-6."""
+    return math.ceil(SETTLING_PERIODS * rate / cutoff)
+
+
+def filtered(values: Array, period: float, cutoff: float | None, derivative: int = 0) -> Array:
+    """Return channels smoothed and differentiated, without delay.
+
+    Args:
+        values: Finite, evenly sampled channels, shape (k, m).
+        period: Time between two rows [s].
+        cutoff: Frequency at which half of a wave passes [Hz]; None lets all pass.
+        derivative: How often to differentiate: 0, 1 or 2.
+
+    Returns:
+        Shape (k, m), in the unit of ``values`` per s for each differentiation.
+    """
+    k = len(values)
+    if k < 3:
+        return values.copy() if derivative == 0 else np.zeros_like(values)
+    pad = k - 1 if cutoff is None else min(k - 1, settling_rows(1.0 / period, cutoff))
+    before = 2.0 * values[0] - values[pad:0:-1]
+    after = 2.0 * values[-1] - values[-2 : -pad - 2 : -1]
+    longer = np.concatenate([before, values, after])
+    # The straight line between the ends is set aside: what remains joins up when repeated.
+    total = len(longer) - 1
+    slope = (longer[-1] - longer[0]) / total
+    line = longer[0] + np.arange(total + 1)[:, None] * slope
+    frequency = np.fft.rfftfreq(total, period)[:, None]
+    gain = (2j * np.pi * frequency) ** derivative
+    if cutoff is not None:
+        gain = gain / (1.0 + (frequency / cutoff) ** 8)
+    elif derivative % 2 and total % 2 == 0:
+        gain[-1] = 0.0  # the derivative of the fastest wave is not defined by its samples
+    wave = np.fft.irfft(np.fft.rfft((longer - line)[:-1], axis=0) * gain, n=total, axis=0)
+    smooth: Array = wave[pad : pad + k]
+    if derivative == 0:
+        smooth = smooth + line[pad : pad + k]
+    elif derivative == 1:
+        smooth = smooth + slope / period
+    return smooth
+
+
+def bridged(time: Array, values: Array) -> Array:
+    """Return channels whose gaps (NaN, infinity) are filled by straight lines, and by the nearest value at the ends.
+
+    Args:
+        time: Increasing times [s], shape (k,).
+        values: Channels, shape (k, m). A channel without any finite value becomes zeros.
+    """
+    good = np.isfinite(values)
+    if good.all():
+        return values
+    filled = np.zeros_like(values)
+    for column in range(values.shape[1]):
+        kept = good[:, column]
+        if kept.any():
+            filled[:, column] = np.interp(time, time[kept], values[kept, column])
+    return filled
+
+
+def smoothed(time: Array, values: Array, cutoff: float | None, derivative: int = 0) -> Array:
+    """Return unevenly sampled channels smoothed and differentiated at their own times, without delay.
+
+    The recording is cut where a gap is longer than GAP_PERIODS median periods. Each part is put on an even grid by straight
+    lines (unless it is even already), filtered there and read back by straight lines.
+
+    Args:
+        time: Increasing times [s], shape (k,).
+        values: Channels, shape (k, m); values that are not finite are bridged for the filter, and NaN in the result.
+        cutoff: Frequency at which half of a wave passes [Hz]; None lets all pass.
+        derivative: How often to differentiate: 0, 1 or 2.
+
+    Raises:
+        InputError: The cutoff is no positive number.
+    """
+    if cutoff is not None and not (math.isfinite(cutoff) and cutoff > 0.0):
+        raise InputError(f"cutoff is {cutoff!r}; expected a positive number [Hz]")
+    result = np.zeros(values.shape)
+    if len(time) < 2:
+        return result if derivative else values.copy()
+    steps = np.diff(time)
+    period = float(np.median(steps))
+    cuts = np.flatnonzero(steps > GAP_PERIODS * period) + 1
+    for part in np.split(np.arange(len(time)), cuts):
+        rows = slice(part[0], part[-1] + 1)
+        result[rows] = _part_smoothed(time[rows], bridged(time[rows], values[rows]), period, cutoff, derivative)
+    result[~np.isfinite(values)] = np.nan
+    return result
+
+
+def _part_smoothed(time: Array, values: Array, period: float, cutoff: float | None, derivative: int) -> Array:
+    if len(time) < 3:
+        return filtered(values, period, cutoff, derivative)
+    even = np.linspace(time[0], time[-1], len(time))
+    if np.max(np.abs(time - even)) < EVEN_WITHIN * period:
+        return filtered(values, (time[-1] - time[0]) / (len(time) - 1), cutoff, derivative)
+    grid = even_grid(time, 1.0 / period)
+    if len(grid) < 3:
+        return filtered(values, period, cutoff, derivative)
+    smooth = filtered(interpolated(grid, time, values), period, cutoff, derivative)
+    return interpolated(time, grid, smooth)
+
+
+def interpolated(at: Array, time: Array, values: Array) -> Array:
+    """Return channels at other times, by straight lines between their rows and the nearest row beyond the ends.
+
+    A row that lies exactly ``at`` a time is given exactly; next to a NaN the result is NaN.
+
+    Args:
+        at: Times to read at [s], shape (j,).
+        time: Increasing times of the rows [s], shape (k,), k ≥ 1.
+        values: Channels, shape (k, m).
+
+    Returns:
+        Shape (j, m); NaN where ``at`` is NaN.
+    """
+    if len(time) == 1:
+        return np.where(np.isnan(at)[:, None], np.nan, np.repeat(values, len(at), axis=0))
+    left = np.clip(np.searchsorted(time, at, side="right") - 1, 0, len(time) - 2)
+    share = np.clip((at - time[left]) / (time[left + 1] - time[left]), 0.0, 1.0)[:, None]
+    first, second = values[left], values[left + 1]
+    between = first + share * (second - first)
+    result: Array = np.where(share == 0.0, first, np.where(share == 1.0, second, between))
+    return result
+
+
+def even_grid(time: Array, rate: float) -> Array:
+    """Return evenly spaced times [s] from the first to at most the last of ``time``, at ``rate`` [Hz].
+
+    Raises:
+        InputError: The rate is no positive number, or would make more than MAX_ROWS rows.
+    """
+    if not (math.isfinite(rate) and rate > 0.0):
+        raise InputError(f"rate is {rate!r}; expected a positive number [Hz]")
+    span = float(time[-1] - time[0])
+    rows = span * rate * (1.0 + 1e-9) + 1.0
+    if not rows <= MAX_ROWS:
+        raise InputError(f"{span:g} s at {rate:g} Hz would be {rows:.3g} samples; expected at most {MAX_ROWS}")
+    return np.asarray(time[0] + np.arange(math.floor(rows)) / rate, dtype=np.float64)
+
+
+def increasing(time: Array) -> npt.NDArray[np.intp]:
+    """Return the indices of the samples that are later than all before them; other times, also NaN, are left out."""
+    finite = np.isfinite(time)
+    newest = np.maximum.accumulate(np.where(finite, time, -np.inf))
+    later = finite.copy()
+    later[1:] &= newest[1:] > newest[:-1]
+    return np.flatnonzero(later)

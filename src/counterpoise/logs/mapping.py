@@ -1,0 +1,388 @@
+"""How the columns of a recording become a log: which column is what, in which unit, sign and order, on which side of a gear.
+
+For a joint with the column ``raw``:
+
+- position: q_side = sign · unit · raw, then q = G⁻¹ q_side where it was measured at the motors, then + offset;
+- velocity: likewise, without offset; its sign is the position's unless it is given;
+- effort: tau_side = sign · gain · torque constant · unit · raw, then tau = Gᵀ tau_side at the motors, then + offset.
+
+G (``motor_per_link``) is defined by q_motor = G q_link. A wrench is matrix · unit · raw; who exerts it is only declared.
+Every part may be left out: :mod:`.propose` fills in what the names of the columns say.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, TypeVar
+
+import msgspec
+import numpy as np
+
+from ..description.frozen import Array
+from ..errors import InputError
+from .units import ANGLE, ANGULAR_SPEED, EFFORT, FORCE, LENGTH, SPEED, TIME, TORQUE
+
+FORMAT = "counterpoise-mapping 1"
+MAX_JOINTS = 1000
+MAX_CONDITION = 1e9
+"""Worst condition of a coupling matrix that is still inverted."""
+
+Keys = tuple[str | int, ...]
+Refuse = Callable[[Keys, str], InputError]
+T = TypeVar("T")
+Row3 = tuple[float, float, float]
+Row4 = tuple[float, float, float, float]
+Row6 = tuple[float, float, float, float, float, float]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A table of the mapping file; unknown keys are refused, so that a misspelt one is not silently lost."""
+
+
+class TimeSection(Section, frozen=True, kw_only=True):
+    """[time]: where the time comes from, and which part of the recording is used.
+
+    ``start`` and ``end`` [s] count from the first row, ``first`` and ``last`` are rows, counted from 0, both included.
+    """
+
+    column: str | None = None
+    unit: str | None = None
+    rate: float | None = None
+    start: float | None = None
+    end: float | None = None
+    first: int | None = None
+    last: int | None = None
+
+
+class JointSection(Section, frozen=True, kw_only=True):
+    """[joints.<name>]: the columns of one joint of the robot, or of the motor that stands for it."""
+
+    position: str | None = None
+    velocity: str | None = None
+    effort: str | None = None
+    position_sign: float | None = None
+    position_offset: float | None = None
+    velocity_sign: float | None = None
+    effort_sign: float | None = None
+    effort_gain: float | None = None
+    effort_offset: float | None = None
+    torque_constant: float | None = None
+
+
+class PositionSection(Section, frozen=True, kw_only=True):
+    """[position]: unit of angles, unit of lengths (linear joints), side of the gears, how late the readings are [s]."""
+
+    unit: str | None = None
+    linear_unit: str | None = None
+    side: Literal["link", "motor"] | None = None
+    lag: float | None = None
+
+
+class VelocitySection(Section, frozen=True, kw_only=True):
+    """[velocity]: units, how late; ``cutoff`` [Hz] of the filter where velocities are differentiated from positions."""
+
+    unit: str | None = None
+    linear_unit: str | None = None
+    lag: float | None = None
+    cutoff: float | None = None
+
+
+class EffortSection(Section, frozen=True, kw_only=True):
+    """[effort]: what is measured, in which unit, on which side of the gears, how late [s]."""
+
+    kind: Literal["torque", "current"] | None = None
+    side: Literal["link", "motor"] | None = None
+    unit: str | None = None
+    lag: float | None = None
+
+
+class MotorSection(Section, frozen=True, kw_only=True):
+    """[motor]: G by its diagonal (``ratio``) or whole, in the order of ``joints`` (default: all recorded ones)."""
+
+    joints: tuple[str, ...] | None = None
+    ratio: tuple[float, ...] | None = None
+    motor_per_link: tuple[tuple[float, ...], ...] | None = None
+
+
+class WrenchSection(Section, frozen=True, kw_only=True):
+    """[wrench]: the plate's six columns, force first, and what is known of the plate."""
+
+    columns: tuple[str, str, str, str, str, str] | None = None
+    force_unit: str | None = None
+    moment_unit: str | None = None
+    rotation: tuple[Row3, Row3, Row3] | None = None
+    matrix: tuple[Row6, Row6, Row6, Row6, Row6, Row6] | None = None
+    lag: float | None = None
+    reads: Literal["on_robot", "on_sensor"] | None = None
+    T_base_sensor: tuple[Row4, Row4, Row4, Row4] | None = None
+
+
+class RobotSection(Section, frozen=True, kw_only=True):
+    """[robot]: whether its controller adds gravity, and gravity in the axes of its base [m/s²]."""
+
+    adds_gravity: bool | None = None
+    gravity_base: Row3 | None = None
+
+
+class MergeSection(Section, frozen=True, kw_only=True):
+    """[merge]: longest gap [s] across which a slower source is interpolated."""
+
+    largest_gap: float | None = None
+
+
+class LogMapping(Section, frozen=True, kw_only=True):
+    """A whole mapping. ``held``: positions [rad or m] of joints that the recording lacks.
+
+    ``ignore``: joints or columns of the recording to leave out.
+    """
+
+    format: Literal["counterpoise-mapping 1"] = "counterpoise-mapping 1"
+    time: TimeSection = TimeSection()
+    position: PositionSection = PositionSection()
+    velocity: VelocitySection = VelocitySection()
+    effort: EffortSection = EffortSection()
+    motor: MotorSection = MotorSection()
+    wrench: WrenchSection = WrenchSection()
+    robot: RobotSection = RobotSection()
+    merge: MergeSection = MergeSection()
+    joints: dict[str, JointSection] = {}
+    held: dict[str, float] = {}
+    ignore: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_table(table: Mapping[str, Any], refuse: Refuse | None = None) -> LogMapping:
+        """Return the mapping that a nested table says, checked.
+
+        Args:
+            table: As in the mapping file.
+            refuse: Makes the error for a place and a message; None makes an InputError.
+
+        Raises:
+            InputError: An unknown key, or a value of the wrong type, shape or size.
+        """
+        refuse = refuse or _refusal
+        plain = _plain(table)
+        joints = plain.get("joints", {}) if isinstance(plain, dict) else {}
+        if isinstance(joints, dict):
+            for name, entries in joints.items():
+                _decoded(entries, JointSection, ("joints", name), refuse)
+        mapping = _decoded(plain, LogMapping, (), refuse)
+        for where, message in _faults(mapping):
+            raise refuse(where, message)
+        return mapping
+
+    def to_table(self) -> dict[str, Any]:
+        """Return the mapping as a nested table of plain values; what is not said is left out."""
+        table: dict[str, Any] = msgspec.to_builtins(self)
+        return {key: _plain(value) for key, value in table.items() if value != {}}
+
+    def merged_with(self, change: LogMapping | Mapping[str, Any]) -> LogMapping:
+        """Return the mapping with a change put on top of it, such as a finding's ``fix``.
+
+        A change describes what is to be done to the log that this mapping gives: signs, gains and rotations multiply,
+        offsets and lags add up, all else is replaced.
+
+        Raises:
+            InputError: The change is no mapping.
+        """
+        new = change if isinstance(change, LogMapping) else LogMapping.from_table(change)
+        table = _overlaid(self.to_table(), new.to_table())
+        for name, after in new.joints.items():
+            table["joints"][name] = _overlaid(table["joints"][name], _composed(self.joints.get(name), after))
+        for part in ("position", "velocity", "effort", "wrench"):
+            before, after_lag = getattr(self, part).lag, getattr(new, part).lag
+            if before is not None and after_lag is not None:
+                table[part]["lag"] = before + after_lag
+        before_matrix, after_matrix = self.wrench_matrix, new.wrench_matrix
+        if before_matrix is not None and after_matrix is not None:
+            table["wrench"].pop("rotation", None)
+            table["wrench"]["matrix"] = after_matrix @ before_matrix
+        return LogMapping.from_table(table)
+
+    @property
+    def wrench_matrix(self) -> Array | None:
+        """What the plate's raw reading is multiplied by, shape (6, 6): rotation of forces and moments after matrix."""
+        section = self.wrench
+        if section.rotation is None and section.matrix is None:
+            return None
+        matrix = np.eye(6) if section.matrix is None else np.array(section.matrix, dtype=np.float64)
+        if section.rotation is None:
+            return matrix
+        turned: Array = np.kron(np.eye(2), np.array(section.rotation, dtype=np.float64)) @ matrix
+        return turned
+
+    def motor_per_link(self, joint_names: tuple[str, ...]) -> Array | None:
+        """Return G of q_motor = G q_link in the order of ``joint_names``; 1 for joints that [motor] does not name.
+
+        Raises:
+            InputError: [motor] names a joint that is not among them, or has another number of joints.
+        """
+        section = self.motor
+        if section.ratio is None and section.motor_per_link is None:
+            return None
+        given = np.array(section.motor_per_link) if section.motor_per_link else np.diag(np.array(section.ratio))
+        names = section.joints or joint_names
+        if unknown := [name for name in names if name not in joint_names]:
+            raise InputError(f"[motor] names {unknown}; the joints are {list(joint_names)}")
+        if len(names) != len(given):
+            raise InputError(f"[motor] has {len(given)} rows for the {len(names)} joints {list(names)}")
+        rows = [joint_names.index(name) for name in names]
+        whole = np.eye(len(joint_names))
+        whole[np.ix_(rows, rows)] = given
+        return whole
+
+
+_COMPOSED_FACTORS = ("position_sign", "velocity_sign", "effort_sign", "effort_gain")
+_COMPOSED_OFFSETS = {"position_offset": ("position_sign",), "effort_offset": ("effort_sign", "effort_gain")}
+
+
+def _composed(first: JointSection | None, second: JointSection) -> dict[str, Any]:
+    """Return signs, gains and offsets of two conversions, one after the other."""
+    if first is None:
+        return {}
+    table: dict[str, Any] = {}
+    for key in _COMPOSED_FACTORS:
+        before, after = getattr(first, key), getattr(second, key)
+        if before is not None and after is not None:
+            table[key] = before * after
+    for key, factors in _COMPOSED_OFFSETS.items():
+        before, after = getattr(first, key), getattr(second, key)
+        if before is not None:
+            scale = math.prod(getattr(second, factor) or 1.0 for factor in factors)
+            table[key] = scale * before + (after or 0.0)
+    return table
+
+
+def _overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(below)
+    for key, value in above.items():
+        old = result.get(key)
+        result[key] = _overlaid(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return result
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(member) for key, member in value.items()}
+    return [_plain(member) for member in value] if isinstance(value, list | tuple) else value
+
+
+def _refusal(where: Keys, message: str) -> InputError:
+    label = ".".join(str(key) for key in where)
+    return InputError(f"mapping: {label}: {message}" if label else f"mapping: {message}")
+
+
+_ENUMS = {"side": "'link' or 'motor'", "kind": "'torque' or 'current'", "reads": "'on_robot' or 'on_sensor'"}
+_WORDS = {"float": "a number", "int": "a whole number", "str": "text", "array": "a list", "object": "a table"}
+
+
+def _decoded(table: Any, kind: type[T], where: Keys, refuse: Refuse) -> T:
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `$")
+        inner: Keys = tuple(
+            int(key) if key.isdecimal() else key for key in re.findall(r"[^.\[\]`]+", place) if key != "..."
+        )
+        if unknown := re.search(r"unknown field `(.*)`", message):
+            raise refuse((*where, *inner, unknown[1]), "is no key of a mapping; see docs/logs.md for those there are")
+        for word, plain in _WORDS.items():
+            message = message.replace(f"`{word}`", plain).replace(f"`{word} | null`", plain)
+        if message.startswith("Invalid enum value"):
+            message += f"; expected {_ENUMS.get(str(inner[-1]), 'another') if inner else 'another'}"
+        raise refuse((*where, *inner), message.replace("`", "'")) from error
+
+
+_UNITS: tuple[tuple[Keys, Mapping[str, float]], ...] = (
+    (("time", "unit"), TIME),
+    (("position", "unit"), ANGLE),
+    (("position", "linear_unit"), LENGTH),
+    (("velocity", "unit"), ANGULAR_SPEED),
+    (("velocity", "linear_unit"), SPEED),
+    (("effort", "unit"), EFFORT),
+    (("wrench", "force_unit"), FORCE),
+    (("wrench", "moment_unit"), TORQUE),
+)
+
+
+def _faults(mapping: LogMapping) -> Iterator[tuple[Keys, str]]:
+    """Yield what is wrong with values of the right type."""
+    table = mapping.to_table()
+    for where, number in _numbers(table, ()):
+        if not abs(number) <= 1e9:  # also true for NaN
+            yield where, f"{number!r} is not a finite number within ±1e9"
+    for (section, key), choices in _UNITS:
+        unit = getattr(getattr(mapping, str(section)), str(key))
+        if unit is not None and unit not in choices:
+            yield (section, key), f"the unit '{unit}' is not known; known are {', '.join(choices)}"
+    if len(mapping.joints) > MAX_JOINTS:
+        yield ("joints",), f"{len(mapping.joints)} joints; at most {MAX_JOINTS} are accepted"
+    for name, joint in mapping.joints.items():
+        for key in ("position_sign", "velocity_sign", "effort_sign"):
+            if getattr(joint, key) not in (None, 1.0, -1.0):
+                yield ("joints", name, key), f"is {getattr(joint, key)!r}; expected 1 or -1"
+        for key in ("effort_gain", "torque_constant"):
+            if getattr(joint, key) == 0.0:
+                yield ("joints", name, key), "is 0; every reading would vanish"
+    time = mapping.time
+    if time.rate is not None and not 1e-3 <= time.rate <= 1e7:
+        yield ("time", "rate"), f"is {time.rate!r}; expected 0.001 to 1e7 [Hz]"
+    if time.rate is not None and time.column is not None:
+        yield ("time", "rate"), "is given beside a column; give one of the two"
+    for low, high in (("start", "end"), ("first", "last")):
+        begin, stop = getattr(time, low), getattr(time, high)
+        if begin is not None and begin < 0 or stop is not None and stop < (begin or 0):
+            yield (
+                ("time", low if begin is not None else high),
+                f"'{low}' and '{high}' are {begin} and {stop}: no row is left",
+            )
+    for part in ("position", "velocity", "effort", "wrench"):
+        if abs(getattr(mapping, part).lag or 0.0) > 10.0:
+            yield (part, "lag"), "is more than 10 s"
+    if mapping.velocity.cutoff is not None and not mapping.velocity.cutoff > 0.0:
+        yield ("velocity", "cutoff"), f"is {mapping.velocity.cutoff!r}; expected a positive number [Hz]"
+    if mapping.merge.largest_gap is not None and mapping.merge.largest_gap < 0.0:
+        yield ("merge", "largest_gap"), "is negative"
+    yield from _motor_faults(mapping.motor)
+    pose = mapping.wrench.T_base_sensor
+    if pose is not None:
+        turn = np.array(pose)[:3, :3]
+        if np.max(np.abs(turn @ turn.T - np.eye(3))) > 1e-6 or pose[3] != (0.0, 0.0, 0.0, 1.0):
+            yield ("wrench", "T_base_sensor"), "is no pose: expected a rotation, a position and the last row 0 0 0 1"
+    if mapping.wrench.rotation is not None:
+        turn = np.array(mapping.wrench.rotation)
+        if np.max(np.abs(turn @ turn.T - np.eye(3))) > 1e-6:
+            yield (
+                ("wrench", "rotation"),
+                "is no rotation (or mirror image): its rows must be unit vectors at right angles",
+            )
+
+
+def _motor_faults(motor: MotorSection) -> Iterator[tuple[Keys, str]]:
+    if motor.ratio is not None and motor.motor_per_link is not None:
+        yield ("motor", "ratio"), "is given beside motor_per_link; give one of the two"
+    if motor.joints is not None and len(set(motor.joints)) != len(motor.joints):
+        yield ("motor", "joints"), "names a joint twice"
+    if motor.ratio is not None:
+        if motor.joints is not None and len(motor.joints) != len(motor.ratio):
+            yield ("motor", "ratio"), f"has {len(motor.ratio)} entries for {len(motor.joints)} joints"
+        if 0.0 in motor.ratio or not motor.ratio:
+            yield ("motor", "ratio"), "needs an entry for each joint, none of them 0"
+    if motor.motor_per_link is not None:
+        size = len(motor.motor_per_link)
+        if not 0 < size <= MAX_JOINTS or any(len(row) != size for row in motor.motor_per_link):
+            yield ("motor", "motor_per_link"), "is not a square matrix"
+        elif np.linalg.cond(np.array(motor.motor_per_link)) > MAX_CONDITION:
+            yield ("motor", "motor_per_link"), "cannot be inverted: some motors would move together"
+
+
+def _numbers(value: Any, where: Keys) -> Iterator[tuple[Keys, float]]:
+    if isinstance(value, dict | list):
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _numbers(member, (*where, key))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield where, value

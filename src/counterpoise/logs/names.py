@@ -1,0 +1,87 @@
+"""Words in the names of columns, topics and files, and what they say about what was measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from .units import UNIT_WORDS
+
+Kind = Literal["position", "velocity", "effort"]
+KINDS: tuple[Kind, ...] = ("position", "velocity", "effort")
+
+POSITION_WORDS = frozenset(
+    "position positions pos q qs angle angles theta thetas jpos qpos encoder encoders enc jointposition".split()
+)
+VELOCITY_WORDS = frozenset(
+    "velocity velocities vel dq dqs qd qdot qvel speed speeds omega dtheta thetadot jvel jointvelocity".split()
+)
+TORQUE_WORDS = frozenset("torque torques tau taus trq tq moment moments jointtorque".split())
+CURRENT_WORDS = frozenset("current currents curr cur amps ampere amperes".split())
+EFFORT_WORDS = frozenset("effort efforts load loads force".split())
+ACCELERATION_WORDS = frozenset("acceleration accelerations acc accel ddq qdd qddot qacc".split())
+NOT_MEASURED = frozenset(
+    "ext external cmd command commands commanded desired des ref reference target goal setpoint set sp d nominal error "
+    "err feedforward ff model predicted residual limit min max std cov temperature temp".split()
+)
+"""Words of columns that are wanted, computed or something else altogether."""
+MEASURED = frozenset("actual act measured meas msr feedback fb read sensor state".split())
+TIME_WORDS = frozenset("t time times timestamp timestamps stamp stamps clock elapsed secs sec seconds".split())
+WRIST_WORDS = frozenset("wrist tcp ee eef tool flange gripper hand tip".split())
+PLATE_WORDS = frozenset("base plate mount platform foot ground".split())
+FILLER = frozenset("joint joints j axis motor link states msg data field value values".split())
+"""Words that say nothing about the kind."""
+
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+_UNIT = re.compile(r"[\[(]\s*([^\[\]()0-9]*)\s*[\])]\s*$")
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Split a name into words and numbers in small letters: "jointPos_1" gives joint, pos, 1."""
+    return tuple(part.casefold() for part in _PART.findall(name))
+
+
+def unit_of(name: str) -> str | None:
+    """Return the unit that a name ends in, "q_1 [deg]" or "time_ms"; None where it says none."""
+    bracket = _UNIT.search(name)
+    if bracket is not None:
+        word = re.sub(r"[\s.·*_^-]", "", bracket[1]).casefold()
+        return UNIT_WORDS.get(word) or (bracket[1].strip() if "/" in bracket[1] else None)
+    last = words_of(name)[-1:]
+    return UNIT_WORDS.get(last[0]) if last and last[0] not in ("a", "m", "n", "s") else None
+
+
+def without_unit(name: str) -> str:
+    """Return a name without a unit in brackets at its end."""
+    return _UNIT.sub("", name)
+
+
+def kind_of(words: Sequence[str]) -> tuple[Kind, str] | None:
+    """Return what a name says is measured and the word that says it; None where it says nothing, or too much.
+
+    Velocity goes before position: "q dot" and "angle velocity" are velocities.
+    """
+    if any(word in ACCELERATION_WORDS for word in words):
+        return None
+    for pair in zip(words, words[1:], strict=False):
+        if pair in (("q", "dot"), ("d", "q"), ("theta", "dot")):
+            return "velocity", " ".join(pair)
+    for kind, known in (
+        ("effort", TORQUE_WORDS),
+        ("velocity", VELOCITY_WORDS),
+        ("position", POSITION_WORDS),  # before current: the current position is the present one
+        ("effort", CURRENT_WORDS | EFFORT_WORDS),
+    ):
+        for word in words:
+            if word in known:
+                return kind, word  # type: ignore[return-value]
+    return None
+
+
+def contains(words: Sequence[str], part: Sequence[str]) -> int | None:
+    """Return where a run of words stands in a name; None where it does not."""
+    for begin in range(len(words) - len(part) + 1):
+        if tuple(words[begin : begin + len(part)]) == tuple(part):
+            return begin
+    return None

@@ -1,0 +1,337 @@
+"""The plan of a reading: which columns of which sources become which part of the log, and what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..dynamics.joint_units import rotary
+from ..errors import DataFileError, InputError
+from .columns import Column, Columns, listed
+from .convert import Converter, LogRows, RawRows, held_positions
+from .declared import Declared, TimeFrom
+from .log import Log
+from .log_source import own_mapping
+from .mapping import LogMapping
+from .merge import LARGEST_GAP, MergedRows, Stream, merged
+from .names import KINDS
+from .own_format import MAX_FLAG, About
+from .propose import Proposal, propose
+from .sources import about_of
+from .table import TableSource
+from .units import TIME
+
+if TYPE_CHECKING:
+    from ..dynamics.robot import Robot
+
+ASSUMED_RATE = 100.0
+"""Samples per second [Hz] of a recording that has no time and nobody says."""
+
+Place = tuple[int, int]
+"""Stream, and column within its wanted ones."""
+
+
+def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMapping) -> Plan:
+    """Match the columns of a recording with the joints.
+
+    Args:
+        sources: The recording.
+        robot: The arm; None takes the recording's names.
+        given: What is known of the columns.
+
+    Raises:
+        DataFileError: The columns cannot be matched.
+        InputError: The mapping does not fit.
+    """
+    columns = Columns(sources)
+    abouts = [about_of(source) for source in sources]
+    own = next((number for number, about in enumerate(abouts) if about is not None), None)
+    about = None if own is None else abouts[own]
+    whole = given
+    if about is not None and own is not None:
+        whole = own_mapping(about, sources[own].column_names).merged_with(given)
+    joints = about.joint_names if robot is None and about is not None else None if robot is None else robot.joint_names
+    if about is not None and robot is not None:
+        if extra := [name for name in about.joint_names if name not in robot.joint_names and name not in given.ignore]:
+            raise DataFileError(
+                f"the log has joints that the robot lacks: {extra}.\n  log: {listed(about.joint_names)}\n  robot: "
+                f"{listed(robot.joint_names)}",
+                path=columns.path,
+            )
+        kept = {name: section for name, section in whole.to_table()["joints"].items() if name in robot.joint_names}
+        whole = LogMapping.from_table({**whole.to_table(), "joints": kept})
+    proposal = propose(columns, joints, whole, described=about is not None)
+    return Plan(columns, proposal, robot, about, own, given)
+
+
+class Plan:
+    """Reads a recording as its mapping says.
+
+    Attributes:
+        proposal: The mapping and its reasons.
+        path: The first file.
+        needs_velocity: Whether velocities must be differentiated from positions.
+        velocity_cutoff: Cutoff for that [Hz], if the mapping says one.
+        declared: What is known of the log's numbers.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        proposal: Proposal,
+        robot: Robot | None,
+        about: About | None,
+        own: int | None,
+        given: LogMapping,
+    ) -> None:
+        """Lay out streams and conversion; nothing is read yet."""
+        mapping = proposal.mapping
+        self.proposal = proposal
+        self.path = columns.path
+        self._columns = columns
+        self._mapping = mapping
+        self._recorded = proposal.joint_names
+        self._own = own
+        names = self._recorded if robot is None else robot.joint_names
+        limits = (None, None) if robot is None else (robot.lower, robot.upper)
+        held = held_positions(names, self._recorded, mapping.held, *limits)
+        self._names = names
+        turns = [True] * len(names) if robot is None else rotary(robot)
+        self._converter = Converter(mapping, names, self._recorded, turns, held)
+        self._streams: list[Stream] = []
+        self._keys: dict[tuple[int, float], int] = {}
+        self._wanted: list[list[int]] = []
+        self._places = {kind: self._joint_places(kind) for kind in KINDS}
+        self._wrench = [self._place(columns.find(name), mapping.wrench.lag) for name in mapping.wrench.columns or ()]
+        self._sent, self._flags = self._own_places()
+        self._make_streams()
+        self.needs_velocity = not any(self._places["velocity"])
+        self.velocity_cutoff = mapping.velocity.cutoff
+        self.declared = self._declared(held, about, given)
+
+    # ------------------------------------------------------------------------------------------------ laying out
+
+    def _place(self, column: Column, lag: float | None) -> Place:
+        """Return the place of a column, in the stream of its source and lag; positions come first and lead."""
+        key = (column.source, lag or 0.0)
+        stream = self._keys.setdefault(key, len(self._keys))
+        if stream == len(self._wanted):
+            self._wanted.append([])
+        if column.index not in self._wanted[stream]:
+            self._wanted[stream].append(column.index)
+        return stream, self._wanted[stream].index(column.index)
+
+    def _joint_places(self, kind: str) -> list[Place | None]:
+        lag = getattr(self._mapping, kind).lag
+        places: list[Place | None] = []
+        for joint in self._recorded:
+            reference = getattr(self._mapping.joints[joint], kind)
+            places.append(None if reference is None else self._place(self._columns.find(reference), lag))
+        return places
+
+    def _own_places(self) -> tuple[list[Place], Place | None]:
+        """Return the places of what only logs of ours have: what was sent, and flags."""
+        if self._own is None:
+            return [], None
+        mine = {column.name: column for column in self._columns.all if column.source == self._own}
+        lag = self._mapping.position.lag
+        sent = [self._place(mine[f"sent.{joint}"], lag) for joint in self._recorded if f"sent.{joint}" in mine]
+        return sent, self._place(mine["flags"], lag)
+
+    def _make_streams(self) -> None:
+        unit = TIME[self._mapping.time.unit or "s"]
+        for (number, lag), wanted in zip(self._keys, self._wanted, strict=True):
+            time = self.proposal.time_columns.get(number)
+            source = self._columns.sources[number]
+            index = None if time is None else time.index
+            self._streams.append(Stream(source, tuple(wanted), index, 1.0 if index is None else unit, lag))
+
+    def _declared(self, held: dict[str, float], about: About | None, given: LogMapping) -> Declared:
+        mapping, converter = self._mapping, self._converter
+        base = Declared() if about is None else about.declared
+        changes: dict[str, Any] = {}
+        notes: dict[str, Any] = {}
+        if held:
+            notes["held"] = held
+        if about is None:
+            changes["time_from"] = self._time_from()
+            changes["velocity_from"] = "position" if not any(self._places["velocity"]) else "measured"
+            notes["files"] = list(dict.fromkeys(Path(source.path).name for source in self._columns.sources))
+            if self.proposal.by_number:
+                notes["matched_by"] = "number"
+            without = [j for j, place in zip(self._recorded, self._places["effort"], strict=True) if place is None]
+            if without:
+                notes["without_effort"] = without
+            if changes["time_from"] == "rate" and mapping.time.rate is None:
+                notes["assumed_rate"] = ASSUMED_RATE
+            if len(self._streams) > 1:
+                timed = all(stream.has_time for stream in self._streams)
+                notes["merged_by"] = "time" if timed else "row"
+                if timed:
+                    notes["largest_gap"] = self._largest_gap
+            changes["mapping"] = mapping.to_table()
+        else:
+            changes["mapping"] = given.to_table()
+        kind = mapping.effort.kind
+        if kind is not None:
+            changes["effort_kind"] = "torque" if kind == "current" and converter.gives_torque else kind
+        for part, side in (("position_side", mapping.position.side), ("effort_side", mapping.effort.side)):
+            if side is not None:
+                changes[part] = "link" if converter.motor_per_link is not None else side
+        if converter.motor_per_link is not None:
+            changes["motor_per_link"] = converter.motor_per_link
+        if converter.torque_constant is not None:
+            changes["torque_constant"] = converter.torque_constant
+        for name, value in (
+            ("adds_gravity", mapping.robot.adds_gravity),
+            ("gravity_base", mapping.robot.gravity_base),
+            ("sensor_reads", mapping.wrench.reads),
+            ("T_base_sensor", mapping.wrench.T_base_sensor),
+        ):
+            if value is not None:
+                changes[name] = value
+        if about is not None:
+            changes |= self._reordered(base, about.joint_names, changes)
+        return replace(base, notes={**base.notes, **notes}, **changes)
+
+    def _reordered(self, base: Declared, names: tuple[str, ...], changes: dict[str, Any]) -> dict[str, Any]:
+        """Return what a log declares per joint, in the order of the joints asked for."""
+        if names == self._names:
+            return {}
+        found: dict[str, Any] = {}
+        rows = [self._names.index(name) for name in names if name in self._names]
+        old = [row for row, name in enumerate(names) if name in self._names]
+        if base.motor_per_link is not None and "motor_per_link" not in changes:
+            found["motor_per_link"] = np.eye(len(self._names))
+            found["motor_per_link"][np.ix_(rows, rows)] = base.motor_per_link[np.ix_(old, old)]
+        if base.torque_constant is not None and "torque_constant" not in changes:
+            found["torque_constant"] = np.zeros(len(self._names))
+            found["torque_constant"][rows] = base.torque_constant[old]
+        return found
+
+    def _time_from(self) -> TimeFrom:
+        lead = self._streams[0]
+        if self._mapping.time.rate is not None or not any(stream.has_time for stream in self._streams):
+            return "rate"
+        if lead.time_column is not None or not lead.has_time:
+            return "column"
+        told = getattr(lead.source, "time_from", "stamp")
+        return "received" if told == "received" else "stamp"
+
+    # ------------------------------------------------------------------------------------------------ reading
+
+    @property
+    def _largest_gap(self) -> float:
+        given = self._mapping.merge.largest_gap
+        return LARGEST_GAP if given is None else given
+
+    @property
+    def progress(self) -> float:
+        """Share of the recording that has been read, 0 to 1."""
+        return float(np.mean([stream.source.progress for stream in self._streams]))
+
+    def recovered(self) -> list[dict[str, Any]]:
+        """Return what recovery had to leave out, for each damaged file; known after reading."""
+        found = []
+        for stream in self._streams:
+            lost = stream.source.recovery
+            entry = (
+                None
+                if lost is None
+                else {
+                    "file": Path(stream.source.path).name,
+                    "rows": lost.rows,
+                    "bytes_read": lost.bytes_read,
+                    "bytes_total": lost.bytes_total,
+                    "reason": lost.reason,
+                }
+            )
+            if entry is not None and entry not in found:
+                found.append(entry)
+        return found
+
+    def pieces(self, rows: int) -> Iterator[Log]:
+        """Yield the log in pieces of at most ``rows``, without velocities where they are to be differentiated.
+
+        Raises:
+            DataFileError: A source cannot be read.
+        """
+        streams = self._streams
+        rate = self._mapping.time.rate
+        if rate is not None:
+            streams = [
+                replace(stream, time_column=None) if not stream.source.has_time else stream for stream in streams
+            ]
+        first, begin = 0, None
+        for piece in merged(streams, largest_gap=self._largest_gap, rows=rows):
+            k = len(piece.values[0])
+            numbers = np.arange(first, first + k)
+            first += k
+            time = piece.time
+            if time is None or rate is not None:
+                time = numbers / (rate or ASSUMED_RATE)
+            if begin is None and np.isfinite(time).any():
+                begin = float(time[np.isfinite(time)][0])
+            kept = self._cropped(numbers, time, begin or 0.0)
+            if kept.any():
+                part = piece if kept.all() else MergedRows(None, tuple(values[kept] for values in piece.values))
+                yield self._log(time[kept], part)
+            if self._mapping.time.last is not None and first > self._mapping.time.last:
+                return
+
+    def _cropped(self, numbers: npt.NDArray[np.int_], time: Array, begin: float) -> Any:
+        section = self._mapping.time
+        kept = np.ones(len(time), dtype=bool)
+        kept &= numbers >= (section.first or 0)
+        if section.last is not None:
+            kept &= numbers <= section.last
+        if section.start is not None:
+            kept &= time - begin >= section.start
+        if section.end is not None:
+            kept &= time - begin <= section.end
+        return kept
+
+    def _log(self, time: Array, piece: MergedRows) -> Log:
+        raw = RawRows(
+            time=time,
+            position=self._gathered(self._places["position"], piece) if self._recorded else np.empty((len(time), 0)),
+            velocity=self._gathered(self._places["velocity"], piece) if any(self._places["velocity"]) else None,
+            effort=self._gathered(self._places["effort"], piece) if any(self._places["effort"]) else None,
+            wrench=self._gathered(self._wrench, piece) if self._wrench else None,
+            sent=self._gathered(self._sent, piece) if self._sent else None,
+            flags=None if self._flags is None else self._whole_flags(self._gathered([self._flags], piece)[:, 0]),
+        )
+        converted: LogRows = self._converter.convert(raw)
+        try:
+            return Log(
+                joint_names=self._names,
+                time=converted.time,
+                q=converted.q,
+                dq=converted.dq,
+                tau=converted.tau,
+                wrench=converted.wrench,
+                flags=converted.flags,
+                sent=converted.sent,
+                declared=self.declared,
+            )
+        except InputError as error:
+            raise DataFileError(f"gives no log: {error}", path=self.path) from error
+
+    def _gathered(self, places: Sequence[Place | None], piece: MergedRows) -> Array:
+        """Return columns side by side, NaN for those that are not there."""
+        out = np.full((len(piece.values[0]), len(places)), np.nan)
+        for index, place in enumerate(places):
+            if place is not None:
+                out[:, index] = piece.values[place[0]][:, place[1]]
+        return out
+
+    def _whole_flags(self, flags: Array) -> Any:
+        if not np.all((flags >= 0) & (flags < MAX_FLAG) & (flags == np.floor(flags))):
+            raise DataFileError("has flags that are not whole numbers", path=self.path)
+        return flags.astype(np.int64)

@@ -1,0 +1,234 @@
+"""Reading a recording: files to a :class:`Log` in our conventions, whole or in pieces.
+
+files → sources (:mod:`.sources`) → mapping (:mod:`.propose`) → rows merged on time (:mod:`.merge`) → converted
+(:mod:`.convert`) → Log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..errors import DataFileError
+from .filters import settling_rows, smoothed
+from .log import Log
+from .table import CHUNK_ROWS
+
+if TYPE_CHECKING:
+    from ..dynamics.robot import Robot
+    from .mapping import LogMapping
+    from .plan import Plan
+    from .propose import Proposal
+    from .sources import Paths
+
+Progress = Callable[[float], None]
+MappingLike = "LogMapping | Mapping[str, Any] | str | Path"
+VELOCITY_CUTOFF_SHARE = 0.05
+"""Cutoff of differentiated velocities, as a share of the sampling rate, unless the mapping says otherwise ..."""
+VELOCITY_CUTOFF = 20.0
+"""... and at most this [Hz]: arms move more slowly."""
+
+
+def read_log(
+    paths: Paths,
+    robot: Robot | None = None,
+    mapping: LogMapping | Mapping[str, Any] | str | Path | None = None,
+    *,
+    recover: bool = False,
+    time: Literal["stamp", "received"] = "stamp",
+    progress: Progress | None = None,
+) -> Log:
+    """Read a recording: CSV, NPZ, Parquet, ROS 1 and ROS 2 bags, MCAP, or logs of ours, told apart by their content.
+
+    Columns are matched to the robot's joints by name; see :func:`propose_mapping` for what would be done. Joints that the
+    recording lacks are held at 0 (or as the mapping's ``[held]`` says) and named in ``declared.notes["held"]``.
+    A recording without velocities gets them from its positions (``declared.velocity_from``), one without time is taken to
+    have 100 samples per second (``declared.time_from``, ``declared.notes["assumed_rate"]``).
+
+    Args:
+        paths: A file or bag, or several that belong together; they are merged on time, positions lead.
+        robot: The arm, for names, order and kinds of its joints; None takes the recording's names.
+        mapping: What columns mean where their names do not tell: a mapping, a table or a mapping file.
+        recover: Read what is intact of damaged files instead of refusing them; ``declared.notes["recovered"]`` says how much.
+        time: Which time of a bag's messages counts: their stamps or when they were received.
+        progress: Called now and then with the share that has been read, 0 to 1.
+
+    Raises:
+        DataFileError: A file cannot be read, or the columns cannot be matched with the joints; the message says how to go on.
+        InputError: The mapping does not fit.
+        MissingExtraError: A library for this kind of file is not installed.
+    """
+    pieces = list(stream_log(paths, robot, mapping, recover=recover, time=time, progress=progress))
+    return joined(pieces)
+
+
+def stream_log(
+    paths: Paths,
+    robot: Robot | None = None,
+    mapping: LogMapping | Mapping[str, Any] | str | Path | None = None,
+    *,
+    recover: bool = False,
+    time: Literal["stamp", "received"] = "stamp",
+    progress: Progress | None = None,
+    rows: int = CHUNK_ROWS,
+) -> Iterator[Log]:
+    """Read a recording in pieces, in constant memory: :func:`read_log` gives these pieces joined.
+
+    Args:
+        paths: See :func:`read_log`.
+        robot: See :func:`read_log`.
+        mapping: See :func:`read_log`.
+        recover: See :func:`read_log`; what was recovered is noted in the last piece.
+        time: See :func:`read_log`.
+        progress: See :func:`read_log`.
+        rows: Samples of a piece at most.
+
+    Raises:
+        DataFileError: See :func:`read_log`.
+        InputError: See :func:`read_log`.
+        MissingExtraError: See :func:`read_log`.
+    """
+    from .plan import make_plan
+    from .sources import open_sources
+
+    sources = open_sources(paths, recover=recover, time=time)
+    plan = make_plan(sources, robot, _as_mapping(mapping))
+    yield from _pieces(plan, progress, rows)
+
+
+def propose_mapping(
+    paths: Paths,
+    robot: Robot | None = None,
+    mapping: LogMapping | Mapping[str, Any] | str | Path | None = None,
+    *,
+    recover: bool = False,
+) -> Proposal:
+    """Return the mapping that :func:`read_log` would use, with its reasons; ``print(proposal.to_toml())`` shows it.
+
+    Args:
+        paths: See :func:`read_log`.
+        robot: See :func:`read_log`.
+        mapping: See :func:`read_log`.
+        recover: See :func:`read_log`.
+
+    Raises:
+        DataFileError: See :func:`read_log`.
+    """
+    from .plan import make_plan
+    from .sources import open_sources
+
+    return make_plan(open_sources(paths, recover=recover), robot, _as_mapping(mapping)).proposal
+
+
+def remapped(log: Log, change: LogMapping | Mapping[str, Any], robot: Robot | None = None) -> Log:
+    """Return a log with a change of its mapping applied, such as a finding's ``fix``, without reading its file again.
+
+    Columns are named as in the mapping that the log was read with, or ``q.<joint>``, ``dq.<joint>``, ``tau.<joint>`` and
+    ``wrench.fx`` to ``wrench.mz``.
+
+    Args:
+        log: What is changed.
+        change: A mapping, or a table like one.
+        robot: For the kinds and the order of its joints; None keeps the log's order and takes all joints to turn.
+
+    Raises:
+        InputError: The change does not fit the log.
+    """
+    from .log_source import LogSource, renamed
+    from .plan import make_plan
+
+    asked = _as_mapping(change)
+    plan = make_plan((LogSource(log),), robot, renamed(asked, log))
+    new = joined(list(_pieces(plan, None, max(len(log), 1))))
+    from .mapping import LogMapping
+
+    whole = LogMapping.from_table(log.declared.mapping).merged_with(asked).to_table()
+    return replace(new, declared=replace(new.declared, mapping=whole))
+
+
+def joined(pieces: list[Log]) -> Log:
+    """Return pieces of one recording as one log, with what the last of them declares.
+
+    Raises:
+        InputError: There are none, or they do not belong together.
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    last = pieces[-1]
+    arrays: dict[str, Any] = {}
+    for name in ("time", "q", "dq", "tau", "wrench", "flags", "sent"):
+        parts = [getattr(piece, name) for piece in pieces]
+        arrays[name] = None if parts[-1] is None else np.concatenate(parts)
+    return replace(last, **arrays)
+
+
+def _as_mapping(given: LogMapping | Mapping[str, Any] | str | Path | None) -> LogMapping:
+    from .mapping import LogMapping
+    from .mapping_file import read_mapping
+
+    if given is None:
+        return LogMapping()
+    if isinstance(given, str | Path):
+        return read_mapping(given)
+    return given if isinstance(given, LogMapping) else LogMapping.from_table(given)
+
+
+def _pieces(plan: Plan, progress: Progress | None, rows: int) -> Iterator[Log]:
+    """Yield the log in pieces; one is held back, so that the last can tell what was recovered."""
+    waiting: Log | None = None
+    source = _with_velocity(plan, rows) if plan.needs_velocity else plan.pieces(rows)
+    for piece in source:
+        if waiting is not None:
+            yield waiting
+        waiting = piece
+        if progress is not None:
+            progress(plan.progress)
+    if waiting is None:
+        raise DataFileError("no row is left of it", path=plan.path)
+    recovered = plan.recovered()
+    if recovered:
+        notes = {**waiting.declared.notes, "recovered": recovered}
+        waiting = replace(waiting, declared=replace(waiting.declared, notes=notes))
+    yield waiting
+    if progress is not None:
+        progress(1.0)
+
+
+def _with_velocity(plan: Plan, rows: int) -> Iterator[Log]:
+    """Yield the pieces with velocities differentiated from positions, each seeing some of its neighbours."""
+    pieces = plan.pieces(rows)
+    present = next(pieces, None)
+    if present is None:
+        return
+    rate = present.rate
+    cutoff = plan.velocity_cutoff
+    if cutoff is None:
+        cutoff = min(VELOCITY_CUTOFF_SHARE * rate, VELOCITY_CUTOFF) if np.isfinite(rate) else VELOCITY_CUTOFF
+        cutoff = float(f"{cutoff:.6g}")
+    margin = settling_rows(rate, cutoff) if np.isfinite(rate) else 1
+    before: Log | None = None
+    while present is not None:
+        after = next(pieces, None)
+        around = [before[-margin:]] if before is not None else []
+        around += [present] + ([after[:margin]] if after is not None else [])
+        begin = len(around[0]) if before is not None else 0
+        dq = _differentiated(joined(around), cutoff)[begin : begin + len(present)]
+        notes = {**present.declared.notes, "velocity_cutoff": cutoff}
+        declared = replace(present.declared, notes=notes, velocity_from="position")
+        yield replace(present, dq=dq, declared=declared)
+        before, present = present, after
+
+
+def _differentiated(log: Log, cutoff: float) -> Any:
+    """Return dq of every sample; NaN at times that are not later than all before."""
+    from .filters import increasing
+
+    rows = increasing(log.time)
+    dq = np.full(log.q.shape, np.nan)
+    if len(rows):
+        dq[rows] = smoothed(log.time[rows], log.q[rows], cutoff, derivative=1)
+    return dq

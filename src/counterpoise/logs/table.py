@@ -1,0 +1,85 @@
+"""What every reader gives: named columns of numbers over time, in pieces. Meaning comes later, from the mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..description.frozen import Array
+
+CHUNK_ROWS = 65_536
+"""Rows of a piece, unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A piece of a source: rows in the order of the file.
+
+    Attributes:
+        time: When each row was measured [s], shape (k,); None where the source has no time of its own (a CSV file keeps its
+            time among the columns until a mapping says which one it is).
+        columns: The numbers, shape (k, m), float64; NaN where a row has none.
+    """
+
+    time: Array | None
+    columns: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How much of a damaged source could be read.
+
+    Attributes:
+        rows: Rows that were read.
+        bytes_read: Bytes of the file up to the last good row.
+        bytes_total: Bytes of the file.
+        reason: What is wrong where reading ended.
+    """
+
+    rows: int
+    bytes_read: int
+    bytes_total: int
+    reason: str
+
+
+class TableSource(Protocol):
+    """One table of one file: a CSV file, a set of arrays, a topic of a bag.
+
+    Attributes:
+        path: The file.
+        name: Its name within the file: a topic; empty where the file holds one table.
+        column_names: Names of the m columns. A ``sensor_msgs/JointState`` topic has ``position.<joint>``,
+            ``velocity.<joint>``, ``effort.<joint>``; a ``geometry_msgs/WrenchStamped`` topic has ``force.x`` … ``torque.z``.
+        has_time: Whether the tables carry time.
+    """
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def column_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def has_time(self) -> bool: ...
+
+    def tables(self, rows: int = CHUNK_ROWS) -> Iterator[Table]:
+        """Yield the rows in pieces of at most ``rows``, from the start; memory does not grow with the file.
+
+        Raises:
+            DataFileError: The file cannot be read or is damaged (and recovery was not asked for).
+        """
+        ...
+
+    @property
+    def progress(self) -> float:
+        """Share of the source that the running iteration has read, 0 to 1."""
+        ...
+
+    @property
+    def recovery(self) -> Recovery | None:
+        """What recovery had to leave out, known after the iteration; None for a whole file."""
+        ...

@@ -1,0 +1,128 @@
+"""CSV files of all kinds as tables: layout, streaming, errors by line, recovery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from counterpoise.errors import DataFileError
+from counterpoise.logs import csv_source
+from counterpoise.logs.csv_source import CsvSource
+
+
+def source(folder: Path, text: str | bytes, *, recover: bool = False) -> CsvSource:
+    path = folder / "run.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return CsvSource(path, recover=recover)
+
+
+def numbers(given: CsvSource, rows: int = 65_536) -> np.ndarray:
+    return np.concatenate([table.columns for table in given.tables(rows)])
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rows"),
+    [
+        ("t,q\n1,2\n3,4\n", ("t", "q"), [[1, 2], [3, 4]]),
+        ("t;q\n1;2\n", ("t", "q"), [[1, 2]]),
+        ("t\tq\n1\t2\n", ("t", "q"), [[1, 2]]),
+        ("t q\n1 2\n", ("t", "q"), [[1, 2]]),
+        ("  t    q\n  1.0   2.0\n", ("t", "q"), [[1, 2]]),
+        ("\ufefft,q\r\n1,2\r\n\r\n\r\n", ("t", "q"), [[1, 2]]),
+        ("t,- arm_1 position\n1,2\n", ("t", "- arm_1 position"), [[1, 2]]),
+        ('"t","q, ""left"""\n1,2\n', ("t", 'q, "left"'), [[1, 2]]),
+        ("# made by hand\n\nt,q\n# more\n1,2\n", ("t", "q"), [[1, 2]]),
+        ("# t q\n1 2\n", ("t", "q"), [[1, 2]]),
+        ("%time,field.q\n1,2\n", ("time", "field.q"), [[1, 2]]),
+        ("1,2\n3,4\n", ("column_1", "column_2"), [[1, 2], [3, 4]]),
+        ("t,q\ns,rad\n1,2\n", ("t [s]", "q [rad]"), [[1, 2]]),
+        ("t,,q\n1,5,2\n", ("t", "column_2", "q"), [[1, 5, 2]]),
+        ("q,q\n1,2\n", ("q", "q (2)"), [[1, 2]]),
+        ("t,q,\n1,2,\n", ("t", "q", "column_3"), [[1, 2, np.nan]]),
+        ("t,q\n1,2,\n", ("t", "q"), [[1, 2]]),
+        ("t,q\n1,\n,nan\n", ("t", "q"), [[1, np.nan], [np.nan, np.nan]]),
+        ("t,frame,q\n1,base_link,2\n2,,3\n", ("t", "q"), [[1, 2], [2, 3]]),
+        ("q\n1\n2\n", ("q",), [[1], [2]]),
+        ("t,q\n1,2", ("t", "q"), [[1, 2]]),
+    ],
+)
+def test_layouts(tmp_path: Path, text: str, names: tuple[str, ...], rows: list[list[float]]) -> None:
+    """Delimiters, headers quoted, commented, absent or with units, marks, line ends, gaps, columns of text."""
+    given = source(tmp_path, text)
+    assert given.column_names == names
+    assert np.array_equal(numbers(given), np.array(rows, dtype=float), equal_nan=True)
+    assert (given.progress, given.recovery) == (1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", None, "is empty"),
+        ("# only this\n", None, "no rows"),
+        ("t,q\n", 1, "no row below"),
+        ("a,b\nc,d\ne,f\n", None, "no numbers"),
+        ("t,q\n1,2\n3\n", 3, "has 1 fields here and 2 columns"),
+        ("t,q\n1,2\n\n3,4,5\n", 4, "has 3 fields"),
+        ("t,q\n1,2\n3,x\n", 3, "column 'q' holds 'x', no number"),
+        ("t;q\n1,5;2,5\n1,6;2,5\n", 2, "decimal comma"),
+        ("t\tq\n1,5\t2,5\n", 2, "decimal comma"),
+        ('t,q\n1,2\n3,"4\n', 3, "quote"),
+        ('"t,q\n1,2\n', 1, "quote"),
+        (b"t,q\n1,\xff\n2,3\n", 2, "no number"),
+        (b"t,q\n1,2\n3,4\0\n", 3, "NUL"),
+        (b"\xff\xfet\0,\0", None, "UTF-16"),
+        (b"x" * 1_100_000, 1, "a line of more than"),
+    ],
+)
+def test_refusals_name_the_line(tmp_path: Path, text: str | bytes, line: int | None, words: str) -> None:
+    """What is no table of numbers is refused with the file, the line and the column."""
+    with pytest.raises(DataFileError, match=words) as caught:
+        numbers(source(tmp_path, text))
+    assert caught.value.path == str(tmp_path / "run.csv")
+    assert line is None or caught.value.line == line
+
+
+def test_pieces_do_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any size of piece and of block gives the same rows; lines are counted through all of them."""
+    table = np.random.default_rng(0).normal(size=(57, 3))
+    text = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in table.tolist())
+    given = source(tmp_path, text)
+    for block in (7, 64, 1 << 20):
+        monkeypatch.setattr(csv_source, "BLOCK_BYTES", block)
+        for rows in (1, 10, 57, 1000):
+            pieces = [piece.columns for piece in given.tables(rows)]
+            assert max(map(len, pieces)) <= rows
+            assert np.array_equal(np.concatenate(pieces), table)
+    monkeypatch.setattr(csv_source, "BLOCK_BYTES", 100)
+    with pytest.raises(DataFileError) as caught:
+        numbers(source(tmp_path, text + "\n1,2\n"), rows=5)
+    assert caught.value.line == 59
+
+
+def test_recovery_says_how_much(tmp_path: Path) -> None:
+    """A file cut in the middle of a line gives the rows before it, on request."""
+    text = "t,q\n1,2\n3,4\n5"
+    with pytest.raises(DataFileError, match="recover=True"):
+        numbers(source(tmp_path, text))
+    given = source(tmp_path, text, recover=True)
+    assert numbers(given).tolist() == [[1, 2], [3, 4]]
+    assert given.recovery is not None
+    assert (given.recovery.rows, given.recovery.bytes_read, given.recovery.bytes_total) == (2, 12, 13)
+    assert "line 4" in given.recovery.reason
+    zeros = source(tmp_path, "t,q\n" + "1,2\n" * 300 + "\0" * 500, recover=True)
+    assert numbers(zeros).shape == (300, 2)
+    assert zeros.recovery is not None
+
+
+def test_file_is_closed_when_reading_ends_early(tmp_path: Path) -> None:
+    """An iteration that is given up, as by Ctrl-C, leaves no open file (an error here: warnings are errors)."""
+    given = source(tmp_path, "t,q\n" + "1,2\n" * 1000)
+    tables = given.tables(10)
+    next(tables)
+    assert 0.0 < given.progress <= 1.0
+    tables.close()
+    (tmp_path / "run.csv").unlink()
+    with pytest.raises(DataFileError, match="cannot be read"):
+        numbers(given)
