@@ -47,9 +47,7 @@ def theirs(path: Path) -> tuple[int, float]:
 
 def compare(kinds: list[str], messages: int, runs: int) -> None:
     """Print a line for each kind of bag."""
-    print(
-        f"{messages} joint states of 7 joints, {'native' if NATIVE else 'NumPy'} decoding, best of {runs}, processor time"
-    )
+    print(f"{messages} joint states of 7 joints, {'native' if NATIVE else 'NumPy'} decoding, best of {runs} [CPU s]")
     print(f"{'kind':<12}{'size [MB]':>10}{'ours [s]':>10}{'rosbags [s]':>13}{'ratio':>8}")
     for kind in kinds:
         with tempfile.TemporaryDirectory() as folder:

@@ -73,12 +73,12 @@ def coupled_dense(robot: cp.Robot, poses: StaticPoses) -> Array:
 
 
 def coupled_sparse(robot: cp.Robot, poses: StaticPoses) -> Array:
-    """The same as a sparse matrix, factored by SuperLU."""
+    """The same as a sparse matrix, factored by SuperLU; first moments last, the order without fill-in."""
     G, T, S = pose_matrices(robot, poses.q)
-    rows = csr_array(hstack([csr_array(G.reshape(-1, G.shape[2])), block_diag(T, format="csr")], format="csr"))
+    rows = csr_array(hstack([block_diag(T, format="csr"), csr_array(G.reshape(-1, G.shape[2]))], format="csr"))
     right = (S @ poses.tau[:, :, None]).ravel()
     normal = (rows.T @ rows + RIDGE * eye_array(rows.shape[1])).tocsc()
-    return splu(normal).solve(rows.T @ right)
+    return splu(normal, permc_spec="NATURAL", options={"SymmetricMode": True}).solve(rows.T @ right)
 
 
 METHODS: dict[str, tuple[Callable[[cp.Robot, StaticPoses], object], int]] = {

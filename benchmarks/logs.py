@@ -64,10 +64,8 @@ def main() -> None:
             if not np.array_equal(ours(), theirs()):
                 raise SystemExit("the two readers differ")
             fast, slow = best(ours, options.runs), best(theirs, options.runs)
-            size = path.stat().st_size / 1e6
-            print(
-                f"{label:<24} {fast:7.3f} s ({size / fast:5.0f} MB/s)   np.loadtxt {slow:7.3f} s   ratio {slow / fast:5.1f}"
-            )
+            speed = path.stat().st_size / 1e6 / fast
+            print(f"{label:<24} {fast:7.3f} s ({speed:4.0f} MB/s), np.loadtxt {slow:7.3f} s: {slow / fast:5.1f} x")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ centre of mass 10 mm off, in a random direction. The inertia follows the mass.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,8 @@ from counterpoise.plants.simulated import SimulatedArm
 Array = npt.NDArray[np.float64]
 Path = Callable[[float], tuple[Array, Array]]
 """Desired position and velocity at a time [s]."""
+PathMaker = Callable[[Robot, float, float, np.random.Generator], Path]
+"""Makes a path for a robot: largest speed [rad/s], duration [s], random numbers."""
 
 MASS_ERROR = 0.10
 """Relative error of every link's mass in the doctor's model."""
@@ -64,6 +66,7 @@ def record(
     mount_rpy: tuple[float, float, float] = (0.0, 0.0, 0.0),
     payload: tuple[float, tuple[float, float, float]] | None = None,
     plate: Plate | None = None,
+    paths: Mapping[str, PathMaker] | None = None,
 ) -> Recording:
     """Simulate an arm along a path.
 
@@ -75,14 +78,16 @@ def record(
         mount_rpy: How the simulated arm really stands; the model knows nothing of it [rad].
         payload: Mass [kg] and centre of mass in the last link's frame [m] that it really carries; the model has none.
         plate: The plate under its base; None for none.
+        paths: Further motions by name; None for those of MOTIONS only.
     """
-    random = np.random.default_rng([seed, sorted(ARMS).index(arm), MOTIONS.index(motion)])
+    makers = _PATHS | dict(paths or {})
+    random = np.random.default_rng([seed, sorted(ARMS).index(arm), list(makers).index(motion)])
     made = preset(arm, ARMS[arm])
     nominal = made.robot()
     truth = nominal.mounted(rpy=mount_rpy)
     if payload is not None:
         truth = truth.with_payload(payload[0], com=payload[1])
-    path = _PATHS[motion](nominal, SPEED[arm], duration, random)
+    path = makers[motion](nominal, SPEED[arm], duration, random)
     config = made.config.replaced(position=path(0.0)[0], seed=int(random.integers(2**31)), plate=plate)
     log = _driven(SimulatedArm(truth, config), truth, path, duration)
     return Recording(arm, motion, seed, wrong_model(nominal, random), truth, log)
@@ -216,7 +221,7 @@ def _sweeps(robot: Robot, speed: float, duration: float, random: np.random.Gener
     return at
 
 
-_PATHS: dict[str, Callable[[Robot, float, float, np.random.Generator], Path]] = {
+_PATHS: dict[str, PathMaker] = {
     "multisine": _multisine,
     "visits": _visits,
     "sweeps": _sweeps,

@@ -6,6 +6,7 @@
 (1,)
 """
 
+from .base_sensor.sensor import BaseSensor as BaseSensor
 from .control.loop import ControlLoop as ControlLoop
 from .control.safety import SafetyFilter as SafetyFilter
 from .description.catalog import CatalogEntry as CatalogEntry

@@ -9,8 +9,10 @@ import pytest
 import counterpoise as cp
 from counterpoise.calibration.coupled import pose_matrices, solve_coupled
 from counterpoise.calibration.static_poses import StaticPoses, static_poses
+from counterpoise.description.model import JointKind
 from counterpoise.dynamics.kinematics import ancestors
 from counterpoise.errors import InputError
+from random_robots import random_robot
 
 Array = npt.NDArray[np.float64]
 
@@ -152,6 +154,14 @@ def test_the_equations_hold_for_the_true_first_moments() -> None:
 def test_linear_joints_are_refused_with_the_reason(name: str) -> None:
     robot = cp.load(name).mounted(rpy=(0.3, 0.2, 0.0))
     with pytest.raises(InputError, match=r"is for rotary joints: joint '.*' is linear, and sliding it changes"):
+        solve_coupled(robot, measured(robot, 10))
+
+
+def test_mimic_joints_are_refused() -> None:
+    """A joint that follows another has no torque of its own to measure."""
+    made = (random_robot(seed, joints=6, kinds=(JointKind.REVOLUTE,)).robot() for seed in range(20))
+    robot = next(each for each in made if each.tree.bodies > each.n > 2)
+    with pytest.raises(InputError, match=r"joint '.*' follows another and has none of its own"):
         solve_coupled(robot, measured(robot, 10))
 
 

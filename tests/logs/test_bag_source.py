@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import importlib
 import shutil
 import sqlite3
@@ -14,8 +15,7 @@ import pytest
 
 from bag_writers import JOINT_STATE, KINDS, START, Sent, arm_messages, joint_state, write_bag
 from counterpoise.errors import DataFileError, InputError, MissingExtraError
-from counterpoise.logs import bag_decompress
-from counterpoise.logs.bag_files import is_bag
+from counterpoise.logs import bag_decompress, bag_sqlite
 from counterpoise.logs.bag_source import open_bag
 
 
@@ -146,7 +146,6 @@ def test_split_bag_with_and_without_metadata(tmp_path: Path) -> None:
     (bag / "metadata.yaml").write_text(listed)
     (source,) = open_bag(bag)
     np.testing.assert_array_equal(next(source.tables()).columns[:, 0], [3, 1])
-    assert is_bag(bag)
     (bag / "metadata.yaml").write_text("  relative_file_paths: [bag_0.mcap, missing.mcap]\n")
     with pytest.raises(DataFileError, match=r"missing\.mcap: cannot be read"):
         open_bag(bag)
@@ -162,7 +161,6 @@ def test_the_ending_does_not_matter(tmp_path: Path) -> None:
         file = next(file for file in path.iterdir() if file.suffix != ".yaml") if path.is_dir() else path
         renamed = tmp_path / f"{kind}.dat"
         shutil.copy(file, renamed)
-        assert is_bag(renamed)
         (source,) = open_bag(renamed)
         assert len(next(source.tables()).time) == 5
 
@@ -178,7 +176,6 @@ def test_refusals_say_what_was_found(tmp_path: Path) -> None:
     ]
     for data, words in cases:
         file.write_bytes(data)
-        assert not is_bag(file)
         with pytest.raises(DataFileError, match=words):
             open_bag(file)
     with pytest.raises(DataFileError, match="no such file"):
@@ -263,3 +260,21 @@ def test_unpacking_is_bounded() -> None:
         bag_decompress.unpack("none", bytes(10), 11)
     with pytest.raises(bag_decompress.DamagedError, match="'snappy'"):
         bag_decompress.unpack("snappy", b"", 0)
+
+
+def test_small_databases_are_read_once_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept between the look and the tables is bounded over all open bags, and given back."""
+    path = write_bag(tmp_path / "bag", "db3", arm_messages(20))
+    kept = bag_sqlite._remembered
+    before = kept.total
+    (source,) = open_bag(path)
+    one = kept.total - before
+    assert one > 20 * 100
+    monkeypatch.setattr(bag_sqlite, "REMEMBERED_BYTES", before + one + one // 2)
+    (second,) = open_bag(path)
+    assert kept.total == before + one  # no room for the second: it is read again
+    (table,), (again,) = source.tables(), second.tables()
+    np.testing.assert_array_equal(table.columns, again.columns)
+    del source, second
+    gc.collect()
+    assert kept.total == before

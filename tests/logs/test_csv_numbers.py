@@ -74,7 +74,12 @@ ALPHABET = '0123456789+-.eE ,;\t"#%\r\nnaifx_\0é'
 
 
 @pytest.mark.skipif(len(PARSERS) == 1, reason="the native twin was not built")
-@given(st.text(ALPHABET, max_size=60) | st.text('1x,"\n ', max_size=30), st.integers(1, 4), st.sampled_from(",;\t "), st.data())
+@given(
+    st.text(ALPHABET, max_size=60) | st.text('1x,"\n ', max_size=30),
+    st.integers(1, 4),
+    st.sampled_from(",;\t "),
+    st.data(),
+)
 @settings(max_examples=600, deadline=None)
 def test_twins_agree_on_any_text(text: str, columns: int, delimiter: str, data: st.DataObject) -> None:
     """Rows, how far they went and why they ended are the same, for text of any kind."""

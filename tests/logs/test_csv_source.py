@@ -39,7 +39,7 @@ def numbers(given: CsvSource, rows: int = 65_536) -> np.ndarray:
         ("1,2\n3,4\n", ("column_1", "column_2"), [[1, 2], [3, 4]]),
         ("t,q\ns,rad\n1,2\n", ("t [s]", "q [rad]"), [[1, 2]]),
         ("t,,q\n1,5,2\n", ("t", "column_2", "q"), [[1, 5, 2]]),
-        ("q,q\n1,2\n", ("q", "q (2)"), [[1, 2]]),
+        ("q,q\n1,2\n", ("q", "q"), [[1, 2]]),
         ("t,q,\n1,2,\n", ("t", "q", "column_3"), [[1, 2, np.nan]]),
         ("t,q\n1,2,\n", ("t", "q"), [[1, 2]]),
         ("t,q\n1,\n,nan\n", ("t", "q"), [[1, np.nan], [np.nan, np.nan]]),

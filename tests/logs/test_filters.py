@@ -24,7 +24,7 @@ def test_gain_and_phase(frequency: float, gain: float) -> None:
 
 
 def test_like_a_butterworth_filter_run_both_ways() -> None:
-    """SciPy's fourth-order filter, forwards and backwards, gives the same, but for the bilinear transform and the ends."""
+    """SciPy's fourth-order filter, run both ways, gives the same, but for the bilinear transform and the ends."""
     signal = pytest.importorskip("scipy.signal")
     rng = np.random.default_rng(1)
     noise = np.cumsum(rng.normal(size=(4000, 2)), axis=0)

@@ -174,7 +174,7 @@ def test_resampled_is_even_and_free_of_aliases() -> None:
     finer = log.resampled(1000.0)
     assert len(finer) > 9900
     for bad in (0.0, -1.0, np.nan, 1e12):
-        with pytest.raises(InputError, match="rate|samples"):
+        with pytest.raises(InputError, match=r"rate|samples"):
             log.resampled(bad)
 
 

@@ -78,7 +78,7 @@ def test_round_trip(tmp_path: Path, ending: str, wrench: bool, sent: bool) -> No
     st.lists(st.lists(st.floats(), min_size=4, max_size=4), min_size=1, max_size=4),
     st.sampled_from(ENDINGS),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_round_trip_of_any_float(tmp_path: Path, rows: list[list[float]], ending: str) -> None:
     """NaN, infinity and subnormals survive both formats."""
     table = np.array(rows)
@@ -196,7 +196,7 @@ def test_paths(tmp_path: Path) -> None:
             write_log(log, path)
     (tmp_path / "folder.csv").mkdir()
     for path in (tmp_path / "absent.csv", tmp_path / "folder.csv", tmp_path / "no" / "run.npz", Path("nul\0.csv")):
-        with pytest.raises(DataFileError, match="cannot be read|is a directory"):
+        with pytest.raises(DataFileError, match=r"cannot be read|is a directory"):
             read_log(path)
     for path in (tmp_path / "folder.csv", tmp_path / "no" / "run.npz", Path("nul\0.csv")):
         with pytest.raises(DataFileError, match="cannot be written"):

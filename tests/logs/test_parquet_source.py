@@ -1,4 +1,4 @@
-"""Parquet files: columns of numbers, times, lists of fixed length; in batches; a clear word where pyarrow is missing."""
+"""Parquet files: columns of numbers, times, fixed lists; in batches; a clear word where pyarrow is missing."""
 
 from __future__ import annotations
 

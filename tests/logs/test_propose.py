@@ -34,7 +34,7 @@ class Made:
         self._first = first
 
     def tables(self, rows: int = 10) -> Iterator[Table]:
-        grid = self._first + np.arange(10.0)
+        grid = self._first + np.arange(10.0) * max(1.0, 1e-9 * self._first)
         yield Table(grid if self.has_time else None, np.repeat(grid[:, None], len(self.column_names), axis=1))
 
 
@@ -165,7 +165,8 @@ def test_plate() -> None:
             r"lacks\.\n  recording: knee\n  robot: shoulder.*\n.*ignore = ",
         ),
         ([Made(*(f"position.{j}" for j in (*ARM, "finger")), topic="/js")], r"recording: finger\n"),
-        ([Made("pos_shoulder", "pos_shoulder (2)")], r'may be "pos_shoulder" or "pos_shoulder \(2\)"'),
+        ([Made("pos_shoulder", "pos_shoulder")], 'may be "pos_shoulder#1" or "pos_shoulder#2"'),
+        ([Made("q_0", "q_1", "q_1", "q_2")], r"do not fit.*\n  recording: q_0, q_1#1, q_1#2, q_2"),
         ([Made("shoulder_angle", "shoulder_position")], r'\[joints.shoulder\]\n  position = "shoulder_angle"'),
         ([Made(*(f"position.{j}" for j in ARM), topic=t) for t in ("/a", "/b")], r'"/a:position.shoulder" or "/b:pos'),
         ([Made("tau_shoulder", "q_elbow")], "'shoulder' has no position"),

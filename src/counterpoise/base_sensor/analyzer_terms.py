@@ -1,4 +1,4 @@
-r"""The joint analyzer's equations: from the gravity-compensated base wrench to every joint's torque ([Patent], claims 6, 7, 14).
+r"""The joint analyzer's equations: from the dynamic base wrench to the joints' torques ([Patent], claims 6, 7, 14).
 
 With w_d = (F_d, M_d) what the plate exerts on the robot beyond its weight, at the base origin, Newton and Euler written
 for the base and then link by link outwards ([Morel2000], eqs. (5)–(9)) leave for the joint that moves body i
@@ -7,10 +7,10 @@ for the base and then link by link outwards ([Morel2000], eqs. (5)–(9)) leave 
           \big( I_j \dot ω_j + ω_j × I_j ω_j + O_iG_j × m_j \dot V_{G_j} \big) \Big], \qquad
           f_i = z_i^T \Big[ F_d - \sum_{j \notin D(i)} m_j \dot V_{G_j} \Big]
 
-for a rotary and for a linear joint. D(i) are the bodies that joint i carries, the distal ones; on a chain the others are
-those before it, on a tree also every other branch. [Patent] prints the same for the opposite wrench, the robot's on its
-base: there everything in brackets has a minus in front and the sum a **plus** inside. Its eq. for claim 6 with a minus
-inside is wrong.
+for a rotary and for a linear joint. D(i) are the bodies that joint i carries, the distal ones; on a chain the others
+are those before it, on a tree also every other branch. [Patent] states the same for the opposite wrench, the robot's on
+its base: there the brackets have a minus in front, and with it the sum needs a **plus**. A minus inside as well is
+wrong by the whole sum twice over.
 
 The first term is A(q) w_d with A = Jᵀ at the base origin ([Morel2000], eqs. (13), (14)); the others are B(q) q̈ and
 C(q, q̇) q̇ (eqs. (15)–(20)).
@@ -87,7 +87,9 @@ def link_wrenches(tree: Tree, poses: BodyPoses, dq: Array, ddq: Array, terms: Te
     omega, alpha = motion.omega, motion.alpha
     com = np.divide(tree.first_moment, tree.mass[:, None], out=np.zeros((tree.bodies, 3)), where=tree.mass[:, None] > 0)
     arm = (poses.rotation @ com[None, :, :, None])[..., 0]
-    acceleration = motion.acceleration + tree.gravity_base + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
+    acceleration = (
+        motion.acceleration + tree.gravity_base + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
+    )
     about_com = tree.inertia - tree.mass[:, None, None] * (
         np.sum(com**2, axis=1)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
     )

@@ -43,7 +43,8 @@ class JointAnalyzer:
             raise unphysical(tree)
         rates = (np.zeros_like(q) if dq is None else dq, np.zeros_like(q) if ddq is None else ddq)
         wrench = np.broadcast_to(dynamic_wrench, (*q.shape[:-1], 6))
-        torques = analyzed(tree, *(np.atleast_2d(rows) for rows in (q, wrench, *rates)), self.terms)
+        q2, w2, dq2, ddq2 = (np.atleast_2d(rows) for rows in (q, wrench, *rates))
+        torques = analyzed(tree, q2, w2, dq2, ddq2, self.terms)
         return torques if q.ndim == 2 else torques[0]
 
     def matrix(self, q: Array) -> Array:

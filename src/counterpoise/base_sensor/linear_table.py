@@ -1,11 +1,12 @@
 """The gravity table as the patent draws it: the moment on a grid of joint positions, interpolated linearly (claim 5).
 
-Fair for three joints and hopeless for six; the exact trigonometric table is the better one. Kept for robots whose joints
-mimic each other, and to compare.
+Fair for three joints and hopeless for six; the exact trigonometric table is the better one. Kept for robots whose
+joints mimic each other, and to compare.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import product
 
@@ -68,11 +69,21 @@ class LinearTable:
             result[piece, 3:] = self._moments(rows[piece])
         return result if q.ndim == 2 else result[0]
 
-    def _moments(self, q: Array) -> Array:
+    def covers(self, q: Array) -> npt.NDArray[np.bool_]:
+        """Say which poses of shape (k, n) lie inside the table, shape (k,)."""
+        return np.asarray(~self._outside(q).any(axis=1))
+
+    def _outside(self, q: Array) -> npt.NDArray[np.bool_]:
+        """Say which of the d joints are outside the table, shape (k, d)."""
         counts = np.array(self.moments.shape[:-1])
         place = (q[:, list(self.joints)] - self.lower) / self.step
         slack = 1e-9 * counts
-        outside = (place < -slack) | (place > counts - 1 + slack)
+        return np.asarray((place < -slack) | (place > counts - 1 + slack))
+
+    def _moments(self, q: Array) -> Array:
+        counts = np.array(self.moments.shape[:-1], dtype=np.intp)
+        place = (q[:, list(self.joints)] - self.lower) / self.step
+        outside = self._outside(q)
         if outside.any():
             row, column = np.argwhere(outside)[0]
             joint = self.joints[column]
@@ -110,11 +121,11 @@ class LinearTable:
         lower, upper = _ranges(robot)
         joints = _felt_joints(robot, lower, upper)
         counts = [max(2, int(np.ceil((upper[j] - lower[j]) / steps[j] - 1e-9)) + 1) for j in joints]
-        entries = int(np.prod(np.array(counts, dtype=np.float64)))
+        entries = math.prod(counts)
         if entries > MAX_ENTRIES:
             raise InputError(
-                f"a grid of {' × '.join(map(str, counts))} = {float(np.prod(np.array(counts, dtype=float))):.3g} entries "
-                f"exceeds {MAX_ENTRIES:g}; widen the spacing, or use kind='trigonometric', which is exact"
+                f"a grid of {' × '.join(map(str, counts))} = {entries:.3g} entries exceeds {MAX_ENTRIES:g}; widen the "
+                "spacing, or use kind='trigonometric', which is exact"
             )
         axes = [np.linspace(lower[j], upper[j], count) for j, count in zip(joints, counts, strict=True)]
         moments = np.empty((entries, 3))

@@ -1,9 +1,9 @@
 """Which code turns plate readings into joint torques: the native one where it was built, else the NumPy specification.
 
-Both compute τ_d = A(q) w_d minus the dynamic wrench of every link that is not distal, w_d = X reading − offset − w_g(q).
-The native kernel does so in one call without allocation, from a matrix X and, per form, an offset and whether gravity
-and motion count. What it is not prepared for (a table, a subset of terms, a form that is not ready) and every fault
-goes to ``_by_stages``.
+Both compute τ_d = A(q) w_d minus the dynamic wrench of every link that is not distal, with
+w_d = X reading − offset − w_g(q). The native kernel does so in one call without allocation, from a matrix X and, per
+form, an offset and whether gravity and motion count. What it is not prepared for (a table, a subset of terms, a form
+that is not ready) and every fault goes to ``_by_stages``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ReferencePlateKernel:
     ) -> Array:
         """Return τ_d: the torques at the joints without what holds the robot's weight [N m, or N for linear joints].
 
-        The torque at the joint is τ_d + gravity(q). Friction and rotor inertia are not in it: a plate does not feel them.
+        The torque at the joint is τ_d + gravity(q). Friction and rotor inertia are not in it: no plate feels them.
 
         Args:
             q: Joint positions [rad or m], shape (n,) or (k, n).
@@ -88,7 +88,8 @@ class ReferencePlateKernel:
         positions, wrenches, *rates = rows
         filled = [np.zeros_like(positions) if rate is None else rate for rate in rates]
         spread = np.broadcast_to(wrenches, (*positions.shape[:-1], 6))
-        torques = analyzed(self.robot.tree, *(np.atleast_2d(each) for each in (positions, spread, *filled)))
+        q2, w2, dq2, ddq2 = (np.atleast_2d(each) for each in (positions, spread, *filled))
+        torques = analyzed(self.robot.tree, q2, w2, dq2, ddq2)
         return delivered(torques if positions.ndim == 2 else torques[0], out, rows)
 
     def _set_reading(self, matrix: Array) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
+import msgspec
 import numpy as np
 
 from ..description.frozen import Array, frozen
@@ -24,14 +25,37 @@ Factors = list[tuple[str, str]]
 """Factors of a term: joint name and "cos", "sin" or "position"."""
 
 
+Three = Annotated[list[float], msgspec.Meta(min_length=3, max_length=3)]
+Six = Annotated[list[float], msgspec.Meta(min_length=6, max_length=6)]
+
+
+class GravityTableFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file holds; the fields that begin with grid_ are a linear table's."""
+
+    schema: str
+    kind: str
+    source: str
+    robot: str
+    joints: list[tuple[str, bool]]
+    gravity_base: Three
+    payloads: list[tuple[str, float, tuple[float, float, float]]]
+    tips: list[Three]
+    constant: Six
+    coefficients: list[Three]
+    terms: list[Factors] = []
+    residual_rms: Six = msgspec.field(default_factory=lambda: [0.0] * 6)
+    grid_joints: list[str] = []
+    grid_lower: list[float] = []
+    grid_step: list[float] = []
+    grid_counts: list[int] = []
+
+
 def save_table(table: TrigonometricTable | LinearTable, path: str | Path) -> None:
     """Write a table.
 
     Raises:
         DataFileError: The file cannot be written.
     """
-    import msgspec
-
     tag = table.tag
     content: dict[str, Any] = {
         "schema": SCHEMA,
@@ -60,7 +84,7 @@ def save_table(table: TrigonometricTable | LinearTable, path: str | Path) -> Non
             "coefficients": table.moments.reshape(-1, 3).tolist(),
         }
     data = msgspec.json.encode(content)
-    write_atomically(path, lambda stream: _written(stream, data))
+    write_atomically(path, lambda stream: _write(stream, data))
 
 
 def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTable:
@@ -94,7 +118,7 @@ def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTab
     return _linear(content, tag, constant, numbers, path)
 
 
-def _linear(content: Any, tag: TableTag, constant: Array, numbers: Array, path: str | Path) -> LinearTable:
+def _linear(content: GravityTableFile, tag: TableTag, constant: Array, numbers: Array, path: str | Path) -> LinearTable:
     place = {name: index for index, name in enumerate(tag.joint_names)}
     unknown = [name for name in content.grid_joints if name not in place]
     sizes = {len(content.grid_joints), len(content.grid_lower), len(content.grid_step), len(content.grid_counts)}
@@ -108,34 +132,7 @@ def _linear(content: Any, tag: TableTag, constant: Array, numbers: Array, path: 
     return LinearTable(tag, frozen(constant[:3]), joints, lower, step, moments)
 
 
-def _decoded(path: str | Path) -> Any:
-    import msgspec
-
-    Three = Annotated[list[float], msgspec.Meta(min_length=3, max_length=3)]
-    Six = Annotated[list[float], msgspec.Meta(min_length=6, max_length=6)]
-    # Made here and not above: importing msgspec is for those who read tables.
-    file = msgspec.defstruct(
-        "GravityTableFile",
-        [
-            ("schema", str),
-            ("kind", str),
-            ("source", str),
-            ("robot", str),
-            ("joints", list[tuple[str, bool]]),
-            ("gravity_base", Three),
-            ("payloads", list[tuple[str, float, tuple[float, float, float]]]),
-            ("tips", list[Three]),
-            ("constant", Six),
-            ("coefficients", list[Three]),
-            ("terms", list[Factors], []),
-            ("residual_rms", Six, [0.0] * 6),
-            ("grid_joints", list[str], []),
-            ("grid_lower", list[float], []),
-            ("grid_step", list[float], []),
-            ("grid_counts", list[int], []),
-        ],
-        forbid_unknown_fields=True,
-    )
+def _decoded(path: str | Path) -> GravityTableFile:
     try:
         with Path(path).open("rb") as stream:
             data = stream.read(MAX_TABLE_BYTES + 1)
@@ -145,7 +142,7 @@ def _decoded(path: str | Path) -> Any:
     if len(data) > MAX_TABLE_BYTES:
         raise DataFileError(f"has more than {MAX_TABLE_BYTES} bytes", path=path)
     try:
-        content = msgspec.json.decode(data, type=file)
+        content = msgspec.json.decode(data, type=GravityTableFile)
     except (msgspec.DecodeError, RecursionError) as error:
         raise DataFileError(f"is no gravity table: {error}", path=path) from error
     if content.schema != SCHEMA or content.kind not in ("trigonometric", "linear"):
@@ -156,7 +153,7 @@ def _decoded(path: str | Path) -> Any:
     return content
 
 
-def _written(stream: Any, data: bytes) -> None:
+def _write(stream: BinaryIO, data: bytes) -> None:
     stream.write(data)
 
 
@@ -175,5 +172,3 @@ def _monomial(factors: Factors, tag: TableTag, path: str | Path) -> Monomial:
             raise DataFileError(f"is no gravity table: a term has the factor {word} {name!r}", path=path)
         found.append((joint, _FUNCTIONS[word]))
     return tuple(found)
-
-

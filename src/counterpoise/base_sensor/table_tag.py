@@ -47,8 +47,8 @@ class TableTag:
             raise InputError(f"{built}, whose links have other lengths; build the table again")
         if np.abs(self.gravity_base - other.gravity_base).max() > GRAVITY_TOLERANCE:
             raise InputError(
-                f"{built} mounted with gravity {np.round(self.gravity_base, 6).tolist()} m/s² in its base frame; here it "
-                f"is {np.round(other.gravity_base, 6).tolist()}: build the table again for this mounting"
+                f"{built} with gravity {np.round(self.gravity_base, 6).tolist()} m/s² in its base frame; here it is "
+                f"{np.round(other.gravity_base, 6).tolist()}: build the table again for this mounting"
             )
         if not _same_payloads(self.payloads, other.payloads):
             raise InputError(

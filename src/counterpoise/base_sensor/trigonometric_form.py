@@ -101,8 +101,10 @@ class Products:
 
     @cached_property
     def _levels(self) -> tuple[list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]], npt.NDArray[np.intp]]:
-        """The prefix tree of the terms, level by level: (place of the shorter product, its new factor); then where each
-        term ends up."""
+        """The prefix tree of the terms.
+
+        Level by level (place of the shorter product, its new factor); then where each term ends up.
+        """
         place: dict[Monomial, int] = {(): 0}
         needed = {term[:length] for term in self.terms for length in range(1, len(term) + 1)}
         levels = []

@@ -6,7 +6,7 @@ reproduce it to rounding: 24 on a PUMA with six joints, where a table with linea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -55,7 +55,7 @@ class TrigonometricTable:
     terms: tuple[Monomial, ...]
     coefficients: Array
     source: str = "model"
-    residual_rms: Array = frozen(np.zeros(6))
+    residual_rms: Array = field(default_factory=lambda: frozen(np.zeros(6)))
 
     complete = True
 
@@ -137,7 +137,7 @@ class TrigonometricTable:
 
 
 def table_terms(robot: Robot) -> tuple[Monomial, ...]:
-    """Return the position-dependent terms of a robot's table: those of its masses, or where it has none, all possible."""
+    """Return the position-dependent terms of a table: those of the robot's masses; all possible ones without masses."""
     tree = robot.tree
     return tuple(gravity_moment_terms(tree, tree.mass, tree.first_moment)) if tree.mass.any() else generic_terms(tree)
 

@@ -5,8 +5,8 @@ With δr the error of a reading, δφ that of the masses and first moments and �
 .. math:: δτ_d = A(q) X δr - A(q) [ W(q) - W(q_{tare}) ] δφ - B(q) δq̈,
 
 where X takes readings to the base, W is the gravity columns of the base wrench regressor (the second one only of a form
-that differences) and B is that of [Morel2000] eq. (19). The three are independent. The torque at the joint, τ_d + g, has
-the gravity error A W δφ replaced by (A W − Y) δφ, Y the gravity regressor.
+that differences) and B is that of [Morel2000] eq. (19). The three are independent. The torque at the joint, τ_d + g,
+has the gravity error A W δφ replaced by (A W − Y) δφ, Y the gravity regressor.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Uncertainty:
         noise: White noise of a reading, per channel [N, N m], shape (6,).
         zero: Uncertainty of the reading's zero, per channel, shape (6,); a tare takes it away.
         walk: Random walk of the zero since the tare [N/√s, N m/√s], shape (6,).
-        gravity: Covariance of [m, m cx, m cy, m cz] of the base and of every moving body in its joint frame, base first,
-            shape (4 (b + 1), 4 (b + 1)).
+        gravity: Covariance of [m, m cx, m cy, m cz] of the base and of every moving body in its joint frame, base
+            first, shape (4 (b + 1), 4 (b + 1)).
         acceleration: Of the joint accelerations [rad/s² or m/s²], shape (n,).
     """
 
@@ -76,8 +76,8 @@ class Uncertainty:
         covariance = np.asarray(assumed_gravity_covariance(robot) if gravity is None else gravity, dtype=np.float64)
         if covariance.shape != (size, size) or not np.isfinite(covariance).all():
             raise InputError(
-                f"the gravity covariance has shape {covariance.shape}; expected finite numbers of shape ({size}, {size}):"
-                " [m, m cx, m cy, m cz] of the base and of every moving body"
+                f"the gravity covariance has shape {covariance.shape}; expected finite numbers, ({size}, {size}): "
+                "[m, m cx, m cy, m cz] of the base and of every moving body"
             )
         if np.abs(covariance - covariance.T).max(initial=0.0) > 1e-6 * max(np.abs(covariance).max(initial=0.0), 1e-300):
             raise InputError("the gravity covariance is not symmetric")
@@ -126,12 +126,16 @@ class TorqueVariance:
         frame: The sensor's frame.
         analyzer: The joint analyzer, for A(q) and B(q).
         uncertainty: The errors to propagate.
+
+    Attributes:
+        table_variance: What a measured gravity table adds, base axes [N², N² m²], shape (6,).
     """
 
     def __init__(self, robot: Robot, frame: WrenchFrame, analyzer: JointAnalyzer, uncertainty: Uncertainty) -> None:
         """Factor the covariances once."""
         self.robot, self.frame, self.analyzer, self.uncertainty = robot, frame, analyzer, uncertainty
         self.gravity_factor = factor(uncertainty.gravity)
+        self.table_variance = np.zeros(6)
 
     def std(
         self,
@@ -142,7 +146,7 @@ class TorqueVariance:
         gravity: bool,
         tare_variance: Array | None = None,
         since_tare: float = 0.0,
-        moves: bool = False,
+        acceleration: Array | None = None,
         includes_gravity: bool = False,
     ) -> Array:
         """Return the standard deviation of each torque [N m or N], shape (n,) or (k, n).
@@ -154,7 +158,7 @@ class TorqueVariance:
             gravity: Whether the gravity model is used.
             tare_variance: Variances of the tare's mean reading, shape (6,).
             since_tare: Time since the tare [s].
-            moves: Whether accelerations are used.
+            acceleration: Standard deviations of the joint accelerations, shape (n,); None where they are not used.
             includes_gravity: Of τ_d + g instead of τ_d.
         """
         rows = np.atleast_2d(q)
@@ -163,7 +167,7 @@ class TorqueVariance:
         start = None if q_tare is None else self.gravity_columns(q_tare)
         for first in range(0, len(rows), BATCH_ROWS):
             piece = slice(first, first + BATCH_ROWS)
-            result[piece] = self._variances(rows[piece], reading, start, gravity, moves, includes_gravity)
+            result[piece] = self._variances(rows[piece], reading, start, gravity, acceleration, includes_gravity)
         np.sqrt(result, out=result)
         return result if q.ndim == 2 else result[0]
 
@@ -181,26 +185,41 @@ class TorqueVariance:
         columns = whole.reshape(*whole.shape[:-1], -1, 10)[..., :4]
         return columns.reshape(*whole.shape[:-1], -1)
 
-    def wrench_std(self, q: Array, reading: Array, q_tare: Array | None, gravity: bool) -> Array:
-        """Return the standard deviation of the dynamic base wrench [N, N m], base axes and origin, shape (6,).
+    def wrench_std(
+        self, q: Array, reading: Array, *, q_tare: Array | None, gravity: bool, acceleration: Array | None
+    ) -> Array:
+        """Return the standard deviation of the base wrench that the model leaves unexplained [N, N m], (6,) or (k, 6).
 
         Args:
-            q: Joint positions, shape (n,).
+            q: Joint positions, shape (n,) or (k, n).
             reading: Variances of the reading's channels, shape (6,).
             q_tare: Pose whose gravity is differenced away, or None.
             gravity: Whether the gravity model is used.
+            acceleration: Standard deviations of the accelerations, shape (n,), or None.
         """
-        variance = (self.frame.to_base**2) @ reading
+        variance = np.tile((self.frame.to_base**2) @ reading, (*q.shape[:-1], 1))
         if gravity:
             columns = self.gravity_columns(q)
             if q_tare is not None:
                 columns = columns - self.gravity_columns(q_tare)
-            variance = variance + np.sum((columns @ self.gravity_factor) ** 2, axis=1)
-        std: Array = np.sqrt(variance)
+            variance += np.sum((columns @ self.gravity_factor) ** 2, axis=-1) + self.table_variance
+        if acceleration is not None and acceleration.any():
+            n = self.robot.n
+            poses = np.repeat(np.atleast_2d(q), n, axis=0)
+            units = np.tile(np.eye(n), (len(poses) // n, 1))
+            per_unit = (self.robot.base_wrench(poses, None, units) - self.robot.base_wrench(poses)).reshape(-1, n, 6)
+            variance += np.einsum("j,kji->ki", acceleration**2, per_unit**2).reshape(variance.shape)
+        std: Array = np.sqrt(variance).reshape(*q.shape[:-1], 6)
         return std
 
     def _variances(
-        self, q: Array, reading: Array, start: Array | None, gravity: bool, moves: bool, includes_gravity: bool
+        self,
+        q: Array,
+        reading: Array,
+        start: Array | None,
+        gravity: bool,
+        acceleration: Array | None,
+        includes_gravity: bool,
     ) -> Array:
         A = self.analyzer.matrix(q)
         variance: Any = ((A @ self.frame.to_base) ** 2) @ reading
@@ -212,8 +231,10 @@ class TorqueVariance:
             if includes_gravity:
                 errors[:, :, 4:] += self.robot.gravity_regressor(q)
             variance = variance + np.sum((errors @ self.gravity_factor) ** 2, axis=2)
-        if moves and self.uncertainty.acceleration.any():
-            variance = variance + (self.analyzer.acceleration_matrix(q) ** 2) @ self.uncertainty.acceleration**2
+        if gravity:
+            variance = variance + A**2 @ self.table_variance
+        if acceleration is not None and acceleration.any():
+            variance = variance + (self.analyzer.acceleration_matrix(q) ** 2) @ acceleration**2
         result: Array = variance
         return result
 

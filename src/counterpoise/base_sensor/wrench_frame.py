@@ -111,7 +111,7 @@ class WrenchFrame:
 
 
 def finite(value: npt.ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
-    """Return ``value`` as a read-only array of that shape; InputError for another shape or an entry that is no number."""
+    """Return ``value`` as a read-only array of that shape, all finite; InputError otherwise."""
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -214,7 +214,7 @@ def identify(language: Language, yardstick: Array, *, threshold: float = THRESHO
             alone.add(pivot)
         determined.append(
             Combination(
-                text=_text(np.where(shown, row, 0.0), language),
+                text=combination_text(np.where(shown, row, 0.0), language),
                 unit=language.units[pivot],
                 value=float(row @ language.x),
                 std=float(np.sqrt(variance[index]) / scale[pivot]),
@@ -224,7 +224,9 @@ def identify(language: Language, yardstick: Array, *, threshold: float = THRESHO
         )
     return Identifiability(
         determined=tuple(determined),
-        undetermined=tuple(_text(one, language) for column, one in enumerate(np.eye(p)) if column not in alone),
+        undetermined=tuple(
+            combination_text(one, language) for column, one in enumerate(np.eye(p)) if column not in alone
+        ),
         eigenvalues=frozen(values),
         never_felt=language.never_felt,
     )
@@ -259,7 +261,7 @@ def _pivots(rows: Array) -> list[int]:
     return chosen
 
 
-def _text(row: Array, language: Language) -> str:
+def combination_text(row: Array, language: Language) -> str:
     """Write a combination in physical parameters, e.g. "forearm.mx + 0.55·hand.m − 0.1·hand.my"."""
     total: dict[str, float] = {}
     for name, coefficient in zip(language.names, row, strict=True):

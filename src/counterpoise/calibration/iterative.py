@@ -49,7 +49,7 @@ def solve_iterative(
     Args:
         robot: Kinematics and mounting; its masses are not used.
         poses: Measured poses.
-        ridge: λ > 0, or None for the absolute threshold.
+        ridge: λ > 0, or None for the absolute threshold. The stated errors do not include its bias.
         offset: Fit a constant torque per joint as well; the document does not. No ridge on it.
 
     Raises:

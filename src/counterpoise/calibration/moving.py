@@ -106,8 +106,8 @@ def moving_samples(
     samples = _filtered(log, chosen, *_inside(log.time, chosen.cutoff))
     if len(samples) == 0:
         raise InputError(
-            f"nothing is left of the recording of {log.time[-1] - log.time[0]:.3g} s once {EDGE_PERIODS:g} periods of the "
-            f"{chosen.cutoff:.3g} Hz low-pass are cut off both ends; record longer, or give a higher cutoff"
+            f"nothing is left of the recording of {log.time[-1] - log.time[0]:.3g} s once {EDGE_PERIODS:g} periods of "
+            f"the {chosen.cutoff:.3g} Hz low-pass are cut off both ends; record longer, or give a higher cutoff"
         )
     return samples
 
@@ -155,8 +155,8 @@ def effort_of(robot: Robot, log: Log) -> Array:
     """Return the log's efforts at the link side, as torques where its constants are declared, shape (k, n).
 
     Raises:
-        InputError: The joints are another robot's, motor-side values lack their gears, the arm's own controller kept the
-            weight out of the recorded effort, or the log was made under another mounting.
+        InputError: The joints are another robot's, motor-side values lack their gears, the arm's own controller kept
+            the weight out of the recorded effort, or the log was made under another mounting.
     """
     declared = log.declared
     if log.joint_names != robot.joint_names:
@@ -191,8 +191,8 @@ def _refuse_other_mount(robot: Robot, gravity_base: Array) -> None:
     if angle > MOUNT_TOLERANCE:
         raise InputError(
             f"the log was recorded with gravity along {np.round(gravity_base, 2).tolist()} in base axes, "
-            f"{math.degrees(angle):.0f}° from the robot's {np.round(robot.gravity_base, 2).tolist()}; mount the robot as "
-            "it was: robot.mounted(rpy=…)"
+            f"{math.degrees(angle):.0f}° from the robot's {np.round(robot.gravity_base, 2).tolist()}; mount the robot "
+            "as it was: robot.mounted(rpy=…)"
         )
 
 

@@ -11,9 +11,9 @@ TOOL_REACH_SHARE · L from the last joint's frame, with the inertia that follows
 is the largest error that real recordings show. The covariance is what these errors give, so it does not depend on where
 a description puts its frames.
 
-Friction, offset, springs and rotors have no CAD values. They get wide, data-scaled standard deviations, which keep them
-at zero where nothing excites them and do not matter elsewhere: a joint's whole effort may be friction, and a rotor may
-be as heavy as what it drives (gears are chosen so).
+Friction, offset and springs have no CAD values. They get standard deviations of WIDE times what would make up a joint's
+whole effort, which keep them at zero where nothing excites them and do not matter elsewhere. A rotor may be as heavy as
+what it drives: gears are chosen so.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ MASS_SHARE = 0.1
 COM_SHARE = 0.02
 TOOL_MASS_SHARE = 0.1
 TOOL_REACH_SHARE = 0.1
+WIDE = 10.0
 LEAST_BODY_SHARE = 0.02
 """Least mass that a body is taken to have for its uncertainty, as a share of the moving mass: descriptions leave small
 links without any."""
@@ -47,22 +48,22 @@ class CadPrior:
     """A prior towards the description's own masses.
 
     Attributes:
-        strength: How much it counts, without unit: 1 for the standard deviations above, 4 for half as wide ones.
+        strength: How much it counts, without unit: 1 for the standard deviations above, 4 for half as wide ones; None to
+            choose it by held-out regions (strength.py), 1 for static poses.
         source: Where the values come from, for the report; "" for the description's name.
     """
 
-    strength: float = 1.0
+    strength: float | None = None
     source: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a strength that means nothing."""
-        if not (np.isfinite(self.strength) and self.strength > 0.0):
+        if self.strength is not None and not (np.isfinite(self.strength) and self.strength > 0.0):
             raise InputError(f"a prior's strength is {self.strength!r}; expected a positive number, or prior=None")
 
     def named(self, robot: Robot) -> str:
         """Return what the prior is, in words."""
-        source = self.source or f"CAD values of {robot.name}"
-        return source if self.strength == 1.0 else f"{source}, strength {self.strength:g}"
+        return self.source or f"CAD values of {robot.name}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,18 +122,18 @@ def body_covariance(robot: Robot) -> Array:
     return found
 
 
-def prior_of(columns: Columns, prior: CadPrior, scales: Scales, mean: Array) -> Gaussian:
+def prior_of(columns: Columns, strength: float, scales: Scales, mean: Array) -> Gaussian:
     """Return the prior of a fit's unknowns.
 
     Args:
         columns: The unknowns.
-        prior: How strongly to hold on to the CAD values.
+        strength: How strongly to hold on to the CAD values of the bodies.
         scales: Sizes of what was measured.
         mean: Where the unknowns start, shape (p,): :meth:`.Columns.start`. Gains have no prior.
     """
     root = np.zeros((len(mean), len(mean)))
-    _fill_bodies(root, columns, prior)
-    effort = np.where(np.isfinite(scales.effort) & (scales.effort > 0.0), scales.effort, 1.0)
+    _fill_bodies(root, columns, strength)
+    effort = WIDE * np.where(np.isfinite(scales.effort) & (scales.effort > 0.0), scales.effort, 1.0)
     speed, position = (np.where(size > 1e-9, size, 1.0) for size in (scales.speed, scales.position))
     drive = np.maximum(scales.inertia, 1e-6)
     deviations = {
@@ -155,9 +156,9 @@ def prior_of(columns: Columns, prior: CadPrior, scales: Scales, mean: Array) -> 
     return Gaussian(mean, root[known])
 
 
-def _fill_bodies(root: Array, columns: Columns, prior: CadPrior) -> None:
+def _fill_bodies(root: Array, columns: Columns, strength: float) -> None:
     size = 4 if columns.terms.bodies == "gravity" else 10
-    covariance = body_covariance(columns.robot)[:, :size, :size] / prior.strength
+    covariance = body_covariance(columns.robot)[:, :size, :size] / strength
     bodies = columns.body_parameters[::size] // size
     start = columns.groups["bodies"].start
     for place, body in enumerate(bodies):

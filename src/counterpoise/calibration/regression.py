@@ -133,7 +133,7 @@ class JointRegression:
             return
         columns, factor = self._columns[joint], self._factors[joint]
         if len(columns) < rows.shape[1]:
-            met = rows.any(axis=0)
+            met = np.asarray(rows.any(axis=0))
             met[columns] = True
             if met.sum() > len(columns):
                 wider = np.flatnonzero(met)

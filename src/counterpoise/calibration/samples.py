@@ -27,7 +27,8 @@ class Samples:
         q: Positions [rad or m], shape (k, n), finite.
         dq: Velocities [rad/s or m/s], shape (k, n), finite; zero at rest.
         ddq: Accelerations [rad/s² or m/s²], shape (k, n), finite; zero at rest.
-        tau: Efforts at the link side, torques [N m or N] or in the log's own unit, shape (k, n); NaN where not measured.
+        tau: Efforts at the link side, torques [N m or N] or in the log's own unit, shape (k, n); NaN where not
+            measured.
         v0: Speed over which friction changes its sign, tanh(u/v0) [rad/s or m/s], shape (n,), > 0; of actuators where
             joints are coupled.
         direction: Sign of each actuator's Coulomb friction where it is known otherwise than by its speed, in [−1, 1],

@@ -78,7 +78,7 @@ class Regions:
     def of(self, q: Array) -> IntArray:
         """Return the cell of each pose, shape (k,)."""
         away = np.linalg.norm(self._scaled(q)[:, None] - self.centers[None], axis=2)
-        return np.argmin(away, axis=1).astype(np.int64)
+        return np.asarray(np.argmin(away, axis=1), dtype=np.int64)
 
     def _scaled(self, q: Array) -> Array:
         return np.asarray(q[:, self._moving] / self._scales, dtype=np.float64)
@@ -184,7 +184,7 @@ def _named(samples: Samples, how: str) -> BoolArray:
         place = (samples.time - samples.time[0]) / max(float(np.ptp(samples.time)), 1e-300)
     else:
         place = path_coordinate(samples.q)
-    return place < share if end == "first" else place > 1.0 - share
+    return np.asarray(place < share if end == "first" else place > 1.0 - share)
 
 
 def _scaled(q: Array) -> Array:

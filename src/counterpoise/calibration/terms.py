@@ -19,15 +19,15 @@ JOINT_TERMS = ("offset", "coulomb", "viscous", "rotor", "spring", "counterbalanc
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    r"""The model that is fitted to efforts, joint by joint:
+    r"""The model that is fitted to the efforts of the joints.
 
     .. math:: e = \kappa\,[Y(q + z, \dot q, \ddot q; g)\,\phi] + o + F_c \tanh(\dot q / v_0) + F_v \dot q + J \ddot q
               + k\,q + a \cos q + b \sin q.
 
-    κ is 1 unless a gain is fitted; e is then in the log's own unit, and so are o, F_c, F_v, J, k, a and b. Terms given as
-    joint names hold for those joints; ``("all",)`` stands for every joint with a measured effort. Friction, rotor inertia
-    and offset belong to the actuators: with a coupling G (q_motor = G q_link) they follow the motor's speed and act on the
-    links by Gᵀ.
+    κ is 1 unless a gain is fitted; e is then in the log's own unit, and so are o, F_c, F_v, J, k, a and b. Terms given
+    as joint names hold for those joints; ``("all",)`` stands for every joint with a measured effort. Friction, rotor
+    inertia and offset belong to the actuators: with a coupling G (q_motor = G q_link) they follow the motor's speed and
+    act on the links by Gᵀ.
 
     Attributes:
         bodies: "gravity" for masses and first moments (4 per body), "full" for inertias too (10 per body).
@@ -70,8 +70,8 @@ class Terms:
         """Return what a moving arm shows: inertias, friction, offset, rotors.
 
         Args:
-            declared: What is known of the log. Currents without torque constants make the gains free: the result is then
-                in command units.
+            declared: What is known of the log. Currents without torque constants make the gains free: the result is
+                then in command units.
         """
         terms = cls(offset=(ALL,), coulomb=(ALL,), viscous=(ALL,), rotor=(ALL,))
         unknown = declared is not None and declared.effort_kind == "current" and declared.torque_constant is None

@@ -1,14 +1,15 @@
 """The default method: a fit of all terms at once, weighted by each joint's own noise, held by a prior, robust.
 
 Each pass over the data makes the rows of the model at the present estimate (columns.py), reduces them to one triangular
-factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From the second pass
-on the residuals decide three things:
+factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From the second
+pass on the residuals decide three things:
 
 - outliers: a residual beyond HUBER standard deviations counts by its size only (Huber's weight);
-- reversals: where an actuator hardly moves, the sign of its friction is unknown. Its Coulomb friction F_c is then a number
+- reversals: where an actuator hardly moves, the sign of its friction is unknown. Its Coulomb friction is then a number
   anywhere in ±F_c, which adds F_c²/3 to the row's variance, in the share 1 − tanh²(u/v₀);
-- autocorrelation: how many samples count as one (inflation.py, discount.py).
+- autocorrelation: how many samples count as one (inflation.py).
 
+How strongly the fit holds on to the CAD values is chosen by regions of joint space that are held out (strength.py).
 Passes end when the estimate moves by less than CONVERGED of its standard error. A model with gain, zero or tilt takes a
 Gauss–Newton step per pass, and must converge.
 """
@@ -24,14 +25,15 @@ from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from .columns import BoolArray, Columns
-from .discount import FOLDS, choose_discount, merged
+from .consistent import nearest_consistent
 from .gaussian import Gaussian
 from .inflation import Blocking
 from .moving import KEPT_PER_PERIOD
 from .prior import CadPrior, Scales, prior_of
-from .regression import IntArray, JointRegression, Solution, solve
+from .regression import JointRegression, Solution, root_mean_square, solve
 from .samples import Samples
 from .split import Regions
+from .strength import FOLDS, choose_strength, merged
 from .terms import Terms
 
 HUBER = 2.5
@@ -76,6 +78,7 @@ class WeightedFit:
         solution: Estimate, covariance, noise, rank and condition.
         inflation: Samples that count as one, per active joint, shape (a,).
         prior_source: What the fit leaned on, in words; "" for no prior.
+        prior_strength: How strongly, see :class:`.CadPrior`; 0 for no prior.
         data_share: Of each unknown, how much of what is known comes from the data and not from the prior, 0 to 1, shape
             (p,): 1 − posterior/prior variance. 1 where there is no prior.
         outliers: Share of the rows that count less than half, per active joint, shape (a,).
@@ -88,6 +91,7 @@ class WeightedFit:
     solution: Solution
     inflation: Array
     prior_source: str
+    prior_strength: float
     data_share: Array
     outliers: Array
     passes: int
@@ -145,6 +149,7 @@ def weighted_fit(
     terms: Terms | None = None,
     prior: CadPrior | None = CadPrior(),  # noqa: B008 (immutable)
     robust: bool = True,
+    consistent: bool = False,
 ) -> WeightedFit:
     """Fit a robot to recordings.
 
@@ -155,15 +160,19 @@ def weighted_fit(
         prior: Towards the CAD values; None to trust the data alone. What they leave open then stays at the CAD values
             and is listed in ``solution.undetermined``.
         robust: Let outliers count less.
+        consistent: Return body parameters that real bodies can have, the nearest to the estimate (consistent.py). Needs
+            a prior, because joint torques do not reveal them all.
 
     Raises:
         InputError: The runs do not belong to the robot, hold no motion that a term needs, or a model with gain, zero or
             tilt does not converge.
     """
     listed = [Run(runs)] if isinstance(runs, Samples) else [runs] if isinstance(runs, Run) else list(runs)
+    if consistent and (prior is None or (terms is not None and terms.bodies != "full")):
+        raise InputError("consistent parameters need a prior and all ten parameters per body (bodies='full')")
     survey = _survey(robot, listed)
     chosen = terms if terms is not None else Terms.moving() if survey.moves else Terms.static()
-    if not survey.moves and (survey.needs_motion(chosen)):
+    if not survey.moves and _needs_motion(chosen):
         raise InputError(
             "nothing moves in these samples; viscous friction, rotors and inertias cannot be fitted. Ask for "
             "Terms.static(), or record a motion"
@@ -172,21 +181,22 @@ def weighted_fit(
     known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
     weighed = any(load is not None and np.any(load) for load in known)
     x = columns.start()
-    scales = survey.scales(robot, columns)
+    scales = survey.scales(robot)
     if chosen.gain:
         x = _first_gains(columns, listed, known, x)
         gains = np.ones(robot.n)
         gains[columns.joints_of("gain")] = x[columns.groups["gain"]]
         scales = replace(scales, inertia=scales.inertia * gains)
-    belief = Gaussian(x, np.zeros((0, len(x)))) if prior is None else prior_of(columns, prior, scales, x)
-    regions = Regions(survey.poses, FOLDS if survey.filtered and prior is not None else 1)
-    state = _iterate(columns, listed, known, x, belief, regions, robust=robust, correlated=survey.filtered)
+    task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
+    state = _iterate(task, Regions(survey.poses, FOLDS if task.chooses_strength else 1))
+    solution = _made_consistent(columns, state) if consistent else state.solution
     return WeightedFit(
         columns=columns,
-        solution=state.solution,
+        solution=solution,
         inflation=frozen(state.inflation),
         prior_source="" if prior is None else prior.named(robot),
-        data_share=frozen(_data_share(state.solution, belief)),
+        prior_strength=state.strength,
+        data_share=frozen(_data_share(state.solution, task.belief(state.strength))),
         outliers=frozen(state.outliers),
         passes=state.passes,
         command_units=bool(chosen.gain) and not weighed,
@@ -206,10 +216,7 @@ class _Survey:
     moves: bool
     filtered: bool
 
-    def needs_motion(self, terms: Terms) -> bool:
-        return terms.bodies == "full" or bool(terms.viscous or terms.rotor)
-
-    def scales(self, robot: Robot, columns: Columns) -> Scales:
+    def scales(self, robot: Robot) -> Scales:
         moving = robot.inertial_parameters[10:]
         poses = self.poses[:: max(1, len(self.poses) // 32)]
         rest = robot.inertial_regressor(poses) @ moving
@@ -218,8 +225,11 @@ class _Survey:
             push = np.tile(np.eye(robot.n)[joint], (len(poses), 1))
             torque = robot.inertial_regressor(poses, ddq=push) @ moving - rest
             inertia[joint] = np.median(np.abs(torque[:, joint]))
-        # A coupled actuator drives at least what its joint does.
         return Scales(self.effort, self.speed, self.position, inertia)
+
+
+def _needs_motion(terms: Terms) -> bool:
+    return terms.bodies == "full" or bool(terms.viscous or terms.rotor)
 
 
 def _survey(robot: Robot, runs: Sequence[Run]) -> _Survey:
@@ -232,8 +242,8 @@ def _survey(robot: Robot, runs: Sequence[Run]) -> _Survey:
         for chunk in run.chunks():
             if chunk.joint_names != robot.joint_names:
                 raise InputError(
-                    f"the samples are of joints {', '.join(chunk.joint_names)}; expected those of robot '{robot.name}': "
-                    f"{', '.join(robot.joint_names)}"
+                    f"the samples are of joints {', '.join(chunk.joint_names)}; expected those of robot "
+                    f"'{robot.name}': {', '.join(robot.joint_names)}"
                 )
             own = chunk.actuator_per_link
             if coupling is not None and not np.array_equal(own, coupling):
@@ -278,11 +288,12 @@ def _first_gains(columns: Columns, runs: Sequence[Run], known: Sequence[Array | 
     at = [names.index(name) for name in columns.names[group["gain"]]]
     gains, std = solution.x[at], solution.std[at]
     sure = np.abs(gains) > LEAST_GAIN_CERTAINTY * std
-    for name, gain in zip(np.array(columns.names[group["gain"]])[sure & (gains < 0.0)], gains[sure & (gains < 0.0)]):
-        raise InputError(
-            f"{name} comes out as {gain:.3g}: the effort falls where the model's torque rises. Its sign is reversed, or "
-            "the description is; diagnose() says which"
-        )
+    for name, gain, certain in zip(columns.names[group["gain"]], gains, sure, strict=True):
+        if certain and gain < 0.0:
+            raise InputError(
+                f"{name} comes out as {gain:.3g}: the effort falls where the model's torque rises. Its sign is "
+                "reversed, or the description's is; diagnose() says which"
+            )
     if not sure.any():
         raise InputError("no joint's effort follows the model's torque; gains cannot be found from this recording")
     started = x.copy()
@@ -291,69 +302,113 @@ def _first_gains(columns: Columns, runs: Sequence[Run], known: Sequence[Array | 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """All that stays the same from pass to pass."""
+
+    columns: Columns
+    runs: Sequence[Run]
+    known: Sequence[Array | None]
+    start: Array
+    scales: Scales
+    prior: CadPrior | None
+    robust: bool
+    correlated: bool
+
+    @property
+    def chooses_strength(self) -> bool:
+        return self.correlated and self.prior is not None and self.prior.strength is None
+
+    def belief(self, strength: float) -> Gaussian:
+        """Return the prior; without one, what no sample tells stays where it started."""
+        if self.prior is None:
+            return Gaussian(self.start, np.zeros((0, len(self.start))))
+        return prior_of(self.columns, strength, self.scales, self.start)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _State:
+    """The estimate after a pass, and what the next one weighs by."""
+
     solution: Solution
     inflation: Array
+    strength: float
     outliers: Array
     passes: int
+    regression: JointRegression
 
 
-def _iterate(
-    columns: Columns,
-    runs: Sequence[Run],
-    known: Sequence[Array | None],
-    x: Array,
-    belief: Gaussian,
-    regions: Regions,
-    *,
-    robust: bool,
-    correlated: bool,
-) -> _State:
-    joints = len(columns.joint_names)
-    inflation = np.full(joints, KEPT_PER_PERIOD if correlated else 1.0)
-    solution: Solution | None = None
-    outliers = np.zeros(joints)
+def _iterate(task: _Task, regions: Regions) -> _State:
+    columns = task.columns
+    given = 1.0 if task.prior is None or task.prior.strength is None else task.prior.strength
     most = MAX_PASSES if columns.terms.linear else MAX_NEWTON
+    state: _State | None = None
     for passes in range(1, most + 1):
-        folds = [JointRegression(columns.joint_names, columns.names) for _ in range(len(regions.centers))]
-        blocking = Blocking(joints)
-        light, rows = np.zeros(joints), np.zeros(joints)
-        for run, load in zip(runs, known, strict=True):
-            blocking.pause()
-            for chunk in run.chunks():
-                A, y = columns.rows(chunk, x, load)
-                weight = chunk.weight[:, columns.active] if chunk.weight is not None else np.ones(y.shape)
-                if solution is not None:
-                    residual = y - A @ x
-                    blocking.add(residual)
-                    weight = weight * _reversal_weight(columns, chunk, x, solution.sigma)
-                    if robust:
-                        huber = _huber(residual * np.sqrt(weight) / solution.sigma)
-                        weight = weight * huber
-                        light += (huber < 0.5).sum(axis=0)
-                    rows += np.isfinite(residual).sum(axis=0)
-                cell = regions.of(chunk.q)
-                for fold in np.unique(cell):
-                    folds[fold].add(A[cell == fold], y[cell == fold], weight[cell == fold])
+        x = task.start if state is None else state.solution.x
+        folds, inflation, outliers = _pass(task, regions, x, state)
+        strength = given
+        if task.chooses_strength and state is not None:
+            strength = choose_strength(folds, task.belief, state.solution.sigma, inflation)
         regression = merged(folds)
-        if solution is not None:
-            outliers = light / np.maximum(rows, 1.0)
-            if correlated:
-                inflation = blocking.inflation()
-                if len(belief.root):
-                    inflation = inflation * choose_discount(folds, belief, solution.sigma, inflation)
-        before, solution = solution, solve(regression, prior=belief, inflation=inflation)
+        solution = solve(regression, prior=task.belief(strength), inflation=inflation)
         step = solution.x - x
         moved = float(np.sqrt(step @ solution.information @ step / max(solution.rank, 1)))
-        x = solution.x
-        if before is not None and moved < CONVERGED:
-            return _State(solution, inflation, outliers, passes)
-    if columns.terms.linear:
-        return _State(solution, inflation, outliers, most)
+        first = state is None
+        held = 0.0 if task.prior is None else strength
+        state = _State(solution, inflation, held, outliers, passes, regression)
+        if not first and moved < CONVERGED:
+            return state
+    if state is not None and columns.terms.linear:
+        return state
     raise InputError(
-        f"gain, zero or tilt did not settle in {most} passes: the recording does not tell them from the weights. Fit fewer "
-        "of them, keep a prior, or record more varied poses (for gains: a second run with a weighed load)"
+        f"gain, zero or tilt did not settle in {most} passes: the recording does not tell them from the weights. Fit "
+        "fewer of them, keep a prior, or record more varied poses (for gains: a second run with a weighed load)"
     )
+
+
+def _pass(task: _Task, regions: Regions, x: Array, state: _State | None) -> tuple[list[JointRegression], Array, Array]:
+    """Go over the data once: return the rows' factors by region, the inflation and the share of outliers."""
+    columns = task.columns
+    joints = len(columns.joint_names)
+    folds = [JointRegression(columns.joint_names, columns.names) for _ in range(len(regions.centers))]
+    blocking = Blocking(joints)
+    light, rows = np.zeros(joints), np.zeros(joints)
+    for run, load in zip(task.runs, task.known, strict=True):
+        blocking.pause()
+        for chunk in run.chunks():
+            A, y = columns.rows(chunk, x, load)
+            weight = chunk.weight[:, columns.active] if chunk.weight is not None else np.ones(y.shape)
+            if state is not None:
+                sigma = state.solution.sigma
+                residual = y - A @ x
+                blocking.add(residual)
+                weight = weight * _reversal_weight(columns, chunk, x, sigma)
+                if task.robust:
+                    huber = _huber(residual * np.sqrt(weight) / sigma)
+                    weight = weight * huber
+                    light += (huber < 0.5).sum(axis=0)
+                rows += np.isfinite(residual).sum(axis=0)
+            cell = regions.of(chunk.q)
+            for fold in np.unique(cell):
+                folds[fold].add(A[cell == fold], y[cell == fold], weight[cell == fold])
+    inflation = np.ones(joints)
+    if task.correlated:
+        inflation = np.full(joints, KEPT_PER_PERIOD) if state is None else blocking.inflation()
+    return folds, inflation, light / np.maximum(rows, 1.0)
+
+
+def _made_consistent(columns: Columns, state: _State) -> Solution:
+    """Return the solution with bodies that can be real, and the other unknowns where they are best beside them."""
+    solution = state.solution
+    bodies = columns.groups["bodies"]
+    x = solution.x.copy()
+    own = solution.covariance[bodies, bodies]
+    start = columns.cad_parameters[columns.body_parameters]
+    moved = nearest_consistent(x[bodies], own, start) - x[bodies]
+    size = np.sqrt(np.diag(own))
+    x += solution.covariance[:, bodies] @ (np.linalg.solve(own / np.outer(size, size), moved / size) / size)
+    errors = [state.regression.factor(joint) @ np.append(-x, 1.0) for joint in range(len(columns.joint_names))]
+    squares = np.array([float(error @ error) for error in errors])
+    return replace(solution, x=frozen(x), residual_rms=frozen(root_mean_square(squares, solution.rows)))
 
 
 def _huber(standardised: Array) -> Array:

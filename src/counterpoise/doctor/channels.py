@@ -250,31 +250,41 @@ def _frozen_runs(
     lengths = ends - begins
     ordinary = np.concatenate([lengths, np.ones(max(0, len(values) - int(lengths.sum())), dtype=np.int64)])
     usual = float(np.quantile(ordinary, 0.99))
-    long = (lengths >= max(FROZEN_SAMPLES, FROZEN_RUNS * usual)) & (time[ends - 1] - time[begins] >= FROZEN_TIME)
-    return [(b, e) for b, e in zip(begins[long].tolist(), ends[long].tolist(), strict=True) if _went_on(channel, b, e, travel, log, rows)]
+    rare = 0.0 if channel.kind == "position" else FROZEN_RUNS * usual  # a position is judged by the velocity instead
+    long = (lengths >= max(FROZEN_SAMPLES, rare)) & (time[ends - 1] - time[begins] >= FROZEN_TIME)
+    pairs = zip(begins[long].tolist(), ends[long].tolist(), strict=True)
+    return [(b, e) for b, e in pairs if _went_on(channel, b, e, travel, log, rows, restless=usual <= 2.0)]
 
 
-def _went_on(channel: Channel, begin: int, end: int, travel: Array, log: Log, rows: np.ndarray) -> bool:
-    """Return whether the arm moved while the channel kept its value from ``begin`` to before ``end``."""
+def _went_on(
+    channel: Channel, begin: int, end: int, travel: Array, log: Log, rows: np.ndarray, *, restless: bool
+) -> bool:
+    """Return whether the arm moved while the channel kept its value from ``begin`` to before ``end``.
+
+    ``restless``: the channel's noise changes its value all the time, so that it never stands by itself.
+    """
     after = min(end, len(rows) - 1)
     q = log.q[rows]
-    if channel.joint is None:
-        return bool((np.abs(q[after] - q[begin]) > 0.5 * MOVED).any())
-    j = channel.joint
-    jump = abs(float(q[after, j] - q[begin, j]))
     if channel.kind == "position":
-        steps = np.abs(np.diff(q[:, j]))
-        usual = float(np.nanquantile(steps, 0.99))
+        j = _joint(channel)
+        jump = abs(float(q[after, j] - q[begin, j]))
+        usual = float(np.nanquantile(np.abs(np.diff(q[:, j])), 0.99))
         went = float(travel[end - 1, j] - travel[begin, j])
-        net = max(0.2 * MOVED, 10.0 * channel.step)
-        return (went > net and jump > 0.3 * went) or (end < len(rows) and jump > max(net, 5.0 * usual))
+        least = max(0.2 * MOVED, 10.0 * channel.step)
+        return (went > least and jump > 0.3 * went) or (end < len(rows) and jump > max(least, 5.0 * usual))
     if channel.kind == "velocity":
-        # A true constant velocity keeps its value too: then the position agrees with it.
-        elapsed = float(log.time[rows[end - 1]] - log.time[rows[begin]])
-        went = float(q[end - 1, j] - q[begin, j])
-        told = float(channel.values[begin]) * elapsed
-        return abs(went - told) > max(0.2 * MOVED, 0.1 * abs(told))
+        # A true constant velocity without noise keeps its value too: then the position agrees with it.
+        j = _joint(channel)
+        inside = slice(begin, end)
+        elapsed = log.time[rows[inside]] - log.time[rows[begin]]
+        off = np.abs(q[inside, j] - q[begin, j] - channel.values[begin] * elapsed)
+        moved = abs(float(q[after, j] - q[begin, j])) > 0.5 * MOVED
+        return moved and (restless or float(np.nanmax(off)) > 0.2 * MOVED)
     return bool((np.abs(q[after] - q[begin]) > 0.5 * MOVED).any())
+
+
+def _joint(channel: Channel) -> int:
+    return 0 if channel.joint is None else channel.joint
 
 
 def _frozen_finding(kind: Kind, members: list[tuple[Channel, list[tuple[int, int]]]], time: Array) -> Finding:

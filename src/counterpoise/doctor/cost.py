@@ -25,9 +25,16 @@ UNIT = 12.0
 """All positions in degrees, or all efforts in a unit of their own."""
 OPEN_FACTOR = 1.5
 """Each factor that is open because of that."""
+GAIN_SPREAD = 0.7
+"""Standard deviation of the log of a wrong gain: a factor of two."""
+OPEN_SPREAD = 2.5
+"""The same of an open factor: torque constants times gear ratios lie between 1 and 100."""
 MOUNT = 10.0
+"""Another mounting."""
 PAYLOAD = 10.0
+"""A payload that the model lacks."""
 COMPENSATED = 10.0
+"""Gravity is not in the efforts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +63,23 @@ class Cost:
             for new, old in zip(reading.position_factor, start.position_factor, strict=True)
         ):
             total += UNIT
-        scaled = sum(
-            abs(math.log(abs(new / old))) > 1e-9
-            for new, old in zip(reading.effort_factor, start.effort_factor, strict=True)
-        )
+        total += self.of_gains(reading)
         if reading.free_gain:
             total += OPEN_FACTOR * len(self.alive) + (0.0 if start.free_gain else UNIT)
         else:
-            total += GAIN * scaled
+            total += GAIN * sum(abs(log_gain) > 1e-9 for log_gain in self._log_gains(reading))
         total += ORDER * exchanges(reading.position_from, reading.effort_from)
         total += OFFSET * len(reading.offset) + PAYLOAD * len(reading.loaded) + COMPENSATED * (reading.compensated != start.compensated)
         return total + MOUNT * (reading.gravity_base != start.gravity_base)
+
+    def of_gains(self, reading: Reading) -> float:
+        """Return the part that grows with the size of wrong or open gains."""
+        spread = OPEN_SPREAD if reading.free_gain else GAIN_SPREAD
+        return sum(0.5 * (log_gain / spread) ** 2 for log_gain in self._log_gains(reading))
+
+    def _log_gains(self, reading: Reading) -> list[float]:
+        start = self.start
+        return [math.log(abs(reading.effort_factor[joint] / start.effort_factor[joint])) for joint in self.alive]
 
 
 def exchanges(position_from: tuple[int, ...], effort_from: tuple[int, ...]) -> int:

@@ -19,6 +19,8 @@ FURTHEST = 0.5
 """Longest delay that is looked for, to either side [s]."""
 INDEPENDENT_RATE = 3.0
 """Independent observations per second at most [Hz]: what a model leaves of an effort stays alike for a while."""
+MOST_ROWS = 2000
+"""Samples that a shift is judged by, at most."""
 EXPLAINED = 0.6
 """Share of a channel's variance that must be explained for its timing to be judged."""
 SLIDING_SPEED = 0.05
@@ -150,9 +152,10 @@ def _common_delay(signals: list[tuple[int, Array, Array, np.ndarray]], smooth: P
     bends: dict[int, float] = {}
     for joint, channel, columns, usable in signals:
         used = rows[usable[rows]]
+        used = used[:: max(1, len(used) // MOST_ROWS)]
         if len(used) < 50:
             continue
-        count = INDEPENDENT_RATE * len(used) * smooth.period
+        count = INDEPENDENT_RATE * float(usable[rows].sum()) * smooth.period
         orthogonal = np.linalg.qr(columns[used])[0]
         values = channel[used[:, None] + shifts]
         centred = np.sum((values - values.mean(axis=0)) ** 2, axis=0)

@@ -27,6 +27,8 @@ from .reading import Reading
 FRICTION_DOUBT = 0.03
 """Added standard deviation of friction in the test of its sign, relative to the joint's effort: what a joint that has
 none may show because the model is wrong."""
+FIRST_GUESS = 0.3
+"""Unexplained part of an effort that fits begin with."""
 GRAVITY_SPREAD = 10.0
 """Prior standard deviation of a gravity vector that is estimated, along each axis [m/s²]."""
 
@@ -61,7 +63,14 @@ class Fit:
 
 
 class Comparison:
-    """Compares readings of one recording with a model."""
+    """Compares readings of one recording with a model.
+
+    Attributes:
+        robot: The model.
+        motion: The recording's points.
+        spread: Standard deviation of each recorded effort, shape (n,).
+        guess: Unexplained part of each joint's effort with which fits begin, shape (n,). A good guess saves rounds.
+    """
 
     def __init__(self, columns: Columns, every: int = 1) -> None:
         """Prepare to compare.
@@ -74,6 +83,7 @@ class Comparison:
         motion = self.motion = columns.motion
         self._columns = columns
         self._every = every
+        self.guess = np.full(columns.robot.n, FIRST_GUESS)
         self._grams: dict[tuple[object, ...], Gram] = {}
         self._fits: dict[tuple[Reading, float], Fit] = {}
         level = np.nan_to_num(motion.effort)
@@ -89,6 +99,10 @@ class Comparison:
     def best(self, reading: Reading) -> Fit:
         """Return the fit with the trust in the model that the data support."""
         return max((self.fit(reading, trust) for trust in TRUST), key=lambda fit: fit.evidence)
+
+    def begin_from(self, fit: Fit) -> None:
+        """Let later fits begin with what a fit leaves unexplained."""
+        self.guess = np.where(fit.alive, fit.residue / np.where(fit.alive, fit.scale, 1.0), FIRST_GUESS)
 
     def fit(self, reading: Reading, trust: float) -> Fit:
         """Return how a reading explains the recording; its evidence includes the cost of little trust."""
@@ -113,11 +127,26 @@ class Comparison:
         result[self._columns.alive] = np.sqrt(np.maximum(power - mean**2, 0.0))
         return result
 
+    def correlation(self, reading: Reading) -> Array:
+        """Return the correlation of each joint's effort, as read, with the model's torque, shape (n,)."""
+        gram, result = self.gram(reading), np.zeros(self.robot.n)
+        parts = [gram.moving] if reading.compensated else [gram.moving, gram.weight]
+        ones = gram.shared + OWN.index("offset")
+        for row, joint in enumerate(self._columns.alive):
+            products = gram.products[row]
+            effort = gram.first_effort + int(np.searchsorted(self._columns.alive, reading.effort_from[joint]))
+            model, level = products[parts, ones].sum(), products[effort, ones]
+            both = products[parts, effort].sum() - model * level
+            power = products[np.ix_(parts, parts)].sum() - model**2
+            size = math.sqrt(max(power, 0.0) * max(products[effort, effort] - level**2, 0.0))
+            result[joint] = math.copysign(1.0, reading.effort_factor[joint]) * both / size if size > 0.0 else 0.0
+        return result
+
     def gravity(self, reading: Reading, trust: float) -> tuple[Array, Array]:
         """Return the gravity vector in the base frame that the efforts show, and its covariance [m/s²]."""
         gram, setup = self.gram(reading), self._setup(reading, trust)
         columns = list(gram.unit_gravity)
-        at = setup.solve(self.motion.effective, columns, np.full(3, GRAVITY_SPREAD), weighed=False)
+        at = setup.solve(self.motion.effective, self.guess, columns, np.full(3, GRAVITY_SPREAD), weighed=False)
         where = slice(setup.common, setup.common + 3)
         return at.shared[where] * GRAVITY_SPREAD, at.shared_covariance[where, where] * GRAVITY_SPREAD**2
 
@@ -127,7 +156,7 @@ class Comparison:
     def _fitted(self, reading: Reading, trust: float) -> Fit:
         robot, gram, worth = self.robot, self.gram(reading), self.motion.effective
         setup = self._setup(reading, trust)
-        at = setup.solve(worth)
+        at = setup.solve(worth, self.guess)
         n, alive, scale = robot.n, setup.joints, setup.scale
         evidence = at.evidence + worth * float(np.log(np.abs(np.array(reading.effort_factor)[alive])).sum())
         evidence -= TRUST_COST[TRUST.index(trust)]
@@ -174,12 +203,18 @@ class _Setup:
         self.own_prior = np.column_stack([rotor, friction, friction, offset * self.scale, friction])
 
     def solve(
-        self, worth: float, more: list[int] | None = None, more_prior: Array | None = None, weighed: bool = True
+        self,
+        worth: float,
+        guess: Array,
+        more: list[int] | None = None,
+        more_prior: Array | None = None,
+        weighed: bool = True,
     ) -> Posterior:
         """Return the posterior.
 
         Args:
             worth: How many independent points the points are worth.
+            guess: Unexplained part of each joint's effort to begin with, shape (n,).
             more: Further shared columns.
             more_prior: Their prior standard deviations.
             weighed: Gravity's torque is taken off beforehand (unless the efforts leave it out).
@@ -203,7 +238,7 @@ class _Setup:
             shared=shared,
         )
         scale = self.scale[joints]
-        return posterior(observations, worth, np.maximum(RESIDUE * scale, 1e-12), 0.3 * scale)
+        return posterior(observations, worth, np.maximum(RESIDUE * scale, 1e-12), guess[joints] * scale)
 
 
 def _log_normal_cdf(z: float) -> float:

@@ -20,7 +20,7 @@ LEAST_MASS_SHARE = 0.01
 """Least standard deviation of a mass, relative to the mean link's: files leave masses out."""
 TRUST = (1.0, 2.0, 4.0)
 """Factors on all of the above that are tried: some descriptions are worse than good ones."""
-TRUST_COST = (0.0, 2.0, 5.0)
+TRUST_COST = (0.0, 4.0, 10.0)
 """What the data must gain in log evidence for a factor to be believed."""
 FRICTION = 0.7
 """Standard deviation of dry friction, of friction at the usual speed and of friction kept at rest, relative to the
@@ -33,9 +33,9 @@ ROTOR = 0.3
 """Relative standard deviation of a known rotor inertia."""
 UNKNOWN_ROTOR = 1.0
 """Standard deviation of a rotor inertia that no file states, relative to the mean inertia that the joint turns."""
-PAYLOAD_MASS_SHARE = 0.3
+PAYLOAD_MASS_SHARE = 0.1
 """Standard deviation of a suspected payload, relative to the robot's moving mass."""
-PAYLOAD_LEVER = 0.15
+PAYLOAD_LEVER = 0.1
 """Standard deviation of a suspected payload's centre, along each axis of the last link [m]."""
 RESIDUE = 0.01
 """Least standard deviation of what no model explains, relative to the standard deviation of the joint's effort."""

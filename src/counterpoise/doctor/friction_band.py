@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..description.frozen import Array
+from ..dynamics.joint_units import effort_units
 from ..dynamics.robot import Robot
 from ..logs.log import Log
 from ..logs.stillness import StillSegment, still_segments
@@ -22,10 +24,14 @@ LEAST_SLIDING = 1.0
 """Least time of sliding in each direction that a band can be measured from [s]."""
 LEAST_POSES = 4
 """Fewest standing poses that can be called one-sided."""
-OTHER_SIDE = 0.1
+OTHER_SIDE = 0.2
 """Largest share of poses from the other side of a joint that is called one-sided."""
-BY_CHANCE = 1e-5
-"""Largest probability that as many joints are one-sided by accident, each approach being a toss."""
+BY_CHANCE = 1e-7
+"""Largest probability that these joints are as one-sided by accident, each approach being a toss."""
+MANY = 0.5
+"""Least share of the joints that must be one-sided: a single joint that friction holds back is none of the procedure."""
+LEAST_STANDING = 0.5
+"""Shortest standing that counts as a pose [s]; a joint that friction holds up on its way stands for less."""
 SEPARATE = 0.02
 """Distance between two standing poses, in any joint, from which they are two [rad or m]."""
 
@@ -103,27 +109,43 @@ def check_friction(robot: Robot, log: Log, prepared: Prepared | None = None) -> 
     bands = {joint: band for joint, band in friction_bands(robot, smooth).items() if abs(band.half_width) > 5.0 * band.std}
     if not bands:
         return []
-    unit = "A" if log.declared.effort_kind == "current" else "N m or N"
-    names = tuple(robot.joint_names[joint] for joint in bands)
-    evidence: dict[str, dict[str, float | None]] = {}
+    joints = {
+        robot.joint_names[joint]: {
+            "half_width": abs(band.half_width),
+            "std": band.std,
+            "share_of_gravity_swing": abs(band.half_width) / band.gravity_swing if band.gravity_swing > 0.0 else None,
+        }
+        for joint, band in bands.items()
+    }
+    return [friction_finding(joints, _unit(robot, log))]
+
+
+def friction_finding(joints: Mapping[str, Mapping[str, float | None]], unit: str) -> Finding:
+    """Return the note about friction.
+
+    Args:
+        joints: half_width, std and share_of_gravity_swing by joint name.
+        unit: Unit of the efforts.
+    """
     told = []
-    for joint, band in bands.items():
-        width, swing = abs(band.half_width), band.gravity_swing
-        share = width / swing if swing > 0.0 else None
-        evidence[robot.joint_names[joint]] = {"half_width": width, "std": band.std, "share_of_gravity_swing": share}
-        more = "" if share is None else f" ({_beside(share)} gravity's swing)"
-        told.append(f"{robot.joint_names[joint]} ±{short(width)}{more}")
-    return [
-        Finding(
-            Fault.FRICTION,
-            Consequence.NOTE,
-            names,
-            f"Friction moves the effort by half the difference between the directions [{unit}]: {', '.join(told)}.",
-            "Record poses from both sides, or fit friction together with gravity; a pose seen from one side only is no better "
-            "than this band.",
-            {"joints": evidence, "unit": unit},
-        )
-    ]
+    for name, numbers in joints.items():
+        width, share = numbers["half_width"] or 0.0, numbers["share_of_gravity_swing"]
+        told.append(f"{name} ±{short(width)}" + ("" if share is None else f" ({_beside(share)} gravity's swing)"))
+    return Finding(
+        Fault.FRICTION,
+        Consequence.NOTE,
+        tuple(joints),
+        f"Friction moves the effort by half the difference between the directions [{unit}]: {', '.join(told)}.",
+        "Record poses from both sides, or fit friction together with gravity; a pose seen from one side only is no better than "
+        "this band.",
+        {"joints": joints, "unit": unit},
+    )
+
+
+def _unit(robot: Robot, log: Log) -> str:
+    if log.declared.effort_kind == "current":
+        return "A"
+    return " or ".join(dict.fromkeys(effort_units(robot)))
 
 
 def _beside(share: float) -> str:
@@ -133,31 +155,33 @@ def _beside(share: float) -> str:
 def check_one_sided(robot: Robot, log: Log, segments: tuple[StillSegment, ...] | None = None) -> list[Finding]:
     """Name joints whose standing poses were all reached from the same side.
 
-    Found: at least LEAST_POSES poses of which at most OTHER_SIDE came from the other side, on more joints than chance
-    explains. Not found: fewer poses, or one joint of a long arm with six poses, which happens by accident.
+    Found: at least LEAST_POSES poses of which at most OTHER_SIDE came from the other side, on MANY of the joints and beyond
+    chance. Not found: few poses of few joints, which happens by accident (three joints need nine poses, seven need five).
 
     Args:
         robot: The model.
         log: The recording, joints as in ``robot``.
         segments: Where the arm stands, where that was found before.
     """
-    standing = still_segments(log) if segments is None else segments
+    standing = still_segments(log, least_time=LEAST_STANDING) if segments is None else segments
     poses = _separate(standing)
     if len(poses) < LEAST_POSES:
         return []
     approach = np.array([segment.approach for segment in poses])
     held = log.declared.held
-    one_sided, chances = {}, []
+    one_sided: dict[str, dict[str, int]] = {}
+    chance, judged = 1.0, 0
     for joint, name in enumerate(robot.joint_names):
         sides = approach[:, joint][approach[:, joint] != 0.0]
         if name in held or len(sides) < LEAST_POSES:
             continue
+        judged += 1
         other = min(int((sides > 0.0).sum()), int((sides < 0.0).sum()))
-        allowed = math.floor(OTHER_SIDE * len(sides))
-        chances.append(min(1.0, 2.0 * sum(math.comb(len(sides), i) for i in range(allowed + 1)) / 2.0 ** len(sides)))
-        if other <= allowed:
+        if other <= OTHER_SIDE * len(sides):
             one_sided[name] = {"poses": len(sides), "from_below": int((sides > 0.0).sum())}
-    if not one_sided or _chance_of(len(one_sided), chances) > BY_CHANCE:
+            chance *= 2.0 * sum(math.comb(len(sides), i) for i in range(other + 1)) / 2.0 ** len(sides)
+    chance = min(1.0, chance * math.comb(judged, len(one_sided)))  # as many ways to choose the joints
+    if len(one_sided) < max(1.0, MANY * judged) or chance > BY_CHANCE:
         return []
     names = tuple(one_sided)
     counts = [numbers["poses"] for numbers in one_sided.values()]
@@ -166,16 +190,18 @@ def check_one_sided(robot: Robot, log: Log, segments: tuple[StillSegment, ...] |
             Fault.ONE_SIDED,
             Consequence.LIMITS,
             names,
-            f"{listed(names)} came to rest from the same side in {min(counts)} of {min(counts)} poses: friction adds to the "
-            "effort with one sign throughout and looks like a constant load."
-            if all(numbers["from_below"] in (0, numbers["poses"]) for numbers in one_sided.values())
-            else f"{listed(names)} came to rest from the same side in nearly all of {max(counts)} poses: friction adds to "
-            "the effort with one sign and looks like a constant load.",
+            f"{listed(names)} came to rest from the same side in {_nearly_all(one_sided)} of {max(counts)} poses: friction adds "
+            "to the effort with one sign and looks like a constant load.",
             "Approach each pose from both sides and take the mean; with these data, fit an offset per joint and do not read "
             "it as a load.",
-            {"joints": one_sided, "standing_poses": len(poses), "chance": _chance_of(len(one_sided), chances)},
+            {"joints": one_sided, "standing_poses": len(poses), "chance": chance},
         )
     ]
+
+
+def _nearly_all(one_sided: Mapping[str, Mapping[str, int]]) -> str:
+    clean = all(numbers["from_below"] in (0, numbers["poses"]) for numbers in one_sided.values())
+    return "all" if clean else "nearly all"
 
 
 def _separate(segments: tuple[StillSegment, ...]) -> list[StillSegment]:
@@ -186,11 +212,3 @@ def _separate(segments: tuple[StillSegment, ...]) -> list[StillSegment]:
             continue
         kept.append(segment)
     return kept
-
-
-def _chance_of(count: int, chances: list[float]) -> float:
-    """Return the probability that at least ``count`` of independent events with these chances happen."""
-    distribution: Array = np.array([1.0])
-    for chance in chances:
-        distribution = np.convolve(distribution, [1.0 - chance, chance])
-    return float(distribution[count:].sum())

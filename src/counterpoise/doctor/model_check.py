@@ -10,16 +10,22 @@ import numpy as np
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
+from .case import Case
+from .evidence import Comparison
 from .finding import Finding
+from .gram import Columns
 from .motion import Motion, motion_of
 from .motor_side import excess_of, motor_side_finding
 from .moves import in_degrees
-from .naming import Naming
+from .name_channels import name_degrees, name_order, name_signs
+from .name_efforts import name_gains, name_offsets
+from .name_loads import name_compensated, name_mount, name_payload, name_poor_model
 from .reading import Reading
 from .search import Search, search
 
-EXPLAINED = 0.3
-"""Unexplained part of the loaded joints' efforts up to which degrees count as an explanation."""
+WEAK = 8.0
+"""Expected over recorded torques, positions taken for degrees, from which the efforts are the motors': gears multiply by
+more, while the weight that a robot holds by itself is rarely so many times its friction."""
 
 
 def check_model(robot: Robot, log: Log, dead: Collection[str] = ()) -> list[Finding]:
@@ -47,25 +53,34 @@ def check_model(robot: Robot, log: Log, dead: Collection[str] = ()) -> list[Find
     if declared_motor and excess.joints:
         return [motor_side_finding(robot, motion, excess, degrees_possible=False)]
     if not excess.everywhere:
-        return Naming(search(robot, motion, begin), log).findings()
-    found = search(robot, motion, begin, in_degrees(robot, begin))
-    left = _unexplained(found)
-    if not found.found.reading.free_gain and left < 2.0 * EXPLAINED:
-        return Naming(found, log).findings()
-    return [motor_side_finding(robot, motion, excess, degrees_possible=left < EXPLAINED)]
+        return _named(search(robot, motion, begin), log)
+    degrees = in_degrees(robot, begin)
+    if not begin.free_gain and _weakness(robot, motion, degrees) < WEAK:
+        return _named(search(robot, motion, begin, degrees), log)
+    fits = excess_of(robot, replace(motion, q=degrees.positions(motion.q))).joints == ()
+    return [motor_side_finding(robot, motion, excess, degrees_possible=fits)]
 
 
-def _unexplained(found: Search) -> float:
-    """Return the median unexplained part of the efforts of joints of which the model expects something."""
-    fit = found.found
-    expected = found.comparison.expected(fit.reading)
-    loaded = [joint for joint in found.alive if expected[joint] > 0.5 * fit.scale[joint]] or list(found.alive)
-    return float(np.median([fit.residue[joint] / fit.scale[joint] for joint in loaded]))
+def _named(found: Search, log: Log) -> list[Finding]:
+    case = Case(found, log)
+    return [finding for name in _NAMERS for finding in name(case)]
 
 
-def recorded_motion(log: Log) -> Motion | None:
-    """Return the points of a log that the model is compared with; None where it is too short."""
-    try:
-        return motion_of(log)
-    except InputError:
-        return None
+def _weakness(robot: Robot, motion: Motion, reading: Reading) -> float:
+    """Return how many times larger torques the model expects than were recorded, root mean square over the joints."""
+    comparison = Comparison(Columns(robot, motion))
+    expected = comparison.expected(reading)
+    return float(np.linalg.norm(expected) / max(float(np.linalg.norm(comparison.spread)), 1e-12))
+
+
+_NAMERS = (
+    name_signs,
+    name_order,
+    name_degrees,
+    name_gains,
+    name_offsets,
+    name_compensated,
+    name_mount,
+    name_payload,
+    name_poor_model,
+)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
+from .cost import Cost
 from .evidence import Comparison
 from .reading import Reading, swapped
 
@@ -85,34 +86,41 @@ def with_gravity_found(comparison: Comparison, reading: Reading, start: Reading,
     return found if turned else None
 
 
-def with_gain_found(comparison: Comparison, reading: Reading, joint: int, trust: float) -> Reading | None:
+def with_gain_found(
+    comparison: Comparison, cost: Cost, reading: Reading, joint: int, trust: float
+) -> Reading | None:
     """Return the reading with the gain of one joint's effort that suits best; None where that is the present one."""
 
     def at(log_gain: float) -> Reading:
+        if log_gain == 0.0:
+            return reading
         return reading.with_effort_factors({joint: reading.effort_factor[joint] * math.exp(log_gain)})
 
-    def evidence(log_gain: float) -> float:
-        return comparison.fit(at(log_gain) if log_gain else reading, trust).evidence
+    def score(log_gain: float) -> float:
+        changed = at(log_gain)
+        # What it costs that there is a wrong gain at all is for the search; here only how large it is counts.
+        return comparison.fit(changed, trust).evidence - cost.of_gains(changed)
 
-    best = max((0.0, GAIN_STEP, -GAIN_STEP), key=evidence)
+    best = max((0.0, GAIN_STEP, -GAIN_STEP), key=score)
     if best == 0.0:
         return None
     width = best
-    while abs(best + width) < GAIN_RANGE and evidence(best + width) > evidence(best):
+    while abs(best + width) < GAIN_RANGE and score(best + width) > score(best):
         best += width
     for _ in range(4):
         width *= 0.5
-        best = max((best, best - width, best + width), key=evidence)
+        best = max((best, best - width, best + width), key=score)
     return at(best)
 
 
-def with_all_gains_found(comparison: Comparison, reading: Reading, alive: Sequence[int], trust: float) -> Reading:
+def with_all_gains_found(comparison: Comparison, cost: Cost, reading: Reading, trust: float) -> Reading:
     """Return the reading with every effort in a unit of its own: signed factors found by regression, then refined.
 
     A joint whose torque the model does not explain takes its sign from friction and its size from the others.
     """
     factors: dict[int, float] = {}
     signs: dict[int, float] = {}
+    alive = cost.alive
     for row, joint in enumerate(alive):
         slope, doubt, friction = _regressed(comparison, reading, row, alive.index(reading.effort_from[joint]))
         if abs(slope) > CERTAIN * doubt:
@@ -123,7 +131,7 @@ def with_all_gains_found(comparison: Comparison, reading: Reading, alive: Sequen
     factors |= {joint: sign * usual for joint, sign in signs.items()}
     found = replace(reading.with_effort_factors(factors), free_gain=True)
     for joint in alive:
-        found = with_gain_found(comparison, found, joint, trust) or found
+        found = with_gain_found(comparison, cost, found, joint, trust) or found
     return found
 
 

@@ -21,6 +21,11 @@ MOST_SAMPLES = 30_000
 GAP_PERIODS = 5.0
 """A time between samples of more than so many usual ones is a gap; what lies in it was not measured."""
 LEAST_SAMPLES = 20
+JUMP = 8.0
+"""A change of position of more than so many of the largest usual ones (99.5 %) is a jump; what filters make of it is none of
+the arm's motion."""
+LEAST_JUMP = 0.02
+"""... and of at least this [rad or m]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,14 +62,15 @@ class Prepared:
     moved: Array
     effort_known: np.ndarray
 
-    def shifted(self, values: Array, lag: float) -> Array:
-        """Return channels as they are ``lag`` [s] later, shape as given: what a channel that is late should have read.
+    def shifted(self, values: Array, lag: float, rows: np.ndarray) -> Array:
+        """Return channels as they are ``lag`` [s] after some samples, shape (len(rows), m), by straight lines.
 
         Args:
             values: Channels on the grid, shape (k, m).
             lag: Time to look ahead [s].
+            rows: The samples.
         """
-        position = np.clip(np.arange(len(values)) + lag / self.period, 0.0, len(values) - 1.0)
+        position = np.clip(rows + lag / self.period, 0.0, len(values) - 1.0)
         left = np.minimum(position.astype(np.int64), len(values) - 2)
         share = (position - left)[:, None]
         between: Array = values[left] * (1.0 - share) + values[left + 1] * share
@@ -104,7 +110,7 @@ def prepare(log: Log, cutoff: float = CUTOFF) -> Prepared | None:
         tau=smooth[2],
         wrench=None if log.wrench is None else _smooth(time, log.wrench[rows], grid, period, cutoff),
         direction=direction_of_travel(smooth[0], np.maximum(REVERSAL, 3.0 * steps_q)),
-        good=_good(time, log.q[rows], grid, usual, cutoff),
+        good=_good(time, log.q[rows], grid, usual, cutoff) & ~_near_jumps(rows, time, log.q[rows], grid, cutoff),
         moved=np.ptp(smooth[0], axis=0),
         effort_known=np.mean(np.isfinite(log.tau[rows]), axis=0) > 0.5,
     )
@@ -135,3 +141,17 @@ def _good(time: Array, q: Array, grid: Array, usual: float, cutoff: float) -> np
     good = known[right] - known[right - 1] <= GAP_PERIODS * usual
     edge = min(1.0 / cutoff, 0.1 * float(grid[-1] - grid[0]))
     return good & (grid >= grid[0] + edge) & (grid <= grid[-1] - edge)
+
+
+def _near_jumps(rows: np.ndarray, time: Array, q: Array, grid: Array, cutoff: float) -> np.ndarray:
+    """Return which grid times are near a jump of the position, or near samples that were left out for their time."""
+    changes = np.abs(np.diff(bridged(time, q), axis=0))
+    usual = np.quantile(changes, 0.995, axis=0)
+    jumped = (changes > np.maximum(JUMP * usual, LEAST_JUMP)).any(axis=1) | (np.diff(rows) > 2)
+    where = time[:-1][jumped]
+    if len(where) == 0:
+        return np.zeros(len(grid), dtype=bool)
+    nearest = np.clip(np.searchsorted(where, grid), 0, len(where) - 1)
+    before = np.maximum(nearest - 1, 0)
+    away = np.minimum(np.abs(grid - where[nearest]), np.abs(grid - where[before]))
+    return away < 1.5 / cutoff  # type: ignore[no-any-return]

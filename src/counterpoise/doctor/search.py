@@ -24,8 +24,8 @@ from .reading import Reading
 
 COARSE = 4
 """Readings with other positions are first compared on every fourth point."""
-LOOKED_AT = 6
-"""How many of them are then compared on all points."""
+LOOKED_AT = 4
+"""How many readings with other positions, and how many others, are looked at closely."""
 MOST_STEPS = 16
 
 
@@ -71,10 +71,12 @@ def search(robot: Robot, motion: Motion, begin: Reading, first: Reading | None =
     start = comparison.best(begin)
     found = start if first is None else comparison.best(first)
     if begin.free_gain and alive:
-        found = comparison.best(with_all_gains_found(comparison, found.reading, alive, found.trust))
+        found = comparison.best(with_all_gains_found(comparison, cost, found.reading, found.trust))
     if alive:
         for _ in range(MOST_STEPS):
-            candidates = _candidates(robot, comparison, coarse, cost, found, alive, moving, columns.leaves)
+            comparison.begin_from(found)
+            coarse.begin_from(found)
+            candidates = _candidates(robot, comparison, coarse, cost, found, moving, columns.leaves)
             best = max((comparison.best(candidate) for candidate in candidates), key=lambda fit: _score(cost, fit))
             if _score(cost, best) <= _score(cost, found):
                 break
@@ -92,26 +94,26 @@ def _candidates(
     coarse: Comparison,
     cost: Cost,
     found: Fit,
-    alive: Sequence[int],
     moving: Sequence[int],
     leaves: Sequence[int],
 ) -> list[Reading]:
-    """Return the most promising readings one fault away."""
-    reading, trust = found.reading, found.trust
-    kept = [reading]
-    kept += _promising(comparison, cost, effort_moves(reading, cost.start, alive, leaves), trust)
-    kept += _promising(coarse, cost, position_moves(reading, cost.start, moving, alive), trust)
+    """Return the most promising readings one fault away, and the present one with the factors that suit it now."""
+    reading, trust, alive = found.reading, found.trust, cost.alive
+    others = list(effort_moves(reading, cost.start, alive, leaves))
     if reading.position_factor == cost.start.position_factor:
-        kept.append(in_degrees(robot, reading))
+        others.append(in_degrees(robot, reading))
     if not reading.compensated and (turned := with_gravity_found(comparison, reading, cost.start, trust)) is not None:
-        kept.append(turned)
-    if reading.free_gain:
-        kept += [with_gain_found(comparison, reading, joint, trust) or reading for joint in alive]
-    else:
-        gains = (with_gain_found(comparison, reading, joint, trust) for joint in alive)
-        kept += [gain for gain in gains if gain is not None]
-        kept.append(with_all_gains_found(comparison, reading, alive, trust))
-    return kept
+        others.append(turned)
+    tuned = (with_gain_found(comparison, cost, reading, joint, trust) for joint in alive)
+    others += [gain for gain in tuned if gain is not None]
+    if not reading.free_gain:
+        others.append(with_all_gains_found(comparison, cost, reading, trust))
+    positions = list(position_moves(reading, cost.start, moving, alive))
+    return [
+        reading,
+        *_promising(comparison, cost, others, trust),
+        *_promising(coarse, cost, positions, trust),
+    ]
 
 
 def _promising(comparison: Comparison, cost: Cost, readings: Iterable[Reading], trust: float) -> list[Reading]:

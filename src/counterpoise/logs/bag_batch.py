@@ -100,17 +100,18 @@ class Ledger:
         """Begin without damage."""
         self.recover = recover
         self._first = ""
-        self._places: set[tuple[Path, int]] = set()
+        self._places: set[tuple[Path, int | str]] = set()
 
-    def damaged(self, path: Path, position: int, what: str) -> None:
-        """Take note of damage at a byte of a file.
+    def damaged(self, path: Path, position: int | None, what: str) -> None:
+        """Take note of damage at a byte of a file; None where the place has no such number.
 
         Raises:
             DataFileError: Recovery was not asked for.
         """
         if not self.recover:
+            where = "" if position is None else f" (byte {position})"
             raise DataFileError(
-                f"{what} (byte {position}). The file is damaged or was cut off while recording; "
+                f"{what}{where}. The file is damaged or was cut off while recording; "
                 "recover=True (--recover) reads what is intact",
                 path=path,
             )
@@ -129,10 +130,10 @@ class Ledger:
             )
         self._note(path, position, what)
 
-    def _note(self, path: Path, position: int, what: str) -> None:
-        self._first = self._first or f"{path.name}, byte {position}: {what}"
+    def _note(self, path: Path, position: int | None, what: str) -> None:
+        self._first = self._first or f"{path.name}{'' if position is None else f', byte {position}'}: {what}"
         if len(self._places) < MAX_PLACES:  # the same place is met on every way through the file
-            self._places.add((path, position))
+            self._places.add((path, what if position is None else position))
 
     @property
     def reason(self) -> str | None:

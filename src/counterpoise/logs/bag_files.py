@@ -13,18 +13,6 @@ from .bag_decompress import ZSTD_MAGIC
 METADATA = "metadata.yaml"
 ENDINGS = (".db3", ".mcap")
 MAX_METADATA_BYTES = 4 * 2**20
-MAGICS = (bag_ros1.MAGIC, bag_mcap.MAGIC, bag_sqlite.MAGIC)
-
-
-def is_bag(path: str | Path) -> bool:
-    """Whether a file, or a directory of files, is a bag of a kind we read."""
-    path = Path(path)
-    try:
-        if path.is_dir():
-            return (path / METADATA).is_file() or any(path.glob(f"*{ending}") for ending in ENDINGS)
-        return path.is_file() and _start(path).startswith(MAGICS)
-    except (OSError, ValueError):  # ValueError: a NUL byte in the path
-        return False
 
 
 def open_containers(path: str | Path, ledger: Ledger) -> tuple[Container, ...]:
@@ -41,7 +29,7 @@ def open_containers(path: str | Path, ledger: Ledger) -> tuple[Container, ...]:
         except DataFileError as error:
             if not ledger.recover or len(files) == 1:
                 raise
-            ledger.damaged(file, 0, str(error))
+            ledger.damaged(file, None, str(error))
     return tuple(containers)
 
 
@@ -90,14 +78,10 @@ def _natural(file: Path) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d{1,18})", file.name)]
 
 
-def _start(file: Path) -> bytes:
-    with file.open("rb") as stream:
-        return stream.read(16)
-
-
 def _open(file: Path, ledger: Ledger) -> Container:
     try:
-        start = _start(file)
+        with file.open("rb") as stream:
+            start = stream.read(16)
     except OSError as error:
         raise DataFileError(f"cannot be read: {error}", path=file) from error
     if start.startswith(bag_mcap.MAGIC):

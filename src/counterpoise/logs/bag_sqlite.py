@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from itertools import islice
@@ -16,14 +17,26 @@ from ..errors import DataFileError
 from .bag_batch import MAX_MESSAGE_BYTES, Batch, Connection, Ledger, Spans, plain_type
 
 MAGIC = b"SQLite format 3\x00"
-BLOCK_ROWS = 1024
+BLOCK_ROWS = 512
 STEPS_PER_CALL = 100_000
 MAX_RESTARTS = 1000
 REMEMBERED_BYTES = 256 * 2**20
-"""Payloads of a bag that are kept after the first look, so that they need not be read again."""
+"""Bytes of messages that all open databases together may keep after the first look, so as not to read them again."""
 
 Columns = list[tuple[Any, ...]]
 """Of some rows: row numbers, topics, times of receipt [ns], payloads."""
+
+
+class _Remembered:
+    """What all open databases keep together [bytes]."""
+
+    total = 0
+
+    def forget(self, count: int) -> None:
+        self.total -= count
+
+
+_remembered = _Remembered()
 
 
 class SqliteFile:
@@ -67,7 +80,7 @@ class SqliteFile:
         for ending in ("-wal", "-journal"):
             beside = self.path.with_name(self.path.name + ending)
             if beside.exists() and beside.stat().st_size > 0:
-                ledger.damaged(self.path, 0, f"the recording was not closed: what is in {beside.name} is not read")
+                ledger.damaged(self.path, None, f"the recording was not closed: what is in {beside.name} is not read")
 
     def _open(self, ledger: Ledger) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
@@ -94,9 +107,9 @@ class SqliteFile:
             return
         # SQLite hands out rows one by one, ten times slower than chunks are unpacked: small bags are read only once.
         seen: list[Batch] = []
-        left = REMEMBERED_BYTES
+        left = allowed = REMEMBERED_BYTES - _remembered.total
         for batch in self._read(wanted, ledger):
-            left -= len(batch.data)
+            left -= len(batch.data) + batch.spans.nbytes
             if left >= 0:
                 seen.append(batch)
             else:
@@ -104,6 +117,8 @@ class SqliteFile:
             yield batch
         if left >= 0 and ledger.reason is None:
             self._remembered = (frozenset(wanted), seen)
+            _remembered.total += allowed - left
+            weakref.finalize(self, _remembered.forget, allowed - left)
 
     def _read(self, wanted: Collection[int], ledger: Ledger) -> Iterator[Batch]:
         held: Columns = [(), (), (), ()]
@@ -123,7 +138,7 @@ class SqliteFile:
                             return
                         yield batch
         except sqlite3.Error as error:
-            ledger.damaged(self.path, read, f"the database cannot be read: {error}")
+            ledger.damaged(self.path, None, f"the database cannot be read: {error}")
 
     def _trusted(self, columns: Columns) -> tuple[Columns, Columns]:
         """Part off the last rows, which may lie on the page where the file was cut.
@@ -157,7 +172,7 @@ class SqliteFile:
                         yield columns
                 return
             except sqlite3.Error as error:
-                ledger.damaged(self.path, 0, f"the database cannot be read behind row {last}: {error}")
+                ledger.damaged(self.path, None, f"the database cannot be read behind row {last}: {error}")
                 skip = max(1, 2 * skip)
                 if last + skip >= 2**63 or "interrupted" in str(error):
                     return
@@ -170,7 +185,7 @@ class SqliteFile:
                 last = row[0]
                 good.append(row)
             else:
-                ledger.damaged(self.path, 0, f"row {row[0]} behind row {last} is no message")
+                ledger.damaged(self.path, None, f"row {row[0]} behind row {last} is no message")
         return list(zip(*good, strict=True))
 
     def _last_row(self, database: sqlite3.Connection) -> int:

@@ -23,7 +23,8 @@ class Column:
         source: Index of the source.
         index: Index of the column within it.
         name: Its name in the source.
-        reference: How a mapping refers to it: the name, or "file:name" or "topic:name" where several have that name.
+        reference: How a mapping refers to it: the name, or "file:name" or "topic:name" where several sources have that
+            name, with "#2" behind it for the second of that name within one source.
     """
 
     source: int
@@ -40,14 +41,21 @@ class Columns:
         self.sources = tuple(sources)
         self.labels = _labels(self.sources)
         often = Counter(name for source in self.sources for name in source.column_names)
-        self.all = tuple(
-            Column(number, index, name, name if often[name] == 1 else f"{self.labels[number]}:{name}")
-            for number, source in enumerate(self.sources)
-            for index, name in enumerate(source.column_names)
-        )
+        found = []
+        for number, source in enumerate(self.sources):
+            within = Counter(source.column_names)
+            seen: Counter[str] = Counter()
+            for index, name in enumerate(source.column_names):
+                seen[name] += 1
+                exact = name if within[name] == 1 else f"{name}#{seen[name]}"
+                alone = often[name] == within[name]
+                found.append(Column(number, index, name, exact if alone else f"{self.labels[number]}:{exact}"))
+        self.all = tuple(found)
         self._by_reference: dict[str, list[Column]] = {}
         for column in self.all:
-            for reference in {column.name, f"{self.labels[column.source]}:{column.name}"}:
+            label = self.labels[column.source]
+            exact = column.reference.removeprefix(f"{label}:")
+            for reference in {column.name, exact, f"{label}:{column.name}", f"{label}:{exact}"}:
                 self._by_reference.setdefault(reference, []).append(column)
 
     @property

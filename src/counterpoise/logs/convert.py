@@ -1,4 +1,4 @@
-"""Applying a mapping: raw columns to positions, velocities and torques in our units, signs and order. See :mod:`.mapping`."""
+"""Applying a mapping: raw columns to positions, velocities and torques in our units, signs and order."""
 
 from __future__ import annotations
 
@@ -97,14 +97,12 @@ class Converter:
 
     def _gear(self, mapping: LogMapping, recorded: tuple[str, ...]) -> None:
         gear = mapping.motor_per_link(recorded)
-        at_motor = mapping.position.side == "motor" or mapping.effort.side == "motor"
         self._link_per_motor = None if gear is None or mapping.position.side != "motor" else np.linalg.inv(gear)
         self._gear_effort = None if gear is None or mapping.effort.side != "motor" else gear
         self.motor_per_link: Array | None = None
         if gear is not None:
             self.motor_per_link = np.eye(len(self._names))
             self.motor_per_link[np.ix_(self._rows, self._rows)] = gear
-        self.at_motor = at_motor and gear is None
 
     def _positions(self, mapping: LogMapping, sections: Sequence[JointSection], turns: Sequence[bool]) -> None:
         angle, length = ANGLE[mapping.position.unit or "rad"], LENGTH[mapping.position.linear_unit or "m"]
@@ -132,6 +130,7 @@ class Converter:
         constants[self._rows] = [section.torque_constant or 0.0 for section in sections]
         self.torque_constant: Array | None = constants if np.any(constants) else None
 
+    @np.errstate(over="ignore", invalid="ignore")  # absurd numbers stay absurd
     def convert(self, raw: RawRows) -> LogRows:
         """Return rows in our units, signs, side and order; NaN in ``dq`` where no velocity was recorded."""
         k, n = len(raw.time), len(self._names)

@@ -1,4 +1,4 @@
-"""How a text file is laid out: delimiter, header, where its rows begin, which columns hold text. Judged by its first lines."""
+"""How a text file is laid out, judged by its first lines: delimiter, header, where rows begin, columns of text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 
 from ..errors import DataFileError
 from .csv_numbers import COMMENTS, NUMBER, split_fields
+from .table import MAX_COLUMNS
 
 HEAD_LINES = 200
-"""Lines by which the layout is judged."""
+"""Lines, without comments and blank ones, by which the layout is judged ..."""
+HEAD_BYTES = 2_000_000
+"""... and the most bytes that are looked at for it."""
 MAX_LINE_BYTES = 1_000_000
 """Longest line; ten thousand numbers printed in full need a fourth of it."""
-MAX_COLUMNS = 10_000
 DELIMITERS = (ord("\t"), ord(";"), ord(","), 0)
 """In order of preference: a file with semicolons may have decimal commas. 0 is any run of spaces and tabs."""
 DELIMITER_NAMES = {ord("\t"): "tab", ord(";"): "semicolon", ord(","): "comma", 0: "space"}
@@ -109,7 +111,9 @@ def _head(stream: io.BufferedReader, path: str | Path) -> Iterator[_Line]:
         raise DataFileError("is UTF-16; save it as UTF-8", path=path)
     position = 3 if start.startswith(codecs.BOM_UTF8) else 0
     stream.seek(position)
-    for number in range(1, HEAD_LINES + 1):
+    number = written = 0
+    while written < HEAD_LINES and position < HEAD_BYTES:
+        number += 1
         line = stream.readline(MAX_LINE_BYTES + 1)
         if not line:
             return
@@ -119,7 +123,9 @@ def _head(stream: io.BufferedReader, path: str | Path) -> Iterator[_Line]:
             )
         if b"\0" in line:
             raise DataFileError("is no text: it holds NUL bytes", path=path, line=number)
-        yield _Line(number, position, line.strip(b" \r\n"))
+        text = line.strip(b" \r\n")
+        written += bool(text) and not text.startswith(COMMENTS)
+        yield _Line(number, position, text)
         position += len(line)
 
 
@@ -169,13 +175,11 @@ def _commented_header(text: bytes, delimiter: int, columns: int) -> list[bytes] 
 
 def _names(header: list[bytes] | None, units: list[bytes] | None, columns: int) -> tuple[str, ...]:
     names: list[str] = []
-    seen: Counter[str] = Counter()
     for column in range(columns):
         name = header[column].decode(errors="replace").replace('""', '"').strip() if header else ""
         name = name or f"column_{column + 1}"
         if units and units[column]:
             unit = units[column].decode(errors="replace").strip("[]()")
             name = f"{name} [{unit}]"
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        names.append(name)
     return tuple(names)

@@ -38,15 +38,17 @@ class Status(IntEnum):
 
 
 Outcome = tuple[int, int, int, int, int, bytes]
-"""Rows taken, bytes consumed (position in the text), lines passed, Status, column at fault (or fields found), its text."""
-ParseRows = Callable[[bytes, int, Array, int, int, bytes], Outcome]
+"""Rows taken, position in the text, lines passed, Status, column at fault (or fields found), its text."""
+ParseRows = Callable[[bytes | memoryview, int, Array, int, int, bytes], Outcome]
 
 
-def parse_rows_reference(text: bytes, begin: int, out: Array, columns: int, delimiter: int, skip: bytes) -> Outcome:
+def parse_rows_reference(
+    text: bytes | memoryview, begin: int, out: Array, columns: int, delimiter: int, skip: bytes
+) -> Outcome:
     """Parse the whole lines of a text into rows of float64.
 
-    Blank lines and those that begin with # or % are passed over. An empty field is NaN. Fields may be quoted. One delimiter
-    too many at the end of a line is forgiven.
+    Blank lines and those that begin with # or % are passed over. An empty field is NaN. Fields may be quoted. One
+    delimiter too many at the end of a line is forgiven.
 
     Args:
         text: The text; what follows its last newline is left alone.
@@ -59,6 +61,7 @@ def parse_rows_reference(text: bytes, begin: int, out: Array, columns: int, deli
     Returns:
         How far it went and why it ended.
     """
+    text = bytes(text)
     rows = lines = 0
     position = begin
     while (newline := text.find(b"\n", position)) >= 0:
@@ -88,7 +91,7 @@ def parse_rows_reference(text: bytes, begin: int, out: Array, columns: int, deli
 
 
 def split_fields(line: bytes, delimiter: int) -> tuple[list[bytes], bool]:
-    """Return the fields of a line without quotes and the space around, up to a quote that is not closed; and if all are."""
+    """Return the bare fields of a line, up to a quote that is not closed, and whether all are closed."""
     if b'"' in line:
         return _quoted_fields(line, delimiter)
     blank = b" \t" if delimiter != ord("\t") else b" "

@@ -13,9 +13,9 @@ from ..description.frozen import Array
 from ..errors import DataFileError
 from .csv_layout import DELIMITER_NAMES, MAX_LINE_BYTES, csv_layout
 from .csv_numbers import Status, parse_rows
-from .table import CHUNK_ROWS, Recovery, Table
+from .table import CHUNK_ROWS, Recovery, Table, bounded_rows
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 18
 
 _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 
@@ -63,17 +63,19 @@ class CsvSource:
     def _tables(self, stream: BinaryIO, rows: int) -> Iterator[Table]:
         layout = self.layout
         columns = len(layout.names)
+        rows = bounded_rows(rows, columns)
         skip = bytes(1 if column in layout.text_columns else 0 for column in range(columns))
         total = stream.seek(0, 2)
         stream.seek(layout.begin)
         self.recovery, self.progress = None, 0.0
-        text, position, ended = b"", 0, False
-        begin, line, given = layout.begin, layout.line, 0
+        lines_left = _LineBuffer(stream, layout.begin)
+        line, given = layout.line, 0
         out, filled = np.empty((rows, columns)), 0
         while True:
             taken, position, lines, status, column, field = parse_rows(
-                text, position, out[filled:], columns, layout.delimiter, skip
+                lines_left.text, lines_left.position, out[filled:], columns, layout.delimiter, skip
             )
+            lines_left.position = position
             filled += taken
             line += lines
             if status == Status.FULL:
@@ -85,18 +87,13 @@ class CsvSource:
                 if not self._recover:
                     raise fault
                 reason = str(fault).removeprefix(f"{self.path}:")
-                self.recovery = Recovery(given + filled, begin + position, total, f"line {reason}")
+                self.recovery = Recovery(given + filled, lines_left.passed, total, f"line {reason}")
                 break
-            elif ended:
+            elif lines_left.size - position > MAX_LINE_BYTES:
+                raise DataFileError(f"has a line of more than {MAX_LINE_BYTES} bytes", path=self.path, line=line)
+            elif not lines_left.read_on():
                 break
-            else:
-                text, begin = text[position:], begin + position
-                if len(text) > MAX_LINE_BYTES:
-                    raise DataFileError(f"has a line of more than {MAX_LINE_BYTES} bytes", path=self.path, line=line)
-                block = stream.read(BLOCK_BYTES)
-                ended = not block
-                text, position = text + (b"\n" if ended and text else block), 0
-                self.progress = min((begin + len(text)) / total, 1.0)
+            self.progress = min(lines_left.passed / total, 1.0)
         if filled:
             yield self._piece(out[:filled])
         self.progress = 1.0
@@ -107,16 +104,61 @@ class CsvSource:
     def _fault(self, line: int, status: Status, column: int, field: bytes) -> DataFileError:
         names = self.layout.names
         if status == Status.FIELD_COUNT:
-            what = f"has {column} fields here and {len(names)} columns ({DELIMITER_NAMES[self.layout.delimiter]}-separated)"
+            between = DELIMITER_NAMES[self.layout.delimiter]
+            what = f"has {column} fields here and {len(names)} columns ({between}-separated)"
         elif status == Status.OPEN_QUOTE:
             what = f"has a quote in column {column + 1} that is not closed"
         elif _DECIMAL_COMMA.fullmatch(field):
             what = (
-                f"column '{names[column]}' holds {field.decode()!r}, a decimal comma; save the file with decimal points "
-                "(1.5, not 1,5)"
+                f"column '{names[column]}' holds {field.decode()!r}, a decimal comma; save it with decimal points: 1.5"
             )
         else:
             what = f"column '{names[column]}' holds {field[:40].decode(errors='replace')!r}, no number"
         if not self._recover:
             what += "; recover=True (--recover) reads what is before it"
         return DataFileError(what, path=self.path, line=line)
+
+
+class _LineBuffer:
+    """Text of a file, block by block, in one piece of memory; what is left of a block is kept for the next.
+
+    Attributes:
+        position: How far the text has been used.
+        size: Bytes of the text.
+    """
+
+    def __init__(self, stream: BinaryIO, begin: int) -> None:
+        self._stream = stream
+        self._memory = bytearray(2 * BLOCK_BYTES)
+        self._begin = begin
+        self._ended = False
+        self.position = 0
+        self.size = 0
+
+    @property
+    def text(self) -> memoryview:
+        return memoryview(self._memory)[: self.size]
+
+    @property
+    def passed(self) -> int:
+        """Bytes of the file up to where the text has been used."""
+        return self._begin + self.position
+
+    def read_on(self) -> bool:
+        """Put the next block behind what is left; False where nothing comes any more."""
+        left = self._memory[self.position : self.size]
+        self._begin += self.position
+        if len(self._memory) < len(left) + BLOCK_BYTES:
+            self._memory = bytearray(2 * len(left) + 2 * BLOCK_BYTES)
+        self._memory[: len(left)] = left
+        self.position, self.size = 0, len(left)
+        if self._ended:
+            return False
+        count = self._stream.readinto(memoryview(self._memory)[self.size : self.size + BLOCK_BYTES])  # type: ignore[attr-defined]
+        self.size += count
+        if count == 0:
+            self._ended = True
+            if left:  # the last line may lack its end
+                self._memory[self.size : self.size + 1] = b"\n"
+                self.size += 1
+        return self.size > 0

@@ -52,11 +52,13 @@ class Declared:
         T_base_sensor: Pose of the plate's frame in the base frame, shape (4, 4).
         gravity_base: Gravity during the recording, in the axes of the base [m/s²], shape (3,).
         velocity_from: Whether ``dq`` was measured or differentiated from ``q``.
-        time_from: Where ``time`` comes from: the messages' stamps, their times of arrival, a column, or an assumed rate.
+        time_from: Where ``time`` comes from: the messages' stamps, their times of arrival, a column, or an assumed
+            rate.
         mapping: How the recording was converted (columns, units, signs, joint order), as in a mapping file; empty for a
             log that was not converted. See logs/mapping.py.
-        notes: Anything else that JSON can hold, read-only. ``held``: joints that the recording lacks, with the positions
-            [rad or m] they are taken to keep. ``assumed_rate``: samples per second [Hz] that nobody confirmed.
+        notes: Anything else that JSON can hold, read-only. ``held``: joints that the recording lacks, with the
+            positions [rad or m] they are taken to keep. ``assumed_rate``: samples per second [Hz] that nobody
+            confirmed.
     """
 
     effort_kind: EffortKind | None = None

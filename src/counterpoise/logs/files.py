@@ -1,4 +1,4 @@
-"""Writing logs: .npz for size and speed, .csv and .parquet for other programs. All read back bit by bit with read_log."""
+"""Writing logs: .npz for size and speed, .csv and .parquet for other programs. All read back bit by bit."""
 
 from __future__ import annotations
 

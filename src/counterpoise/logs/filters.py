@@ -5,8 +5,8 @@ A channel is multiplied in the frequency domain by
 .. math:: G(f) = \frac{(2 \pi i f)^d}{1 + (f / f_c)^8},
 
 which is what a Butterworth filter of fourth order does when run forwards and then backwards, before sampling warps its
-axis, and the d-th derivative of it. The gain at the cutoff is 1/2 (−6 dB), the phase is zero everywhere. Before its ends the
-channel is continued by point reflection, as is usual for forward–backward filters, so a ramp stays a ramp.
+axis, and the d-th derivative of it. The gain at the cutoff is 1/2 (−6 dB), the phase is zero everywhere. Before its
+ends the channel is continued by point reflection, as is usual for forward–backward filters, so a ramp stays a ramp.
 """
 
 from __future__ import annotations
@@ -91,11 +91,12 @@ def bridged(time: Array, values: Array) -> Array:
     return filled
 
 
+@np.errstate(over="ignore", invalid="ignore")  # absurd numbers stay absurd
 def smoothed(time: Array, values: Array, cutoff: float | None, derivative: int = 0) -> Array:
     """Return unevenly sampled channels smoothed and differentiated at their own times, without delay.
 
-    The recording is cut where a gap is longer than GAP_PERIODS median periods. Each part is put on an even grid by straight
-    lines (unless it is even already), filtered there and read back by straight lines.
+    The recording is cut where a gap is longer than GAP_PERIODS median periods. Each part is put on an even grid by
+    straight lines (unless it is even already), filtered there and read back by straight lines.
 
     Args:
         time: Increasing times [s], shape (k,).
@@ -134,6 +135,7 @@ def _part_smoothed(time: Array, values: Array, period: float, cutoff: float | No
     return interpolated(time, grid, smooth)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def interpolated(at: Array, time: Array, values: Array) -> Array:
     """Return channels at other times, by straight lines between their rows and the nearest row beyond the ends.
 

@@ -58,7 +58,9 @@ class Log:
             raise InputError("a log needs at least one sample")
         flags = np.asarray(self.flags if np.size(self.flags) else np.zeros(k, dtype=np.int64))
         if flags.shape != (k,) or flags.dtype.kind not in "iu" or np.any((flags < 0) | (flags >= 2**31)):
-            raise InputError(f"flags is {flags.dtype} of shape {flags.shape}; expected {k} whole numbers from 0 to 2^31")
+            raise InputError(
+                f"flags is {flags.dtype} of shape {flags.shape}; expected {k} whole numbers from 0 to 2^31"
+            )
         flags = flags.astype(np.int64)
         flags.setflags(write=False)
         values: dict[str, Any] = {"joint_names": names, "time": time, "flags": flags}
@@ -147,7 +149,8 @@ class Log:
     @property
     def rate(self) -> float:
         """Samples per second [Hz], by the median time between samples; NaN where that is unknown."""
-        steps = np.diff(self.time[increasing(self.time)])
+        with np.errstate(over="ignore"):
+            steps = np.diff(self.time[increasing(self.time)])
         return 1.0 / float(np.median(steps)) if steps.size else math.nan
 
     def ordered(self) -> Self:
@@ -162,9 +165,9 @@ class Log:
     def resampled(self, rate: float) -> Self:
         """Return the log at evenly spaced times, by straight lines between samples.
 
-        When the rate is lower than the log's, it is smoothed before (see :meth:`low_passed`) with a cutoff of 0.4 times the
-        new rate, so that fast vibrations do not reappear as slow ones. ``sent`` is a command and keeps its last value. Flags
-        are those of both neighbours.
+        When the rate is lower than the log's, it is smoothed before (see :meth:`low_passed`) with a cutoff of 0.4 times
+        the new rate, so that fast vibrations do not reappear as slow ones. ``sent`` is a command and keeps its last
+        value. Flags are those of both neighbours.
 
         Args:
             rate: Samples per second [Hz].

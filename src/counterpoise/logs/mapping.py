@@ -1,4 +1,4 @@
-"""How the columns of a recording become a log: which column is what, in which unit, sign and order, on which side of a gear.
+"""How the columns of a recording become a log: which is what, in which unit, sign and order, on which side of a gear.
 
 For a joint with the column ``raw``:
 
@@ -6,8 +6,8 @@ For a joint with the column ``raw``:
 - velocity: likewise, without offset; its sign is the position's unless it is given;
 - effort: tau_side = sign · gain · torque constant · unit · raw, then tau = Gᵀ tau_side at the motors, then + offset.
 
-G (``motor_per_link``) is defined by q_motor = G q_link. A wrench is matrix · unit · raw; who exerts it is only declared.
-Every part may be left out: :mod:`.propose` fills in what the names of the columns say.
+G (``motor_per_link``) is defined by q_motor = G q_link. A wrench is matrix · unit · raw; who exerts it is only
+declared. Every part may be left out: :mod:`.propose` fills in what the names of the columns say.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def _decoded(table: Any, kind: type[T], where: Keys, refuse: Refuse) -> T:
             int(key) if key.isdecimal() else key for key in re.findall(r"[^.\[\]`]+", place) if key != "..."
         )
         if unknown := re.search(r"unknown field `(.*)`", message):
-            raise refuse((*where, *inner, unknown[1]), "is no key of a mapping; see docs/logs.md for those there are")
+            raise refuse((*where, *inner, unknown[1]), "is no key of a mapping; see docs/logs.md") from error
         for word, plain in _WORDS.items():
             message = message.replace(f"`{word}`", plain).replace(f"`{word} | null`", plain)
         if message.startswith("Invalid enum value"):
@@ -335,7 +335,7 @@ def _faults(mapping: LogMapping) -> Iterator[tuple[Keys, str]]:
         yield ("time", "rate"), "is given beside a column; give one of the two"
     for low, high in (("start", "end"), ("first", "last")):
         begin, stop = getattr(time, low), getattr(time, high)
-        if begin is not None and begin < 0 or stop is not None and stop < (begin or 0):
+        if (begin or 0) < 0 or (stop is not None and stop < (begin or 0)):
             yield (
                 ("time", low if begin is not None else high),
                 f"'{low}' and '{high}' are {begin} and {stop}: no row is left",

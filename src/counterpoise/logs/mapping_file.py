@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..description.files import read_bounded
 from ..description.toml_lines import TomlDocument, load_toml
@@ -58,8 +58,12 @@ def write_mapping(mapping: LogMapping, path: str | Path, reasons: Mapping[Keys, 
     Raises:
         DataFileError: The file cannot be written.
     """
-    text = mapping_toml(mapping, reasons)
-    write_atomically(path, lambda stream: None if stream.write(text.encode()) else None)
+    text = mapping_toml(mapping, reasons).encode()
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(text)
+
+    write_atomically(path, write)
 
 
 def mapping_toml(mapping: LogMapping, reasons: Mapping[Keys, str] | None = None) -> str:

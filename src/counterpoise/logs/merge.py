@@ -14,6 +14,8 @@ from .table import CHUNK_ROWS, TableSource
 
 LARGEST_GAP = 0.2
 """Longest gap between two rows of a source across which it is interpolated [s]: two missed rows at 10 Hz."""
+SAME_TIME = 1e-6
+"""Times that differ by less are the same [s]: since 1970, a float64 resolves 2.4e-7 s."""
 FOLLOW_ROWS = 4096
 """Rows of the leading source for which the others are read at a time."""
 
@@ -65,8 +67,8 @@ class MergedRows:
 def merged(streams: Sequence[Stream], *, largest_gap: float, rows: int = CHUNK_ROWS) -> Iterator[MergedRows]:
     """Yield the rows of the first stream with those of the others at the same time, in pieces of at most ``rows``.
 
-    When all streams have time, the others are interpolated by straight lines between rows at most ``largest_gap`` [s] apart,
-    and NaN elsewhere. When one has none, all are joined row by row and must have the same number of rows.
+    When all streams have time, the others are interpolated by straight lines between rows at most ``largest_gap`` [s]
+    apart, and NaN elsewhere. When one has none, all are joined row by row and must have the same number of rows.
 
     Raises:
         DataFileError: A source cannot be read, or sources that are joined by rows have different numbers of them.
@@ -112,10 +114,12 @@ class _Follower:
         values = interpolated(times, self._time, self._values)
         left = np.clip(np.searchsorted(self._time, times, side="right") - 1, 0, len(self._time) - 1)
         right = np.minimum(left + 1, len(self._time) - 1)
-        exact = self._time[left] == times
+        nearest = np.where(times - self._time[left] <= self._time[right] - times, left, right)
+        same = np.abs(self._time[nearest] - times) <= SAME_TIME
+        values[same] = self._values[nearest[same]]
         inside = (times > self._time[0]) & (times < self._time[-1])
         near = self._time[right] - self._time[left] <= self._largest_gap
-        values[~(exact | (inside & near))] = np.nan
+        values[~(same | (inside & near))] = np.nan
         return values
 
     def _advance(self, first: float, last: float) -> None:
@@ -168,8 +172,8 @@ def _refuse_unequal(streams: Sequence[Stream], counts: list[int]) -> None:
     short = int(np.argmin(counts))
     other = int(np.argmax(counts))
     raise DataFileError(
-        f"ends after {counts[short]} rows, {streams[other].source.path} does not; without a time in each they are joined "
-        "row by row and must have the same number of rows",
+        f"ends after {counts[short]} rows, {streams[other].source.path} does not; without a time in each "
+        "they are joined row by row and must have the same number of rows",
         path=streams[short].source.path,
     )
 

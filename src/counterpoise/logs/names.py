@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 from .units import UNIT_WORDS
@@ -11,26 +12,32 @@ from .units import UNIT_WORDS
 Kind = Literal["position", "velocity", "effort"]
 KINDS: tuple[Kind, ...] = ("position", "velocity", "effort")
 
-POSITION_WORDS = frozenset(
-    "position positions pos q qs angle angles theta thetas jpos qpos encoder encoders enc jointposition".split()
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+POSITION_WORDS = word_set(
+    "position positions pos q qs angle angles theta thetas jpos qpos encoder encoders enc jointposition"
 )
-VELOCITY_WORDS = frozenset(
-    "velocity velocities vel dq dqs qd qdot qvel speed speeds omega dtheta thetadot jvel jointvelocity".split()
+VELOCITY_WORDS = word_set(
+    "velocity velocities vel dq dqs qd qdot qvel speed speeds omega dtheta thetadot jvel jointvelocity"
 )
-TORQUE_WORDS = frozenset("torque torques tau taus trq tq moment moments jointtorque".split())
-CURRENT_WORDS = frozenset("current currents curr cur amps ampere amperes".split())
-EFFORT_WORDS = frozenset("effort efforts load loads force".split())
-ACCELERATION_WORDS = frozenset("acceleration accelerations acc accel ddq qdd qddot qacc".split())
-NOT_MEASURED = frozenset(
+TORQUE_WORDS = word_set("torque torques tau taus trq tq moment moments jointtorque")
+CURRENT_WORDS = word_set("current currents curr cur amps ampere amperes")
+EFFORT_WORDS = word_set("effort efforts load loads force")
+ACCELERATION_WORDS = word_set("acceleration accelerations acc accel ddq qdd qddot qacc")
+NOT_MEASURED = word_set(
     "ext external cmd command commands commanded desired des ref reference target goal setpoint set sp d nominal error "
-    "err feedforward ff model predicted residual limit min max std cov temperature temp".split()
+    "err feedforward ff model predicted residual limit min max std cov temperature temp"
 )
 """Words of columns that are wanted, computed or something else altogether."""
-MEASURED = frozenset("actual act measured meas msr feedback fb read sensor state".split())
-TIME_WORDS = frozenset("t time times timestamp timestamps stamp stamps clock elapsed secs sec seconds".split())
-WRIST_WORDS = frozenset("wrist tcp ee eef tool flange gripper hand tip".split())
-PLATE_WORDS = frozenset("base plate mount platform foot ground".split())
-FILLER = frozenset("joint joints j axis motor link states msg data field value values".split())
+MEASURED = word_set("actual act measured meas msr feedback fb read sensor state")
+TIME_WORDS = word_set("t time times timestamp timestamps stamp stamps clock elapsed secs sec seconds")
+WRIST_WORDS = word_set("wrist tcp ee eef tool flange gripper hand tip")
+PLATE_WORDS = word_set("base plate mount platform foot ground")
+FILLER = word_set("joint joints j axis motor link states msg data field value values")
 """Words that say nothing about the kind."""
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
@@ -64,7 +71,7 @@ def kind_of(words: Sequence[str]) -> tuple[Kind, str] | None:
     """
     if any(word in ACCELERATION_WORDS for word in words):
         return None
-    for pair in zip(words, words[1:], strict=False):
+    for pair in pairwise(words):
         if pair in (("q", "dot"), ("d", "q"), ("theta", "dot")):
             return "velocity", " ".join(pair)
     for kind, known in (

@@ -1,4 +1,4 @@
-"""Arrays in an .npz file as a table, ours or anybody's: one- and two-dimensional arrays with as many rows as there are times.
+"""Arrays in an .npz file as a table, ours or anybody's: those with as many rows as there are samples.
 
 Members are read piece by piece, never unpickled, so neither memory nor trust depends on the file.
 """
@@ -22,7 +22,7 @@ from ..description.frozen import Array
 from ..errors import DataFileError
 from .names import TIME_WORDS, words_of
 from .own_format import WRENCH, About, check_columns
-from .table import CHUNK_ROWS, Recovery, Table
+from .table import CHUNK_ROWS, MAX_COLUMNS, Recovery, Table, bounded_rows
 
 MAX_WHOLE_BYTES = 1 << 30
 """Largest array that must be read at once: one in Fortran order or with a column per time."""
@@ -89,6 +89,8 @@ class NpzSource:
         if not self._members:
             shown = ", ".join(f"{member.key} {member.shape}" for member in members[:20]) or "nothing"
             raise DataFileError(f"holds no arrays with a row per sample; it holds {shown}", path=path)
+        if sum(member.width for member in self._members) > MAX_COLUMNS:
+            raise DataFileError(f"has more than {MAX_COLUMNS} columns", path=path)
         self._rows = rows
         self.column_names = tuple(name for member in self._members for name in _column_names(member, joints))
         if self.about is not None:
@@ -101,6 +103,7 @@ class NpzSource:
             DataFileError: The file is damaged.
         """
         self.progress = 0.0
+        rows = bounded_rows(rows, len(self.column_names))
         try:
             with zipfile.ZipFile(self.path) as archive, ExitStack() as streams:
                 readers = [_Reader(archive, member, streams, self.path) for member in self._members]
@@ -127,7 +130,7 @@ class _Reader:
         self._given = 0
         if member.turned or (member.fortran and len(member.shape) == 2):
             if member.size > MAX_WHOLE_BYTES:
-                told = f"array '{member.key}' has its samples side by side and {member.size / 1e9:.1f} GB; store it by rows"
+                told = f"array '{member.key}' has its samples side by side and {member.size} bytes; store it by rows"
                 raise DataFileError(told, path=path)
             array = self._numbers(member.size).reshape(member.shape, order="F" if member.fortran else "C")
             self._whole = array.T if member.turned else array

@@ -11,9 +11,7 @@ import numpy as np
 from ..description.frozen import Array
 from ..errors import DataFileError, MissingExtraError
 from .own_format import PARQUET_KEY, About, check_columns
-from .table import CHUNK_ROWS, Recovery, Table
-
-MAX_COLUMNS = 10_000
+from .table import CHUNK_ROWS, MAX_COLUMNS, Recovery, Table, bounded_rows
 
 
 def parquet_library() -> Any:
@@ -79,6 +77,7 @@ class ParquetSource:
         """
         arrow = self._arrow
         self.progress, given = 0.0, 0
+        rows = bounded_rows(rows, len(self.column_names))
         try:
             with arrow.parquet.ParquetFile(self.path) as file:
                 for batch in file.iter_batches(batch_size=rows, columns=list(self._widths)):

@@ -285,6 +285,7 @@ class Plan:
             if self._mapping.time.last is not None and first > self._mapping.time.last:
                 return
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _cropped(self, numbers: npt.NDArray[np.int_], time: Array, begin: float) -> Any:
         section = self._mapping.time
         kept = np.ones(len(time), dtype=bool)

@@ -1,13 +1,13 @@
 """Proposing a mapping: what the names of columns, topics and files say, and why it is believed.
 
-Nothing is guessed: where names fit two ways, or a name fits nothing, the answer is an error that shows both lists and how to
-write a mapping.
+Nothing is guessed: where names fit two ways, or a name fits nothing, the answer is an error that shows both lists and
+how to write a mapping.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,14 +27,15 @@ from .names import (
     kind_of,
     unit_of,
     without_unit,
+    word_set,
     words_of,
 )
 from .propose_time import propose_time
 from .propose_wrench import propose_wrench
 
-_TOO_VAGUE = FILLER | MEASURED | frozenset("x y z rx ry rz qx qy qz qw roll pitch yaw tcp tool ee".split())
+_TOO_VAGUE = FILLER | MEASURED | word_set("x y z rx ry rz qx qy qz qw roll pitch yaw tcp tool ee")
 
-_SIDES = frozenset(("left", "right"))
+_SIDES = word_set("left right")
 """Words that a series of numbered columns must share with the robot's names: no left arm is taken for a right one."""
 _NAMED_UNITS: dict[Kind, dict[str, str]] = {
     "position": {"deg": "deg", "rad": "rad"},
@@ -115,7 +116,8 @@ def propose(
         described: Whether units and the kind of effort are known already, as of a log of ours.
 
     Raises:
-        DataFileError: Names fit two ways, joints of the recording fit none of the robot's, or no column holds positions.
+        DataFileError: Names fit two ways, joints of the recording fit none of the robot's, or no column holds
+            positions.
     """
     draft = _Draft(given.to_table())
     taken = {columns.find(reference) for reference in _references(given)}
@@ -136,11 +138,15 @@ def propose(
         candidates = _numbered(candidates, robot_joints, given, columns)
         _refuse_extra(candidates, robot_joints, given, columns)
     by_number = False
+    fitting: dict[tuple[str | None, Kind], list[_Candidate]] = {}
+    for candidate in candidates:
+        fitting.setdefault((candidate.joint, candidate.kind), []).append(candidate)
     for joint in robot_joints:
         for kind in KINDS:
-            if getattr(given.joints.get(joint), kind, None) is None:
-                chosen = _choose(joint, kind, candidates, columns, draft)
-                by_number |= chosen is not None and chosen.number is not None
+            if getattr(given.joints.get(joint), kind, None) is None and (joint, kind) in fitting:
+                chosen = _choose(joint, kind, fitting[joint, kind], columns)
+                draft.put(("joints", joint, kind), chosen.column.reference, chosen.reason)
+                by_number |= chosen.number is not None
     recorded = tuple(j for j in robot_joints if draft.table.get("joints", {}).get(j, {}).get("position"))
     _refuse_incomplete(draft, recorded, robot_joints, columns)
     if not described:
@@ -223,10 +229,10 @@ def _numbered(
     for kind in KINDS:
         if any(candidate.kind == kind for candidate in kept):
             continue
-        groups: dict[tuple[int, tuple[str, ...]], list[_Candidate]] = {}
+        groups: dict[tuple[int, str, tuple[str, ...]], list[_Candidate]] = {}
         for candidate in candidates:
             if candidate.kind == kind and candidate.number is not None:
-                groups.setdefault((candidate.column.source, candidate.rest), []).append(candidate)
+                groups.setdefault((candidate.column.source, candidate.word, candidate.rest), []).append(candidate)
         wrong = []
         for group in groups.values():
             group.sort(key=lambda candidate: candidate.number or 0)
@@ -286,19 +292,14 @@ def _refuse_extra(candidates: list[_Candidate], joints: Sequence[str], given: Lo
         raise _both_lists("the recording has joints that the robot lacks", list(extra), joints, columns, hint)
 
 
-def _choose(
-    joint: str, kind: Kind, candidates: Iterable[_Candidate], columns: Columns, draft: _Draft
-) -> _Candidate | None:
-    """Take the one column that is the measured kind of a joint, if there is one."""
-    found = [candidate for candidate in candidates if candidate.joint == joint and candidate.kind == kind]
+def _choose(joint: str, kind: Kind, found: list[_Candidate], columns: Columns) -> _Candidate:
+    """Return the one column that is the measured kind of a joint."""
     if len(found) > 1 and any(candidate.measured for candidate in found):
         found = [candidate for candidate in found if candidate.measured]
     if kind == "effort":  # a torque says more than a current
         for words in (TORQUE_WORDS, frozenset(w for c in found for w in [c.word]) - CURRENT_WORDS):
             if len(found) > 1 and any(candidate.word in words for candidate in found):
                 found = [candidate for candidate in found if candidate.word in words]
-    if not found:
-        return None
     if len(found) > 1:
         told = " or ".join(f'"{candidate.column.reference}"' for candidate in found)
         raise DataFileError(
@@ -306,7 +307,6 @@ def _choose(
             f'  [joints.{joint}]\n  {kind} = "{found[0].column.reference}"',
             path=columns.path,
         )
-    draft.put(("joints", joint, kind), found[0].column.reference, found[0].reason)
     return found[0]
 
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from .columns import Column, Columns
 from .mapping import LogMapping
-from .names import TIME_WORDS, kind_of, unit_of, words_of
+from .names import TIME_WORDS, kind_of, unit_of, word_set, words_of
 from .table import TableSource
 
 HEAD_ROWS = 200
 """Rows by which a time is recognised: it does not go back, and its size tells the unit."""
 
 Put = Callable[[tuple[str, ...], Any, str], None]
-_NANOSECONDS = frozenset("nsec nsecs nanosec nanosecs nanoseconds".split())
+_NANOSECONDS = word_set("nsec nsecs nanosec nanosecs nanoseconds")
 _EPOCH_UNITS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 """Seconds since 1970 are 1.8e9: larger numbers are finer units."""
 
@@ -54,6 +54,8 @@ def propose_time(columns: Columns, given: LogMapping, put: Put) -> dict[int, Col
             continue
         found[number] = chosen
         put(("time", "column"), chosen.name, "its name says time, and it does not go back")
+        if given.time.unit is not None:
+            continue
         told = unit_of(chosen.name)
         unit = told if told in ("s", "ms", "us", "ns") else _unit_by_size(head[:, chosen.index])
         if unit != "s":
@@ -84,10 +86,10 @@ def _increases(values: np.ndarray[Any, np.dtype[np.float64]]) -> bool:
     known = values[np.isfinite(values)]
     if known.size < 2:
         return bool(known.size == len(values))
-    return bool(np.mean(np.diff(known) >= 0.0) > 0.9 and known[-1] > known[0])
+    return bool(np.mean(known[1:] >= known[:-1]) > 0.9 and known[-1] > known[0])
 
 
 def _unit_by_size(values: np.ndarray[Any, np.dtype[np.float64]]) -> str:
     known = values[np.isfinite(values)]
-    size = float(np.median(np.abs(known))) if known.size else 0.0
+    size = float(np.sort(np.abs(known))[known.size // 2]) if known.size else 0.0
     return next((unit for least, unit in _EPOCH_UNITS if size > least), "s")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..description.frozen import Array
 from ..errors import DataFileError
-from .filters import settling_rows, smoothed
+from .filters import increasing, settling_rows, smoothed
 from .log import Log
 from .table import CHUNK_ROWS
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from .sources import Paths
 
 Progress = Callable[[float], None]
-MappingLike = "LogMapping | Mapping[str, Any] | str | Path"
+MAX_LOG_BYTES = 4 * 1024**3
+"""Largest log read at once: two and a half hours of 19 joints at 1 kHz."""
 VELOCITY_CUTOFF_SHARE = 0.05
 """Cutoff of differentiated velocities, as a share of the sampling rate, unless the mapping says otherwise ..."""
 VELOCITY_CUTOFF = 20.0
@@ -44,25 +46,37 @@ def read_log(
 ) -> Log:
     """Read a recording: CSV, NPZ, Parquet, ROS 1 and ROS 2 bags, MCAP, or logs of ours, told apart by their content.
 
-    Columns are matched to the robot's joints by name; see :func:`propose_mapping` for what would be done. Joints that the
-    recording lacks are held at 0 (or as the mapping's ``[held]`` says) and named in ``declared.notes["held"]``.
-    A recording without velocities gets them from its positions (``declared.velocity_from``), one without time is taken to
+    Columns are matched to the robot's joints by name; see :func:`propose_mapping` for what would be done. Joints that
+    the recording lacks are held at 0 (or as the mapping's ``[held]`` says) and named in ``declared.notes["held"]``. A
+    recording without velocities gets them from its positions (``declared.velocity_from``), one without time is taken to
     have 100 samples per second (``declared.time_from``, ``declared.notes["assumed_rate"]``).
 
     Args:
         paths: A file or bag, or several that belong together; they are merged on time, positions lead.
         robot: The arm, for names, order and kinds of its joints; None takes the recording's names.
         mapping: What columns mean where their names do not tell: a mapping, a table or a mapping file.
-        recover: Read what is intact of damaged files instead of refusing them; ``declared.notes["recovered"]`` says how much.
+        recover: Read what is intact of damaged files instead of refusing them; ``declared.notes["recovered"]`` says how
+            much.
         time: Which time of a bag's messages counts: their stamps or when they were received.
         progress: Called now and then with the share that has been read, 0 to 1.
 
     Raises:
-        DataFileError: A file cannot be read, or the columns cannot be matched with the joints; the message says how to go on.
+        DataFileError: A file cannot be read, or the columns cannot be matched with the joints; the message says how to
+            go on.
         InputError: The mapping does not fit.
         MissingExtraError: A library for this kind of file is not installed.
     """
-    pieces = list(stream_log(paths, robot, mapping, recover=recover, time=time, progress=progress))
+    pieces: list[Log] = []
+    size = 0
+    for piece in stream_log(paths, robot, mapping, recover=recover, time=time, progress=progress):
+        pieces.append(piece)
+        size += sum(array.nbytes for array in (piece.time, piece.q, piece.dq, piece.tau))
+        if size > MAX_LOG_BYTES:
+            first = paths if isinstance(paths, str | Path) else paths[0]
+            told = (
+                f"gives more than {MAX_LOG_BYTES / 1e9:.1f} GB; read it in pieces (stream_log) or crop it ([time] end)"
+            )
+            raise DataFileError(told, path=first)
     return joined(pieces)
 
 
@@ -127,8 +141,8 @@ def propose_mapping(
 def remapped(log: Log, change: LogMapping | Mapping[str, Any], robot: Robot | None = None) -> Log:
     """Return a log with a change of its mapping applied, such as a finding's ``fix``, without reading its file again.
 
-    Columns are named as in the mapping that the log was read with, or ``q.<joint>``, ``dq.<joint>``, ``tau.<joint>`` and
-    ``wrench.fx`` to ``wrench.mz``.
+    Columns are named as in the mapping that the log was read with, or ``q.<joint>``, ``dq.<joint>``, ``tau.<joint>``
+    and ``wrench.fx`` to ``wrench.mz``.
 
     Args:
         log: What is changed.
@@ -139,13 +153,12 @@ def remapped(log: Log, change: LogMapping | Mapping[str, Any], robot: Robot | No
         InputError: The change does not fit the log.
     """
     from .log_source import LogSource, renamed
+    from .mapping import LogMapping
     from .plan import make_plan
 
     asked = _as_mapping(change)
     plan = make_plan((LogSource(log),), robot, renamed(asked, log))
     new = joined(list(_pieces(plan, None, max(len(log), 1))))
-    from .mapping import LogMapping
-
     whole = LogMapping.from_table(log.declared.mapping).merged_with(asked).to_table()
     return replace(new, declared=replace(new.declared, mapping=whole))
 
@@ -223,10 +236,8 @@ def _with_velocity(plan: Plan, rows: int) -> Iterator[Log]:
         before, present = present, after
 
 
-def _differentiated(log: Log, cutoff: float) -> Any:
+def _differentiated(log: Log, cutoff: float) -> Array:
     """Return dq of every sample; NaN at times that are not later than all before."""
-    from .filters import increasing
-
     rows = increasing(log.time)
     dq = np.full(log.q.shape, np.nan)
     if len(rows):

@@ -62,7 +62,7 @@ def _open(
         from .bag_source import open_bag
 
         return open_bag(Path(path), recover=recover, time=time, progress=progress)
-    if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         from .npz_source import NpzSource
 
         return (NpzSource(path),)

@@ -10,6 +10,15 @@ from ..description.frozen import Array
 
 CHUNK_ROWS = 65_536
 """Rows of a piece, unless told otherwise."""
+MAX_COLUMNS = 10_000
+"""Most columns of a source."""
+MAX_PIECE_BYTES = 1 << 26
+"""Largest piece: wide tables come in fewer rows."""
+
+
+def bounded_rows(rows: int, columns: int) -> int:
+    """Return how many rows a piece of so many columns may have, at most ``rows``."""
+    return max(1, min(rows, MAX_PIECE_BYTES // (8 * max(columns, 1))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,8 +26,8 @@ class Table:
     """A piece of a source: rows in the order of the file.
 
     Attributes:
-        time: When each row was measured [s], shape (k,); None where the source has no time of its own (a CSV file keeps its
-            time among the columns until a mapping says which one it is).
+        time: When each row was measured [s], shape (k,); None where the source has no time of its own (a CSV file keeps
+            its time among the columns until a mapping says which one it is).
         columns: The numbers, shape (k, m), float64; NaN where a row has none.
     """
 
@@ -50,21 +59,30 @@ class TableSource(Protocol):
         path: The file.
         name: Its name within the file: a topic; empty where the file holds one table.
         column_names: Names of the m columns. A ``sensor_msgs/JointState`` topic has ``position.<joint>``,
-            ``velocity.<joint>``, ``effort.<joint>``; a ``geometry_msgs/WrenchStamped`` topic has ``force.x`` … ``torque.z``.
+            ``velocity.<joint>``, ``effort.<joint>``; a ``geometry_msgs/WrenchStamped`` topic has ``force.x`` …
+            ``torque.z``.
         has_time: Whether the tables carry time.
     """
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The file."""
+        ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name within the file."""
+        ...
 
     @property
-    def column_names(self) -> tuple[str, ...]: ...
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        ...
 
     @property
-    def has_time(self) -> bool: ...
+    def has_time(self) -> bool:
+        """Whether the tables carry time."""
+        ...
 
     def tables(self, rows: int = CHUNK_ROWS) -> Iterator[Table]:
         """Yield the rows in pieces of at most ``rows``, from the start; memory does not grow with the file.

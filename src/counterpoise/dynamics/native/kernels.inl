@@ -5,6 +5,7 @@
 // joints; many run one pose per lane, the last block padded with copies of the last pose, so that a pose's result does
 // not depend on its place in the batch. Each operation names the type its batches compute with (Many).
 #include "gravity_regressor.hpp"
+#include "plate.hpp"
 #include "poses.hpp"
 #include "recursions.hpp"
 
@@ -28,8 +29,9 @@ struct Arena {
 };
 
 std::size_t work_doubles(int bodies, int depth) {
-    // Newton-Euler is the hungriest: sine, cosine, coordinate, rates 2, torque, motion 9, wrench 6, gathered torque, and
-    // the copies of a short last block, 4: 26 numbers per body and lane, and room for padding.
+    // The plate's torques are the hungriest: sine, cosine, coordinate, rates 2, torque, motion 9, wrench 6, first moment
+    // 3, gathered torque, and the copies of a short last block, 4: 29 numbers per body and lane, 6 for the wrench, and
+    // room for padding.
     const std::size_t motion = ((std::size_t)bodies + COUNTERPOISE_LANES) * 30 * MOST_LANES;
     // The gravity regressor keeps a level of joints for each level of the tree.
     const std::size_t levels = ((std::size_t)depth + 2) * level_doubles(depth) + 8 * (std::size_t)bodies;
@@ -392,6 +394,55 @@ bool wrench_torque(const Model& model, const Point& point, std::size_t count, co
     return over_poses(model, WrenchTorqueOp{model, point}, inputs, count, torque, n, work);
 }
 
+// MOVING: with the motion of the links; else the robot is at rest.
+template <bool MOVING>
+struct PlateTorqueOp {
+    using Many = Lanes;
+    static constexpr int INPUTS = 4;
+    const Model& model;
+    const Plate& plate;
+    All which() const { return {model}; }
+    template <class T>
+    COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input* inputs, double* out, std::size_t stride,
+                                 Arena arena) const {
+        T* torque = arena.take<T>(model.bodies);
+        Wrench<T>* wrench = arena.take<Wrench<T>>(model.bodies);
+        T *rate = nullptr, *rate_change = nullptr;
+        if (MOVING) {
+            rate = arena.take<T>(model.bodies);
+            rate_change = arena.take<T>(model.bodies);
+            load_rates(model, inputs[1].rows, inputs[1].stride, rate);
+            load_rates(model, inputs[2].rows, inputs[2].stride, rate_change);
+        }
+        T w[6];
+        for (int row = 0; row < 6; ++row) w[row] = LaneTraits<T>::spread(-plate.offset[row]);
+        for (int column = 0; column < 6; ++column) {
+            const T reading = LaneTraits<T>::load(inputs[3].rows + column, inputs[3].stride);
+            for (int row = 0; row < 6; ++row) w[row] = w[row] + reading * plate.matrix[6 * column + row];
+        }
+        const Wrench<T> measured = {{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
+        if (model.simple) {
+            plate_pass_of_chain<T, true, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque, wrench);
+        } else if (model.chain) {
+            plate_pass_of_chain<T, false, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque, wrench);
+        } else {
+            Motion<T>* motion = MOVING ? arena.take<Motion<T>>(model.bodies) : nullptr;
+            plate_pass_of_tree<T, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque, motion,
+                                          wrench, arena.take<Vec3<T>>(model.bodies));
+        }
+        store_torques(model, torque, arena.take<T>(model.n), out, stride);
+    }
+};
+
+bool plate_torque(const Model& model, const Plate& plate, std::size_t count, const double* q, const double* dq,
+                  const double* ddq, const double* wrench, std::size_t wrench_stride, double* torque, double* work) {
+    const std::size_t n = model.n;
+    const Input inputs[4] = {{q, n, n}, {dq, n, n}, {ddq, n, n}, {wrench, 6, wrench_stride}};
+    if (dq == nullptr && ddq == nullptr)
+        return over_poses(model, PlateTorqueOp<false>{model, plate}, inputs, count, torque, n, work);
+    return over_poses(model, PlateTorqueOp<true>{model, plate}, inputs, count, torque, n, work);
+}
+
 // Runs `op(joints, pose, arena)` on one pose after the other.
 template <class Which, class Op>
 COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Which& which, const Op& op, const Input* inputs,
@@ -485,6 +536,7 @@ const Kernels COUNTERPOISE_TABLE = {
     COUNTERPOISE_ISA::base_wrench,
     COUNTERPOISE_ISA::center_of_mass,
     COUNTERPOISE_ISA::wrench_torque,
+    COUNTERPOISE_ISA::plate_torque,
     COUNTERPOISE_ISA::forward_kinematics,
     COUNTERPOISE_ISA::jacobian,
     COUNTERPOISE_ISA::gravity_regressor,

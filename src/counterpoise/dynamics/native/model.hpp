@@ -40,6 +40,7 @@ struct Model {
     int depth;          // of the deepest body
     bool plain;         // q_index is 0, 1, 2, ... with gain 1 and offset 0: no mimic joints
     bool rotary;        // no linear joint
+    bool chain;         // every body's parent is the one before it
     bool simple;        // a serial chain of rotary joints without mimics
     double fast_bound;  // |q| up to which every angle allows the fast sine and cosine
     const Body* body;
@@ -58,6 +59,14 @@ struct Point {
     const double* angle_offset;  // of the bodies on the path [rad], padded like the model's
     double rotation[9];  // from the link frame to the body frame
     double origin[3];    // in the body frame [m]
+};
+
+// How the reading of a plate under the base becomes the wrench that is analysed: w = matrix reading - offset, on the
+// robot, base axes, at the base origin, less the model's gravity wrench where `gravity` says so.
+struct Plate {
+    double matrix[36];  // column by column
+    double offset[6];   // [N, N m]
+    bool gravity;
 };
 
 // Largest magnitude accepted in any input, as in counterpoise/dynamics/inputs.py.
@@ -81,6 +90,9 @@ struct Kernels {
     bool (*center_of_mass)(const Model&, std::size_t count, const double* q, double* center, double* work);
     bool (*wrench_torque)(const Model&, const Point&, std::size_t count, const double* q, const double* wrench,
                           std::size_t wrench_stride, double* torque, double* work);
+    bool (*plate_torque)(const Model&, const Plate&, std::size_t count, const double* q, const double* dq,
+                         const double* ddq, const double* wrench, std::size_t wrench_stride, double* torque,
+                         double* work);
     bool (*forward_kinematics)(const Model&, const Point&, std::size_t count, const double* q, double* pose,
                                double* work);
     bool (*jacobian)(const Model&, const Point&, std::size_t count, const double* q, double* jacobian, double* work);

@@ -78,57 +78,52 @@ struct Wrench {
     Vec3<T> force, moment;
 };
 
-// Newton-Euler: velocities and accelerations outwards, forces and moments inwards.
+// One body of the outward pass. `motion` is its parent's, and becomes its own; returned is the wrench that moves it, about
+// its origin, in its axes.
+template <class T, bool SIMPLE>
+COUNTERPOISE_INLINE Wrench<T> motion_step(const Model& model, const Joints<T>& joints, int i, const T& v, const T& dv,
+                                          Motion<T>* motion) {
+    const Body& body = model.body[i];
+    const Motion<T>& parent = *motion;
+    const Vec3<T> r = SIMPLE ? spread3<T>(body.origin) : origin_in_parent(body, joints, i);
+    const Vec3<T> at_origin =
+        parent.acceleration + cross(parent.alpha, r) + cross(parent.omega, cross(parent.omega, r));
+    Vec3<T> w = from_parent(body, joints, i, parent.omega);
+    Vec3<T> dw = from_parent(body, joints, i, parent.alpha);
+    Vec3<T> a = from_parent(body, joints, i, at_origin);
+    if (SIMPLE || body.kind == REVOLUTE) {
+        dw.x = dw.x + w.y * v;  // w x z v
+        dw.y = dw.y - w.x * v;
+        dw.z = dw.z + dv;
+        w.z = w.z + v;
+    } else {
+        a.x = a.x + 2.0 * (w.y * v);  // 2 w x z v
+        a.y = a.y - 2.0 * (w.x * v);
+        a.z = a.z + dv;
+    }
+    *motion = {w, dw, a};
+    const double* h = body.first_moment;
+    const double* I = body.inertia;
+    const Vec3<T> spin = cross(w, h);  // w x h
+    Vec3<T> force = cross(dw, h) + cross(w, spin);
+    force.x = force.x + a.x * body.mass;
+    force.y = force.y + a.y * body.mass;
+    force.z = force.z + a.z * body.mass;
+    const Vec3<T> momentum = {w.x * I[0] + w.y * I[1] + w.z * I[3], w.x * I[1] + w.y * I[2] + w.z * I[4],
+                              w.x * I[3] + w.y * I[4] + w.z * I[5]};
+    Vec3<T> moment = cross(w, momentum) - cross(a, h);  // h x a = -(a x h)
+    moment.x = moment.x + dw.x * I[0] + dw.y * I[1] + dw.z * I[3];
+    moment.y = moment.y + dw.x * I[1] + dw.y * I[2] + dw.z * I[4];
+    moment.z = moment.z + dw.x * I[3] + dw.y * I[4] + dw.z * I[5];
+    return {force, moment};
+}
+
+// Sums the bodies' wrenches from the tips to the base: joint torques, and the sum at the base origin, added to `total`.
 template <class T, bool SIMPLE, bool WITH_TORQUE, bool WITH_WRENCH>
-COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& joints, const T* rate,
-                                           const T* rate_change, T* torque, Wrench<T>* total, Motion<T>* motion,
-                                           Wrench<T>* wrench) {
+COUNTERPOISE_INLINE void inward_pass(const Model& model, const Joints<T>& joints, T* torque, Wrench<T>* total,
+                                     Wrench<T>* wrench) {
     const T nought = LaneTraits<T>::spread(0.0);
     const Vec3<T> zero = {nought, nought, nought};
-    const Motion<T> still = {zero, zero, zero - spread3<T>(model.gravity)};
-    Motion<T> previous = still;
-    for (int i = 0; i < model.bodies; ++i) {
-        const Body& body = model.body[i];
-        if (!SIMPLE && body.parent != i - 1) previous = body.parent < 0 ? still : motion[body.parent];
-        const Vec3<T> r = SIMPLE ? spread3<T>(body.origin) : origin_in_parent(body, joints, i);
-        const Vec3<T> at_origin =
-            previous.acceleration + cross(previous.alpha, r) + cross(previous.omega, cross(previous.omega, r));
-        Vec3<T> w = from_parent(body, joints, i, previous.omega);
-        Vec3<T> dw = from_parent(body, joints, i, previous.alpha);
-        Vec3<T> a = from_parent(body, joints, i, at_origin);
-        const T v = rate[i], dv = rate_change[i];
-        if (SIMPLE || body.kind == REVOLUTE) {
-            dw.x = dw.x + w.y * v;  // w x z v
-            dw.y = dw.y - w.x * v;
-            dw.z = dw.z + dv;
-            w.z = w.z + v;
-        } else {
-            a.x = a.x + 2.0 * (w.y * v);  // 2 w x z v
-            a.y = a.y - 2.0 * (w.x * v);
-            a.z = a.z + dv;
-        }
-        previous = {w, dw, a};
-        if (!SIMPLE) motion[i] = previous;
-        const double* h = body.first_moment;
-        const double* I = body.inertia;
-        const Vec3<T> spin = cross(w, h);  // w x h
-        Vec3<T> force = cross(dw, h) + cross(w, spin);
-        force.x = force.x + a.x * body.mass;
-        force.y = force.y + a.y * body.mass;
-        force.z = force.z + a.z * body.mass;
-        const Vec3<T> momentum = {w.x * I[0] + w.y * I[1] + w.z * I[3], w.x * I[1] + w.y * I[2] + w.z * I[4],
-                                  w.x * I[3] + w.y * I[4] + w.z * I[5]};
-        Vec3<T> moment = cross(w, momentum) - cross(a, h);  // h x a = -(a x h)
-        moment.x = moment.x + dw.x * I[0] + dw.y * I[1] + dw.z * I[3];
-        moment.y = moment.y + dw.x * I[1] + dw.y * I[2] + dw.z * I[4];
-        moment.z = moment.z + dw.x * I[3] + dw.y * I[4] + dw.z * I[5];
-        wrench[i] = {force, moment};
-    }
-    if (WITH_WRENCH) {
-        const Vec3<T> g = spread3<T>(model.gravity);
-        total->force = {g.x * -model.base_mass, g.y * -model.base_mass, g.z * -model.base_mass};
-        total->moment = cross(g, model.base_first_moment);
-    }
     Wrench<T> carry = {zero, zero};
     for (int i = model.bodies - 1; i >= 0; --i) {
         const Body& body = model.body[i];
@@ -151,6 +146,29 @@ COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& 
             parent.moment = parent.moment + onward.moment;
         }
     }
+}
+
+// Newton-Euler: velocities and accelerations outwards, forces and moments inwards.
+template <class T, bool SIMPLE, bool WITH_TORQUE, bool WITH_WRENCH>
+COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& joints, const T* rate,
+                                           const T* rate_change, T* torque, Wrench<T>* total, Motion<T>* motion,
+                                           Wrench<T>* wrench) {
+    const T nought = LaneTraits<T>::spread(0.0);
+    const Vec3<T> zero = {nought, nought, nought};
+    const Motion<T> still = {zero, zero, zero - spread3<T>(model.gravity)};
+    Motion<T> latest = still;
+    for (int i = 0; i < model.bodies; ++i) {
+        const Body& body = model.body[i];
+        if (!SIMPLE && body.parent != i - 1) latest = body.parent < 0 ? still : motion[body.parent];
+        wrench[i] = motion_step<T, SIMPLE>(model, joints, i, rate[i], rate_change[i], &latest);
+        if (!SIMPLE) motion[i] = latest;
+    }
+    if (WITH_WRENCH) {
+        const Vec3<T> g = spread3<T>(model.gravity);
+        total->force = {g.x * -model.base_mass, g.y * -model.base_mass, g.z * -model.base_mass};
+        total->moment = cross(g, model.base_first_moment);
+    }
+    inward_pass<T, SIMPLE, WITH_TORQUE, WITH_WRENCH>(model, joints, torque, total, wrench);
 }
 
 // Torques with which the arm exerts a wrench (base axes, at the link's origin): the wrench is turned outwards along the

@@ -1,17 +1,17 @@
-"""How loud the data may be against the prior: tried out on regions of joint space that were held out.
+"""How strongly to hold on to the CAD values: tried out on regions of joint space that were held out.
 
 Autocorrelation of the residuals (inflation.py) tells how many samples count as one, but a model with a hundred unknowns
 has fitted part of its own error away before the residuals are looked at. What is left looks too small and too short, and
-the data would be believed too much, just where it hurts: away from the path. So the inflation is multiplied by a common
-factor, the one with which the fit predicts regions that it has not seen best. Factors of DISCOUNTS are tried; the score is
-the sum over joints of the logarithm of the squared errors, which needs no units and lets no joint rule.
+the data would be believed too much, just where it hurts: away from the path. So the prior of the bodies is made stronger
+by a factor, the one with which the fit predicts regions that it has not seen best. The factors of STRENGTHS are tried;
+the score is the sum over joints of the logarithm of the squared errors, which needs no units and lets no joint rule.
 
 All of it comes from the triangular factors of the regions, without another pass over the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from ..description.frozen import Array
 from .gaussian import Gaussian
 from .regression import JointRegression, solve
 
-DISCOUNTS = tuple(4.0**power for power in range(7))
-FOLDS = 6
-"""Regions that are held out in turn."""
+STRENGTHS = tuple(4.0**power for power in range(7))
+FOLDS = 4
+"""Regions that are held out in turn: each about as large as what a check holds back (split.py)."""
 
 
 def merged(folds: Sequence[JointRegression]) -> JointRegression:
@@ -32,31 +32,34 @@ def merged(folds: Sequence[JointRegression]) -> JointRegression:
     return whole
 
 
-def choose_discount(folds: Sequence[JointRegression], prior: Gaussian, sigma: Array, inflation: Array) -> float:
-    """Return the factor on the inflation that predicts held-out regions best.
+def choose_strength(
+    folds: Sequence[JointRegression], prior: Callable[[float], Gaussian], sigma: Array, inflation: Array
+) -> float:
+    """Return the strength of the prior that predicts held-out regions best.
 
     Args:
         folds: The data, region by region.
-        prior: What is known beforehand.
+        prior: What is known beforehand, for a strength.
         sigma: Noise of one sample per joint, shape (a,).
         inflation: f_i from the residuals' autocorrelation, shape (a,).
 
     Returns:
-        One of DISCOUNTS; 1 where fewer than two regions have data.
+        One of STRENGTHS; 1 where fewer than two regions have data.
     """
     filled = [fold for fold in folds if fold.rows.any()]
     if len(filled) < 2:
         return 1.0
     rests = [merged([other for other in filled if other is not fold]) for fold in filled]
     scores = []
-    for discount in DISCOUNTS:
+    for strength in STRENGTHS:
+        belief = prior(strength)
         squares = np.zeros(len(sigma))
         for fold, rest in zip(filled, rests, strict=True):
-            x = solve(rest, prior=prior, sigma=sigma, inflation=inflation * discount).x
+            x = solve(rest, prior=belief, sigma=sigma, inflation=inflation).x
             squares += np.array([_square_sum(fold.factor(joint), x) for joint in range(len(sigma))])
         measured = squares > 0.0
         scores.append(float(np.log(squares[measured]).sum()))
-    return DISCOUNTS[int(np.argmin(scores))]
+    return STRENGTHS[int(np.argmin(scores))]
 
 
 def _square_sum(factor: Array, x: Array) -> float:

@@ -1,0 +1,330 @@
+"""From a recording to a verdict: which part of it to use, the fit, the held-out check, the fit again, the judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..doctor.finding import Consequence, Finding
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.log import Log
+from ..logs.stillness import still_segments
+from .arrival import arrival_notes
+from .check import check_moving, check_static
+from .coupled import solve_coupled
+from .estimate import Estimate
+from .fit import Fit
+from .gaussian import Gaussian
+from .iterative import solve_iterative
+from .moving import moving_samples, prepare
+from .prior import CadPrior, body_covariance
+from .result import Collected, fit_of
+from .samples import Samples, samples_of_poses
+from .static_poses import SAME_POSE, StaticPoses, require_spread
+from .static_rows import solve_static
+from .still_poses import friction_bands, poses_from_log, without_friction
+from .terms import JOINT_TERMS, Terms
+from .weighted import Run, weighted_fit
+from .workspace import separable_offsets
+
+Method = Literal["weighted", "iterative", "coupled"]
+Use = Literal["auto", "static", "moving"]
+Progress = Callable[[float, float], None]
+
+METHODS = ("weighted", "iterative", "coupled")
+STILL_SHARE = 0.4
+"""Share of a recording that the arm must stand still for its poses to be used rather than its motion ..."""
+STILL_POSES = 6
+"""... in at least so many different poses."""
+ENOUGH = 0.5
+"""Poses at rest need no prior when they leave at most this share of what the description leaves open, in every joint."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Settings:
+    """What the caller asked for, checked."""
+
+    robot: Robot
+    method: Method
+    terms: Terms | None
+    prior: CadPrior | None
+    prior_asked: bool
+    split: str
+    progress: Progress
+
+
+def calibrate(
+    robot: Robot,
+    data: Log | StaticPoses | Samples,
+    method: Method = "weighted",
+    *,
+    use: Use = "auto",
+    terms: Terms | None = None,
+    prior: CadPrior | Literal["cad"] | None = "cad",
+    split: str = "path",
+    cutoff: float | None = None,
+    loaded: Sequence[tuple[Robot, Log]] = (),
+    findings: Sequence[Finding] | None = None,
+    stiffness: npt.ArrayLike | None = None,
+    serial: str = "",
+    tool: str = "",
+    progress: Progress | None = None,
+) -> Fit:
+    """Calibrate a robot from a recording and say whether the result may be trusted.
+
+    Part of the data is held out and predicted; then everything is fitted.
+
+    Args:
+        robot: The robot as described and mounted.
+        data: A recording, poses at rest, or samples of a motion.
+        method: "weighted" for any arm and any data; "iterative" and "coupled" are the WAM document's, for poses at rest and
+            rotary joints.
+        use: Whether a recording's poses at rest ("static") or its motion ("moving") are fitted; "auto" decides and says why.
+        terms: What is fitted; None for weights and offsets at rest; for a motion also inertias, friction and rotors.
+        prior: Towards the description's masses: "cad" for a motion, and for poses that do not tell enough by themselves; a
+            CadPrior in any case; None to trust the data alone. Only "weighted" has one.
+        split: How moving data are divided for the check: "path", or as :func:`.split_samples` takes it.
+        cutoff: Of the low-pass on a motion [Hz]; None to choose it from the data.
+        loaded: Further recordings of the motion with a weighed load: the robot carrying it, and the recording. They tell
+            torque gains from masses.
+        findings: What the doctor found; None to ask it.
+        stiffness: By which the arm is held, one number or n [N m/rad or N/m], to express errors as sag; None assumes one.
+        serial: The robot's serial number, for the calibration file.
+        tool: What is mounted at its tip, for the calibration file.
+        progress: Called now and then with the work done and in all.
+
+    Raises:
+        InputError: The data are another robot's, cannot be fitted at all (one pose, poses that are all alike, nothing
+            moves), or an argument does not fit.
+    """
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}; expected {', '.join(map(repr, METHODS))}")
+    if use not in ("auto", "static", "moving"):
+        raise InputError(f"use is {use!r}; expected 'auto', 'static' or 'moving'")
+    if isinstance(prior, str) and prior != "cad":
+        raise InputError(f"prior is {prior!r}; expected 'cad', a CadPrior or None")
+    belief = _belief(robot, prior, method)
+    asked = isinstance(prior, CadPrior)
+    settings = _Settings(robot, method, terms, belief, asked, split, progress or (lambda done, total: None))
+    if data.joint_names != robot.joint_names:
+        raise InputError(
+            f"the data are of joints {', '.join(data.joint_names)}; expected those of robot '{robot.name}': "
+            f"{', '.join(robot.joint_names)}"
+        )
+    at_rest, why = _at_rest(robot, data, use, terms, method)
+    settings.progress(0.0, 1.0)
+    if findings is None:
+        findings = _diagnosed(robot, data)
+    settings.progress(0.2, 1.0)
+    if at_rest:
+        if loaded:
+            raise InputError("recordings with a weighed load are fitted as motion; give use='moving'")
+        collected = _static(settings, data)
+    else:
+        collected = _moving(settings, data, cutoff, loaded)
+    settings.progress(0.9, 1.0)
+    notes = [finding.sentence for finding in findings if finding.consequence == Consequence.LIMITS]
+    collected = replace(collected, notes=(*collected.notes, *(f"the doctor: {note}" for note in notes)))
+    fit = fit_of(
+        collected,
+        method=method,
+        why=why,
+        findings=findings,
+        stiffness=stiffness,
+        serial=serial,
+        tool=tool,
+        source=data,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    settings.progress(1.0, 1.0)
+    return fit
+
+
+def _belief(robot: Robot, prior: CadPrior | str | None, method: Method) -> CadPrior | None:
+    """Return the prior to use; the description's masses are none where there are no masses."""
+    if method != "weighted":
+        if isinstance(prior, CadPrior):
+            raise InputError(f"method '{method}' takes no prior; it fits the data alone")
+        return None
+    if prior is None or isinstance(prior, CadPrior):
+        return prior
+    return CadPrior() if float(robot.tree.mass.sum()) > 0.0 else None
+
+
+def _at_rest(
+    robot: Robot, data: Log | StaticPoses | Samples, use: Use, terms: Terms | None, method: Method
+) -> tuple[bool, str]:
+    """Return whether poses at rest are fitted, and why."""
+    if isinstance(data, StaticPoses):
+        if use == "moving":
+            raise InputError("poses at rest hold no motion; use='moving' needs a recording")
+        return True, "the data are poses at rest"
+    if isinstance(data, Samples):
+        moves = bool(np.any(data.dq))
+        if use == "static" or (method != "weighted" and moves):
+            raise InputError("samples of a motion cannot be fitted as poses at rest; give the recording")
+        return False, "the data are samples of a motion"
+    if method != "weighted":
+        if use == "moving":
+            raise InputError(f"method '{method}' is for poses at rest; a motion is fitted by 'weighted'")
+        return True, f"method '{method}' is for poses at rest"
+    if use != "auto":
+        return use == "static", f"use='{use}' was asked for"
+    if terms is not None and (terms.bodies == "full" or terms.viscous or terms.rotor):
+        return False, "inertias, rotors or viscous friction are asked for, which only a motion shows"
+    if data.declared.notes.get("plan"):
+        return True, "the recording carries its plan of poses"
+    segments = still_segments(data)
+    total = float(np.ptp(data.time[np.isfinite(data.time)]))
+    share = sum(segment.duration for segment in segments) / max(total, 1e-9)
+    different = _different(np.array([segment.q for segment in segments]))
+    if share >= STILL_SHARE and different >= STILL_POSES:
+        return True, f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
+    return False, f"the arm stands still for {share:.0%} of the recording, in {different} different poses: its motion tells more"
+
+
+def _different(q: Array) -> int:
+    """Count poses that differ by more than SAME_POSE in some joint."""
+    kept: list[Array] = []
+    for pose in q:
+        if not any(np.all(np.abs(pose - other) < SAME_POSE) for other in kept):
+            kept.append(pose)
+    return len(kept)
+
+
+def _diagnosed(robot: Robot, data: Log | StaticPoses | Samples) -> Sequence[Finding]:
+    if not isinstance(data, Log):
+        return ()
+    from ..doctor.diagnose import diagnose
+
+    return diagnose(robot, data).findings
+
+
+def _static(settings: _Settings, data: Log | StaticPoses | Samples) -> Collected:
+    robot, notes = settings.robot, []
+    if isinstance(data, Log):
+        still = poses_from_log(robot, data)
+        poses = still.poses
+        notes += [f"left out from {part.start:.1f} to {part.end:.1f} s: {part.reason}" for part in still.rejected]
+        notes += arrival_notes(data) if still.planned else []
+    elif isinstance(data, StaticPoses):
+        poses = data
+    else:
+        raise InputError("samples of a motion cannot be fitted as poses at rest; give the recording")
+    require_spread(robot, poses)
+    band = friction_bands(poses)
+    if settings.terms is None or not settings.terms.coulomb:
+        means, paired = without_friction(poses)
+        if paired:
+            alone = int(np.sum(poses.pair < 0))
+            notes.append(
+                f"{len(means)} poses were reached from both sides; their means are fitted"
+                + (f", and {alone} poses reached from one side are left out" if alone else "")
+            )
+            poses = means
+            require_spread(robot, poses)
+        else:
+            notes.append("no pose was reached from both sides: friction is part of the errors")
+
+    def fit(chosen: StaticPoses) -> Estimate:
+        return _fit_static(settings, chosen)
+
+    check = check_static(poses, fit)
+    settings.progress(0.7, 1.0)
+    estimate = fit(poses)
+    return Collected(
+        estimate=estimate,
+        data="static",
+        samples=samples_of_poses(poses),
+        check=check,
+        band=band,
+        notes=tuple(notes),
+    )
+
+
+def _fit_static(settings: _Settings, poses: StaticPoses) -> Estimate:
+    robot, terms = settings.robot, settings.terms
+    if settings.method != "weighted":
+        others = [term for term in JOINT_TERMS if term != "offset" and terms is not None and getattr(terms, term)]
+        if others or (terms is not None and (terms.tilt or terms.bodies != "gravity")):
+            raise InputError(f"method '{settings.method}' fits weights and, if asked for, offsets; other terms: 'weighted'")
+        solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
+        offset = terms is not None and bool(terms.offset)
+        return Estimate.of_base(robot, solver(robot, poses, offset=offset).solution)
+    separable = separable_offsets(robot)
+    if terms is None and separable.all() and poses.measured.all():
+        alone = Estimate.of_base(robot, solve_static(robot, poses))
+        if settings.prior is None or (not settings.prior_asked and _tells_enough(alone)):
+            return alone
+        strength = settings.prior.strength or 1.0
+        solution = solve_static(robot, poses, prior=_base_prior(robot, strength))
+        return Estimate.of_base(robot, solution, settings.prior.named(robot), strength)
+    if terms is None:
+        usable = separable & poses.measured
+        offset = tuple(name for name, kept in zip(robot.joint_names, usable, strict=True) if kept)
+        terms = Terms(bodies="gravity", offset=offset)
+    fitted = weighted_fit(robot, samples_of_poses(poses), terms=terms, prior=settings.prior)
+    return Estimate.of_weighted(fitted)
+
+
+def _tells_enough(alone: Estimate) -> bool:
+    """Say whether poses by themselves tell every joint's weight better than the description: a prior has nothing to add."""
+    open_by_data, open_before = alone.gravity_std, alone.described_std
+    determined = alone.solution.rank == len(alone.solution.x)
+    return determined and bool(np.all(open_by_data <= ENOUGH * open_before + 1e-12 * alone.gravity_rms))
+
+
+def _base_prior(robot: Robot, strength: float) -> Gaussian:
+    """Return the prior of base gravity parameters; nothing is known of the offsets."""
+    regrouping = robot.base_parameters.regrouping
+    spread = np.zeros((regrouping.shape[1], regrouping.shape[1]))
+    for body, block in enumerate(body_covariance(robot)[:, :4, :4] / strength):
+        spread[4 * body : 4 * body + 4, 4 * body : 4 * body + 4] = block
+    size = len(regrouping)
+    covariance = np.zeros((size + robot.n, size + robot.n))
+    covariance[:size, :size] = regrouping @ spread @ regrouping.T
+    covariance[range(size, size + robot.n), range(size, size + robot.n)] = np.inf
+    mean = np.concatenate([regrouping @ robot.gravity_parameters, np.zeros(robot.n)])
+    return Gaussian.from_covariance(mean, covariance)
+
+
+def _moving(
+    settings: _Settings, data: Log | StaticPoses | Samples, cutoff: float | None, loaded: Sequence[tuple[Robot, Log]]
+) -> Collected:
+    robot, notes = settings.robot, []
+    declared = data.declared if isinstance(data, Log) else None
+    if isinstance(data, Log):
+        preparation = prepare(robot, data, cutoff=cutoff)
+        samples = moving_samples(robot, data, preparation=preparation)
+        notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept")
+        held = [name for name in data.declared.held if name in robot.joint_names]
+        if held:
+            notes.append(f"the recording lacks {', '.join(held)}; taken to stand still")
+    elif isinstance(data, Samples):
+        samples = data
+    else:
+        raise InputError("poses at rest hold no motion; use='moving' needs a recording")
+    terms = settings.terms if settings.terms is not None else Terms.moving(declared)
+    further = [Run(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
+    if terms.gain and not further:
+        notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
+
+    def fit(chosen: Samples) -> Estimate:
+        fitted = weighted_fit(robot, [Run(chosen), *further], terms=terms, prior=settings.prior)
+        return Estimate.of_weighted(fitted)
+
+    check, _ = check_moving(samples, settings.split, fit)
+    settings.progress(0.6, 1.0)
+    estimate = fit(samples)
+    band = np.full(robot.n, np.nan)
+    if terms.coulomb:
+        drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
+        band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
+    return Collected(estimate, "moving", samples, check, band, tuple(notes))

@@ -1,0 +1,357 @@
+"""A fit of any method in one form: what it predicts, what it may speak of, and how sure it is.
+
+Methods differ in the numbers they solve for. The WAM document's two and the static weighted one find base gravity
+parameters and offsets; the weighted fit of moving data finds all parameters of all bodies, held by a prior. Either way the
+result speaks of the same numbers: base gravity parameters, which are all that holding torques can reveal, and what belongs
+to the drives. How a base parameter is shared out among masses is nobody's measurement and is not reported as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..description.frozen import Array, frozen
+from ..dynamics.joint_units import effort_units
+from ..dynamics.regressors import GRAVITY_PARAMETERS
+from ..dynamics.robot import Robot
+from .calibrated_robot import completed_gravity_parameters, with_gravity_parameters, with_inertial_parameters
+from .columns import Columns
+from .identifiability import (
+    Identifiability,
+    Language,
+    column_unit,
+    identify,
+    link_parameter_names,
+    workspace_yardstick,
+)
+from .prior import body_covariance
+from .regression import Solution
+from .samples import Samples
+from .terms import Terms
+from .weighted import WeightedFit
+from .workspace import workspace_poses
+
+WORKSPACE = 200
+"""Poses that stand for the whole workspace."""
+PRIOR_LEFT = 1e-6
+"""Share of the prior that is left in where the data alone are asked: what they do not tell then stays very uncertain."""
+AT_REST = ("offset", "spring", "counterbalance")
+"""Terms of the drives that act at rest."""
+COMMAND_UNITS = "command units"
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A fit. a joints have a measured effort; s numbers may be spoken of.
+
+    Attributes:
+        columns: The model: all body parameters, and the terms of the drives.
+        x: Its values, shape (p,).
+        solution: The regression's own result, in base parameters and offsets or in the model's own numbers.
+        in_base: Whether the former.
+        prior: What the fit leaned on, in words; "" for the data alone.
+        prior_strength: How strongly, see :class:`.CadPrior`; 0 without a prior.
+        data_share: Of each of the solution's numbers, how much of what is known comes from the data, 0 to 1.
+        command_units: Whether efforts are in the log's own unit, with free gains.
+    """
+
+    columns: Columns
+    x: Array
+    solution: Solution
+    in_base: bool
+    prior: str
+    prior_strength: float
+    data_share: Array
+    command_units: bool = False
+
+    @classmethod
+    def of_base(cls, robot: Robot, solution: Solution, prior: str = "", prior_strength: float = 0.0) -> Estimate:
+        """Return a fit of base gravity parameters and an offset per joint, or none.
+
+        Args:
+            robot: The robot that was fitted.
+            solution: Columns as in static_rows.py.
+            prior: What it leaned on, in words.
+            prior_strength: How strongly.
+        """
+        size = len(robot.base_parameters.names)
+        offsets = solution.x[size:]
+        terms = Terms(bodies="gravity", offset=("all",) if len(offsets) else ())
+        columns = Columns(robot, terms, np.ones(robot.n, dtype=bool), np.eye(robot.n))
+        x = columns.start()
+        gravity = completed_gravity_parameters(robot, solution.x[:size])
+        x[columns.groups["bodies"]] = gravity[columns.body_parameters]
+        x[columns.groups["offset"]] = offsets
+        return cls(columns, frozen(x), solution, True, prior, prior_strength, frozen(np.ones(len(solution.x))))
+
+    @classmethod
+    def of_weighted(cls, fit: WeightedFit) -> Estimate:
+        """Return a weighted fit in this form."""
+        prior = (fit.prior_source, fit.prior_strength)
+        return cls(fit.columns, fit.x, fit.solution, False, *prior, fit.data_share, fit.command_units)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that was fitted, as described."""
+        return self.columns.robot
+
+    @cached_property
+    def calibrated(self) -> Robot:
+        """The robot with fitted masses, the description's where nothing was fitted.
+
+        A full fit's inertias reproduce the measured torques even where no real body has them, so dynamics are computed.
+        """
+        values = self.columns.cad_parameters.copy()
+        values[self.columns.body_parameters] = self.x[self.columns.groups["bodies"]]
+        if self.columns.terms.bodies == "full":
+            return with_inertial_parameters(self.robot, values, allow_unphysical=True)
+        return with_gravity_parameters(self.robot, self.robot.base_parameters.regrouping @ values)
+
+    @property
+    def effort_units(self) -> tuple[str, ...]:
+        """Unit of each active joint's effort."""
+        units = effort_units(self.robot)
+        used = [unit for unit, some in zip(units, self.columns.active, strict=True) if some]
+        return tuple(COMMAND_UNITS if self.command_units else unit for unit in used)
+
+    def predict(self, samples: Samples) -> Array:
+        """Return the efforts of the active joints, shape (k, a), in the samples' unit."""
+        parts = [self.columns.predict(chunk, self.x) for chunk in samples.chunks()]
+        return np.concatenate([np.zeros((0, len(self.columns.joint_names))), *parts])
+
+    def predict_described(self, samples: Samples) -> Array:
+        """Return what the description alone gives, gains apart: no friction, no offset, shape (k, a)."""
+        x = np.array(self.columns.start())
+        x[self.columns.groups["gain"]] = self.x[self.columns.groups["gain"]]
+        parts = [self.columns.predict(chunk, x) for chunk in samples.chunks()]
+        return np.concatenate([np.zeros((0, len(self.columns.joint_names))), *parts])
+
+    def per_joint(self, kind: str) -> Array:
+        """Return one of the drives' terms, e.g. "coulomb", shape (n,); NaN where it was not fitted."""
+        values = np.full(self.robot.n, np.nan)
+        values[self.columns.joints_of(kind)] = self.x[self.columns.groups[kind]]
+        return values
+
+    def holding_rows(self, q: Array, *, gravity_only: bool = False) -> Array:
+        """Return the derivatives of the active joints' holding efforts by the solution's numbers, shape (k, a, ·).
+
+        Args:
+            q: Poses [rad or m], shape (k, n).
+            gravity_only: Leave out offsets, springs and counterbalances.
+        """
+        k = len(q)
+        size = len(self.robot.base_parameters.names)
+        if self.in_base:
+            rows = np.zeros((k, self.robot.n, len(self.solution.x)))
+            rows[:, :, :size] = self.robot.base_gravity_regressor(q)
+            if not gravity_only and rows.shape[2] > size:
+                rows[:, np.arange(self.robot.n), size + np.arange(self.robot.n)] = 1.0
+            return rows
+        rows, _ = self.columns.rows(at_rest(self.robot, q), self.x)
+        for kind in AT_REST if gravity_only else ():
+            rows[:, :, self.columns.groups[kind]] = 0.0
+        return rows
+
+    @cached_property
+    def gravity_rms(self) -> Array:
+        """Size of the active joints' gravity efforts over the workspace, root mean square, shape (a,)."""
+        rest = at_rest(self.robot, workspace_poses(self.robot, WORKSPACE))
+        bare = np.array(self.x)
+        for kind in AT_REST:
+            bare[self.columns.groups[kind]] = 0.0
+        return np.sqrt(np.mean(self.columns.predict(rest, bare) ** 2, axis=0))
+
+    @cached_property
+    def holding_std(self) -> Array:
+        """Standard error of the active joints' holding efforts, root mean square over the workspace, shape (a,)."""
+        rows = self.holding_rows(workspace_poses(self.robot, WORKSPACE))
+        return np.sqrt(np.mean(self.solution.predicted_std(rows) ** 2, axis=0))
+
+    @cached_property
+    def gravity_std(self) -> Array:
+        """The same of the gravity efforts alone, without offsets, shape (a,)."""
+        rows = self.holding_rows(workspace_poses(self.robot, WORKSPACE), gravity_only=True)
+        return np.sqrt(np.mean(self.solution.predicted_std(rows) ** 2, axis=0))
+
+    @cached_property
+    def described_std(self) -> Array:
+        """How far the description's gravity efforts may be off (prior.py, strength 1), shape (a,); NaN without masses."""
+        robot = self.robot
+        if not float(robot.tree.mass.sum()) > 0.0:
+            return np.full(len(self.columns.joint_names), np.nan)
+        spread = body_covariance(robot)[:, :4, :4]
+        rows = robot.gravity_regressor(workspace_poses(robot, WORKSPACE))[:, self.columns.active]
+        by_body = rows.reshape(*rows.shape[:2], -1, 4)
+        variance = np.einsum("kabi,bij,kabj->ka", by_body, spread, by_body)
+        gains = np.nan_to_num(self.per_joint("gain"), nan=1.0)[self.columns.active]
+        return np.asarray(np.abs(gains) * np.sqrt(np.mean(variance, axis=0)))
+
+    @cached_property
+    def prior_share(self) -> Array:
+        """How much of the gravity efforts' variance before any data is still there, 0 to 1, shape (a,); NaN: no prior."""
+        if not self.prior:
+            return np.full(len(self.columns.joint_names), np.nan)
+        left = self.gravity_std**2
+        before = self.described_std**2 / self.prior_strength
+        share = np.zeros(len(left))
+        np.divide(left, before, out=share, where=before > 0.0)
+        return np.minimum(share, 1.0)
+
+    @cached_property
+    def language(self) -> Language:
+        """The numbers that may be spoken of, with the data's own information on them."""
+        base = self.robot.base_parameters
+        link_names = link_parameter_names(self.robot)
+        shares = {
+            name: {link_names[column]: float(share) for column, share in enumerate(row) if abs(share) > 1e-12}
+            for name, row in zip(base.names, base.regrouping, strict=True)
+        }
+        names, to_spoken, constant = self._spoken
+        known = self._data_covariance
+        information = np.linalg.inv(known)
+        felt = np.any(np.abs(base.regrouping) > 1e-12, axis=0)
+        return Language(
+            names=names,
+            x=frozen(to_spoken @ self.solution.x + constant),
+            information=frozen(0.5 * (information + information.T)),
+            units=tuple(self.unit(name) for name in names),
+            expansion=shares,
+            never_felt=tuple(name for name, some in zip(link_names, felt, strict=True) if not some),
+        )
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the numbers that may be spoken of, prior included, shape (s, s)."""
+        _, to_spoken, _ = self._spoken
+        return np.asarray(to_spoken @ self.solution.covariance @ to_spoken.T)
+
+    @cached_property
+    def std(self) -> Array:
+        """Standard errors of these numbers, prior included, shape (s,); infinite where neither tells."""
+        _, to_spoken, _ = self._spoken
+        return self.solution.predicted_std(to_spoken)
+
+    @cached_property
+    def identifiable(self) -> Identifiability:
+        """Which combinations of gravity parameters and offsets the data determine by themselves."""
+        language = self.language
+        static = [at for at, name in enumerate(language.names) if self._acts_at_rest(name)]
+        covariance = self._data_covariance[np.ix_(static, static)]
+        names = tuple(language.names[at] for at in static)
+        information = np.linalg.inv(covariance)
+        spoken = Language(
+            names=names,
+            x=language.x[static],
+            information=frozen(0.5 * (information + information.T)),
+            units=tuple(language.units[at] for at in static),
+            expansion=language.expansion,
+            never_felt=language.never_felt,
+        )
+        poses = workspace_poses(self.robot, WORKSPACE)
+        rows = self._spoken_rows(poses, names)
+        return identify(spoken, workspace_yardstick(rows, self._noise))
+
+    def unit(self, name: str) -> str:
+        """Return the unit of one of the spoken numbers, or of the model's own."""
+        joint, _, quantity = name.rpartition(".")
+        if quantity in ("cosine", "sine"):
+            unit = column_unit(self.robot, f"{joint}.offset")
+        elif quantity == "zero":
+            unit = "rad" if column_unit(self.robot, f"{joint}.offset") == "N m" else "m"
+        elif joint == "tilt":
+            unit = "rad"
+        elif quantity == "gain":
+            unit = f"per {column_unit(self.robot, f'{joint}.offset')}"
+        else:
+            unit = column_unit(self.robot, name)
+        drive = quantity in ("offset", "coulomb", "viscous", "spring", "cosine", "sine", "rotor")
+        if self.command_units and drive:
+            return COMMAND_UNITS if unit in ("N m", "N") else f"{COMMAND_UNITS} ({unit})"
+        return unit
+
+    def _acts_at_rest(self, name: str) -> bool:
+        return name in self.robot.base_parameters.names or name.rpartition(".")[2] == "offset"
+
+    @property
+    def _noise(self) -> Array:
+        """Noise σ of one sample, shape (n,); NaN for a joint without measured effort."""
+        noise = np.full(self.robot.n, np.nan)
+        noise[self.columns.active] = self.solution.sigma
+        return noise
+
+    @cached_property
+    def _spoken(self) -> tuple[tuple[str, ...], Array, Array]:
+        """Return names of the s spoken numbers, and C and c with spoken = C x + c, shapes (s, ·) and (s,)."""
+        base = self.robot.base_parameters
+        if self.in_base:
+            return self.solution.column_names, np.eye(len(self.solution.x)), np.zeros(len(self.solution.x))
+        columns = self.columns
+        size = 4 if columns.terms.bodies == "gravity" else 10
+        bodies = columns.groups["bodies"]
+        drives = len(columns.names) - bodies.stop
+        matrix = np.zeros((len(base.names) + drives, len(columns.names)))
+        rest = columns.cad_parameters.reshape(-1, size)[:, : len(GRAVITY_PARAMETERS)].copy()
+        for place, parameter in enumerate(columns.body_parameters):
+            body, entry = divmod(int(parameter), size)
+            if entry < len(GRAVITY_PARAMETERS):
+                matrix[: len(base.names), bodies.start + place] = base.regrouping[:, 4 * body + entry]
+                rest[body, entry] = 0.0
+        matrix[len(base.names) :, bodies.stop :] = np.eye(drives)
+        constant = np.concatenate([base.regrouping @ rest.ravel(), np.zeros(drives)])
+        names = base.names + columns.names[bodies.stop :]
+        # A parameter of a joint that carries nothing measured is no result.
+        told = np.any(matrix != 0.0, axis=1)
+        kept = tuple(name for name, some in zip(names, told, strict=True) if some)
+        return kept, matrix[told], constant[told]
+
+    @cached_property
+    def _data_covariance(self) -> Array:
+        """Covariance of the spoken numbers by the data alone, but for PRIOR_LEFT of the prior, shape (s, s)."""
+        _, to_spoken, _ = self._spoken
+        information = self.solution.information
+        known = np.diag(information)
+        by_data = 1.0 / np.sqrt(np.where(known > 0.0, known, np.inf))
+        narrowed = self.data_share < 1.0
+        by_prior = np.sqrt(np.diag(self.solution.covariance) / np.where(narrowed, 1.0 - self.data_share, 1.0))
+        # Each number in units of what the prior leaves open; drives, whose priors say nothing, of what the data do.
+        drives = np.ones(len(known), dtype=bool)
+        drives[: len(known) if self.in_base else self.columns.groups["bodies"].stop] = self.in_base
+        size = np.where(narrowed & ~(drives & (known > 0.0)), by_prior, by_data)
+        size[size == 0.0] = 1.0
+        whitened = information * np.outer(size, size)
+        values, vectors = np.linalg.eigh(0.5 * (whitened + whitened.T))
+        left = PRIOR_LEFT if self.prior else 1e-6 * PRIOR_LEFT * max(float(values.max(initial=0.0)), 1e-300)
+        half = (to_spoken * size) @ vectors / np.sqrt(np.maximum(values, 0.0) + left)
+        return np.asarray(half @ half.T)
+
+    def _spoken_rows(self, q: Array, names: tuple[str, ...]) -> Array:
+        """Return rows of the holding efforts in spoken numbers, shape (k, n, len(names))."""
+        robot = self.robot
+        rows = np.zeros((len(q), robot.n, len(names)))
+        base = robot.base_gravity_regressor(q)
+        gains = np.nan_to_num(self.per_joint("gain"), nan=1.0)
+        for place, name in enumerate(names):
+            if name in robot.base_parameters.names:
+                rows[:, :, place] = gains * base[:, :, robot.base_parameters.names.index(name)]
+            else:
+                joint = robot.joint_names.index(name.rpartition(".")[0])
+                rows[:, :, place] = self.columns.coupling[joint]
+        return rows
+
+
+def at_rest(robot: Robot, q: Array) -> Samples:
+    """Return poses as samples at rest without measured efforts, for a model to predict."""
+    still = np.zeros(q.shape)
+    return Samples(
+        joint_names=robot.joint_names,
+        time=np.arange(len(q), dtype=np.float64),
+        q=q,
+        dq=still,
+        ddq=still,
+        tau=np.full(q.shape, np.nan),
+        v0=np.ones(robot.n),
+        direction=still,
+    )

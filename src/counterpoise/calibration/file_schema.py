@@ -1,0 +1,163 @@
+"""What a calibration file holds: the tables of its JSON, checked strictly on reading.
+
+JSON knows neither NaN nor infinity. ``null`` stands for "not measured" in a number per joint, and for "unknown" in a standard
+error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+
+SCHEMA = "counterpoise-calibration"
+VERSION = 1
+
+Number = float | None
+Numbers = tuple[Number, ...]
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table; unknown keys are refused, so that a file of another kind is not half read."""
+
+
+class RobotTable(_Table, frozen=True, kw_only=True):
+    """Which robot: name, joints, fingerprints, serial number, tool, gravity in base axes [m/s²]."""
+
+    name: str
+    joints: tuple[str, ...]
+    kinematics_sha256: str
+    masses_sha256: str
+    serial: str
+    tool: str
+    gravity_base: tuple[float, float, float]
+
+
+class ModelTable(_Table, frozen=True, kw_only=True):
+    """What was fitted: terms, which joints had a measured effort, couplings, the values, and all bodies' parameters."""
+
+    terms: dict[str, Any]
+    measured: tuple[bool, ...]
+    coupling: tuple[tuple[float, ...], ...]
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+    bodies: tuple[float, ...]
+    dynamics_allowed: bool
+
+
+class ParameterTable(_Table, frozen=True, kw_only=True):
+    """A number that may be spoken of."""
+
+    name: str
+    meaning: str
+    unit: str
+    value: float
+    std: Number
+    described: Number
+
+
+class CombinationTable(_Table, frozen=True, kw_only=True):
+    """A combination that the data determine."""
+
+    text: str
+    unit: str
+    value: float
+    std: float
+    information: float
+    coefficients: tuple[float, ...]
+
+
+class IdentifiableTable(_Table, frozen=True, kw_only=True):
+    """What the data determine and what not."""
+
+    determined: tuple[CombinationTable, ...]
+    undetermined: tuple[str, ...]
+    eigenvalues: tuple[float, ...]
+    never_felt: tuple[str, ...]
+
+
+class ErrorTable(_Table, frozen=True, kw_only=True):
+    """Errors per joint, in ``units``, and what they mean."""
+
+    fitted: Numbers
+    heldout: Numbers
+    described: Numbers
+    signal: Numbers
+    tolerated: Numbers
+    friction_band: Numbers
+    sag: Numbers
+    sag_total: Number
+    sag_largest: Number
+    stiffness: tuple[float, ...]
+    stiffness_assumed: bool
+
+
+class DataTable(_Table, frozen=True, kw_only=True):
+    """The recording: its fingerprint, how it was used, how it was divided, and how far the joints went [rad or m]."""
+
+    sha256: str
+    kind: str
+    why: str
+    samples: int
+    check: str
+    novelty: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+class CheckTable(_Table, frozen=True, kw_only=True):
+    """One check of the verdict."""
+
+    name: str
+    passed: bool
+    sentence: str
+    value: Number
+    limit: Number
+
+
+class ContentTable(_Table, frozen=True, kw_only=True):
+    """All that the checksum covers."""
+
+    status: str
+    method: str
+    units: str
+    created: str
+    package: str
+    robot: RobotTable
+    data: DataTable
+    model: ModelTable
+    parameters: tuple[ParameterTable, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    identifiable: IdentifiableTable
+    errors: ErrorTable
+    prior: str
+    prior_share: Numbers
+    unreliable: tuple[str, ...]
+    notes: tuple[str, ...]
+    verdict: tuple[CheckTable, ...]
+
+
+def to_numbers(values: npt.ArrayLike) -> Numbers:
+    """Return numbers as JSON has them, null for what is no number."""
+    return tuple(to_number(float(value)) for value in np.asarray(values, dtype=np.float64))
+
+
+def to_number(value: float) -> Number:
+    """Return a number as JSON has it, null for what is none or infinite."""
+    return value if math.isfinite(value) else None
+
+
+def from_numbers(values: Sequence[Number]) -> Array:
+    """Return numbers of a file as an array, NaN for null."""
+    return frozen([math.nan if value is None else value for value in values])
+
+
+def rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
+    """Return a matrix as JSON has it."""
+    return tuple(tuple(row) for row in matrix.tolist())

@@ -1,0 +1,225 @@
+"""The result of a calibration: a robot, how far to believe it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..dynamics.robot import Robot
+from ..friction.coulomb_viscous import CoulombViscous
+from .columns import Columns
+from .estimate import COMMAND_UNITS
+from .identifiability import Identifiability
+from .identity import Identity
+from .sag import Sag
+from .samples import Samples
+from .verdict import Verdict
+
+NEWTON_METRES = "N m"
+"""Unit of efforts that are torques (N of linear joints)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that the fit may speak of.
+
+    Attributes:
+        name: The model's name for it, e.g. "elbow.mx" or "elbow.coulomb".
+        meaning: What it stands for in link names, e.g. "forearm.mx + 0.55·hand.m".
+        unit: Its unit.
+        value: Its value.
+        std: Its standard error, prior included; infinite where neither data nor prior tell.
+        described: The description's own value; NaN where it has none.
+    """
+
+    name: str
+    meaning: str
+    unit: str
+    value: float
+    std: float
+    described: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Samples behind a fit, thinned, for charts. a joints have a measured effort.
+
+    Attributes:
+        time: When [s], or the pose's number, shape (k,).
+        q: Positions [rad or m], shape (k, n).
+        dq: Velocities [rad/s or m/s], shape (k, n); zero for poses at rest.
+        measured: Measured efforts, shape (k, a); NaN where none.
+        predicted: The fit's, shape (k, a).
+        described: The description's, without friction and offset, shape (k, a).
+        held: Which samples were held out for the check, shape (k,).
+    """
+
+    time: Array
+    q: Array
+    dq: Array
+    measured: Array
+    predicted: Array
+    described: Array
+    held: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """A calibrated robot of n joints and what is known about it; arrays are read-only.
+
+    Arrays of shape (n,) have NaN for joints without a measured effort.
+
+    Attributes:
+        robot: The robot, calibrated where identifiable, as described elsewhere.
+        described: The robot as described.
+        method: "weighted", "iterative" or "coupled".
+        data: "static" for poses at rest, "moving" for a motion.
+        why: Why these data were taken so, in one sentence.
+        columns: The model that was fitted.
+        x: Its values, shape (p,), named by ``columns.names``.
+        parameters: The numbers that may be spoken of.
+        covariance: Of their values, prior included, shape (s, s); what neither data nor prior tell is left out of it.
+        identifiable: Which combinations the data determine, which they do not.
+        units: "N m" (N for linear joints), or "command units" where torque and effort could not be told apart.
+        samples: Number of poses or samples that were fitted.
+        torque_rms: Error on all data after the last fit, shape (n,).
+        heldout_rms: Error on data that a fit had not seen, shape (n,).
+        described_rms: Error of the description on all data, with the fit's gains but without friction and offset, (n,).
+        signal: Standard deviation of the measured efforts, shape (n,).
+        check: How the held-out check was made, in words.
+        novelty: How far held-out poses lie from fitted ones, as a share of the joints' ranges: 10, 50 and 90 %, shape (3,).
+        sag: What the held-out errors mean at the tip [m]; NaN in command units.
+        stiffness: Stiffness by which the sag was computed [N m/rad or N/m], shape (n,).
+        stiffness_assumed: Whether that stiffness is assumed (sag.py) rather than given.
+        friction_band: Friction that holds each joint, half the difference between directions, shape (n,).
+        tolerated: Torque error that each joint can tolerate (verdict.py), shape (n,).
+        lower: Lowest positions among the data [rad or m], shape (n,).
+        upper: Highest ones [rad or m], shape (n,).
+        prior: What the fit leaned on, in words; "" for the data alone.
+        prior_share: How much of each joint's uncertainty before the data is still there, shape (n,); NaN without prior.
+        unreliable: What of ``robot`` may not be relied on, one sentence each.
+        notes: What happened on the way, one sentence each.
+        verdict: Whether it may be trusted.
+        identity: Robot, serial number, tool and mounting.
+        data_sha256: Fingerprint of the recording.
+        created: When, as UTC in ISO 8601.
+        version: Version of the package that made it.
+        evidence: Samples for charts; None for a fit that was read from a file.
+    """
+
+    robot: Robot
+    described: Robot
+    method: str
+    data: str
+    why: str
+    columns: Columns
+    x: Array
+    parameters: tuple[Parameter, ...]
+    covariance: Array
+    identifiable: Identifiability
+    units: str
+    samples: int
+    torque_rms: Array
+    heldout_rms: Array
+    described_rms: Array
+    signal: Array
+    check: str
+    novelty: Array
+    sag: Sag
+    stiffness: Array
+    stiffness_assumed: bool
+    friction_band: Array
+    tolerated: Array
+    lower: Array
+    upper: Array
+    prior: str
+    prior_share: Array
+    unreliable: tuple[str, ...]
+    notes: tuple[str, ...]
+    verdict: Verdict
+    identity: Identity
+    data_sha256: str
+    created: str
+    version: str
+    evidence: Evidence | None = None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether every check of the verdict passed."""
+        return self.verdict.trusted
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the fit is not trusted, one sentence each; empty for a trusted one."""
+        return self.verdict.reasons
+
+    @property
+    def friction(self) -> CoulombViscous | None:
+        """The fitted friction law, of actuators where joints are coupled; None where no friction was fitted.
+
+        A joint without fitted friction, or with a negative estimate, has none.
+        """
+        if not (self.columns.terms.coulomb or self.columns.terms.viscous):
+            return None
+        found = [np.maximum(np.nan_to_num(self.per_joint(kind)), 0.0) for kind in ("coulomb", "viscous")]
+        return CoulombViscous(*found)
+
+    @property
+    def offset(self) -> Array:
+        """The fitted constant efforts, in their unit, shape (n,); NaN where none was fitted."""
+        return self.per_joint("offset")
+
+    def per_joint(self, kind: str) -> Array:
+        """Return one of the drives' terms, e.g. "coulomb" or "rotor", shape (n,); NaN where it was not fitted."""
+        values = np.full(self.robot.n, np.nan)
+        values[self.columns.joints_of(kind)] = self.x[self.columns.groups[kind]]
+        return values
+
+    def predict(self, samples: Samples) -> Array:
+        """Return the efforts that the fit gives for a motion, shape (k, n), in ``units``; NaN for unmeasured joints."""
+        efforts = np.full((len(samples), self.robot.n), np.nan)
+        parts = [self.columns.predict(chunk, self.x) for chunk in samples.chunks()]
+        if parts:
+            efforts[:, self.columns.active] = np.concatenate(parts)
+        return efforts
+
+    def save(self, path: str | Path) -> Path:
+        """Write the calibration file, all or nothing; see calibration/file.py.
+
+        Args:
+            path: The file, usually ``<arm>.calibration.json``; one that exists is replaced. The file of a fit that is not
+                trusted gets "not-trusted" into its name.
+
+        Returns:
+            The file that was written.
+
+        Raises:
+            DataFileError: It cannot be written.
+        """
+        from .file import save_calibration
+
+        return save_calibration(self, path)
+
+    def summary(self) -> str:
+        """Return the verdict and the joints' errors as text, a dozen lines."""
+        head = "TRUSTED" if self.trusted else "NOT TRUSTED"
+        lines = [f"{head}: {self.robot.name}, {self.method}, {self.samples} {_counted(self.data)}"]
+        lines += [f"  - {reason}" for reason in self.reasons]
+        lines.append(f"  held-out error [{self.units}]  {_row(self.heldout_rms)}")
+        lines.append(f"  of a signal of           {_row(self.signal)}")
+        if self.units != COMMAND_UNITS:
+            lines.append(f"  sag at the tip           {1e3 * self.sag.total:.2g} mm")
+        return "\n".join(lines)
+
+
+def _counted(data: str) -> str:
+    return "poses at rest" if data == "static" else "samples of a motion"
+
+
+def _row(values: Array | Sequence[float]) -> str:
+    return " ".join("–" if np.isnan(value) else f"{value:.3g}" for value in values)

@@ -1,0 +1,213 @@
+"""Putting a fit together: errors, sag, tolerance, what may not be relied on, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+from ..doctor.finding import Finding
+from ..dynamics.robot import Robot
+from ..logs.log import Log
+from .calibrated_robot import unphysical_bodies
+from .check import HeldOut, deviation, root_mean_square
+from .estimate import COMMAND_UNITS, Estimate
+from .fit import NEWTON_METRES, Evidence, Fit, Parameter
+from .identifiability import Language, combination_text
+from .identity import data_fingerprint, identity_of
+from .sag import Sag, assumed_stiffness, given_stiffness, tip_sag
+from .samples import Samples
+from .static_poses import StaticPoses
+from .verdict import judge, tolerance
+
+SHOWN = 3000
+"""Samples kept as evidence."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collected:
+    """What the fitting of one recording gave.
+
+    Attributes:
+        estimate: The fit to all data.
+        data: "static" or "moving".
+        samples: All data.
+        check: The held-out check.
+        band: Friction that holds each joint, shape (n,); NaN where unknown.
+        notes: What happened on the way.
+    """
+
+    estimate: Estimate
+    data: str
+    samples: Samples
+    check: HeldOut
+    band: Array
+    notes: tuple[str, ...]
+
+
+def fit_of(
+    collected: Collected,
+    *,
+    method: str,
+    why: str,
+    findings: Sequence[Finding],
+    stiffness: npt.ArrayLike | None,
+    serial: str,
+    tool: str,
+    source: Log | StaticPoses | Samples,
+    created: str,
+) -> Fit:
+    """Return the result of a calibration, judged.
+
+    Args:
+        collected: What was fitted.
+        method: By which method.
+        why: Why these data were taken.
+        findings: What the doctor found.
+        stiffness: By which the arm is held [N m/rad or N/m]; None assumes one.
+        serial: The robot's serial number.
+        tool: What is mounted at the tip.
+        source: The recording, for its fingerprint.
+        created: When, ISO 8601.
+    """
+    from .. import __version__
+
+    estimate, check = collected.estimate, collected.check
+    robot, active = estimate.robot, estimate.columns.active
+    samples = collected.samples
+    measured = samples.tau[:, active]
+    predicted = estimate.predict(samples)
+    described = estimate.predict_described(samples)
+    torque_rms, signal = root_mean_square(measured - predicted), deviation(measured)
+    tolerated = tolerance(estimate, collected.band[active])
+    verdict = judge(
+        estimate,
+        torque_rms=torque_rms,
+        heldout_rms=check.rms,
+        signal=signal,
+        tolerated=tolerated,
+        novelty=check.novelty,
+        findings=findings,
+    )
+    springs = assumed_stiffness(robot) if stiffness is None else given_stiffness(robot, stiffness)
+    return Fit(
+        robot=estimate.calibrated,
+        described=robot,
+        method=method,
+        data=collected.data,
+        why=why,
+        columns=estimate.columns,
+        x=frozen(estimate.x),
+        parameters=parameters_of(estimate),
+        covariance=frozen(estimate.covariance),
+        identifiable=estimate.identifiable,
+        units=COMMAND_UNITS if estimate.command_units else NEWTON_METRES,
+        samples=len(samples),
+        torque_rms=_all_joints(torque_rms, active),
+        heldout_rms=_all_joints(check.rms, active),
+        described_rms=_all_joints(root_mean_square(measured - described), active),
+        signal=_all_joints(signal, active),
+        check=check.how,
+        novelty=frozen(check.novelty),
+        sag=_sag(estimate, check, springs),
+        stiffness=frozen(springs),
+        stiffness_assumed=stiffness is None,
+        friction_band=frozen(collected.band),
+        tolerated=_all_joints(tolerated, active),
+        lower=frozen(samples.q.min(axis=0)),
+        upper=frozen(samples.q.max(axis=0)),
+        prior=estimate.prior,
+        prior_share=_all_joints(estimate.prior_share, active),
+        unreliable=_unreliable(estimate),
+        notes=collected.notes,
+        verdict=verdict,
+        identity=identity_of(robot, serial=serial, tool=tool),
+        data_sha256=data_fingerprint(source),
+        created=created,
+        version=__version__,
+        evidence=_evidence(collected, measured, predicted, described),
+    )
+
+
+def parameters_of(estimate: Estimate) -> tuple[Parameter, ...]:
+    """Return the numbers that a fit may speak of, each with its meaning, unit and error."""
+    language = estimate.language
+    described = _described_values(estimate, language)
+    return tuple(
+        Parameter(
+            name=name,
+            meaning=combination_text(np.eye(len(language.names))[at], language),
+            unit=language.units[at],
+            value=float(language.x[at]),
+            std=float(estimate.std[at]),
+            described=described[at],
+        )
+        for at, name in enumerate(language.names)
+    )
+
+
+def _described_values(estimate: Estimate, language: Language) -> list[float]:
+    """Return the description's base parameters and rotor inertias; NaN for what it does not know."""
+    robot: Robot = estimate.robot
+    base = dict(
+        zip(robot.base_parameters.names, robot.base_parameters.regrouping @ robot.gravity_parameters, strict=True)
+    )
+    rotors = {
+        f"{name}.rotor": float(value) if value > 0.0 else float("nan")
+        for name, value in zip(robot.joint_names, robot.rotor_inertia, strict=True)
+    }
+    return [float(base.get(name, rotors.get(name, np.nan))) for name in language.names]
+
+
+def _all_joints(values: Array, active: npt.NDArray[np.bool_]) -> Array:
+    whole = np.full(len(active), np.nan)
+    whole[active] = values
+    return frozen(whole)
+
+
+def _sag(estimate: Estimate, check: HeldOut, springs: Array) -> Sag:
+    robot = estimate.robot
+    if estimate.command_units:
+        return Sag(frozen(np.full(robot.n, np.nan)), float("nan"), float("nan"))
+    error = np.full((len(check.q), robot.n), np.nan)
+    error[:, estimate.columns.active] = check.error
+    return tip_sag(estimate.calibrated, check.q, error, springs)
+
+
+def _unreliable(estimate: Estimate) -> tuple[str, ...]:
+    """Say what of the calibrated robot is not a measurement."""
+    found = [
+        "total mass and masses of single links: torques reveal sums of them only, their sharing out is the description's"
+    ]
+    if estimate.columns.terms.bodies == "gravity":
+        found.append("inertias: they are the description's; do not predict accelerated motion from this fit")
+    elif reason := unphysical_bodies(estimate.calibrated):
+        found.append(f"inertias as those of real bodies ({reason}): right for torques like the recorded ones, not to simulate")
+    if estimate.command_units:
+        found.append("masses and gains by themselves: only their products were measured, see 'command units'")
+    open_ones = [name for name in estimate.identifiable.undetermined if not name.endswith(".offset")]
+    if open_ones:
+        shown = ", ".join(open_ones[:8]) + (f" and {len(open_ones) - 8} more" if len(open_ones) > 8 else "")
+        source = estimate.prior or "the smallest possible values"
+        found.append(f"{shown}: these data do not tell them apart; the fit took {source}")
+    silent = [name for name in estimate.robot.joint_names if name not in estimate.columns.joint_names]
+    if silent:
+        found.append(f"torques of {', '.join(silent)}: no effort was measured there")
+    return tuple(found)
+
+
+def _evidence(collected: Collected, measured: Array, predicted: Array, described: Array) -> Evidence:
+    samples, held = collected.samples, collected.check.held
+    step = max(1, -(-len(samples) // SHOWN))
+    return Evidence(
+        time=samples.time[::step],
+        q=samples.q[::step],
+        dq=samples.dq[::step],
+        measured=frozen(measured[::step]),
+        predicted=frozen(predicted[::step]),
+        described=frozen(described[::step]),
+        held=held[::step],
+    )

@@ -1,0 +1,320 @@
+"""From a recording to poses at rest: where the arm stands, which side it came from, and what must not be used.
+
+A recording of a plan (``counterpoise record``) carries its windows; any other one is searched for still segments
+(logs/stillness.py). Per segment the mean position and torque are taken. A mean's standard error counts how many samples
+are independent, by the blocking of inflation.py.
+
+Left out, each with its reason, is a segment
+
+- in which a joint drifts: a position that creeps is no pose, and a torque that wanders far more than in the arm's other
+  segments is that of an arm which somebody touches, or which has not settled;
+- that rests at a joint limit of the model: a stop may carry part of the load;
+- in which a measured joint has no torque, or a position is missing.
+
+Two segments at the same pose that were reached from opposite sides are a pair; friction cancels in their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.filters import increasing
+from ..logs.log import Log
+from ..logs.path import REVERSAL
+from ..logs.resolution import resolution
+from ..logs.stillness import still_segments
+from .arrival import Arrival, arrivals
+from .inflation import Blocking
+from .moving import effort_of
+from .static_poses import SAME_POSE, StaticPoses
+
+SETTLE = 0.3
+"""Time cut off at the beginning of a still segment [s]: drives and gears come to rest after the joint does."""
+LEAST_SAMPLES = 8
+"""Fewer samples than this make no mean."""
+BLOCKS = 8
+"""A segment is looked at in this many stretches: one touch of the arm raises one of them."""
+WANDERS = 8.0
+"""A torque whose stretches scatter by more than this many times the usual (median over the segments) ..."""
+WANDER_SHARE = 0.02
+"""... and by more than this share of the joint's whole torque range was disturbed."""
+STOP_MARGIN = 0.01
+"""Distance from a joint limit that counts as resting on it [rad or m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A still segment that is not used.
+
+    Attributes:
+        start: When it begins [s, the log's clock].
+        end: When it ends [s].
+        reason: Why, in one sentence.
+    """
+
+    start: float
+    end: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StillPoses:
+    """What a recording offers at rest.
+
+    Attributes:
+        poses: The segments that can be used, in the order of the recording.
+        time: When each begins [s, the log's clock], shape (m,).
+        duration: How long each lasts [s], shape (m,).
+        rejected: The others, with reasons.
+        planned: Whether the recording carried its plan.
+    """
+
+    poses: StaticPoses
+    time: Array
+    duration: Array
+    rejected: tuple[Rejected, ...]
+    planned: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Segment:
+    """Rows of the log in which the arm stands, the sides its joints came from, and the plan's pose (−1 for none)."""
+
+    rows: npt.NDArray[np.int64]
+    side: Array
+    pose: int
+
+
+def poses_from_log(robot: Robot, log: Log, *, settle: float = SETTLE) -> StillPoses:
+    """Return the poses at rest of a recording.
+
+    Args:
+        robot: The arm; its limits tell which poses rest on a stop.
+        log: The recording, joints as in ``robot``.
+        settle: Time cut off at the beginning of each still segment [s]; a plan has its own.
+
+    Raises:
+        InputError: The log is another robot's, cannot be used for a fit, or nothing in it stands still and undisturbed.
+    """
+    log = replace(log, tau=effort_of(robot, log))
+    plan = log.declared.notes.get("plan")
+    planned = isinstance(plan, Mapping) and bool(plan.get("windows"))
+    found = list(_from_plan(log) if planned else _from_stillness(log, settle))
+    if not found:
+        raise InputError(
+            f"the arm stands still nowhere in this recording of {log.time[-1] - log.time[0]:.3g} s; record poses at rest "
+            "(counterpoise poses, counterpoise record), or calibrate from the motion: data='moving'"
+        )
+    measured = np.isfinite(log.tau).any(axis=0)
+    wander = np.array([_wander(log.tau[segment.rows]) for segment in found])
+    torques = np.where(np.isfinite(log.tau), log.tau, 0.0)
+    allowed = np.maximum(WANDERS * np.median(wander, axis=0), WANDER_SHARE * np.ptp(torques, axis=0))
+    kept, rejected = [], []
+    for segment, size in zip(found, wander, strict=True):
+        reason = _reason_against(robot, log, segment, measured, size > allowed)
+        if reason:
+            begin, end = (float(log.time[segment.rows[at]]) for at in (0, -1))
+            rejected.append(Rejected(begin, end, reason))
+        else:
+            kept.append(segment)
+    if not kept:
+        raise InputError(
+            f"none of the {len(found)} still segments can be used; the first: {rejected[0].reason}. Record the poses again"
+        )
+    return StillPoses(
+        poses=_poses(robot, log, kept, measured),
+        time=frozen([log.time[segment.rows[0]] for segment in kept]),
+        duration=frozen([np.ptp(log.time[segment.rows]) for segment in kept]),
+        rejected=tuple(rejected),
+        planned=planned,
+    )
+
+
+def without_friction(poses: StaticPoses) -> tuple[StaticPoses, bool]:
+    """Return the means of the pairs, and whether there were any: friction of either sign is gone from them.
+
+    Without a single pair the poses come back as they are.
+
+    Args:
+        poses: Poses, some of them reached from both sides.
+    """
+    pairs = [np.flatnonzero(poses.pair == number) for number in np.unique(poses.pair[poses.pair >= 0])]
+    pairs = [rows for rows in pairs if len(rows) > 1]
+    if not pairs:
+        return poses, False
+    means = {name: np.array([_mean_of_sides(getattr(poses, name), poses, rows) for rows in pairs]) for name in ("q", "tau")}
+    errors = [np.sqrt(np.sum(poses.tau_std[rows] ** 2, axis=0)) / len(rows) for rows in pairs]
+    m, n = means["q"].shape
+    return (
+        StaticPoses(
+            poses.joint_names,
+            means["q"],
+            means["tau"],
+            np.array(errors),
+            np.zeros((m, n), dtype=np.int64),
+            np.full(m, -1, dtype=np.int64),
+        ),
+        True,
+    )
+
+
+def friction_bands(poses: StaticPoses) -> Array:
+    """Return half the difference between the two sides' torques, median over the pairs [N m or N], shape (n,).
+
+    It is positive where friction opposes motion, as it must; NaN for a joint that no pair turned around.
+    """
+    halves = []
+    for number in np.unique(poses.pair[poses.pair >= 0]):
+        rows = np.flatnonzero(poses.pair == number)
+        up, down = poses.side[rows] > 0, poses.side[rows] < 0
+        both = up.any(axis=0) & down.any(axis=0)
+        tau = np.nan_to_num(poses.tau[rows])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            difference = (tau * up).sum(axis=0) / up.sum(axis=0) - (tau * down).sum(axis=0) / down.sum(axis=0)
+        halves.append(np.where(both & poses.measured, 0.5 * difference, np.nan))
+    if not halves:
+        return np.full(len(poses.joint_names), np.nan)
+    stacked = np.array(halves)
+    known = np.isfinite(stacked).any(axis=0)
+    band = np.full(stacked.shape[1], np.nan)
+    band[known] = np.nanmedian(stacked[:, known], axis=0)
+    return band
+
+
+def _mean_of_sides(values: Array, poses: StaticPoses, rows: npt.NDArray[np.int64]) -> Array:
+    """Return the mean of a pose's rows, each side counting once: three visits from above weigh as much as one."""
+    groups: dict[tuple[int, ...], list[Array]] = {}
+    for row in rows:
+        groups.setdefault(tuple(poses.side[row].tolist()), []).append(values[row])
+    return np.asarray(np.mean([np.mean(group, axis=0) for group in groups.values()], axis=0))
+
+
+def _from_plan(log: Log) -> Iterator[_Segment]:
+    """Yield the windows of the plan that the log carries; a joint that did not arrive as planned has no side."""
+    elapsed = log.time - log.time[0]
+    came: dict[tuple[int, str], Arrival] = {(arrival.pose, arrival.side): arrival for arrival in arrivals(log)}
+    usable = np.zeros(len(log), dtype=bool)
+    usable[increasing(log.time)] = True
+    for window in log.declared.notes["plan"]["windows"]:
+        rows = np.flatnonzero(usable & (elapsed >= window["begin"]) & (elapsed < window["end"]))
+        arrival = came.get((window["pose"], window["side"]))
+        if len(rows) < LEAST_SAMPLES or arrival is None:
+            continue
+        side = np.full(log.q.shape[1], -1.0 if window["side"] == "above" else 1.0)
+        side[arrival.failed] = 0.0
+        yield _Segment(rows, side, int(window["pose"]))
+
+
+def _from_stillness(log: Log, settle: float) -> Iterator[_Segment]:
+    usable = np.zeros(len(log), dtype=bool)
+    usable[increasing(log.time)] = True
+    for segment in still_segments(log, settle=settle):
+        rows = segment.start + np.flatnonzero(usable[segment.start : segment.end])
+        if len(rows) >= LEAST_SAMPLES:
+            yield _Segment(rows, segment.approach, -1)
+
+
+def _stretches(values: Array) -> Array:
+    """Return the means of BLOCKS equal stretches of a segment, NaN where nothing was measured, shape (BLOCKS, n)."""
+    edges = np.linspace(0, len(values), BLOCKS + 1).astype(np.int64)
+    means = np.full((BLOCKS, values.shape[1]), np.nan)
+    for block, (first, last) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        part = values[first:last]
+        counts = np.isfinite(part).sum(axis=0)
+        np.divide(np.nan_to_num(part).sum(axis=0), counts, out=means[block], where=counts > 0)
+    return means
+
+
+def _wander(tau: Array) -> Array:
+    """Return the range of a segment's stretches, shape (n,); 0 where nothing was measured."""
+    means = _stretches(tau)
+    known = np.isfinite(means).all(axis=0)
+    wander = np.zeros(means.shape[1])
+    wander[known] = np.ptp(means[:, known], axis=0)
+    return wander
+
+
+def _reason_against(
+    robot: Robot, log: Log, segment: _Segment, measured: npt.NDArray[np.bool_], disturbed: npt.NDArray[np.bool_]
+) -> str:
+    """Say why a segment must not be used; "" when it may."""
+    q, tau = log.q[segment.rows], log.tau[segment.rows]
+    names = robot.joint_names
+    if not np.isfinite(q).all():
+        return f"the position of {names[int(np.argwhere(~np.isfinite(q))[0][1])]} is missing"
+    empty = measured & (np.isfinite(tau).sum(axis=0) < LEAST_SAMPLES)
+    if empty.any():
+        return f"the torque of {names[int(np.flatnonzero(empty)[0])]} is missing"
+    drift = np.ptp(_stretches(q), axis=0)
+    steps = np.array([resolution(column) for column in q.T])
+    creeping = np.flatnonzero(drift > np.maximum(REVERSAL, 3.0 * steps))
+    if len(creeping):
+        joint = int(creeping[np.argmax(drift[creeping])])
+        return f"{names[joint]} creeps by {drift[joint]:.2g} while it should stand"
+    mean = q.mean(axis=0)
+    room = np.minimum(mean - robot.lower, robot.upper - mean)
+    stopped = np.flatnonzero((room < STOP_MARGIN) & (robot.upper - robot.lower > 4.0 * STOP_MARGIN))
+    if len(stopped):
+        joint = int(stopped[np.argmin(room[stopped])])
+        return f"{names[joint]} rests at its limit ({mean[joint]:.4g}): a stop may carry part of the load"
+    if disturbed.any():
+        joint = int(np.flatnonzero(disturbed)[0])
+        return (
+            f"the torque of {names[joint]} wanders by {_wander(tau)[joint]:.2g} while the arm stands, far more than usual: "
+            "somebody touched it, or it had not settled"
+        )
+    return ""
+
+
+def _poses(robot: Robot, log: Log, kept: list[_Segment], measured: npt.NDArray[np.bool_]) -> StaticPoses:
+    q, tau, error = [], [], []
+    for segment in kept:
+        values = log.tau[segment.rows]
+        counts = np.isfinite(values).sum(axis=0)
+        mean = np.full(robot.n, np.nan)
+        np.divide(np.nan_to_num(values).sum(axis=0), counts, out=mean, where=measured & (counts > 0))
+        blocking = Blocking(robot.n)
+        blocking.add(values - mean)
+        spread = np.sqrt((np.nan_to_num(values - mean) ** 2).sum(axis=0) / np.maximum(counts - 1, 1))
+        error.append(np.where(measured, spread * np.sqrt(blocking.inflation() / np.maximum(counts, 1)), np.nan))
+        q.append(log.q[segment.rows].mean(axis=0))
+        tau.append(mean)
+    side = np.array([segment.side for segment in kept]).astype(np.int64)
+    planned = np.array([segment.pose for segment in kept])
+    pair = _plan_pairs(planned, side) if np.any(planned >= 0) else _near_pairs(np.array(q), side)
+    return StaticPoses(robot.joint_names, np.array(q), np.array(tau), np.array(error), side, pair)
+
+
+def _plan_pairs(planned: npt.NDArray[np.int64], side: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Number the poses of a plan that were reached from both sides."""
+    pair = np.full(len(planned), -1, dtype=np.int64)
+    number = 0
+    for pose in np.unique(planned):
+        rows = np.flatnonzero(planned == pose)
+        if np.any(side[rows] > 0) and np.any(side[rows] < 0):
+            pair[rows] = number
+            number += 1
+    return pair
+
+
+def _near_pairs(q: Array, side: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Number poses that lie within SAME_POSE of each other, follow each other, and were reached from opposite sides."""
+    pair = np.full(len(q), -1, dtype=np.int64)
+    number = row = 0
+    while row + 1 < len(q):
+        same = np.all(np.abs(q[row] - q[row + 1]) < SAME_POSE)
+        opposite = side[row] * side[row + 1]
+        if same and np.any(opposite < 0) and not np.any(opposite > 0):
+            pair[row : row + 2] = number
+            number += 1
+            row += 2
+        else:
+            row += 1
+    return pair

@@ -1,0 +1,119 @@
+"""What a search found in a log, ready to be named: what each change of the reading is worth, in numbers and words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.joint_units import effort_units
+from ..logs.log import Log
+from .evidence import Fit
+from .reading import Reading
+from .search import Search
+from .wording import short
+
+AMBIGUOUS = 5.0
+"""Log evidence by which another explanation must be worse to be ruled out: odds of 150 to 1."""
+_COLUMNS = {"position": "q", "velocity": "dq", "effort": "tau"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A search and the log it explains.
+
+    Attributes:
+        search: What was compared.
+        log: The recording.
+    """
+
+    search: Search
+    log: Log
+
+    @property
+    def fit(self) -> Fit:
+        """The best explanation."""
+        return self.search.found
+
+    @property
+    def reading(self) -> Reading:
+        """Its reading."""
+        return self.search.found.reading
+
+    @property
+    def begin(self) -> Reading:
+        """The reading that believes the log."""
+        return self.search.start.reading
+
+    @property
+    def alive(self) -> tuple[int, ...]:
+        """Joints with a live effort."""
+        return self.search.alive
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The joints' names."""
+        return self.search.comparison.robot.joint_names
+
+    def named(self, joints: Iterable[int]) -> tuple[str, ...]:
+        """Return the names of joints."""
+        return tuple(self.names[joint] for joint in joints)
+
+    def unit(self, joint: int) -> str:
+        """Return the unit of a joint's torque."""
+        return effort_units(self.search.comparison.robot)[joint]
+
+    def worth(self, without: Reading) -> tuple[float, Fit]:
+        """Return the log evidence that a reading without a change lacks, and its fit."""
+        other = self.search.comparison.best(without)
+        return self.fit.evidence - other.evidence, other
+
+    def numbers(self, gain: float, other: Fit, joints: Iterable[int]) -> dict[str, Any]:
+        """Return the numbers of a change: what it is worth, and what remains unexplained with and without it."""
+        members = {self.names[joint]: joint for joint in joints if self.fit.alive[joint]}
+        units = effort_units(self.search.comparison.robot)
+        factors = np.array(self.reading.effort_factor) / np.array(other.reading.effort_factor)
+        return {
+            "log_evidence": round(gain, 1),
+            "unexplained": {name: rounded(self.fit.residue[joint]) for name, joint in members.items()},
+            # In the same unit as above: a factor on the effort is taken along.
+            "unexplained_as_recorded": {
+                name: rounded(other.residue[joint] * abs(factors[joint])) for name, joint in members.items()
+            },
+            "unit": {name: units[joint] for name, joint in members.items()},
+        }
+
+    def column(self, joint: int, part: str) -> str | None:
+        """Return the column of a joint's position, velocity or effort; None for one that was not recorded."""
+        joints = self.log.declared.mapping.get("joints")
+        if not joints:
+            return f"{_COLUMNS[part]}.{self.names[joint]}"
+        column = joints.get(self.names[joint], {}).get(part)
+        return None if column is None else str(column)
+
+
+def shrinks(numbers: dict[str, Any]) -> str:
+    """Return in words on which joint a change explains most."""
+    before, after = numbers["unexplained_as_recorded"], numbers["unexplained"]
+    joint = max(after, key=lambda name: before[name] / max(after[name], 1e-12))
+    return f"{short(after[joint])} {numbers['unit'][joint]} of {joint} stay unexplained instead of {short(before[joint])}"
+
+
+def confidence(gain: float, cost: float, alternatives: int = 0) -> float:
+    """Return the posterior probability of a change whose prior odds are e^−cost, shared with its alternatives."""
+    sure = 1.0 / (1.0 + math.exp(-min(gain - cost, 50.0)))
+    return round(sure / (1 + alternatives), 4)
+
+
+def angle_between(first: Array, second: Array) -> float:
+    """Return the angle between two vectors [rad]."""
+    return math.atan2(float(np.linalg.norm(np.cross(first, second))), float(first @ second))
+
+
+def rounded(value: float) -> float:
+    """Return a number with four digits."""
+    return float(f"{value:.4g}")

@@ -1,0 +1,86 @@
+"""What is wrong with a recording: the model's findings first, then those of the recording so understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.log import Log
+from ..logs.read import remapped
+from .channels import check_dead
+from .diagnosis import Diagnosis, merged_fix
+from .finding import Fault, Finding
+from .model_check import check_model
+from .recording_check import check_recording
+
+WITHOUT_MODEL = frozenset(
+    {
+        *(Fault.DEAD, Fault.FROZEN, Fault.SATURATED, Fault.QUANTISED, Fault.TIME_GAPS, Fault.TIME_JITTER),
+        *(Fault.TIME_DUPLICATES, Fault.NO_TIME, Fault.REPEATED_PATH),
+    }
+)
+"""Findings that hold whatever the numbers mean."""
+
+
+def diagnose(robot: Robot, log: Log) -> Diagnosis:
+    """Name what is wrong with a recording.
+
+    The recording is compared with the model first. All else is judged on the recording as the model's findings correct
+    it, so that one fault is not reported again in other words.
+
+    Args:
+        robot: The model: mounting and payload as they are believed to be.
+        log: The recording; its joints are the robot's, as ``read_log(path, robot)`` gives them.
+
+    Returns:
+        The findings with their evidence, what to do, and the change of the mapping that mends what a mapping can.
+
+    Raises:
+        InputError: The log has other joints than the robot.
+    """
+    if log.joint_names != robot.joint_names:
+        raise InputError(
+            f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; read the log with "
+            "read_log(path, robot), which orders them"
+        )
+    dead = check_dead(robot, log)
+    silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
+    lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
+    found = [] if lost else check_model(robot, log, silent)
+    found += _of_recording(robot, log, found)
+    ordered = sorted(found, key=lambda finding: (-finding.consequence, -finding.confidence))
+    return Diagnosis(tuple(ordered), _facts(log))
+
+
+def _of_recording(robot: Robot, log: Log, found: list[Finding]) -> list[Finding]:
+    """Return the findings of the recording by itself, understood as the model's findings say."""
+    if any(finding.fault is Fault.MOTOR_SIDE for finding in found):
+        return [finding for finding in check_recording(robot, log) if finding.fault in WITHOUT_MODEL]
+    change = merged_fix(found)
+    corrected = log
+    if change:
+        # Joints that the recording lacks stay as they are; a change only names recorded ones.
+        corrected = remapped(log, change, robot)
+    standing = robot
+    if corrected.declared.gravity_base is not None:
+        standing = robot.mounted(rotation=np.eye(3), gravity=corrected.declared.gravity_base)
+    for finding in found:
+        if finding.fault is Fault.PAYLOAD and finding.evidence["mass_kg"] > 0.0:
+            evidence = finding.evidence
+            standing = standing.with_payload(evidence["mass_kg"], com=evidence["com_m"], link=evidence["link"])
+    return check_recording(standing, corrected)
+
+
+def _facts(log: Log) -> dict[str, Any]:
+    finite = log.time[np.isfinite(log.time)]
+    duration = float(np.ptp(finite)) if len(finite) else 0.0
+    return {
+        "samples": len(log),
+        "duration_s": round(duration, 6),
+        "rate_hz": round((len(finite) - 1) / duration, 3) if duration > 0.0 else None,
+        "joints": list(log.joint_names),
+        "declared": {key: value for key, value in log.declared.to_table().items() if key != "mapping"},
+    }

@@ -1,0 +1,297 @@
+"""The plate under the base: sign, axes, mounting, timing and cross-talk, judged by the model's own base wrench.
+
+What shows depends on the motion. Gravity's moments (mx, my) change with every pose and carry yaw, mirrored axes, tilt and
+cross-talk among moments. The sign shows in the constant weight (unless the plate was tared) and in what accelerations add.
+Shares of fz in other channels are constant in slow motion and look like a bias. A plate whose origin lies elsewhere than
+declared is not judged here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.robot import Robot
+from ..logs.log import Log
+from .finding import Consequence, Fault, Finding
+from .plate_fit import LEVER, Class, PlateFit, PlateModel, fit_plate, turn
+from .prepared import Prepared, prepare
+from .wording import PLATE_CHANNELS, short
+
+SMALL_YAW = math.radians(2.0)
+SMALL_TILT = math.radians(2.0)
+"""Turns that an ordinary mounting has [rad]."""
+SMALL_LAG = 0.02
+"""Delay that a plate's filter has [s]."""
+SMALL_MIX = 0.03
+"""Share of a foreign component that good plates stay far below (0.5 %); per N m in force channels over 0.5 m."""
+SURE = 5.0
+"""Standard deviations by which a number must differ from none."""
+BELIEVED = 10.0
+"""Log evidence over the plate as declared from which something is wrong."""
+EXPLAINED = 0.5
+"""Largest part of a moment channel's deviation that may be left over for the comparison to mean anything."""
+AMBIGUOUS = 5.0
+"""Log evidence below which another class is named beside the best one."""
+NEAR_AXIS = math.radians(20.0)
+_FACTOR = {"on_robot": 1.0, "on_sensor": -1.0, None: 1.0}
+
+
+def check_plate(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+    """Name what is wrong with the plate.
+
+    Found, on arms that move over a good part of their range: sign; mirrored axes; yaw and tilt above 2° and SURE standard
+    deviations; delays above SMALL_LAG; shares of mx and my in other channels above SMALL_MIX. Smaller ones are left alone.
+
+    Args:
+        robot: The model, mounted as the robot stands.
+        log: The recording, joints as in ``robot``.
+        prepared: The recording made ready, where that was done before.
+    """
+    smooth = prepare(log) if prepared is None else prepared
+    if smooth is None or log.wrench is None or smooth.good.sum() < 50:
+        return []
+    known = np.isfinite(log.wrench)
+    if np.mean(known.all(axis=1)) < 0.5 or np.any(np.nanstd(log.wrench, axis=0) == 0.0):
+        return []
+    declared = log.declared
+    pose = np.eye(4) if declared.T_base_sensor is None else np.asarray(declared.T_base_sensor)
+    model = PlateModel(robot, smooth, pose, _FACTOR[declared.sensor_reads])
+    fit = fit_plate(model)
+    if float(fit.noise[3:5].min()) > EXPLAINED * float(fit.signal[3:5].max()):
+        return []
+    findings = _discrete(fit, declared.sensor_reads) + _turns(fit)
+    findings += _lag(fit, log.rate) + _cross_talk(fit)
+    return _with_one_fix(findings, fit, declared.sensor_reads)
+
+
+def _numbers(fit: PlateFit) -> dict[str, Any]:
+    """Return what every finding about the plate rests on."""
+    degrees = np.degrees
+    return {
+        "log_evidence_gain": fit.gain,
+        "log_evidence_margin": fit.margin if math.isfinite(fit.margin) else None,
+        "yaw_deg": float(degrees(fit.yaw)),
+        "tilt_deg": degrees(fit.tilt).tolist(),
+        "lag_s": fit.lag,
+        "std_deg": degrees(fit.std[:3]).tolist(),
+        "lag_std_s": float(fit.std[3]),
+        "tared": fit.tared,
+        "signal": dict(zip(PLATE_CHANNELS, fit.signal.tolist(), strict=True)),
+        "left_over": dict(zip(PLATE_CHANNELS, fit.noise.tolist(), strict=True)),
+    }
+
+
+def _is_half_turn(yaw: float) -> bool:
+    return abs(abs(yaw) - math.pi) < NEAR_AXIS
+
+
+def _discrete(fit: PlateFit, reads: str | None) -> list[Finding]:
+    """Return what signs and mirror mean."""
+    kind = fit.kind
+    if fit.gain < BELIEVED or (kind.force, kind.moment, kind.mirrored) == (1.0, 1.0, False):
+        return []
+    also = _alternatives(fit)
+    if not kind.mirrored and _is_half_turn(fit.yaw) and kind.force < 0.0:
+        return [_left_handed(fit, "z points the other way", ("plate-sign with a yaw of 180°", *also))]
+    if not kind.mirrored:
+        which = {(-1.0, -1.0): "forces and moments", (-1.0, 1.0): "forces", (1.0, -1.0): "moments"}[kind.force, kind.moment]
+        return [_sign(fit, which, reads, also)]
+    if kind.force < 0.0 and kind.moment < 0.0:
+        return [_upside_down(fit, also)]
+    quarter = round(fit.yaw / (0.5 * math.pi)) % 4
+    axes = {0: "y points the other way", 2: "x points the other way"}.get(quarter, "x and y are exchanged")
+    findings = [_left_handed(fit, axes, also)]
+    if kind.force < 0.0:
+        findings.append(_sign(fit, "forces", reads, also))
+    return findings
+
+
+def _alternatives(fit: PlateFit) -> tuple[str, ...]:
+    if fit.margin > AMBIGUOUS:
+        return ()
+    kind, yaw = fit.runner_up
+    told = [] if kind.force > 0.0 and kind.moment > 0.0 else ["plate-sign"]
+    told += ["plate-handedness"] if kind.mirrored else []
+    return (f"{' and '.join(told) or 'as declared'} with a yaw of {math.degrees(yaw):.0f}°",)
+
+
+def _sign(fit: PlateFit, which: str, reads: str | None, also: tuple[str, ...]) -> Finding:
+    declared = reads or "on_robot"
+    told = "what the plate exerts on the robot" if declared == "on_robot" else "what the robot exerts on the plate"
+    return Finding(
+        Fault.PLATE_SIGN,
+        Consequence.DANGER,
+        ("plate",),
+        f"The plate's {which} have the opposite sign of what is declared ({told}): with the sign turned over, the model's "
+        f"wrench fits better by {short(fit.gain)} in log evidence.",
+        "Declare the other convention ([wrench] reads), or turn the sign over.",
+        _numbers(fit) | {"channels": which},
+        alternatives=also,
+    )
+
+
+def _left_handed(fit: PlateFit, axes: str, also: tuple[str, ...]) -> Finding:
+    return Finding(
+        Fault.PLATE_HANDEDNESS,
+        Consequence.DANGER,
+        ("plate",),
+        f"The plate's axes are left-handed: {axes} (log evidence {short(fit.gain)} better than as declared).",
+        "Convert to right-handed axes with the matrix below ([wrench] matrix).",
+        _numbers(fit) | {"axes": axes, "mirrored": True},
+        alternatives=also,
+    )
+
+
+def _upside_down(fit: PlateFit, also: tuple[str, ...]) -> Finding:
+    return Finding(
+        Fault.PLATE_TILT,
+        Consequence.DANGER,
+        ("plate",),
+        f"The plate is mounted upside down: its z axis points away from where it is declared (log evidence "
+        f"{short(fit.gain)} better).",
+        "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
+        _numbers(fit),
+        alternatives=also,
+    )
+
+
+def _turns(fit: PlateFit) -> list[Finding]:
+    """Return yaw and tilt beyond what the class says."""
+    if fit.gain < BELIEVED:
+        return []
+    findings = []
+    numbers = _numbers(fit)
+    half_turn = not fit.kind.mirrored and fit.kind.force < 0.0 and _is_half_turn(fit.yaw)
+    symmetric, sigma = _symmetric_mix(fit)
+    by_mixing = symmetric > SMALL_MIX / 2.0 and symmetric > SURE * sigma and abs(fit.yaw) < 1.5 * symmetric
+    wide = max(SMALL_YAW, SURE * float(fit.std[0]))
+    if not fit.kind.mirrored and not half_turn and abs(fit.yaw) > wide and not by_mixing:
+        degrees, std = math.degrees(fit.yaw), math.degrees(float(fit.std[0]))
+        findings.append(
+            Finding(
+                Fault.PLATE_YAW,
+                Consequence.DANGER if abs(fit.yaw) > 0.5 * math.pi else Consequence.SPOILS,
+                ("plate",),
+                f"The plate is turned by {degrees:.1f} ± {std:.1f}° about its z axis against what is declared.",
+                "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
+                numbers,
+            )
+        )
+    tilt = float(np.linalg.norm(fit.tilt))
+    sure = SURE * float(np.linalg.norm(fit.std[1:3] * fit.tilt)) / max(tilt, 1e-12)
+    if tilt > max(SMALL_TILT, sure):
+        x, y = np.degrees(fit.tilt)
+        std = math.degrees(float(fit.std[1:3].max()))
+        findings.append(
+            Finding(
+                Fault.PLATE_TILT,
+                Consequence.SPOILS,
+                ("plate",),
+                f"The plate is tilted by {x:.1f}° about its x axis and {y:.1f}° about its y axis (± {std:.1f}°) against what is "
+                "declared.",
+                "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
+                numbers,
+                alternatives=("plate-cross-talk", "mount"),
+            )
+        )
+    return findings
+
+
+def _symmetric_mix(fit: PlateFit) -> tuple[float, float]:
+    """Return the size of the part of the mixing of mx and my that is no turn, and its standard deviation."""
+    size = 0.5 * abs(float(fit.mix[3, 4] + fit.mix[4, 3]))
+    return size, 0.5 * float(math.hypot(fit.mix_std[3, 4], fit.mix_std[4, 3]))
+
+
+def _lag(fit: PlateFit, rate: float) -> list[Finding]:
+    std = float(fit.std[3])
+    if abs(fit.lag) < max(SMALL_LAG, 1.5 / rate, SURE * std):
+        return []
+    late = "later" if fit.lag > 0.0 else "earlier"
+    return [
+        Finding(
+            Fault.PLATE_LAG,
+            Consequence.LIMITS,
+            ("plate",),
+            f"The plate's reading comes {short(1e3 * abs(fit.lag))} ± {short(1e3 * std)} ms {late} than the positions.",
+            "Shift it in the mapping ([wrench] lag), or stamp all channels when they are measured.",
+            _numbers(fit),
+            fix={"wrench": {"lag": round(fit.lag, 5)}},
+        )
+    ]
+
+
+def _cross_talk(fit: PlateFit) -> list[Finding]:
+    """Return shares of foreign components; the sources that vary are the moments mx and my."""
+    scale = np.ones((6, 6))
+    scale[:3, 3:] = LEVER
+    share = np.abs(fit.mix) * scale
+    sure = np.abs(fit.mix) > SURE * fit.mix_std
+    found = [(i, j) for i in range(6) for j in range(6) if share[i, j] > SMALL_MIX and sure[i, j]]
+    symmetric, sigma = _symmetric_mix(fit)
+    if symmetric > SMALL_MIX / 2.0 and symmetric > SURE * sigma:
+        found += [pair for pair in ((3, 4), (4, 3)) if pair not in found and share[pair] > 0.3 * SMALL_MIX]
+    if not found:
+        return []
+    worst = max(found, key=lambda pair: share[pair])
+    pairs = {
+        f"{PLATE_CHANNELS[j]} in {PLATE_CHANNELS[i]}": {"share": float(fit.mix[i, j]), "std": float(fit.mix_std[i, j])}
+        for i, j in found
+    }
+    unit = " per N m" if worst[0] < 3 <= worst[1] else ""
+    largest = float(share[worst])
+    return [
+        Finding(
+            Fault.PLATE_CROSS_TALK,
+            Consequence.SPOILS if largest > 0.1 else Consequence.LIMITS,
+            tuple(dict.fromkeys(PLATE_CHANNELS[i] for i, _ in found)),
+            f"{PLATE_CHANNELS[worst[1]]} shows in {PLATE_CHANNELS[worst[0]]}: {fit.mix[worst]:+.3f} ± "
+            f"{fit.mix_std[worst]:.3f}{unit}, where good plates stay below 0.005.",
+            "Use the plate's calibration matrix ([wrench] matrix), or have it calibrated.",
+            _numbers(fit) | {"shares": pairs},
+            alternatives=("plate-yaw",) if worst in ((3, 4), (4, 3)) else (),
+        )
+    ]
+
+
+def _with_one_fix(findings: list[Finding], fit: PlateFit, reads: str | None) -> list[Finding]:
+    """Give the change of signs, mirror and turns to the first finding that needs it: it mends all of them at once."""
+    from dataclasses import replace
+
+    turned = [index for index, finding in enumerate(findings) if finding.fault in _TURNS]
+    if not turned:
+        return findings
+    first = turned[0]
+    only_sign = [findings[index].fault for index in turned] == [Fault.PLATE_SIGN]
+    kind = fit.kind
+    if only_sign and kind.force < 0.0 and kind.moment < 0.0:
+        other = "on_robot" if reads == "on_sensor" else "on_sensor"
+        change: dict[str, Any] = {"reads": other}
+    else:
+        angles = np.array([fit.yaw, *fit.tilt])
+        named = {findings[index].fault for index in turned}
+        if not named & {Fault.PLATE_TILT}:
+            angles[1:] = 0.0
+        if only_sign:
+            angles[:] = 0.0
+        change = _correction(kind, angles)
+    mended = list(findings)
+    mended[first] = replace(findings[first], fix={"wrench": change})
+    return mended
+
+
+_TURNS = (Fault.PLATE_SIGN, Fault.PLATE_HANDEDNESS, Fault.PLATE_YAW, Fault.PLATE_TILT)
+
+
+def _correction(kind: Class, angles: Array) -> dict[str, Any]:
+    """Return the mapping's change that turns a reading back: a rotation, or a matrix where signs or mirrors differ."""
+    back = turn(kind, angles).T
+    if kind.force > 0.0 and kind.moment > 0.0 and not kind.mirrored:
+        return {"rotation": back.tolist()}
+    matrix = np.zeros((6, 6))
+    matrix[:3, :3], matrix[3:, 3:] = kind.force * back, kind.moment * back
+    return {"matrix": matrix.tolist()}

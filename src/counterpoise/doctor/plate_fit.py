@@ -1,0 +1,354 @@
+r"""How a plate's reading lies to the wrench that the model predicts: turned, mirrored, negated, late, mixed.
+
+The reading y (six channels, force first, as declared) is compared with the model's wrench w at the plate's origin:
+
+.. math:: y(t) = T\, w(t - \mathrm{lag}) + b, \qquad w = W(q, \dot q, \ddot q)\,(\varphi_0 + \delta),
+
+with a rotation and perhaps a mirror or a sign in T, the model's own error δ (spread of doctor/expectation.py) and a bias b.
+Both are marginalised: for every T only T⁻¹y changes, the covariance does not, so many T cost little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..description.rotations import rotation_from_rpy
+from ..dynamics.robot import Robot
+from .expectation import parameter_spread
+from .prepared import Prepared
+
+MOST_POINTS = 150
+"""Points of the recording that are compared."""
+INDEPENDENT_RATE = 3.0
+"""Independent observations per second at most [Hz]."""
+FURTHEST = 0.5
+"""Longest delay that is looked for, to either side [s]."""
+SHIFT = 0.02
+"""Step of that search [s]."""
+STEPS = 24
+"""Yaw angles that the search starts from."""
+REFINED = 6
+"""Starts that are refined."""
+PASSES = 2
+"""How often the noise is taken from what is left, and the comparison made again."""
+BIAS = 0.15
+"""Standard deviation of the bias of a plate that was not tared, relative to the robot's weight (and 0.5 m of lever)."""
+TARED = 3.0
+"""The same of a plate that was tared with the robot on it: its constant part says nothing."""
+LEVER = 0.5
+"""Length that relates moments to forces [m]."""
+RESIDUE = 0.01
+"""Least noise, relative to the deviation of the predicted channels: what no model explains."""
+TRUST = 1.5
+"""Factor on the model's spread: a plate must not be blamed for a poor model."""
+
+_MIRROR = np.diag([1.0, -1.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A discrete way in which a plate may be wrong; its yaw is found beside it.
+
+    Attributes:
+        force: Sign of the force channels.
+        moment: Sign of the moment channels.
+        mirrored: Whether the y axis points the other way, before the yaw.
+        cost: Log evidence that it must gain to be believed.
+    """
+
+    force: float
+    moment: float
+    mirrored: bool
+    cost: float
+
+
+CLASSES = (
+    Class(1.0, 1.0, False, 0.0),
+    Class(-1.0, -1.0, False, 3.0),
+    Class(1.0, 1.0, True, 4.0),
+    Class(1.0, -1.0, True, 4.0),
+    Class(-1.0, -1.0, True, 5.0),
+    Class(-1.0, 1.0, True, 6.0),
+    Class(-1.0, 1.0, False, 5.0),
+    Class(1.0, -1.0, False, 5.0),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlateFit:
+    """The best description of a plate's reading.
+
+    Attributes:
+        kind: Signs and mirror.
+        yaw: Turn of the sensor about its z axis against what is declared [rad].
+        tilt: Turns about its x and y axes [rad], shape (2,).
+        lag: How late the reading is [s].
+        std: Standard deviations of yaw, tilt x, tilt y [rad] and lag [s], shape (4,).
+        gain: Log evidence over the plate as declared.
+        margin: Log evidence over the best other class.
+        runner_up: That class and its yaw [rad].
+        tared: Whether the constant part is better explained by a tare.
+        mix: Share of component j in channel i beyond that, shape (6, 6), zero on the diagonal.
+        mix_std: Its standard deviation, shape (6, 6); inf where nothing is known.
+        signal: Standard deviation of the predicted channels [N, N m], shape (6,).
+        noise: Standard deviation of what is left [N, N m], shape (6,).
+    """
+
+    kind: Class
+    yaw: float
+    tilt: Array
+    lag: float
+    std: Array
+    gain: float
+    margin: float
+    runner_up: tuple[Class, float]
+    tared: bool
+    mix: Array
+    mix_std: Array
+    signal: Array
+    noise: Array
+
+
+class PlateModel:
+    """The model's wrench at the plate with its uncertainty, ready to be compared with any transformed reading."""
+
+    def __init__(self, robot: Robot, smooth: Prepared, T_base_sensor: Array, sign: float) -> None:
+        """Prepare.
+
+        Args:
+            robot: The model.
+            smooth: The recording made ready, with a wrench.
+            T_base_sensor: Declared pose of the sensor in the base frame, shape (4, 4).
+            sign: +1 where the plate is declared to read what acts on the robot, −1 otherwise.
+        """
+        good = np.flatnonzero(smooth.good)
+        self.rows = good[np.unique(np.linspace(0, len(good) - 1, MOST_POINTS).astype(np.int64))]
+        self._smooth, self._sign = smooth, sign
+        self._wrench = np.zeros((len(smooth.time), 6)) if smooth.wrench is None else smooth.wrench
+        q, dq, ddq = (values[self.rows] for values in (smooth.q, smooth.dq, smooth.ddq))
+        regressor = robot.base_wrench_regressor(q, dq, ddq)
+        to_sensor = _wrench_to_sensor(T_base_sensor)
+        at_sensor = to_sensor @ regressor
+        self.predicted = at_sensor @ robot.inertial_parameters
+        spread = at_sensor[:, :, 10:] @ (TRUST * parameter_spread(robot))
+        weight = robot.total_mass * float(np.linalg.norm(robot.gravity_base))
+        unit = max(weight, 1e-6) * np.array([1.0] * 3 + [LEVER] * 3)
+        self._unit = unit
+        self._spread = spread
+        self.signal = self.predicted.std(axis=0)
+        self.weight = min(1.0, INDEPENDENT_RATE * len(good) * smooth.period / len(self.rows))
+        floor = RESIDUE * np.repeat([float(self.signal[:3].max()), float(self.signal[3:].max())], 3)
+        self.noise = np.maximum(floor, 1e-4 * unit)
+        self.use(self.noise, tared=False)
+
+    def use(self, noise: Array, *, tared: bool) -> None:
+        """Take a noise [N, N m], shape (6,), and decide whether the constant part counts."""
+        self.noise = noise
+        bias = (TARED if tared else BIAS) * self._unit
+        k = len(self.rows)
+        constants = np.broadcast_to(np.diag(bias), (k, 6, 6))
+        columns = np.concatenate([self._spread, constants], axis=2) / noise[:, None]
+        scaled = np.sqrt(self.weight) * columns.reshape(6 * k, -1)
+        inner = np.eye(scaled.shape[1]) + scaled.T @ scaled
+        factor = np.linalg.cholesky(inner)
+        self._whitened = np.linalg.solve(factor, scaled.T)
+        self._log_det = float(np.log(np.diag(factor)).sum() + self.weight * k * np.log(noise).sum())
+
+    def reading(self, lag: float) -> Array:
+        """Return the reading that belongs to the points when it is ``lag`` [s] late, shape (k, 6), sign as declared."""
+        return self._sign * self._smooth.shifted(self._wrench, lag, self.rows)
+
+    def first_lag(self) -> float:
+        """Return how late the reading seems [s], whatever its axes and signs: the shift at which it fits best as any mixture.
+
+        Every channel is a linear mixture of the six predicted ones and a constant.
+        """
+        columns = np.column_stack([self.predicted / np.maximum(self.signal, 1e-12), np.ones(len(self.rows))])
+        orthogonal = np.linalg.qr(columns)[0]
+        shifts = np.arange(-FURTHEST, FURTHEST + 1e-9, SHIFT)
+        costs = []
+        for lag in shifts:
+            y = self.reading(float(lag))[:, 3:]
+            left = np.sum(y**2, axis=0) - np.sum((orthogonal.T @ y) ** 2, axis=0)
+            costs.append(float(np.sum(np.log(np.maximum(left, 1e-12) / np.maximum(np.var(y, axis=0), 1e-12)))))
+        return float(shifts[int(np.argmin(costs))])
+
+    def residual(self, kind: Class, angles: Array, lag: float, reading: Array | None = None) -> Array:
+        """Return T⁻¹ y − w, scaled by the noise, shape (6 k,)."""
+        y = self.reading(lag) if reading is None else reading
+        turned = turn(kind, angles)
+        force = kind.force * y[:, :3] @ turned
+        moment = kind.moment * y[:, 3:] @ turned
+        off = (np.concatenate([force, moment], axis=1) - self.predicted) / self.noise
+        return np.sqrt(self.weight) * off.ravel()
+
+    def solve(self, vectors: Array) -> Array:
+        """Return S⁻¹ times scaled vectors, where S is their covariance under the model, shape (6 k,) or (6 k, m)."""
+        solved: Array = vectors - self._whitened.T @ (self._whitened @ vectors)
+        return solved
+
+    def evidence(self, residual: Array) -> float:
+        """Return the log evidence of a residual."""
+        inner = self._whitened @ residual
+        return -0.5 * float(residual @ residual - inner @ inner) - self._log_det
+
+    def left_over(self, residual: Array) -> Array:
+        """Return what the model's error and the bias do not explain, shape (k, 6) [N, N m]."""
+        return self.solve(residual).reshape(-1, 6) * self.noise / np.sqrt(self.weight)
+
+
+def turn(kind: Class, angles: Array) -> Array:
+    """Return the matrix A of a reading A v of a vector v, shape (3, 3): mirror, then yaw, then tilt (x, y)."""
+    yaw, tilt_x, tilt_y = (float(angle) for angle in angles)
+    rotation = rotation_from_rpy([0.0, 0.0, yaw]) @ rotation_from_rpy([tilt_x, tilt_y, 0.0])
+    return (_MIRROR if kind.mirrored else np.eye(3)) @ rotation
+
+
+def _wrench_to_sensor(T_base_sensor: Array) -> Array:
+    """Return the matrix that takes a wrench at the base origin, base axes, to the sensor's origin and axes, (6, 6)."""
+    rotation, origin = T_base_sensor[:3, :3], T_base_sensor[:3, 3]
+    across = np.array(
+        [[0.0, -origin[2], origin[1]], [origin[2], 0.0, -origin[0]], [-origin[1], origin[0], 0.0]]
+    )
+    matrix = np.zeros((6, 6))
+    matrix[:3, :3] = matrix[3:, 3:] = rotation.T
+    matrix[3:, :3] = -rotation.T @ across
+    return matrix
+
+
+def fit_plate(model: PlateModel) -> PlateFit:
+    """Return the best description of a plate's reading.
+
+    All classes and yaw angles are compared; the best of each class is refined in yaw, tilt and lag; the noise is taken
+    from what is left, and the comparison is made again.
+
+    Args:
+        model: The model's wrench at the plate.
+    """
+    best: list[tuple[float, Class, Array, bool]] = []
+    lag = model.first_lag()
+    for _ in range(PASSES):
+        starts = []
+        for tared in (False, True):
+            model.use(model.noise, tared=tared)
+            starts += [(*_search(model, kind, lag), kind, tared) for kind in CLASSES]
+        starts.sort(key=lambda entry: -entry[0])
+        best = []
+        for _, start, kind, tared in starts[:REFINED]:
+            model.use(model.noise, tared=tared)
+            parameters = _refined(model, kind, start)
+            value = model.evidence(model.residual(kind, parameters[:3], parameters[3])) - kind.cost
+            best.append((value, kind, parameters, tared))
+        best.sort(key=lambda entry: -entry[0])
+        _, kind, parameters, tared = best[0]
+        model.use(model.noise, tared=tared)
+        left = model.left_over(model.residual(kind, parameters[:3], parameters[3]))
+        sizes = np.sqrt(np.mean(left**2, axis=0))
+        floor = RESIDUE * np.repeat([float(model.signal[:3].max()), float(model.signal[3:].max())], 3)
+        model.use(np.maximum(sizes, floor), tared=tared)
+    value, kind, parameters, tared = best[0]
+    model.use(model.noise, tared=tared)
+    parameters = _refined(model, kind, parameters)
+    information = _information(model, kind, parameters)
+    std = np.sqrt(np.diag(np.linalg.inv(information)))
+    value = model.evidence(model.residual(kind, parameters[:3], parameters[3])) - kind.cost
+    declared = model.evidence(model.residual(CLASSES[0], np.zeros(3), 0.0))
+    others = [entry for entry in best if entry[1] != kind]
+    other = others[0] if others else (-np.inf, kind, parameters, tared)
+    mix, mix_std = _mixing(model, kind, parameters)
+    return PlateFit(
+        kind=kind,
+        yaw=float(np.arctan2(np.sin(parameters[0]), np.cos(parameters[0]))),
+        tilt=parameters[1:3],
+        lag=float(parameters[3]),
+        std=std,
+        gain=value - declared,
+        margin=best[0][0] - other[0],
+        runner_up=(other[1], float(np.arctan2(np.sin(other[2][0]), np.cos(other[2][0])))),
+        tared=tared,
+        mix=mix,
+        mix_std=mix_std,
+        signal=model.signal,
+        noise=model.noise,
+    )
+
+
+def _search(model: PlateModel, kind: Class, lag: float) -> tuple[float, Array]:
+    """Return the best of STEPS yaw angles of a class, at a delay [s] and without tilt, and its log evidence before it."""
+    reading = model.reading(lag)
+    angles = np.arange(STEPS) * 2.0 * np.pi / STEPS
+    values = [model.evidence(model.residual(kind, np.array([yaw, 0.0, 0.0]), lag, reading)) for yaw in angles]
+    best = int(np.argmax(values))
+    return values[best] - kind.cost, np.array([angles[best], 0.0, 0.0, lag])
+
+
+_NUDGE = np.array([1e-4, 1e-4, 1e-4, 1e-3])
+_LARGEST_STEP = np.array([0.3, 0.2, 0.2, 0.1])
+_LARGEST = np.array([np.inf, 0.8, 0.8, 0.5])
+
+
+def _jacobian(model: PlateModel, kind: Class, parameters: Array, residual: Array) -> Array:
+    columns = []
+    for index, nudge in enumerate(_NUDGE):
+        moved = parameters.copy()
+        moved[index] += nudge
+        columns.append((model.residual(kind, moved[:3], moved[3]) - residual) / nudge)
+    return np.column_stack(columns)
+
+
+def _information(model: PlateModel, kind: Class, parameters: Array) -> Array:
+    """Return the information of the data and of a wide prior (1 rad, 1 s) about yaw, tilt and lag, shape (4, 4)."""
+    residual = model.residual(kind, parameters[:3], parameters[3])
+    slopes = _jacobian(model, kind, parameters, residual)
+    return slopes.T @ model.solve(slopes) + np.eye(4)
+
+
+def _refined(model: PlateModel, kind: Class, start: Array) -> Array:
+    """Return yaw, tilt x, tilt y and lag of the greatest evidence near a start, by Gauss–Newton steps."""
+    parameters = start.copy()
+    residual = model.residual(kind, parameters[:3], parameters[3])
+    value = model.evidence(residual)
+    for _ in range(8):
+        slopes = _jacobian(model, kind, parameters, residual)
+        weighted = model.solve(slopes)
+        step = np.linalg.solve(slopes.T @ weighted + np.eye(4), -weighted.T @ residual)
+        step = np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)
+        for _ in range(5):
+            moved = np.clip(parameters + step, -_LARGEST, _LARGEST)
+            tried = model.residual(kind, moved[:3], moved[3])
+            better = model.evidence(tried)
+            if better > value:
+                break
+            step = 0.5 * step
+        else:
+            return parameters
+        small = np.abs(moved - parameters).max() < 1e-5
+        parameters, residual, value = moved, tried, better
+        if small:
+            break
+    return parameters
+
+
+def _mixing(model: PlateModel, kind: Class, parameters: Array) -> tuple[Array, Array]:
+    """Return the share of component j in channel i beyond the turn, and its standard deviation, both (6, 6).
+
+    Forces in moment channels are left out: they are the same as a plate whose origin lies elsewhere.
+    """
+    residual = model.residual(kind, parameters[:3], parameters[3])
+    pairs = [(i, j) for i in range(6) for j in range(6) if i != j and not (i >= 3 > j)]
+    columns = np.zeros((len(model.rows), 6, len(pairs)))
+    for index, (i, j) in enumerate(pairs):
+        columns[:, i, index] = model.predicted[:, j] / model.noise[i]
+    scaled = np.sqrt(model.weight) * columns.reshape(-1, len(pairs))
+    # Prior deviations of the shares: a tenth, per N m in force channels over the length LEVER.
+    prior = np.array([0.1 / LEVER if i < 3 <= j else 0.1 for i, j in pairs])
+    weighted = model.solve(scaled)
+    covariance = np.linalg.inv(scaled.T @ weighted + np.diag(1.0 / prior**2))
+    shares = covariance @ (weighted.T @ residual)
+    mix, mix_std = np.zeros((6, 6)), np.full((6, 6), np.inf)
+    for index, (i, j) in enumerate(pairs):
+        mix[i, j], mix_std[i, j] = shares[index], np.sqrt(covariance[index, index])
+    return mix, mix_std

@@ -1,0 +1,90 @@
+"""All checks of a recording by itself: channels, time, friction, coverage, path and plate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..dynamics.robot import Robot
+from ..logs.log import Log
+from .channels import check_dead, check_frozen
+from .converters import check_quantised, check_saturated
+from .delays import check_delays
+from .excitation import check_excitation
+from .finding import Fault, Finding
+from .friction_band import check_friction, check_one_sided, friction_finding
+from .path import check_path
+from .plate import check_plate
+from .prepared import Prepared, prepare
+from .stops import check_stops
+from .timing import check_timing
+
+CHECKS: tuple[Callable[[Robot, Log, Prepared | None], list[Finding]], ...] = (
+    check_dead,
+    check_frozen,
+    check_saturated,
+    check_quantised,
+    check_delays,
+    check_stops,
+    check_friction,
+    check_excitation,
+    check_path,
+    check_plate,
+)
+"""Checks that use the prepared recording."""
+
+
+def check_recording(robot: Robot, log: Log) -> list[Finding]:
+    """Return what is wrong with a recording by itself, worst first.
+
+    A channel that is dead is not also called frozen, saturated, coarse or late.
+
+    Args:
+        robot: The model.
+        log: The recording, joints as in ``robot``.
+    """
+    prepared = prepare(log)
+    findings = check_timing(robot, log) + check_one_sided(robot, log)
+    for check in CHECKS if prepared is not None else ():
+        findings += check(robot, log, prepared)
+    return sorted(_without_shadows(findings), key=lambda finding: -finding.consequence)
+
+
+_LESSER = {
+    Fault.FROZEN: (Fault.DEAD, Fault.SATURATED),
+    Fault.SATURATED: (Fault.DEAD,),
+    Fault.QUANTISED: (Fault.DEAD,),
+}
+"""Findings that say no more where one of the others names the same channel: a signal that is cut off also stands still."""
+_FROM_MOTION = (Fault.PLATE_YAW, Fault.PLATE_TILT, Fault.PLATE_CROSS_TALK, Fault.PLATE_LAG, Fault.DELAY)
+"""Findings that rest on every position: where one is dead or frozen, they are about that."""
+
+
+def _without_shadows(findings: list[Finding]) -> list[Finding]:
+    """Leave out findings that only repeat a worse one."""
+    named = {
+        (finding.fault, finding.evidence["channel"], name)
+        for finding in findings
+        if "channel" in finding.evidence
+        for name in finding.subjects
+    }
+    no_motion = any(fault in (Fault.DEAD, Fault.FROZEN) and kind == "position" for fault, kind, _ in named)
+    silent = {name for fault, kind, name in named if fault is Fault.DEAD and kind == "effort"}
+    kept = []
+    for finding in findings:
+        kind, worse = finding.evidence.get("channel"), _LESSER.get(finding.fault, ())
+        if worse and all(any((fault, kind, name) in named for fault in worse) for name in finding.subjects):
+            continue
+        if no_motion and finding.fault in _FROM_MOTION:
+            continue
+        if finding.fault is Fault.FRICTION and silent & set(finding.subjects):
+            if set(finding.subjects) <= silent:
+                continue
+            finding = _without(finding, silent)
+        kept.append(finding)
+    return kept
+
+
+def _without(finding: Finding, silent: set[str]) -> Finding:
+    """Return a friction finding without joints whose effort is dead."""
+    joints = {name: numbers for name, numbers in finding.evidence["joints"].items() if name not in silent}
+    return friction_finding(joints, finding.evidence["unit"])

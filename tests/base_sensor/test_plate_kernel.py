@@ -1,0 +1,183 @@
+"""The native plate kernel against the NumPy specification, for every instruction set; what callers may pass."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.base_sensor.plate_kernel import PlateKernel, ReferencePlateKernel
+from counterpoise.description.urdf import parse_urdf
+from counterpoise.dynamics import kernel as kernels
+from plate_cases import random_sensor, relative
+from random_robots import random_motion, random_robot
+
+native_only = pytest.mark.skipif(not kernels.NATIVE, reason="the native kernel is not built or is disabled")
+COUNTS = (None, 1, 3, 8, 17)
+Q = np.array([0.1, -0.4, 0.7, 1.2])
+WAM4 = cp.load("wam4")
+
+
+def rows(robot, seed, count):
+    """Positions, wrenches, velocities and accelerations of one pose (None) or of ``count``."""
+    q, dq, ddq = random_motion(robot, seed, count or 1)
+    wrench = 20.0 * np.random.default_rng(seed).normal(size=(count or 1, 6))
+    return tuple(each[0] if count is None else each for each in (q, wrench, dq, ddq))
+
+
+@native_only
+@pytest.mark.parametrize("seed", range(40))
+def test_native_and_specification_agree(seed) -> None:
+    """Moving and at rest, single poses and batches of any size, chains and trees, to 1e-12 of the largest torque."""
+    robot = random_robot(seed).robot()
+    used, reference = PlateKernel(robot), ReferencePlateKernel(robot)
+    for count in COUNTS:
+        q, wrench, dq, ddq = rows(robot, seed, count)
+        for arguments in ((q, wrench, dq, ddq), (q, wrench), (q, wrench, None, ddq), (q, wrench, dq)):
+            expected = reference.joint_torques(*arguments)
+            found = used.joint_torques(*arguments)
+            assert found.shape == expected.shape == q.shape
+            assert relative(found - expected, expected) <= 1e-12, (count, len(arguments))
+        one = wrench if count is None else wrench[0]
+        expected = reference.joint_torques(q, one, dq, ddq)
+        assert relative(used.joint_torques(q, one, dq, ddq) - expected, expected) <= 1e-12
+
+
+@native_only
+@pytest.mark.parametrize("name", ["puma560", "wam7", "dualarm19", "scara", "gantry"])
+def test_one_call_does_what_the_two_stages_do(name) -> None:
+    """Every form in one native call equals gravity compensator and joint analyzer one after the other."""
+    robot = cp.load(name)
+    sensor = random_sensor(robot, np.random.default_rng(5), "on_sensor")
+    q, wrench, dq, ddq = rows(robot, 5, 9)
+    sensor.tare(q[0], wrench[0])
+    for form in ("full", "tared", "tared+model", "auto"):
+        motion = (None, None) if form == "tared" else (dq, ddq)
+        found = sensor.joint_torques(q, wrench, *motion, form)
+        expected = sensor._by_stages(q, wrench, *motion, form, None)
+        assert relative(found - expected, expected) <= 1e-12, form
+
+
+@native_only
+def test_a_row_does_not_depend_on_its_place_or_on_threads() -> None:
+    """Each row of a batch has the same bytes alone in a batch and on any number of threads."""
+    robot = cp.load("dualarm19")
+    kernel = PlateKernel(robot)
+    q, wrench, dq, ddq = rows(robot, 2, 9000)
+    whole = kernel.joint_torques(q, wrench, dq, ddq)
+    part = slice(1237, 1251)
+    assert kernel.joint_torques(q[part], wrench[part], dq[part], ddq[part]).tobytes() == whole[part].tobytes()
+    try:
+        kernels.set_batch_threads(2)
+        assert kernel.joint_torques(q, wrench, dq, ddq).tobytes() == whole.tobytes()
+    finally:
+        kernels.set_batch_threads(1)
+
+
+@native_only
+def test_a_hot_call_with_out_allocates_nothing() -> None:
+    """After warm-up joint_torques with out= allocates no Python or array memory."""
+    sensor = cp.BaseSensor(WAM4)
+    wrench, out = WAM4.base_wrench(Q), np.empty(4)
+    sensor.tare(Q, wrench)
+    for _ in range(10):
+        sensor.joint_torques(Q, wrench, Q, Q, "auto", out)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        for _ in range(1000):
+            sensor.joint_torques(Q, wrench, Q, Q, "auto", out)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 200 and peak - before < 500
+
+
+SENSORS = [pytest.param(PlateKernel(WAM4), id="kernel"), pytest.param(ReferencePlateKernel(WAM4), id="reference")]
+
+
+@pytest.mark.parametrize("kernel", SENSORS)
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((np.zeros(3), np.zeros(6)), ["q has shape (3,)", "(4,)"]),
+        ((Q, np.zeros(5)), ["wrench has shape (5,)", "fx"]),
+        ((Q, np.zeros((2, 6))), ["wrench has shape (2, 6)", "one for each pose"]),
+        ((np.stack([Q, Q]), np.zeros((3, 6))), ["one for each pose"]),
+        ((Q, np.zeros(6), np.zeros(3)), ["dq has shape (3,)"]),
+        ((Q, np.zeros(6), None, np.zeros((1, 4))), ["ddq has shape (1, 4)", "shape of q"]),
+        ((Q, [np.nan, 0, 0, 0, 0, 0]), ["wrench['fx'] is nan"]),
+        ((Q, [0, 0, 0, 0, np.inf, 0]), ["wrench['my'] is inf"]),
+        (([np.nan, 0, 0, 0], np.zeros(6)), [f"q['{WAM4.joint_names[0]}'] is nan"]),
+        ((Q, np.zeros(6), [0, 0, np.nan, 0]), [f"dq['{WAM4.joint_names[2]}'] is nan"]),
+        ((Q, ["a"] * 6), ["real numbers"]),
+        ((Q, None), ["real numbers"]),
+    ],
+)
+def test_wrong_inputs_are_refused(kernel, arguments, words) -> None:
+    """Wrong shapes, types and numbers raise InputError that names the argument, whichever kernel computes."""
+    with pytest.raises(cp.InputError) as caught:
+        kernel.joint_torques(*arguments)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("kernel", SENSORS)
+def test_out_is_filled_and_returned_or_refused(kernel) -> None:
+    """``out`` must fit and share no memory with an input."""
+    out = np.empty(4)
+    assert kernel.joint_torques(Q, np.ones(6), out=out) is out
+    assert out == pytest.approx(kernel.joint_torques(Q, np.ones(6)))
+    for bad in (np.empty(3), np.empty(4, dtype=np.float32), [0.0] * 4):
+        with pytest.raises(cp.InputError, match="out"):
+            kernel.joint_torques(Q, np.ones(6), out=bad)
+    q = Q.copy()
+    with pytest.raises(cp.InputError, match="shares memory"):
+        kernel.joint_torques(q, np.ones(6), out=q)
+
+
+@pytest.mark.parametrize("kernel", SENSORS)
+def test_missing_and_unknown_arguments_are_type_errors(kernel) -> None:
+    """As of any Python function."""
+    with pytest.raises(TypeError):
+        kernel.joint_torques(Q)
+    with pytest.raises(TypeError):
+        kernel.joint_torques(Q, np.ones(6), torque=3)
+
+
+def test_unphysical_inertias_are_refused_for_motion_only() -> None:
+    """At rest no inertia is used; a motion needs real ones."""
+    text = b"""<robot name="odd"><link name="base"/><link name="arm"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="9" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint></robot>"""
+    sensor = cp.BaseSensor(cp.Robot(parse_urdf(text)))
+    assert sensor.joint_torques([0.1], np.zeros(6)).shape == (1,)
+    with pytest.raises(cp.PhysicalConsistencyError):
+        sensor.joint_torques([0.1], np.zeros(6), [0.1], [0.2])
+
+
+def other_settings() -> list[dict[str, str]]:
+    """Environments in which this file has to pass as well."""
+    if not kernels.NATIVE or "COUNTERPOISE_ISA" in os.environ:
+        return []
+    from counterpoise.dynamics import _native
+
+    lower = [name for name in _native.instruction_sets() if name != kernels.NATIVE]
+    return [*({"COUNTERPOISE_ISA": name} for name in lower), {"COUNTERPOISE_DISABLE_NATIVE": "1"}]
+
+
+@pytest.mark.parametrize("setting", other_settings(), ids=lambda setting: "-".join(setting.values()))
+def test_this_file_passes_in_other_settings(setting) -> None:
+    """For every instruction set below the best, and with the specification alone."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    environment = {**os.environ, **setting}
+    done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
