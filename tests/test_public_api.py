@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import subprocess
@@ -49,10 +50,10 @@ ROBOT_METHODS = [name for name, member in inspect.getmembers(cp.Robot) if not na
 def test_top_level_names() -> None:
     """The top level holds the public names and, besides them, only the package's own rooms."""
     rooms = {
-        *("errors", "description", "dynamics", "friction", "logs", "calibration", "base_sensor", "control"),
+        *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration", "base_sensor", "control"),
         *("plants", "report", "cli"),
     }
-    found = {name for name in vars(cp) if not name.startswith("_")}
+    found = {name for name in dir(cp) if not name.startswith("_")}
     assert found - rooms == NAMES
 
 
@@ -72,6 +73,14 @@ def test_every_argument_is_documented(name: str) -> None:
     if "Args:" in text or len(arguments) > 1:
         missing = [argument for argument in arguments if f"{argument}:" not in text]
         assert not missing
+
+
+def test_names_for_type_checkers_are_the_names_at_run_time() -> None:
+    """Every lazily imported name is also imported, from the same module, for type checkers."""
+    tree = ast.parse(inspect.getsource(cp))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    told = {item.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for item in node.names}
+    assert told == cp._MODULE_OF
 
 
 def run_python(code: str, **environment: str) -> str:

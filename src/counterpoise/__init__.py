@@ -6,9 +6,10 @@
 (1,)
 """
 
-from .base_sensor.sensor import BaseSensor as BaseSensor
-from .control.loop import ControlLoop as ControlLoop
-from .control.safety import SafetyFilter as SafetyFilter
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from .description.catalog import CatalogEntry as CatalogEntry
 from .description.catalog import catalog as catalog
 from .dynamics.load import load as load
@@ -30,11 +31,42 @@ from .errors import SafetyError as SafetyError
 from .errors import SensorFaultError as SensorFaultError
 from .errors import StaleSampleError as StaleSampleError
 from .errors import UnsupportedJointError as UnsupportedJointError
-from .logs.files import write_log as write_log
-from .logs.log import Log as Log
-from .logs.read import read_log as read_log
-from .logs.read import stream_log as stream_log
-from .logs.sample import Sample as Sample
-from .plants.replay import ReplayPlant as ReplayPlant
+
+if _TYPE_CHECKING:
+    from .base_sensor.sensor import BaseSensor as BaseSensor
+    from .control.loop import ControlLoop as ControlLoop
+    from .control.safety import SafetyFilter as SafetyFilter
+    from .logs.files import write_log as write_log
+    from .logs.log import Log as Log
+    from .logs.read import read_log as read_log
+    from .logs.read import stream_log as stream_log
+    from .logs.sample import Sample as Sample
+    from .plants.replay import ReplayPlant as ReplayPlant
 
 __version__ = "0.1.0.dev0"
+
+_MODULE_OF = {
+    "BaseSensor": "base_sensor.sensor",
+    "ControlLoop": "control.loop",
+    "Log": "logs.log",
+    "ReplayPlant": "plants.replay",
+    "SafetyFilter": "control.safety",
+    "Sample": "logs.sample",
+    "read_log": "logs.read",
+    "stream_log": "logs.read",
+    "write_log": "logs.files",
+}
+"""Where the names live that are imported when they are first used, so that ``import counterpoise`` stays quick."""
+
+
+def __getattr__(name: str) -> _Any:
+    """Import a public name when it is first used."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'counterpoise' has no attribute '{name}'")
+    value = globals()[name] = getattr(_import_module(f".{_MODULE_OF[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the names of the package, those not yet imported included."""
+    return sorted({*globals(), *_MODULE_OF})
