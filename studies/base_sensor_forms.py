@@ -50,7 +50,7 @@ MASS_ERROR = 0.05
 CUTOFF = 5.0
 """Of the velocities that accelerations are taken from, and of the errors [Hz]."""
 FORMS = ("tared", "full", "tared+model")
-GRID = (20.0, 10.0, 5.0, 2.5, 1.25)
+GRID = (20.0, 10.0, 5.0, 2.5)
 """Spacings of linear tables [degree]."""
 
 

@@ -1,7 +1,7 @@
 """Faults of channels, time, coverage and plate: how each is put into a good recording, and how many the doctor names.
 
-``FAULTS`` changes a recording, ``MODEL_FAULTS`` a recording and the model's limits, ``PLATE_FAULTS`` one with a plate. The
-sizes are stated beside each. Run as a script, it judges on seeds that no threshold was chosen on, and writes
+``FAULTS`` changes a recording, ``MODEL_FAULTS`` a recording and the model's limits, ``PLATE_FAULTS`` one with a plate.
+The sizes are stated beside each. Run as a script, it judges on seeds that no threshold was chosen on, and writes
 doctor_channel_faults.json; ``--small`` is for tests.
 """
 
@@ -64,7 +64,9 @@ def saturated(log: Log, random: Random) -> Log:
     joint = _moving_joint(log, random)
     share, column = random.uniform(0.04, 0.12), log.tau[:, joint]
     upper = bool(random.integers(2))
-    cut = np.minimum(column, np.quantile(column, 1 - share)) if upper else np.maximum(column, np.quantile(column, share))
+    cut = (
+        np.minimum(column, np.quantile(column, 1 - share)) if upper else np.maximum(column, np.quantile(column, share))
+    )
     return replace(log, tau=_with_column(log.tau, joint, cut))
 
 
@@ -166,9 +168,9 @@ def crop(log: Log, random: Random) -> Log:
 def out_and_back(log: Log, random: Random) -> Log:
     """The first half, then the same path back; friction, roughly known, with its other sign."""
     half = log[: len(log) // 2]
-    back_tau = np.column_stack([
-        tau - 2.0 * _friction_part(half.q, dq, tau) for dq, tau in zip(half.dq.T, half.tau.T, strict=True)
-    ])
+    back_tau = np.column_stack(
+        [tau - 2.0 * _friction_part(half.q, dq, tau) for dq, tau in zip(half.dq.T, half.tau.T, strict=True)]
+    )
     time = 2.0 * half.time[-1] - half.time[::-1] + 1.0 / log.rate
     wrench = None if half.wrench is None else np.concatenate([half.wrench, half.wrench[::-1]])
     return Log(
@@ -307,7 +309,7 @@ def _late(time: Array, values: Array, lag: float) -> Array:
 
 
 def _friction_part(q: Array, dq: Array, tau: Array) -> Array:
-    """Return friction's part of an effort, as a plain regression on direction, speed and trigonometric terms sees it."""
+    """Return friction's part of an effort, by regression on direction, speed and trigonometric terms."""
     moving = np.column_stack([np.tanh(dq / 0.02), dq])
     columns = np.column_stack([moving, np.sin(q), np.cos(q), np.ones(len(q))])
     return moving @ np.linalg.lstsq(columns, tau, rcond=None)[0][:2]
@@ -342,7 +344,9 @@ def judge(first_seed: int, recordings: int, trials: int) -> dict[str, Any]:
     """
     random = np.random.default_rng(first_seed)
     alarms: list[dict[str, Any]] = []
-    named: dict[Fault, Counter[str]] = {fault: Counter() for fault in (*FAULTS, *MODEL_FAULTS, *PLATE_FAULTS, *RECORDED_FAULTS)}
+    named: dict[Fault, Counter[str]] = {
+        fault: Counter() for fault in (*FAULTS, *MODEL_FAULTS, *PLATE_FAULTS, *RECORDED_FAULTS)
+    }
     hits: Counter[Fault] = Counter()
     for index in range(recordings):
         made = plate_recording(list(ARMS)[index % 3], MOTIONS[index // 3 % 3], first_seed + index)
@@ -384,12 +388,14 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="nine recordings, a few trials")
     parser.add_argument("--seed", type=int, default=70_000, help="first seed")
     given = parser.parse_args()
-    result = judge(given.seed, 9, 3) if given.small else judge(given.seed, 306, 60)
+    result = judge(given.seed, 9, 3) if given.small else judge(given.seed, 306, 45)
     for fault, (hit, count) in result["recall"].items():
         print(f"{fault:<28} {hit:>3} of {count}")
     print(f"good recordings with an alarm: {result['recordings_with_alarm']} of {result['recordings']}")
     if not given.small:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+        commit = subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+        ).stdout.strip()
         path = Path(__file__).with_suffix(".json")
         path.write_text(json.dumps({"commit": commit, **result}, indent=1) + "\n")
 

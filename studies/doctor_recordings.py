@@ -206,7 +206,8 @@ def _sweeps(robot: Robot, speed: float, duration: float, random: np.random.Gener
     """Slow swings of all joints at nearly constant speeds, each with its own period, corners rounded."""
     centre, reach = _room(robot, random)
     pace = random.uniform(0.15, 0.35, robot.n)
-    amplitude = np.minimum(reach, pace * duration / 8.0)  # at least two full swings
+    # At least two full swings; not the same number for all joints, or the path would repeat itself.
+    amplitude = np.minimum(reach, pace * duration / random.uniform(8.0, 12.0, robot.n))
     omega = 0.5 * np.pi * pace / amplitude
     phase = random.uniform(0.0, 2.0 * np.pi, robot.n)
     rounding = 0.95

@@ -24,7 +24,7 @@ from bag_writers import (
     wrench,
     write_bag,
 )
-from counterpoise.logs.bag_source import BagSource, open_bag
+from counterpoise.logs.bags.source import BagSource, open_bag
 
 
 def recording(kind: str) -> list[Sent]:

@@ -20,11 +20,13 @@ from bag_writers import (
     wrench,
     write_bag,
 )
-from counterpoise.logs import bag_kernel, bag_message, bag_reference, bag_walk
-from counterpoise.logs.bag_batch import DamagedError
-from counterpoise.logs.bag_decode import JointStateDecoder
+from counterpoise.logs.bags import kernel, reference
+from counterpoise.logs.bags import walk as specification
+from counterpoise.logs.bags.batch import DamagedError
+from counterpoise.logs.bags.decode import JointStateDecoder
+from counterpoise.logs.bags.message import parse_joint_state
 
-needs_native = pytest.mark.skipif(not bag_kernel.NATIVE, reason="the native routines were not built")
+needs_native = pytest.mark.skipif(not kernel.NATIVE, reason="the native routines were not built")
 
 LISTS = [
     ((b"a", b"bb"), np.array([1, 0])),
@@ -87,7 +89,7 @@ def decode(module: Any, payloads: list[bytes], cdr: bool) -> tuple[int, bytes, b
 def test_joint_states_equal_the_specification(data: st.DataObject, cdr: bool) -> None:
     """Rows, stamps, lists and where decoding stops are equal bit by bit, for any bytes."""
     payloads = data.draw(payload_lists(ros1=not cdr))
-    assert decode(bag_kernel, payloads, cdr) == decode(bag_reference, payloads, cdr)
+    assert decode(kernel, payloads, cdr) == decode(reference, payloads, cdr)
 
 
 @settings(max_examples=100, deadline=None)
@@ -96,11 +98,11 @@ def test_batches_equal_single_messages(data: st.DataObject, cdr: bool) -> None:
     """The batch decoders stop exactly at the first message that the parser refuses or whose names are unknown."""
     payloads = data.draw(payload_lists(ros1=not cdr))
     known = dict(LISTS)
-    end, stamps, _, rows = decode(bag_reference, payloads, cdr)
+    end, stamps, _, rows = decode(reference, payloads, cdr)
     table = np.frombuffer(rows).reshape(-1, 6)
     for index, payload in enumerate(payloads):
         try:
-            message = bag_message.parse_joint_state(payload, cdr)
+            message = parse_joint_state(payload, cdr)
         except DamagedError:
             assert index == end
             break
@@ -130,7 +132,7 @@ def test_wrenches_equal_the_specification(data: st.DataObject, cdr: bool, little
     payloads = [payload, payload, mutated(data.draw, payload), payload]
     buffer, spans = laid_out(payloads)
     results = []
-    for module in (bag_kernel, bag_reference):
+    for module in (kernel, reference):
         stamps, rows = np.zeros(4), np.zeros((4, 6))
         end = module.wrenches(buffer, spans, 0, cdr, True, stamps, rows)
         results.append((end, stamps[:end].tobytes(), rows[:end].tobytes()))
@@ -159,8 +161,8 @@ def test_walks_equal_the_specification(runs: dict[str, bytes], data: st.DataObje
     back = {"mcap_messages": 0, "ros1_messages": 8}[walk]
     start = data.draw(st.sampled_from([max(0, at - back) for at in marks] or [0]))
     wanted = np.array([0, 1, 2], dtype=np.int64).tobytes()
-    assert getattr(bag_kernel, walk)(run, start, wanted) == getattr(bag_walk, walk)(run, start, wanted)
-    assert getattr(bag_kernel, walk)(run, start, b"") == getattr(bag_walk, walk)(run, start, b"")
+    assert getattr(kernel, walk)(run, start, wanted) == getattr(specification, walk)(run, start, wanted)
+    assert getattr(kernel, walk)(run, start, b"") == getattr(specification, walk)(run, start, b"")
 
 
 @pytest.mark.parametrize("walk", ["mcap_messages", "ros1_messages"])
@@ -169,7 +171,7 @@ def test_walks_find_all_messages(runs: dict[str, bytes], walk: str) -> None:
     run = runs[walk]
     wanted = np.arange(4, dtype=np.int64).tobytes()
     starts = range(min(len(run), 6000))
-    found = (np.frombuffer(getattr(bag_kernel, walk)(run, start, wanted)[0], dtype=np.int64) for start in starts)
+    found = (np.frombuffer(getattr(kernel, walk)(run, start, wanted)[0], dtype=np.int64) for start in starts)
     best = max(found, key=len).reshape(-1, 4)
     assert len(best) == 8
     np.testing.assert_array_equal(best[:, 2], [sent.received for sent in arm_messages(8)])
@@ -182,17 +184,17 @@ def test_buffers_that_do_not_belong_together_are_refused() -> None:
     data, spans = laid_out([payload])
     lists = [((b"a", b"bb", b"ccc"), np.array([0, 1, 9]))]
     with pytest.raises(ValueError, match="below the number of joints"):
-        bag_kernel.joint_states(data, spans, 0, True, lists, np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros((1, 9)))
+        kernel.joint_states(data, spans, 0, True, lists, np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros((1, 9)))
     with pytest.raises(ValueError, match="belong together"):
-        bag_kernel.joint_states(data, spans, 0, True, [], np.zeros(2), np.zeros(1, dtype=np.int64), None)
+        kernel.joint_states(data, spans, 0, True, [], np.zeros(2), np.zeros(1, dtype=np.int64), None)
     with pytest.raises(ValueError, match="six columns"):
-        bag_kernel.wrenches(data, spans, 0, True, True, np.zeros(1), np.zeros((1, 5)))
+        kernel.wrenches(data, spans, 0, True, True, np.zeros(1), np.zeros((1, 5)))
     with pytest.raises(ValueError, match="outside"):
-        bag_kernel.mcap_messages(data, len(data) + 1, b"")
+        kernel.mcap_messages(data, len(data) + 1, b"")
     outside = np.array([[0, 2**62, 0, 0], [-1, 5, 0, 0]])
     for row in outside:
         args = (data, row[None].copy(), 0, True, [], np.zeros(1), np.zeros(1, dtype=np.int64), None)
-        assert bag_kernel.joint_states(*args) == 0
+        assert kernel.joint_states(*args) == 0
 
 
 def test_the_bytes_between_fields_do_not_matter() -> None:

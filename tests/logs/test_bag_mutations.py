@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from bag_writers import KINDS, arm_messages, write_bag
 from counterpoise.errors import CounterpoiseError, DataFileError
-from counterpoise.logs import bag_batch
-from counterpoise.logs.bag_source import open_bag
+from counterpoise.logs.bags import batch
+from counterpoise.logs.bags.source import open_bag
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 ONE_FILE_KINDS = tuple(kind for kind in KINDS if kind not in ("mcap-rosbags", "db3-message-zstd"))
@@ -133,7 +133,7 @@ def claims() -> dict[str, bytes]:
 @pytest.mark.parametrize("name", claims())
 def test_false_claims_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """What a file claims is checked before memory is taken for it."""
-    monkeypatch.setattr("counterpoise.logs.bag_records.MAX_DEFINITIONS", 1000)
+    monkeypatch.setattr("counterpoise.logs.bags.records.MAX_DEFINITIONS", 1000)
     path = tmp_path / "bag.mcap"
     path.write_bytes(claims()[name])
     tracemalloc.start()
@@ -171,7 +171,7 @@ def test_ever_new_joints_are_refused(tmp_path: Path) -> None:
 
 def test_wide_tables_come_in_small_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces are bounded in bytes, not only in rows."""
-    monkeypatch.setattr("counterpoise.logs.bag_source.PIECE_BYTES", 9 * 8 * 10)
+    monkeypatch.setattr("counterpoise.logs.bags.source.PIECE_BYTES", 9 * 8 * 10)
     (source,) = open_bag(write_bag(tmp_path / "bag", "mcap-none", arm_messages(25)))
     assert [len(table.time) for table in source.tables()] == [10, 10, 5]
 
@@ -189,9 +189,9 @@ def test_a_wrong_checksum_is_damage(tmp_path: Path) -> None:
 
 def test_ledger_counts_places_once() -> None:
     """The same damage met twice is one."""
-    ledger = bag_batch.Ledger(recover=True)
+    ledger = batch.Ledger(recover=True)
     assert ledger.reason is None
     for position in (5, 5, 9):
         ledger.damaged(Path("x.bag"), position, "broken")
     assert ledger.reason == "x.bag, byte 5: broken; 1 more places"
-    assert np.array_equal(bag_batch.no_spans().shape, (0, 4))
+    assert np.array_equal(batch.no_spans().shape, (0, 4))

@@ -12,7 +12,7 @@ from mcap.reader import make_reader
 
 from bag_writers import KINDS, START, arm_messages, write_bag
 from counterpoise.errors import DataFileError
-from counterpoise.logs.bag_source import BagSource, open_bag
+from counterpoise.logs.bags.source import BagSource, open_bag
 
 COUNT = 400
 ONE_FILE_KINDS = tuple(kind for kind in KINDS if kind not in ("mcap-rosbags", "db3-message-zstd"))

@@ -15,8 +15,8 @@ import pytest
 
 from bag_writers import JOINT_STATE, KINDS, START, Sent, arm_messages, joint_state, write_bag
 from counterpoise.errors import DataFileError, InputError, MissingExtraError
-from counterpoise.logs import bag_decompress, bag_sqlite
-from counterpoise.logs.bag_source import open_bag
+from counterpoise.logs.bags import decompress, sqlite
+from counterpoise.logs.bags.source import open_bag
 
 
 def sent(index: int, names: list[str], position: list[float], **options) -> Sent:
@@ -209,8 +209,8 @@ def test_foreign_chunks_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.Mon
     foreign = [Sent("/camera", "std_msgs/msg/String", START + index, text) for index in range(50)]
     path = write_bag(tmp_path / "bag", "mcap-zstd", [*arm_messages(3), *foreign, *arm_messages(3)])
     unpacked = []
-    original = bag_decompress.unpack
-    mcap = importlib.import_module("counterpoise.logs.bag_mcap")
+    original = decompress.unpack
+    mcap = importlib.import_module("counterpoise.logs.bags.mcap")
     monkeypatch.setattr(mcap, "unpack", lambda *args, **named: unpacked.append(1) or original(*args, **named))
     (source,) = open_bag(path)
     assert len(next(source.tables()).time) == 6
@@ -231,7 +231,7 @@ def test_a_missing_library_names_the_extra(
             raise ImportError(name)
         return importlib.import_module(name)
 
-    monkeypatch.setattr(bag_decompress, "import_module", import_module)
+    monkeypatch.setattr(decompress, "import_module", import_module)
     with pytest.raises(MissingExtraError, match=r"pip install 'counterpoise\[ros\]'"):
         open_bag(path)
 
@@ -250,27 +250,27 @@ def test_encrypted_bags_are_refused(tmp_path: Path) -> None:
 def test_unpacking_is_bounded() -> None:
     """A chunk that holds more than it claims, or claims too much, is refused without being unpacked."""
     bomb = bz2.compress(bytes(50_000_000))
-    with pytest.raises(bag_decompress.DamagedError, match="more than the 1000 bytes"):
-        bag_decompress.unpack("bz2", bomb, 1000)
-    with pytest.raises(bag_decompress.DamagedError, match="more than the 2000 bytes"):
-        bag_decompress.unpack("bz2", bomb, None, limit=2000)
-    with pytest.raises(bag_decompress.DamagedError, match="at most 256 MiB"):
-        bag_decompress.check_sizes(10, 2**32)
-    with pytest.raises(bag_decompress.DamagedError, match="instead of 11"):
-        bag_decompress.unpack("none", bytes(10), 11)
-    with pytest.raises(bag_decompress.DamagedError, match="'snappy'"):
-        bag_decompress.unpack("snappy", b"", 0)
+    with pytest.raises(decompress.DamagedError, match="more than the 1000 bytes"):
+        decompress.unpack("bz2", bomb, 1000)
+    with pytest.raises(decompress.DamagedError, match="more than the 2000 bytes"):
+        decompress.unpack("bz2", bomb, None, limit=2000)
+    with pytest.raises(decompress.DamagedError, match="at most 256 MiB"):
+        decompress.check_sizes(10, 2**32)
+    with pytest.raises(decompress.DamagedError, match="instead of 11"):
+        decompress.unpack("none", bytes(10), 11)
+    with pytest.raises(decompress.DamagedError, match="'snappy'"):
+        decompress.unpack("snappy", b"", 0)
 
 
 def test_small_databases_are_read_once_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept between the look and the tables is bounded over all open bags, and given back."""
     path = write_bag(tmp_path / "bag", "db3", arm_messages(20))
-    kept = bag_sqlite._remembered
+    kept = sqlite._remembered
     before = kept.total
     (source,) = open_bag(path)
     one = kept.total - before
     assert one > 20 * 100
-    monkeypatch.setattr(bag_sqlite, "REMEMBERED_BYTES", before + one + one // 2)
+    monkeypatch.setattr(sqlite, "REMEMBERED_BYTES", before + one + one // 2)
     (second,) = open_bag(path)
     assert kept.total == before + one  # no room for the second: it is read again
     (table,), (again,) = source.tables(), second.tables()

@@ -25,24 +25,29 @@ from .gaussian import Gaussian
 from .iterative import solve_iterative
 from .moving import moving_samples, prepare
 from .prior import CadPrior, body_covariance
-from .result import Collected, fit_of
+from .result import Collected, fit_of, listed
 from .samples import Samples, samples_of_poses
 from .static_poses import SAME_POSE, StaticPoses, require_spread
 from .static_rows import solve_static
-from .still_poses import friction_bands, poses_from_log, without_friction
+from .still_poses import friction_bands, poses_from_log, poses_from_rows, without_friction
 from .terms import JOINT_TERMS, Terms
 from .weighted import Run, weighted_fit
 from .workspace import separable_offsets
 
 Method = Literal["weighted", "iterative", "coupled"]
-Use = Literal["auto", "static", "moving"]
+Use = Literal["auto", "static", "rows", "moving"]
 Progress = Callable[[float, float], None]
 
 METHODS = ("weighted", "iterative", "coupled")
+USES = ("auto", "static", "rows", "moving")
+JUMPS = 0.5
+"""A table without times whose rows differ by more than a pose in at least this share is a list of poses."""
 STILL_SHARE = 0.4
 """Share of a recording that the arm must stand still for its poses to be used rather than its motion ..."""
 STILL_POSES = 6
 """... in at least so many different poses."""
+STOOD = 1e-3
+"""A joint without measured effort that moved less than this [rad or m] is taken to be locked."""
 ENOUGH = 0.5
 """Poses at rest need no prior when they leave at most this share of what the description leaves open, in every joint."""
 
@@ -86,7 +91,8 @@ def calibrate(
         data: A recording, poses at rest, or samples of a motion.
         method: "weighted" for any arm and any data; "iterative" and "coupled" are the WAM document's, for poses at rest and
             rotary joints.
-        use: Whether a recording's poses at rest ("static") or its motion ("moving") are fitted; "auto" decides and says why.
+        use: What of a recording is fitted: its poses at rest ("static"), its rows, each of which is a pose at rest ("rows"),
+            or its motion ("moving"); "auto" decides and says why.
         terms: What is fitted; None for weights and offsets at rest; for a motion also inertias, friction and rotors.
         prior: Towards the description's masses: "cad" for a motion, and for poses that do not tell enough by themselves; a
             CadPrior in any case; None to trust the data alone. Only "weighted" has one.
@@ -106,8 +112,8 @@ def calibrate(
     """
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected {', '.join(map(repr, METHODS))}")
-    if use not in ("auto", "static", "moving"):
-        raise InputError(f"use is {use!r}; expected 'auto', 'static' or 'moving'")
+    if use not in USES:
+        raise InputError(f"use is {use!r}; expected {', '.join(map(repr, USES))}")
     if isinstance(prior, str) and prior != "cad":
         raise InputError(f"prior is {prior!r}; expected 'cad', a CadPrior or None")
     belief = _belief(robot, prior, method)
@@ -118,15 +124,15 @@ def calibrate(
             f"the data are of joints {', '.join(data.joint_names)}; expected those of robot '{robot.name}': "
             f"{', '.join(robot.joint_names)}"
         )
-    at_rest, why = _at_rest(robot, data, use, terms, method)
+    kind, why = _kind(data, use, terms, method)
     settings.progress(0.0, 1.0)
     if findings is None:
         findings = _diagnosed(robot, data)
     settings.progress(0.2, 1.0)
-    if at_rest:
+    if kind != "moving":
         if loaded:
             raise InputError("recordings with a weighed load are fitted as motion; give use='moving'")
-        collected = _static(settings, data)
+        collected = _static(settings, data, rows=kind == "rows")
     else:
         collected = _moving(settings, data, cutoff, loaded)
     settings.progress(0.9, 1.0)
@@ -158,36 +164,41 @@ def _belief(robot: Robot, prior: CadPrior | str | None, method: Method) -> CadPr
     return CadPrior() if float(robot.tree.mass.sum()) > 0.0 else None
 
 
-def _at_rest(
-    robot: Robot, data: Log | StaticPoses | Samples, use: Use, terms: Terms | None, method: Method
-) -> tuple[bool, str]:
-    """Return whether poses at rest are fitted, and why."""
+def _kind(
+    data: Log | StaticPoses | Samples, use: Use, terms: Terms | None, method: Method
+) -> tuple[Literal["static", "rows", "moving"], str]:
+    """Return what of the data is fitted, and why."""
     if isinstance(data, StaticPoses):
         if use == "moving":
             raise InputError("poses at rest hold no motion; use='moving' needs a recording")
-        return True, "the data are poses at rest"
+        return "static", "the data are poses at rest"
     if isinstance(data, Samples):
-        moves = bool(np.any(data.dq))
-        if use == "static" or (method != "weighted" and moves):
+        if use in ("static", "rows") or method != "weighted":
             raise InputError("samples of a motion cannot be fitted as poses at rest; give the recording")
-        return False, "the data are samples of a motion"
-    if method != "weighted":
-        if use == "moving":
-            raise InputError(f"method '{method}' is for poses at rest; a motion is fitted by 'weighted'")
-        return True, f"method '{method}' is for poses at rest"
+        return "moving", "the data are samples of a motion"
+    if use == "moving" and method != "weighted":
+        raise InputError(f"method '{method}' is for poses at rest; a motion is fitted by 'weighted'")
     if use != "auto":
-        return use == "static", f"use='{use}' was asked for"
+        return use, f"use='{use}' was asked for"
     if terms is not None and (terms.bodies == "full" or terms.viscous or terms.rotor):
-        return False, "inertias, rotors or viscous friction are asked for, which only a motion shows"
+        if method != "weighted":
+            raise InputError(f"method '{method}' fits weights and, if asked for, offsets; other terms: 'weighted'")
+        return "moving", "inertias, rotors or viscous friction are asked for, which only a motion shows"
     if data.declared.notes.get("plan"):
-        return True, "the recording carries its plan of poses"
+        return "static", "the recording carries its plan of poses"
+    jumps = float(np.mean(np.any(np.abs(np.diff(data.q, axis=0)) > SAME_POSE, axis=1))) if len(data) > 1 else 1.0
+    if data.declared.time_from == "rate" and jumps >= JUMPS:
+        return "rows", f"there are no times, and {jumps:.0%} of the rows are at another pose than the one before"
     segments = still_segments(data)
     total = float(np.ptp(data.time[np.isfinite(data.time)]))
     share = sum(segment.duration for segment in segments) / max(total, 1e-9)
     different = _different(np.array([segment.q for segment in segments]))
+    stands = f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
+    if method != "weighted":
+        return "static", f"method '{method}' is for poses at rest; {stands}"
     if share >= STILL_SHARE and different >= STILL_POSES:
-        return True, f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
-    return False, f"the arm stands still for {share:.0%} of the recording, in {different} different poses: its motion tells more"
+        return "static", stands
+    return "moving", f"{stands}: its motion tells more"
 
 
 def _different(q: Array) -> int:
@@ -207,9 +218,11 @@ def _diagnosed(robot: Robot, data: Log | StaticPoses | Samples) -> Sequence[Find
     return diagnose(robot, data).findings
 
 
-def _static(settings: _Settings, data: Log | StaticPoses | Samples) -> Collected:
+def _static(settings: _Settings, data: Log | StaticPoses | Samples, *, rows: bool) -> Collected:
     robot, notes = settings.robot, []
-    if isinstance(data, Log):
+    if isinstance(data, Log) and rows:
+        poses, notes = poses_from_rows(robot, data)
+    elif isinstance(data, Log):
         still = poses_from_log(robot, data)
         poses = still.poses
         notes += [f"left out from {part.start:.1f} to {part.end:.1f} s: {part.reason}" for part in still.rejected]
@@ -254,7 +267,9 @@ def _fit_static(settings: _Settings, poses: StaticPoses) -> Estimate:
     if settings.method != "weighted":
         others = [term for term in JOINT_TERMS if term != "offset" and terms is not None and getattr(terms, term)]
         if others or (terms is not None and (terms.tilt or terms.bodies != "gravity")):
-            raise InputError(f"method '{settings.method}' fits weights and, if asked for, offsets; other terms: 'weighted'")
+            raise InputError(
+                f"method '{settings.method}' fits weights and, if asked for, offsets; other terms: 'weighted'"
+            )
         solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
         offset = terms is not None and bool(terms.offset)
         return Estimate.of_base(robot, solver(robot, poses, offset=offset).solution)
@@ -268,8 +283,8 @@ def _fit_static(settings: _Settings, poses: StaticPoses) -> Estimate:
         return Estimate.of_base(robot, solution, settings.prior.named(robot), strength)
     if terms is None:
         usable = separable & poses.measured
-        offset = tuple(name for name, kept in zip(robot.joint_names, usable, strict=True) if kept)
-        terms = Terms(bodies="gravity", offset=offset)
+        names = tuple(name for name, kept in zip(robot.joint_names, usable, strict=True) if kept)
+        terms = Terms(bodies="gravity", offset=names)
     fitted = weighted_fit(robot, samples_of_poses(poses), terms=terms, prior=settings.prior)
     return Estimate.of_weighted(fitted)
 
@@ -306,7 +321,7 @@ def _moving(
         notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept")
         held = [name for name in data.declared.held if name in robot.joint_names]
         if held:
-            notes.append(f"the recording lacks {', '.join(held)}; taken to stand still")
+            notes.append(f"the recording lacks {listed(held)}; taken to stand still")
     elif isinstance(data, Samples):
         samples = data
     else:
@@ -316,9 +331,12 @@ def _moving(
     if terms.gain and not further:
         notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
 
+    stood = ~samples.active & (np.ptp(samples.q, axis=0) < STOOD)
+    fixed = np.where(stood, samples.q[0], np.nan) if stood.any() else None
+
     def fit(chosen: Samples) -> Estimate:
         fitted = weighted_fit(robot, [Run(chosen), *further], terms=terms, prior=settings.prior)
-        return Estimate.of_weighted(fitted)
+        return Estimate.of_weighted(fitted, fixed)
 
     check, _ = check_moving(samples, settings.split, fit)
     settings.progress(0.6, 1.0)

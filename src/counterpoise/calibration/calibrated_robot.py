@@ -7,6 +7,7 @@ stays as near to the description as it can.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -81,11 +82,11 @@ def with_inertial_parameters(robot: Robot, parameters: Array, *, allow_unphysica
         allow_unphysical: Compute dynamics even from inertias that no real body has; always so where the robot itself did.
     """
     tree = robot.tree
-    bare = robot.without_payload()
-    load = (robot.inertial_parameters - bare.inertial_parameters)[10:]
-    own = (np.asarray(parameters, dtype=np.float64) - load).reshape(-1, 10)
-    if own.shape != (tree.bodies, 10) or not np.isfinite(own).all():
-        raise InputError(f"parameters has shape {np.shape(parameters)}; expected {10 * tree.bodies} finite numbers")
+    given = np.asarray(parameters, dtype=np.float64)
+    if given.shape != (10 * tree.bodies,) or not np.isfinite(given).all():
+        raise InputError(f"parameters has shape {given.shape}; expected {10 * tree.bodies} finite numbers")
+    load = (robot.inertial_parameters - robot.without_payload().inertial_parameters)[10:]
+    own = (given - load).reshape(-1, 10)
     least = LEAST_MASS_SHARE * max(float(np.abs(own[:, 0]).sum()), 1e-3)
     inertias: dict[str, Inertia | None] = {}
     carried: set[int] = {BASE}
@@ -94,7 +95,8 @@ def with_inertial_parameters(robot: Robot, parameters: Array, *, allow_unphysica
             inertias[link] = None if body in carried else _link_inertia(robot, own[body], link, least)
         carried.add(body)
     links = tuple(
-        replace(link, inertia=inertias[link.name]) if link.name in inertias else link for link in robot.description.links
+        replace(link, inertia=inertias[link.name]) if link.name in inertias else link
+        for link in robot.description.links
     )
     return Robot(
         replace(robot.description, links=links),
@@ -105,11 +107,10 @@ def with_inertial_parameters(robot: Robot, parameters: Array, *, allow_unphysica
     )
 
 
-def unphysical_bodies(robot: Robot) -> str:
-    """Say which bodies have an inertia that no real body has; "" where all are possible."""
-    return Robot(
-        robot.description, mount=robot.mount, gravity=robot.gravity_world, payloads=robot.payloads
-    ).tree.refusal
+def unphysical_links(robot: Robot) -> tuple[str, ...]:
+    """Name the links whose inertia no real body has."""
+    strict = Robot(robot.description, mount=robot.mount, gravity=robot.gravity_world, payloads=robot.payloads)
+    return tuple(re.findall(r"links? '([^']*)'", strict.tree.refusal))
 
 
 def _link_inertia(robot: Robot, values: Array, link: str, least: float) -> Inertia | None:

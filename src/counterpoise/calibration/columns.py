@@ -168,7 +168,7 @@ class Columns:
 
     def reversing(self, samples: Samples) -> Array:
         """Return how uncertain the sign of each actuator's friction is: 1 at rest, 0 in fast motion, shape (k, n)."""
-        return np.asarray(1.0 - self.actuator_direction(samples) ** 2, dtype=np.float64)
+        return np.asarray(np.maximum(1.0 - self.actuator_direction(samples) ** 2, 0.0), dtype=np.float64)
 
     @property
     def _size(self) -> int:

@@ -4,8 +4,8 @@ Ten numbers m, h = m c and I belong to a real distribution of mass exactly when 
 
 .. math:: J = \begin{pmatrix} \tfrac12 \operatorname{tr}(I)\,1 - I & h \\ h^T & m \end{pmatrix}
 
-is positive definite ([Wensing2018]). J is linear in the parameters, so the nearest such parameters, in the metric of the
-estimate's own covariance, are the minimum of a convex function. It is found with a logarithmic barrier,
+is positive definite ([Wensing2018]). J is linear in the parameters, so the nearest such parameters, in the metric of
+the estimate's own covariance, are the minimum of a convex function. It is found with a logarithmic barrier,
 
 .. math:: \tfrac12 (\phi - \hat\phi)^T \Lambda (\phi - \hat\phi) - \mu \sum_b \log\det J_b(\phi),
 

@@ -33,7 +33,7 @@ MOST_OF_RATE = 0.2
 STANDING = 1e-3
 """A joint whose velocity is below this share of the fastest one's (root mean square) does not move."""
 AGREES_WITHIN = 0.05
-"""A measured velocity may differ from that of the positions by this share of its size (root mean square), and by noise."""
+"""A measured velocity may differ from that of the positions by this share of its root mean square, and by noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,11 +136,11 @@ def _spectrum(channels: Array, rate: float) -> tuple[Array, Array]:
     window = np.hanning(k)[:, None]
     wave = np.fft.rfft((channels - line) * window, axis=0)
     power: Array = 2.0 * np.abs(wave) ** 2 / (rate * float(np.sum(window**2)))
-    return np.fft.rfftfreq(k, 1.0 / rate), power
+    return np.asarray(np.fft.rfftfreq(k, 1.0 / rate), dtype=np.float64), power
 
 
 def _share_above(log: Log, grid: Array, rate: float, cutoff: float) -> Array:
-    measured = np.isfinite(log.tau).any(axis=0)
+    measured = np.asarray(np.isfinite(log.tau).any(axis=0))
     frequencies, power = _spectrum(interpolated(grid, log.time, bridged(log.time, log.tau)), rate)
     total = power.sum(axis=0)
     above = power[frequencies > cutoff].sum(axis=0)

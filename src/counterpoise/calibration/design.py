@@ -182,7 +182,7 @@ def _noise(robot: Robot, poses: Array) -> Array:
     if limits is not None:
         return limits
     size = np.sqrt(np.mean(robot.gravity(poses) ** 2, axis=0))
-    return np.maximum(size / max(float(size.max()), 1e-12), 0.05)
+    return np.asarray(np.maximum(size / max(float(size.max()), 1e-12), 0.05))
 
 
 def _most_telling(rows: Array, count: int) -> npt.NDArray[np.int64]:
@@ -241,7 +241,9 @@ def _statements(
     if clearance is None:
         undone.append("collisions of the arm with itself, a table or anything else: descriptions carry no shapes")
         return tuple(done), tuple(undone)
-    done.append(f"in every pose the links, taken as round bars of {clearance.radius:g} m radius, keep clear of each other")
+    done.append(
+        f"in every pose the links, taken as round bars of {clearance.radius:g} m radius, keep clear of each other"
+    )
     if clearance.table is not None:
         done.append(f"... and of a table {clearance.table:g} m above the base origin")
     moves = np.vstack([home, poses, home])

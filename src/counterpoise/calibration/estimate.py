@@ -36,6 +36,8 @@ from .workspace import workspace_poses
 
 WORKSPACE = 200
 """Poses that stand for the whole workspace."""
+FELT = 1e-8
+"""Part of a column that must be left beside those before it for its parameter to count by itself."""
 PRIOR_LEFT = 1e-6
 """Share of the prior that is left in where the data alone are asked: what they do not tell then stays very uncertain."""
 AT_REST = ("offset", "spring", "counterbalance")
@@ -56,6 +58,8 @@ class Estimate:
         prior_strength: How strongly, see :class:`.CadPrior`; 0 without a prior.
         data_share: Of each of the solution's numbers, how much of what is known comes from the data, 0 to 1.
         command_units: Whether efforts are in the log's own unit, with free gains.
+        fixed: Positions of joints that stood still and have no measured effort [rad or m], shape (n,); NaN for the others.
+            What such a joint carries is part of the link before it.
     """
 
     columns: Columns
@@ -66,6 +70,7 @@ class Estimate:
     prior_strength: float
     data_share: Array
     command_units: bool = False
+    fixed: Array | None = None
 
     @classmethod
     def of_base(cls, robot: Robot, solution: Solution, prior: str = "", prior_strength: float = 0.0) -> Estimate:
@@ -88,10 +93,10 @@ class Estimate:
         return cls(columns, frozen(x), solution, True, prior, prior_strength, frozen(np.ones(len(solution.x))))
 
     @classmethod
-    def of_weighted(cls, fit: WeightedFit) -> Estimate:
-        """Return a weighted fit in this form."""
+    def of_weighted(cls, fit: WeightedFit, fixed: Array | None = None) -> Estimate:
+        """Return a weighted fit in this form; ``fixed`` as in the class."""
         prior = (fit.prior_source, fit.prior_strength)
-        return cls(fit.columns, fit.x, fit.solution, False, *prior, fit.data_share, fit.command_units)
+        return cls(fit.columns, fit.x, fit.solution, False, *prior, fit.data_share, fit.command_units, fixed)
 
     @property
     def robot(self) -> Robot:
@@ -158,23 +163,23 @@ class Estimate:
     @cached_property
     def gravity_rms(self) -> Array:
         """Size of the active joints' gravity efforts over the workspace, root mean square, shape (a,)."""
-        rest = at_rest(self.robot, workspace_poses(self.robot, WORKSPACE))
+        rest = at_rest(self.robot, self._workspace)
         bare = np.array(self.x)
         for kind in AT_REST:
             bare[self.columns.groups[kind]] = 0.0
-        return np.sqrt(np.mean(self.columns.predict(rest, bare) ** 2, axis=0))
+        return np.asarray(np.sqrt(np.mean(self.columns.predict(rest, bare) ** 2, axis=0)))
 
     @cached_property
     def holding_std(self) -> Array:
         """Standard error of the active joints' holding efforts, root mean square over the workspace, shape (a,)."""
-        rows = self.holding_rows(workspace_poses(self.robot, WORKSPACE))
-        return np.sqrt(np.mean(self.solution.predicted_std(rows) ** 2, axis=0))
+        rows = self.holding_rows(self._workspace)
+        return np.asarray(np.sqrt(np.mean(self.solution.predicted_std(rows) ** 2, axis=0)))
 
     @cached_property
     def gravity_std(self) -> Array:
         """The same of the gravity efforts alone, without offsets, shape (a,)."""
-        rows = self.holding_rows(workspace_poses(self.robot, WORKSPACE), gravity_only=True)
-        return np.sqrt(np.mean(self.solution.predicted_std(rows) ** 2, axis=0))
+        rows = self.holding_rows(self._workspace, gravity_only=True)
+        return np.asarray(np.sqrt(np.mean(self.solution.predicted_std(rows) ** 2, axis=0)))
 
     @cached_property
     def described_std(self) -> Array:
@@ -183,7 +188,7 @@ class Estimate:
         if not float(robot.tree.mass.sum()) > 0.0:
             return np.full(len(self.columns.joint_names), np.nan)
         spread = body_covariance(robot)[:, :4, :4]
-        rows = robot.gravity_regressor(workspace_poses(robot, WORKSPACE))[:, self.columns.active]
+        rows = robot.gravity_regressor(self._workspace)[:, self.columns.active]
         by_body = rows.reshape(*rows.shape[:2], -1, 4)
         variance = np.einsum("kabi,bij,kabj->ka", by_body, spread, by_body)
         gains = np.nan_to_num(self.per_joint("gain"), nan=1.0)[self.columns.active]
@@ -203,16 +208,16 @@ class Estimate:
     @cached_property
     def language(self) -> Language:
         """The numbers that may be spoken of, with the data's own information on them."""
-        base = self.robot.base_parameters
         link_names = link_parameter_names(self.robot)
+        felt_names, regrouping = self._felt_base
         shares = {
-            name: {link_names[column]: float(share) for column, share in enumerate(row) if abs(share) > 1e-12}
-            for name, row in zip(base.names, base.regrouping, strict=True)
+            name: {link_names[column]: float(share) for column, share in enumerate(row) if abs(share) > 1e-9}
+            for name, row in zip(felt_names, regrouping, strict=True)
         }
         names, to_spoken, constant = self._spoken
         known = self._data_covariance
         information = np.linalg.inv(known)
-        felt = np.any(np.abs(base.regrouping) > 1e-12, axis=0)
+        felt = np.any(np.abs(regrouping) > 1e-9, axis=0)
         return Language(
             names=names,
             x=frozen(to_spoken @ self.solution.x + constant),
@@ -250,7 +255,7 @@ class Estimate:
             expansion=language.expansion,
             never_felt=language.never_felt,
         )
-        poses = workspace_poses(self.robot, WORKSPACE)
+        poses = self._workspace
         rows = self._spoken_rows(poses, names)
         return identify(spoken, workspace_yardstick(rows, self._noise))
 
@@ -275,6 +280,12 @@ class Estimate:
     def _acts_at_rest(self, name: str) -> bool:
         return name in self.robot.base_parameters.names or name.rpartition(".")[2] == "offset"
 
+    @cached_property
+    def _workspace(self) -> Array:
+        """Poses that stand for the whole workspace, fixed joints where they stood, shape (WORKSPACE, n)."""
+        poses = workspace_poses(self.robot, WORKSPACE)
+        return poses if self.fixed is None else np.where(np.isnan(self.fixed), poses, self.fixed)
+
     @property
     def _noise(self) -> Array:
         """Noise σ of one sample, shape (n,); NaN for a joint without measured effort."""
@@ -285,27 +296,49 @@ class Estimate:
     @cached_property
     def _spoken(self) -> tuple[tuple[str, ...], Array, Array]:
         """Return names of the s spoken numbers, and C and c with spoken = C x + c, shapes (s, ·) and (s,)."""
-        base = self.robot.base_parameters
         if self.in_base:
             return self.solution.column_names, np.eye(len(self.solution.x)), np.zeros(len(self.solution.x))
         columns = self.columns
         size = 4 if columns.terms.bodies == "gravity" else 10
         bodies = columns.groups["bodies"]
         drives = len(columns.names) - bodies.stop
-        matrix = np.zeros((len(base.names) + drives, len(columns.names)))
+        names, regrouping = self._felt_base
+        matrix = np.zeros((len(names) + drives, len(columns.names)))
         rest = columns.cad_parameters.reshape(-1, size)[:, : len(GRAVITY_PARAMETERS)].copy()
         for place, parameter in enumerate(columns.body_parameters):
             body, entry = divmod(int(parameter), size)
             if entry < len(GRAVITY_PARAMETERS):
-                matrix[: len(base.names), bodies.start + place] = base.regrouping[:, 4 * body + entry]
+                matrix[: len(names), bodies.start + place] = regrouping[:, 4 * body + entry]
                 rest[body, entry] = 0.0
-        matrix[len(base.names) :, bodies.stop :] = np.eye(drives)
-        constant = np.concatenate([base.regrouping @ rest.ravel(), np.zeros(drives)])
-        names = base.names + columns.names[bodies.stop :]
-        # A parameter of a joint that carries nothing measured is no result.
-        told = np.any(matrix != 0.0, axis=1)
-        kept = tuple(name for name, some in zip(names, told, strict=True) if some)
-        return kept, matrix[told], constant[told]
+        matrix[len(names) :, bodies.stop :] = np.eye(drives)
+        constant = np.concatenate([regrouping @ rest.ravel(), np.zeros(drives)])
+        return names + columns.names[bodies.stop :], matrix, constant
+
+    @cached_property
+    def _felt_base(self) -> tuple[tuple[str, ...], Array]:
+        """Return names and regrouping (·, 4 b) of the base parameters that active joints feel, one for each direction.
+
+        The robot's own base is for all joints free and measured. Here a parameter that changes no torque beside those before
+        it (active joints' own first) is grouped into them.
+        """
+        base = self.robot.base_parameters
+        if self.columns.active.all() and self.fixed is None:
+            return base.names, base.regrouping
+        rows = self.robot.base_gravity_regressor(self._workspace)[:, self.columns.active]
+        stacked = rows.reshape(-1, rows.shape[2])
+        own = [name.rpartition(".")[0] in self.columns.joint_names for name in base.names]
+        kept: list[int] = []
+        grouped = np.zeros((len(base.names), len(base.names)))
+        for column in np.argsort(np.logical_not(own), kind="stable").tolist():
+            shares, *_ = np.linalg.lstsq(stacked[:, kept], stacked[:, column], rcond=None)
+            left = np.linalg.norm(stacked[:, column] - stacked[:, kept] @ shares)
+            if left > FELT * max(float(np.linalg.norm(stacked[:, column])), 1e-300) and left > 1e-9:
+                kept.append(column)
+                grouped[column, column] = 1.0
+            else:
+                grouped[kept, column] = shares
+        kept.sort()
+        return tuple(base.names[column] for column in kept), grouped[kept] @ base.regrouping
 
     @cached_property
     def _data_covariance(self) -> Array:

@@ -41,6 +41,7 @@ from .file_schema import (
     ModelTable,
     ParameterTable,
     RobotTable,
+    TermsTable,
     from_numbers,
     rows,
     to_number,
@@ -78,7 +79,7 @@ def save_calibration(fit: Fit, path: str | Path) -> Path:
     if not fit.trusted and NOT_TRUSTED not in target.name:
         stem = target.name.removesuffix(ENDING) if target.name.endswith(ENDING) else target.stem
         target = target.with_name(f"{stem}.{NOT_TRUSTED}{target.name[len(stem) :]}")
-    content = msgspec.to_builtins(_content(fit))
+    content = msgspec.to_builtins(content_of(fit))
     document = {"schema": SCHEMA, "version": VERSION, "checksum": checksum(content), "content": content}
     data = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
@@ -180,7 +181,8 @@ def _refuse_other_robot(made_for: RobotTable, robot: Robot, path: str | Path) ->
         )
 
 
-def _content(fit: Fit) -> ContentTable:
+def content_of(fit: Fit) -> ContentTable:
+    """Return what a fit's file says, as plain tables."""
     identity = fit.identity
     return ContentTable(
         status="trusted" if fit.trusted else NOT_TRUSTED,
@@ -208,7 +210,7 @@ def _content(fit: Fit) -> ContentTable:
             upper=tuple(fit.upper.tolist()),
         ),
         model=ModelTable(
-            terms=asdict(fit.columns.terms),
+            terms=TermsTable(**asdict(fit.columns.terms)),
             measured=tuple(bool(used) for used in fit.columns.active),
             coupling=rows(fit.columns.coupling),
             names=fit.columns.names,
@@ -277,11 +279,8 @@ def _content(fit: Fit) -> ContentTable:
 def _fit(content: ContentTable, robot: Robot) -> Fit:
     model, errors, data = content.model, content.errors, content.data
     _require_lengths(content, robot)
-    terms = {name: tuple(value) if isinstance(value, list) else value for name, value in model.terms.items()}
-    try:
-        columns = Columns(robot, Terms(**terms), np.array(model.measured, dtype=bool), frozen(model.coupling))
-    except TypeError as error:  # a term of another name
-        raise InputError(f"terms are {sorted(terms)}: {error}") from error
+    terms = Terms(**{name: getattr(model.terms, name) for name in TermsTable.__struct_fields__})
+    columns = Columns(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
     if columns.names != model.names or len(model.values) != len(columns.names):
         raise InputError("the model's values are not those of its terms")
     calibrated = with_inertial_parameters(robot, frozen(model.bodies), allow_unphysical=model.dynamics_allowed)
@@ -378,7 +377,10 @@ def _identifiable(table: IdentifiableTable) -> Identifiability:
 def _verdict(content: ContentTable) -> Verdict:
     """Return the verdict; a status that contradicts its checks is refused."""
     verdict = Verdict(
-        tuple(Check(one.name, one.passed, one.sentence, *from_numbers((one.value, one.limit)).tolist()) for one in content.verdict)
+        tuple(
+            Check(one.name, one.passed, one.sentence, *from_numbers((one.value, one.limit)).tolist())
+            for one in content.verdict
+        )
     )
     if content.status != ("trusted" if verdict.trusted else NOT_TRUSTED):
         raise InputError(f"its status is {content.status!r}, which its own checks contradict")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -39,10 +39,25 @@ class RobotTable(_Table, frozen=True, kw_only=True):
     gravity_base: tuple[float, float, float]
 
 
+class TermsTable(_Table, frozen=True, kw_only=True):
+    """What was fitted, as in terms.py: joint names, or "all", for each term."""
+
+    bodies: Literal["gravity", "full"]
+    offset: tuple[str, ...]
+    coulomb: tuple[str, ...]
+    viscous: tuple[str, ...]
+    rotor: tuple[str, ...]
+    spring: tuple[str, ...]
+    counterbalance: tuple[str, ...]
+    gain: tuple[str, ...]
+    zero: tuple[str, ...]
+    tilt: bool
+
+
 class ModelTable(_Table, frozen=True, kw_only=True):
     """What was fitted: terms, which joints had a measured effort, couplings, the values, and all bodies' parameters."""
 
-    terms: dict[str, Any]
+    terms: TermsTable
     measured: tuple[bool, ...]
     coupling: tuple[tuple[float, ...], ...]
     names: tuple[str, ...]

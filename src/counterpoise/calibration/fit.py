@@ -57,6 +57,7 @@ class Evidence:
         predicted: The fit's, shape (k, a).
         described: The description's, without friction and offset, shape (k, a).
         held: Which samples were held out for the check, shape (k,).
+        v0: Speed over which friction changes its sign [rad/s or m/s], shape (n,).
     """
 
     time: Array
@@ -66,6 +67,7 @@ class Evidence:
     predicted: Array
     described: Array
     held: npt.NDArray[np.bool_]
+    v0: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

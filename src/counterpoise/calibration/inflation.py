@@ -1,14 +1,14 @@
-r"""How many samples carry the information of one: from the residuals' own autocorrelation.
+"""How many samples carry the information of one: from the residuals' own autocorrelation.
 
-Residuals of a moving arm are model error (friction that no simple law describes, cogging, elasticity), filtered: one is
-much like the next. A mean of N of them is as uncertain as one of N/f independent ones, with f the integrated
+Residuals of a moving arm are model error (friction that no simple law describes, cogging, elasticity), filtered: one
+is much like the next. A mean of N of them is as uncertain as one of N/f independent ones, with f the integrated
 autocorrelation time in samples. Taking them for independent would make the data's word √f times too loud, and the
 prior's too faint.
 
 f is found by blocking ([Flyvbjerg1989]): with s_B² the mean square of block means of length B and s² that of the
 residuals, B s_B²/s² rises with B to f. The smallest B = 2^l with B³ > 2 N f_B² balances what longer correlations are
-missed against how few blocks are left ([Lee2011]). Blocks are kept for all l at once, so a recording of any length needs
-a constant memory.
+missed against how few blocks are left ([Lee2011]). Blocks are kept for all l at once, so a recording of any length
+needs a constant memory.
 """
 
 from __future__ import annotations

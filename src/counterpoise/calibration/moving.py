@@ -2,12 +2,13 @@
 
 Positions and efforts go through the same zero-phase low-pass (logs/filters.py). Velocities and accelerations are the
 derivatives of the filtered positions, or the measured velocity and its derivative where that is the better source
-(cutoff.py). What lies within EDGE_PERIODS of a begin, an end or a gap is cut off, and of what remains so many samples are
-kept as the cutoff needs; more would repeat themselves.
+(cutoff.py). What lies within EDGE_PERIODS of a begin, an end or a gap is cut off, and of what remains so many samples
+are kept as the cutoff needs; more would repeat themselves.
 
-Friction changes sign over v₀, the larger of NOISE_SPEEDS times the noise of the filtered velocity and SLOW_SHARE of the
-speed that a joint exceeds in 5 % of the samples: below the first the sign is noise, below the second a drive is in its
-presliding and Stribeck range, where no two-parameter friction law holds.
+Friction changes sign over v₀, the larger of NOISE_SPEEDS times the noise of the filtered velocity and SLOW_SHARE of
+the speed that a joint exceeds in 5 % of the samples: below the first the sign is noise, below the second a drive is in
+its presliding and Stribeck range, where no two-parameter friction law holds. tanh(u/v₀) is a square wave, wider in band
+than the cutoff, so it goes through the same low-pass as the efforts do.
 """
 
 from __future__ import annotations
@@ -224,6 +225,7 @@ def _filtered(log: Log, chosen: Preparation, after: npt.NDArray[np.bool_], befor
     q = smoothed(log.time, log.q, chosen.cutoff)
     dq, ddq = (_velocity(log, chosen.cutoff, chosen.velocity_measured, derivative) for derivative in (0, 1))
     tau = smoothed(log.time, log.tau, chosen.cutoff)
+    direction = smoothed(log.time, np.tanh(dq @ _coupling(log).T / chosen.v0), chosen.cutoff)
     # Thinned on the clock, not by counting: pieces of a stream then keep the samples that the whole would.
     tick = np.floor(log.time * chosen.rate / chosen.keep_every + 1e-6)
     fresh = np.concatenate([[True], np.diff(tick) > 0.0])
@@ -238,6 +240,7 @@ def _filtered(log: Log, chosen: Preparation, after: npt.NDArray[np.bool_], befor
         ddq=ddq[kept],
         tau=tau[kept],
         v0=chosen.v0,
+        direction=direction[kept],
         motor_per_link=matrix if _is_coupled(matrix) else None,
         rate=chosen.rate,
         cutoff=chosen.cutoff,

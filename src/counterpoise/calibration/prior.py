@@ -48,8 +48,8 @@ class CadPrior:
     """A prior towards the description's own masses.
 
     Attributes:
-        strength: How much it counts, without unit: 1 for the standard deviations above, 4 for half as wide ones; None to
-            choose it by held-out regions (strength.py), 1 for static poses.
+        strength: How much it counts, without unit: 1 for the standard deviations above, 4 for half as wide ones; None
+            to choose it by held-out regions (strength.py), 1 for static poses.
         source: Where the values come from, for the report; "" for the description's name.
     """
 

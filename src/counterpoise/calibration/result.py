@@ -12,11 +12,11 @@ from ..description.frozen import Array, frozen
 from ..doctor.finding import Finding
 from ..dynamics.robot import Robot
 from ..logs.log import Log
-from .calibrated_robot import unphysical_bodies
+from .calibrated_robot import unphysical_links
 from .check import HeldOut, deviation, root_mean_square
 from .estimate import COMMAND_UNITS, Estimate
 from .fit import NEWTON_METRES, Evidence, Fit, Parameter
-from .identifiability import Language, combination_text
+from .identifiability import THRESHOLD, Language, combination_text
 from .identity import data_fingerprint, identity_of
 from .sag import Sag, assumed_stiffness, given_stiffness, tip_sag
 from .samples import Samples
@@ -25,6 +25,10 @@ from .verdict import judge, tolerance
 
 SHOWN = 3000
 """Samples kept as evidence."""
+SHOWN_NAMES = 5
+"""Names listed in a sentence."""
+SHOWN_OPEN = 3
+"""Open combinations named in a sentence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +96,8 @@ def fit_of(
         novelty=check.novelty,
         findings=findings,
     )
-    springs = assumed_stiffness(robot) if stiffness is None else given_stiffness(robot, stiffness)
+    rotors = np.nan_to_num(estimate.per_joint("rotor")) if not estimate.command_units else np.zeros(robot.n)
+    springs = assumed_stiffness(robot, rotors) if stiffness is None else given_stiffness(robot, stiffness)
     return Fit(
         robot=estimate.calibrated,
         described=robot,
@@ -130,6 +135,12 @@ def fit_of(
         version=__version__,
         evidence=_evidence(collected, measured, predicted, described),
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list that stays short."""
+    shown = ", ".join(names[:SHOWN_NAMES])
+    return shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"
 
 
 def parameters_of(estimate: Estimate) -> tuple[Parameter, ...]:
@@ -184,18 +195,24 @@ def _unreliable(estimate: Estimate) -> tuple[str, ...]:
     ]
     if estimate.columns.terms.bodies == "gravity":
         found.append("inertias: they are the description's; do not predict accelerated motion from this fit")
-    elif reason := unphysical_bodies(estimate.calibrated):
-        found.append(f"inertias as those of real bodies ({reason}): right for torques like the recorded ones, not to simulate")
+    elif odd := unphysical_links(estimate.calibrated):
+        found.append(
+            f"inertias of {listed(odd)}: no real body has them. They are right for torques like the recorded ones, not to "
+            "simulate with"
+        )
     if estimate.command_units:
         found.append("masses and gains by themselves: only their products were measured, see 'command units'")
-    open_ones = [name for name in estimate.identifiable.undetermined if not name.endswith(".offset")]
-    if open_ones:
-        shown = ", ".join(open_ones[:8]) + (f" and {len(open_ones) - 8} more" if len(open_ones) > 8 else "")
-        source = estimate.prior or "the smallest possible values"
-        found.append(f"{shown}: these data do not tell them apart; the fit took {source}")
+    poorly = int(np.sum(estimate.identifiable.eigenvalues < THRESHOLD))
+    if poorly:
+        shortest = ", ".join(sorted(estimate.identifiable.undetermined, key=len)[:SHOWN_OPEN])
+        source = f"leans on {estimate.prior}" if estimate.prior else "takes the smallest possible values"
+        found.append(
+            f"{poorly} of {len(estimate.identifiable.eigenvalues)} combinations of weights and offsets (they involve {shortest}, "
+            f"…): these data tell them worse than one good measurement would; there the fit {source}"
+        )
     silent = [name for name in estimate.robot.joint_names if name not in estimate.columns.joint_names]
     if silent:
-        found.append(f"torques of {', '.join(silent)}: no effort was measured there")
+        found.append(f"torques of {listed(silent)}: no effort was measured there")
     return tuple(found)
 
 
@@ -210,4 +227,5 @@ def _evidence(collected: Collected, measured: Array, predicted: Array, described
         predicted=frozen(predicted[::step]),
         described=frozen(described[::step]),
         held=held[::step],
+        v0=samples.v0,
     )

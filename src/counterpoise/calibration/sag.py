@@ -2,8 +2,8 @@
 
 A joint held by a stiffness K_i gives way by e_i/K_i under a torque error e_i, and the tip follows by its Jacobian. How stiff
 an arm is held is the controller's choice. Where nothing is given, each joint is taken to be held as a spring of natural
-frequency BANDWIDTH would hold it, K_i = J_i ω², with J_i the inertia that it moves by the description, rotor included: a
-soft, safe position control. Give the real stiffness to get the real sag.
+frequency BANDWIDTH would hold it, K_i = J_i ω², with J_i the inertia that it moves by the description, rotor included
+(fitted or described): a soft, safe position control. Give the real stiffness to get the real sag.
 """
 
 from __future__ import annotations
@@ -44,8 +44,13 @@ class Sag:
     largest: float
 
 
-def assumed_stiffness(robot: Robot) -> Array:
-    """Return K = J ω² of every joint [N m/rad or N/m], shape (n,), with J averaged over the workspace."""
+def assumed_stiffness(robot: Robot, rotors: Array) -> Array:
+    """Return K = J ω² of every joint [N m/rad or N/m], shape (n,), with J averaged over the workspace.
+
+    Args:
+        robot: The arm as described.
+        rotors: Fitted rotor inertias [kg m² or kg], shape (n,), 0 where unknown; the description's count where larger.
+    """
     poses = workspace_poses(robot, INERTIA_POSES)
     moving = robot.inertial_parameters[10:]
     rest = robot.inertial_regressor(poses) @ moving
@@ -53,7 +58,7 @@ def assumed_stiffness(robot: Robot) -> Array:
     for joint in range(robot.n):
         push = np.tile(np.eye(robot.n)[joint], (len(poses), 1))
         inertia[joint] = float(np.mean((robot.inertial_regressor(poses, ddq=push) @ moving - rest)[:, joint]))
-    return np.asarray((np.maximum(inertia, 0.0) + robot.rotor_inertia) * BANDWIDTH**2)
+    return np.asarray((np.maximum(inertia, 0.0) + np.maximum(robot.rotor_inertia, rotors)) * BANDWIDTH**2)
 
 
 def given_stiffness(robot: Robot, stiffness: npt.ArrayLike) -> Array:

@@ -31,8 +31,9 @@ class Samples:
             measured.
         v0: Speed over which friction changes its sign, tanh(u/v0) [rad/s or m/s], shape (n,), > 0; of actuators where
             joints are coupled.
-        direction: Sign of each actuator's Coulomb friction where it is known otherwise than by its speed, in [−1, 1],
-            shape (k, n); None for tanh(u/v0).
+        direction: Sign of each actuator's Coulomb friction, between −1 and 1, shape (k, n), where it is not simply
+            tanh(u/v0): low-passed as the efforts were, or the side from which a joint came to rest; None for
+            tanh(u/v0).
         weight: Relative inverse variance of each effort, shape (k, n); None for all alike.
         motor_per_link: G of q_motor = G q_link where joints are coupled, shape (n, n); None for one drive per joint.
         rate: Samples per second before thinning [Hz]; NaN for single poses.
@@ -94,8 +95,7 @@ class Samples:
     @property
     def active(self) -> npt.NDArray[np.bool_]:
         """Which joints have a measured effort in any sample, shape (n,)."""
-        measured: npt.NDArray[np.bool_] = np.isfinite(self.tau).any(axis=0)
-        return measured
+        return np.asarray(np.isfinite(self.tau).any(axis=0))
 
     @property
     def actuator_per_link(self) -> Array:
@@ -130,6 +130,6 @@ def samples_of_poses(poses: StaticPoses) -> Samples:
         dq=still,
         ddq=still,
         tau=poses.tau,
-        v0=np.ones(still.shape[1]),
+        v0=np.ones(len(poses.joint_names)),
         direction=np.asarray(poses.side, dtype=np.float64),
     )

@@ -103,8 +103,8 @@ def split_samples(samples: Samples, how: str = "path") -> Split:
         held = ~train
     if not train.any() or not held.any():
         raise InputError(
-            f"the split '{how}' leaves {int(train.sum())} samples to fit and {int(held.sum())} to hold back; the motion is "
-            "too small or too short to be divided"
+            f"the split '{how}' leaves {int(train.sum())} samples to fit and {int(held.sum())} to hold back; the "
+            "motion is too small or too short to be divided"
         )
     return Split(how, train, held, frozen(novelty(samples.q, train, held)))
 

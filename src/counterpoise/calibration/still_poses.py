@@ -33,7 +33,7 @@ from ..logs.stillness import still_segments
 from .arrival import Arrival, arrivals
 from .inflation import Blocking
 from .moving import effort_of
-from .static_poses import SAME_POSE, StaticPoses
+from .static_poses import SAME_POSE, StaticPoses, static_poses
 
 SETTLE = 0.3
 """Time cut off at the beginning of a still segment [s]: drives and gears come to rest after the joint does."""
@@ -112,7 +112,7 @@ def poses_from_log(robot: Robot, log: Log, *, settle: float = SETTLE) -> StillPo
             f"the arm stands still nowhere in this recording of {log.time[-1] - log.time[0]:.3g} s; record poses at rest "
             "(counterpoise poses, counterpoise record), or calibrate from the motion: data='moving'"
         )
-    measured = np.isfinite(log.tau).any(axis=0)
+    measured = np.asarray(np.isfinite(log.tau).any(axis=0))
     wander = np.array([_wander(log.tau[segment.rows]) for segment in found])
     torques = np.where(np.isfinite(log.tau), log.tau, 0.0)
     allowed = np.maximum(WANDERS * np.median(wander, axis=0), WANDER_SHARE * np.ptp(torques, axis=0))
@@ -137,6 +137,35 @@ def poses_from_log(robot: Robot, log: Log, *, settle: float = SETTLE) -> StillPo
     )
 
 
+def poses_from_rows(robot: Robot, log: Log) -> tuple[StaticPoses, list[str]]:
+    """Return the rows of a table as poses at rest, and a note for each row that rests on a joint limit and is left out.
+
+    Args:
+        robot: The arm.
+        log: The table, joints as in ``robot``.
+
+    Raises:
+        InputError: The table is another robot's, cannot be used for a fit, or none of its rows can be used.
+    """
+    tau = effort_of(robot, log)
+    measured = np.isfinite(tau).any(axis=0)
+    kept, notes = [], []
+    for row, (q, torques) in enumerate(zip(log.q, tau, strict=True)):
+        missing = not np.isfinite(q).all() or not np.isfinite(torques[measured]).all()
+        stopped = -1 if missing else _at_stop(robot, q)
+        if missing:
+            notes.append(f"row {row + 1} is left out: a position or a torque is missing")
+        elif stopped >= 0:
+            notes.append(
+                f"row {row + 1} is left out: {robot.joint_names[stopped]} rests at its limit, a stop may carry part of the load"
+            )
+        else:
+            kept.append(row)
+    if not kept:
+        raise InputError(f"none of the {len(log)} rows can be used; {notes[0]}")
+    return static_poses(robot.joint_names, log.q[kept], tau[kept]), notes
+
+
 def without_friction(poses: StaticPoses) -> tuple[StaticPoses, bool]:
     """Return the means of the pairs, and whether there were any: friction of either sign is gone from them.
 
@@ -149,7 +178,9 @@ def without_friction(poses: StaticPoses) -> tuple[StaticPoses, bool]:
     pairs = [rows for rows in pairs if len(rows) > 1]
     if not pairs:
         return poses, False
-    means = {name: np.array([_mean_of_sides(getattr(poses, name), poses, rows) for rows in pairs]) for name in ("q", "tau")}
+    means = {
+        name: np.array([_mean_of_sides(getattr(poses, name), poses, rows) for rows in pairs]) for name in ("q", "tau")
+    }
     errors = [np.sqrt(np.sum(poses.tau_std[rows] ** 2, axis=0)) / len(rows) for rows in pairs]
     m, n = means["q"].shape
     return (
@@ -259,10 +290,7 @@ def _reason_against(
         joint = int(creeping[np.argmax(drift[creeping])])
         return f"{names[joint]} creeps by {drift[joint]:.2g} while it should stand"
     mean = q.mean(axis=0)
-    room = np.minimum(mean - robot.lower, robot.upper - mean)
-    stopped = np.flatnonzero((room < STOP_MARGIN) & (robot.upper - robot.lower > 4.0 * STOP_MARGIN))
-    if len(stopped):
-        joint = int(stopped[np.argmin(room[stopped])])
+    if (joint := _at_stop(robot, mean)) >= 0:
         return f"{names[joint]} rests at its limit ({mean[joint]:.4g}): a stop may carry part of the load"
     if disturbed.any():
         joint = int(np.flatnonzero(disturbed)[0])
@@ -271,6 +299,13 @@ def _reason_against(
             "somebody touched it, or it had not settled"
         )
     return ""
+
+
+def _at_stop(robot: Robot, q: Array) -> int:
+    """Return the joint that rests at a limit of the model, −1 for none."""
+    room = np.minimum(q - robot.lower, robot.upper - q)
+    stopped = np.flatnonzero((room < STOP_MARGIN) & (robot.upper - robot.lower > 4.0 * STOP_MARGIN))
+    return int(stopped[np.argmin(room[stopped])]) if len(stopped) else -1
 
 
 def _poses(robot: Robot, log: Log, kept: list[_Segment], measured: npt.NDArray[np.bool_]) -> StaticPoses:

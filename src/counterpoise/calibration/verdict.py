@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array
-from ..doctor.finding import Consequence, Finding
+from ..doctor.finding import Consequence, Fault, Finding
 from .estimate import Estimate
+from .terms import Terms
 
 TOLERANCE = 0.1
 """Error that a joint can tolerate, as a share of its gravity torque's size over the workspace ..."""
@@ -23,14 +24,17 @@ RESIDUAL_SHARE = 0.3
 """A held-out error above this share of the signal, and above the tolerance, is a model that does not describe the arm."""
 GENERALISES = 3.0
 """A held-out error may be at most this many times that of the fitted data."""
-WORST_CONDITION = 300.0
-"""The best-known combination may be known at most this many times better than the worst."""
+WORST_CONDITION = 1000.0
+"""The best-known combination may be known at most this many times better than the worst: geometry is known to a milliradian at
+best, and beyond this the worst one is that error."""
 MOST_PRIOR = 0.5
 """Largest share of a joint's uncertainty before any data that may still be there after them."""
 LEAST_NOVELTY = 0.02
 """Held-out poses must lie this far from the fitted ones, as a share of the joints' ranges (median)."""
 OPEN = 1e-6
 """A combination on which the data carry less than this part of one average measurement is not determined at all."""
+SHOWN = 3
+"""Open combinations named in a sentence."""
 SURE = 0.9
 """A finding of the doctor counts from this confidence on."""
 
@@ -150,7 +154,7 @@ def judge(
             "errors on held-out poses are like those on the fitted ones",
         ),
         _novelty(novelty),
-        *_recording(findings),
+        *_recording(findings, estimate.columns.terms),
     ]
     return Verdict(tuple(checks))
 
@@ -160,15 +164,16 @@ def _rank(estimate: Estimate) -> Check:
     values = estimate.identifiable.eigenvalues
     unknown = int(np.sum(values < OPEN))
     if not unknown:
-        return Check("rank", True, f"the data determine all {len(values)} numbers that holding torques depend on", 0.0, 0.0)
+        return Check(
+            "rank", True, f"the data determine all {len(values)} numbers that holding torques depend on", 0.0, 0.0
+        )
     leaning = f"; there the fit is {estimate.prior}" if estimate.prior else ""
-    named = ", ".join(estimate.identifiable.undetermined[:6])
-    more = len(estimate.identifiable.undetermined) - 6
-    listed = f"{named} and {more} more" if more > 0 else named
+    shortest = sorted(estimate.identifiable.undetermined, key=len)[:SHOWN]
     return Check(
         "rank",
         False,
-        f"{unknown} of {len(values)} combinations that holding torques depend on do not show in these data (among {listed})"
+        f"{unknown} of {len(values)} combinations that holding torques depend on do not show in these data (they involve "
+        f"{', '.join(shortest)}, …)"
         f"{leaning}",
         float(unknown),
         0.0,
@@ -223,9 +228,15 @@ def _novelty(novelty: Array) -> Check:
     )
 
 
-def _recording(findings: Sequence[Finding]) -> Iterable[Check]:
+def _recording(findings: Sequence[Finding], terms: Terms) -> Iterable[Check]:
+    handled = {Fault.PAYLOAD}  # unknown weight is what a calibration is for
+    handled |= {Fault.OFFSET} if terms.offset else set()
+    handled |= {Fault.GAIN, Fault.EFFORT_IS_CURRENT} if terms.gain else set()
+    handled |= {Fault.MOUNT} if terms.tilt else set()
     bad = [
-        finding for finding in findings if finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE
+        finding
+        for finding in findings
+        if finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE and finding.fault not in handled
     ]
     if not bad:
         return [Check("recording", True, "the doctor found nothing that spoils a fit")]
@@ -249,4 +260,4 @@ def _each_joint(
 
 
 def _short(value: float) -> str:
-    return f"{value:.3g}"
+    return f"{value:.0f}" if 1000.0 <= value < 1e6 else f"{value:.3g}"

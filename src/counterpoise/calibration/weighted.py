@@ -4,7 +4,7 @@ Each pass over the data makes the rows of the model at the present estimate (col
 factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From the second
 pass on the residuals decide three things:
 
-- outliers: a residual beyond HUBER standard deviations counts by its size only (Huber's weight);
+- outliers: a residual beyond HUBER robust standard deviations counts by its size only (Huber's weight, [Huber1981]);
 - reversals: where an actuator hardly moves, the sign of its friction is unknown. Its Coulomb friction is then a number
   anywhere in ±F_c, which adds F_c²/3 to the row's variance, in the share 1 − tanh²(u/v₀);
 - autocorrelation: how many samples count as one (inflation.py).
@@ -16,7 +16,7 @@ Gauss–Newton step per pass, and must converge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,49 +24,29 @@ import numpy as np
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import InputError
-from .columns import BoolArray, Columns
+from .columns import Columns
 from .consistent import nearest_consistent
 from .gaussian import Gaussian
 from .inflation import Blocking
 from .moving import KEPT_PER_PERIOD
 from .prior import CadPrior, Scales, prior_of
 from .regression import JointRegression, Solution, root_mean_square, solve
+from .runs import EVERY, Run, survey_runs, thinned
 from .samples import Samples
-from .split import Regions
-from .strength import FOLDS, choose_strength, merged
+from .split import CELLS, Regions
+from .strength import choose_strength, merged
 from .terms import Terms
 
 HUBER = 2.5
 CONVERGED = 0.05
+LEAST_PASSES = 3
+"""The first pass fits, the second sees residuals and how they scatter, the third weighs outliers by that."""
 MAX_PASSES = 8
 MAX_NEWTON = 25
+STRENGTH_PASSES = 4
+"""Passes after which the prior's strength is left alone, so that the last ones can settle."""
 LEAST_GAIN_CERTAINTY = 3.0
 """A first guess of a gain counts when it is this many standard errors from zero."""
-MOST_POSES = 1024
-"""Poses that stand for a recording where its extent or its inertias are looked at."""
-POSE_STEP = 8
-
-Stream = Callable[[], Iterable[Samples]]
-"""Gives the samples of a run piece by piece, anew on every call."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """One recording.
-
-    Attributes:
-        samples: The samples, or a function that yields them piece by piece anew on every call, for long recordings.
-        robot: The robot as it was, with the weighed load it carried; None for the robot that is fitted.
-    """
-
-    samples: Samples | Stream
-    robot: Robot | None = None
-
-    def chunks(self) -> Iterator[Samples]:
-        """Yield the samples in pieces that fit into memory."""
-        pieces = (self.samples,) if isinstance(self.samples, Samples) else self.samples()
-        for piece in pieces:
-            yield from piece.chunks()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +150,7 @@ def weighted_fit(
     listed = [Run(runs)] if isinstance(runs, Samples) else [runs] if isinstance(runs, Run) else list(runs)
     if consistent and (prior is None or (terms is not None and terms.bodies != "full")):
         raise InputError("consistent parameters need a prior and all ten parameters per body (bodies='full')")
-    survey = _survey(robot, listed)
+    survey = survey_runs(robot, listed)
     chosen = terms if terms is not None else Terms.moving() if survey.moves else Terms.static()
     if not survey.moves and _needs_motion(chosen):
         raise InputError(
@@ -188,7 +168,7 @@ def weighted_fit(
         gains[columns.joints_of("gain")] = x[columns.groups["gain"]]
         scales = replace(scales, inertia=scales.inertia * gains)
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
-    state = _iterate(task, Regions(survey.poses, FOLDS if task.chooses_strength else 1))
+    state = _iterate(task, Regions(survey.poses, CELLS if task.chooses_strength else 1))
     solution = _made_consistent(columns, state) if consistent else state.solution
     return WeightedFit(
         columns=columns,
@@ -203,73 +183,8 @@ def weighted_fit(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Survey:
-    """What a first look at the data says."""
-
-    active: BoolArray
-    coupling: Array
-    effort: Array
-    speed: Array
-    position: Array
-    poses: Array
-    moves: bool
-    filtered: bool
-
-    def scales(self, robot: Robot) -> Scales:
-        moving = robot.inertial_parameters[10:]
-        poses = self.poses[:: max(1, len(self.poses) // 32)]
-        rest = robot.inertial_regressor(poses) @ moving
-        inertia = np.empty(robot.n)
-        for joint in range(robot.n):
-            push = np.tile(np.eye(robot.n)[joint], (len(poses), 1))
-            torque = robot.inertial_regressor(poses, ddq=push) @ moving - rest
-            inertia[joint] = np.median(np.abs(torque[:, joint]))
-        return Scales(self.effort, self.speed, self.position, inertia)
-
-
 def _needs_motion(terms: Terms) -> bool:
     return terms.bodies == "full" or bool(terms.viscous or terms.rotor)
-
-
-def _survey(robot: Robot, runs: Sequence[Run]) -> _Survey:
-    n = robot.n
-    squares, counts, speeds, total, sums, sums2 = (np.zeros(n) for _ in range(6))
-    poses: list[Array] = []
-    coupling: Array | None = None
-    moves = filtered = False
-    for run in runs:
-        for chunk in run.chunks():
-            if chunk.joint_names != robot.joint_names:
-                raise InputError(
-                    f"the samples are of joints {', '.join(chunk.joint_names)}; expected those of robot "
-                    f"'{robot.name}': {', '.join(robot.joint_names)}"
-                )
-            own = chunk.actuator_per_link
-            if coupling is not None and not np.array_equal(own, coupling):
-                raise InputError("the runs declare different couplings (motor_per_link); expected the same for all")
-            coupling = own
-            measured = np.isfinite(chunk.tau)
-            squares += (np.where(measured, chunk.tau, 0.0) ** 2).sum(axis=0)
-            counts += measured.sum(axis=0)
-            speeds += ((chunk.dq @ own.T) ** 2).sum(axis=0)
-            sums += chunk.q.sum(axis=0)
-            sums2 += (chunk.q**2).sum(axis=0)
-            total += len(chunk)
-            moves |= bool(np.any(chunk.dq))
-            filtered |= bool(np.isfinite(chunk.cutoff))
-            poses = _thinned([*poses, *chunk.q[::POSE_STEP]])
-    if coupling is None or not counts.any():
-        raise InputError("there are no samples with a measured effort; there is nothing to fit")
-    with np.errstate(invalid="ignore"):
-        spread = np.sqrt(np.maximum(sums2 / total - (sums / total) ** 2, 0.0))
-        effort = np.sqrt(np.where(counts > 0, squares / np.maximum(counts, 1), np.nan))
-    return _Survey(counts > 0, coupling, effort, np.sqrt(speeds / total), spread, np.array(poses), moves, filtered)
-
-
-def _thinned(poses: list[Array]) -> list[Array]:
-    """Return every second pose when there are too many, so that a recording of any length is looked at throughout."""
-    return poses[::2] if len(poses) > MOST_POSES else poses
 
 
 def _first_gains(columns: Columns, runs: Sequence[Run], known: Sequence[Array | None], x: Array) -> Array:
@@ -335,27 +250,26 @@ class _State:
     outliers: Array
     passes: int
     regression: JointRegression
+    spread: Array | None
 
 
 def _iterate(task: _Task, regions: Regions) -> _State:
     columns = task.columns
-    given = 1.0 if task.prior is None or task.prior.strength is None else task.prior.strength
+    strength = 1.0 if task.prior is None or task.prior.strength is None else task.prior.strength
     most = MAX_PASSES if columns.terms.linear else MAX_NEWTON
     state: _State | None = None
     for passes in range(1, most + 1):
         x = task.start if state is None else state.solution.x
-        folds, inflation, outliers = _pass(task, regions, x, state)
-        strength = given
-        if task.chooses_strength and state is not None:
-            strength = choose_strength(folds, task.belief, state.solution.sigma, inflation)
-        regression = merged(folds)
+        cells, inflation, outliers, spread = _pass(task, regions, x, state)
+        if task.chooses_strength and state is not None and passes <= STRENGTH_PASSES:
+            strength = choose_strength(cells, regions.centers, task.belief, state.solution.sigma, inflation)
+        regression = merged(cells)
         solution = solve(regression, prior=task.belief(strength), inflation=inflation)
         step = solution.x - x
         moved = float(np.sqrt(step @ solution.information @ step / max(solution.rank, 1)))
-        first = state is None
         held = 0.0 if task.prior is None else strength
-        state = _State(solution, inflation, held, outliers, passes, regression)
-        if not first and moved < CONVERGED:
+        state = _State(solution, inflation, held, outliers, passes, regression, spread)
+        if passes >= LEAST_PASSES and moved < CONVERGED:
             return state
     if state is not None and columns.terms.linear:
         return state
@@ -365,13 +279,16 @@ def _iterate(task: _Task, regions: Regions) -> _State:
     )
 
 
-def _pass(task: _Task, regions: Regions, x: Array, state: _State | None) -> tuple[list[JointRegression], Array, Array]:
-    """Go over the data once: return the rows' factors by region, the inflation and the share of outliers."""
+def _pass(
+    task: _Task, regions: Regions, x: Array, state: _State | None
+) -> tuple[list[JointRegression], Array, Array, Array | None]:
+    """Go over the data once: return the factors by cell, inflation, share of outliers and scatter of the residuals."""
     columns = task.columns
     joints = len(columns.joint_names)
-    folds = [JointRegression(columns.joint_names, columns.names) for _ in range(len(regions.centers))]
+    cells = [JointRegression(columns.joint_names, columns.names) for _ in range(len(regions.centers))]
     blocking = Blocking(joints)
     light, rows = np.zeros(joints), np.zeros(joints)
+    some: list[Array] = []
     for run, load in zip(task.runs, task.known, strict=True):
         blocking.pause()
         for chunk in run.chunks():
@@ -382,18 +299,21 @@ def _pass(task: _Task, regions: Regions, x: Array, state: _State | None) -> tupl
                 residual = y - A @ x
                 blocking.add(residual)
                 weight = weight * _reversal_weight(columns, chunk, x, sigma)
-                if task.robust:
-                    huber = _huber(residual * np.sqrt(weight) / sigma)
+                some = thinned([*some, *residual[::EVERY]])
+                if task.robust and state.spread is not None:
+                    huber = _huber(residual * np.sqrt(weight) / state.spread)
                     weight = weight * huber
                     light += (huber < 0.5).sum(axis=0)
                 rows += np.isfinite(residual).sum(axis=0)
-            cell = regions.of(chunk.q)
-            for fold in np.unique(cell):
-                folds[fold].add(A[cell == fold], y[cell == fold], weight[cell == fold])
+            place = regions.of(chunk.q)
+            for cell in np.unique(place):
+                here = place == cell
+                cells[cell].add(A[here], y[here], weight[here])
     inflation = np.ones(joints)
     if task.correlated:
         inflation = np.full(joints, KEPT_PER_PERIOD) if state is None else blocking.inflation()
-    return folds, inflation, light / np.maximum(rows, 1.0)
+    spread = None if state is None else _robust_std(np.array(some), state.solution.sigma)
+    return cells, inflation, light / np.maximum(rows, 1.0), spread
 
 
 def _made_consistent(columns: Columns, state: _State) -> Solution:
@@ -409,6 +329,19 @@ def _made_consistent(columns: Columns, state: _State) -> Solution:
     errors = [state.regression.factor(joint) @ np.append(-x, 1.0) for joint in range(len(columns.joint_names))]
     squares = np.array([float(error @ error) for error in errors])
     return replace(solution, x=frozen(x), residual_rms=frozen(root_mean_square(squares, solution.rows)))
+
+
+def _robust_std(residuals: Array, sigma: Array) -> Array:
+    """Return 1.4826 times the median size of each joint's residuals, shape (a,): their σ, were they normal.
+
+    A median says nothing where most residuals are zero, so it is kept above a hundredth of the least-squares σ.
+    """
+    found = sigma.copy()
+    for joint, column in enumerate(residuals.T):
+        known = np.abs(column[np.isfinite(column)])
+        if len(known):
+            found[joint] = max(1.4826 * float(np.median(known)), 0.01 * sigma[joint])
+    return found
 
 
 def _huber(standardised: Array) -> Array:

@@ -1,1 +1,1 @@
-"""The command line: ``counterpoise catalog | load | gravity | simulate | record | bench``, each with ``--json``."""
+"""The command line: ``counterpoise catalog | load | gravity | simulate | poses | record | calibrate | verify | bench``."""

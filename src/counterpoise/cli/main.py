@@ -11,12 +11,16 @@ import click
 from .. import __version__
 from ..errors import CounterpoiseError
 from .bench import bench
+from .calibrate import calibrate
 from .catalog import catalog
+from .doctor import doctor
 from .gravity import gravity
 from .load import load
 from .output import EXIT_ERROR, EXIT_USAGE, print_error
+from .pose_design import poses
 from .record import record
 from .simulate import simulate
+from .verify import verify
 
 EXAMPLES = """\b
 Examples:
@@ -25,7 +29,11 @@ Examples:
   counterpoise gravity wam7 0 -0.5 0 1.2 0 0 0
   counterpoise gravity arm.urdf --csv poses.csv --out torques.csv
   counterpoise simulate wam7 --plot run.html  a simulated arm under control
-  counterpoise record wam7 --poses poses.csv --out run.npz
+  counterpoise poses wam7 --out plan.toml     which poses to record, and what they will tell
+  counterpoise record wam7 --poses plan.toml --out run.npz
+  counterpoise calibrate wam7 run.npz --out wam7.calibration.json --page report.html
+  counterpoise verify wam7 wam7.calibration.json later.npz
+  counterpoise doctor run.csv --robot arm.urdf    what is wrong with a recording
   counterpoise bench --quick
 
 \b
@@ -33,6 +41,7 @@ Exit codes:
   0  done
   1  an error in a file or a value; stderr has one line "error: ..."
   2  the command line itself is wrong
+  3  calibrate, verify: the result is not to be trusted
 With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.
 """
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -70,5 +79,5 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-for command in (catalog, load, gravity, simulate, record, bench):
+for command in (catalog, load, gravity, simulate, poses, record, calibrate, verify, bench, doctor):
     main.add_command(command)

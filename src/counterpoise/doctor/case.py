@@ -100,7 +100,9 @@ def shrinks(numbers: dict[str, Any]) -> str:
     """Return in words on which joint a change explains most."""
     before, after = numbers["unexplained_as_recorded"], numbers["unexplained"]
     joint = max(after, key=lambda name: before[name] / max(after[name], 1e-12))
-    return f"{short(after[joint])} {numbers['unit'][joint]} of {joint} stay unexplained instead of {short(before[joint])}"
+    return (
+        f"{short(after[joint])} {numbers['unit'][joint]} of {joint} stay unexplained instead of {short(before[joint])}"
+    )
 
 
 def confidence(gain: float, cost: float, alternatives: int = 0) -> float:

@@ -17,7 +17,7 @@ from ..logs.filters import increasing
 from ..logs.log import Log
 from ..logs.resolution import hop_noise, resolution
 from .finding import Consequence, Fault, Finding
-from .prepared import Prepared, prepare
+from .prepared import GAP_PERIODS, Indices, Mask, Prepared, prepare
 from .wording import PLATE_CHANNELS, listed, percent, short, times
 
 MOVED = 0.05
@@ -68,7 +68,7 @@ class Channel:
         return float(np.ptp(finite)) / self.step if self.step > 0.0 else np.inf
 
 
-def channels(log: Log, rows: np.ndarray) -> Iterator[Channel]:
+def channels(log: Log, rows: Indices) -> Iterator[Channel]:
     """Yield every channel that was measured; joints that the recording lacks, and derived velocities, are left out."""
     held = log.declared.held
     kinds: list[tuple[Kind, Array]] = [("position", log.q), ("velocity", log.dq), ("effort", log.tau)]
@@ -86,7 +86,7 @@ def channels(log: Log, rows: np.ndarray) -> Iterator[Channel]:
                 yield Channel("plate", name, None, column, resolution(column))
 
 
-def check_dead(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_dead(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name channels that say nothing all the way through.
 
     Found: a channel that keeps one value, or two neighbouring ones, while its joint moves by more than MOVED; an effort
@@ -94,7 +94,7 @@ def check_dead(robot: Robot, log: Log, prepared: Prepared | None = None) -> list
     motion and stays within its own noise. Not found: a dead channel of a joint that does not move.
 
     Args:
-        robot: The model.
+        robot: The model; None judges without it, by constant values only.
         log: The recording, joints as in ``robot``.
         prepared: The recording made ready, where that was done before.
     """
@@ -115,14 +115,14 @@ def check_dead(robot: Robot, log: Log, prepared: Prepared | None = None) -> list
             dead.setdefault(channel.kind, []).append(channel)
     silent = {channel.joint for channel in dead.get("effort", [])}
     floor = {c.joint: max(c.step, hop_noise(c.values)) for c in channels(log, rows) if c.kind == "effort"}
-    weak = _weak_efforts(robot, smooth, moved, silent, floor)
+    weak = {} if robot is None else _weak_efforts(robot, smooth, moved, silent, floor)
     dead.setdefault("effort", []).extend(
         channel for channel in channels(log, rows) if channel.kind == "effort" and channel.joint in weak
     )
     return [_dead_finding(kind, found, weak, log) for kind, found in dead.items() if found]
 
 
-def _turned(log: Log, rows: np.ndarray) -> Array:
+def _turned(log: Log, rows: Indices) -> Array:
     """Return how far each joint went by its measured velocity [rad or m], shape (n,); 0 where that was not measured."""
     if log.declared.velocity_from == "position" or len(rows) < 2:
         return np.zeros(len(log.joint_names))
@@ -134,7 +134,7 @@ def _turned(log: Log, rows: np.ndarray) -> Array:
 
 
 def _weak_efforts(
-    robot: Robot, smooth: Prepared, moved: np.ndarray, silent: set[int | None], floor: dict[int | None, float]
+    robot: Robot, smooth: Prepared, moved: Mask, silent: set[int | None], floor: dict[int | None, float]
 ) -> dict[int, dict[str, float]]:
     """Return joints whose effort is far too small and follows nothing, with the numbers."""
     gravity = robot.gravity(smooth.q)
@@ -195,11 +195,12 @@ def _dead_finding(kind: Kind, found: list[Channel], weak: dict[int, dict[str, fl
     return Finding(Fault.DEAD, Consequence.SPOILS, names, sentence, remedy, evidence)
 
 
-def check_frozen(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_frozen(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name channels that stick at a value for a stretch and then go on.
 
-    Found: stretches of at least FROZEN_TIME and FROZEN_SAMPLES in which the value is exactly the same while the joint (or,
-    for an effort or the plate, the arm) moves on by more than its usual motion between two values of that channel. Not
+    Found: stretches of at least FROZEN_TIME and FROZEN_SAMPLES in which the value is exactly the same while the joint
+    (or, for an effort or the plate, the arm) moves on by more than its usual motion between two values of that channel.
+    Not
     found: a stretch in which the arm stands.
 
     Args:
@@ -223,7 +224,7 @@ def check_frozen(robot: Robot, log: Log, prepared: Prepared | None = None) -> li
     return [_frozen_finding(kind, members, time) for kind, members in found.items()]
 
 
-def _travel(log: Log, rows: np.ndarray) -> Array:
+def _travel(log: Log, rows: Indices) -> Array:
     """Return how far each joint has gone up to each sample [rad or m], shape (k, n), by its measured velocity.
 
     By its position, without its steps below the resolution, where the velocity was not measured.
@@ -236,9 +237,7 @@ def _travel(log: Log, rows: np.ndarray) -> Array:
     return np.cumsum(np.abs(dq) * steps[:, None], axis=0)
 
 
-def _frozen_runs(
-    channel: Channel, time: Array, travel: Array, log: Log, rows: np.ndarray
-) -> list[tuple[int, int]]:
+def _frozen_runs(channel: Channel, time: Array, travel: Array, log: Log, rows: Indices) -> list[tuple[int, int]]:
     """Return [first, last) of the stretches in which a channel is frozen."""
     values = channel.values
     finite = np.isfinite(values)
@@ -256,27 +255,26 @@ def _frozen_runs(
     return [(b, e) for b, e in pairs if _went_on(channel, b, e, travel, log, rows, restless=usual <= 2.0)]
 
 
-def _went_on(
-    channel: Channel, begin: int, end: int, travel: Array, log: Log, rows: np.ndarray, *, restless: bool
-) -> bool:
+def _went_on(channel: Channel, begin: int, end: int, travel: Array, log: Log, rows: Indices, *, restless: bool) -> bool:
     """Return whether the arm moved while the channel kept its value from ``begin`` to before ``end``.
 
     ``restless``: the channel's noise changes its value all the time, so that it never stands by itself.
     """
-    after = min(end, len(rows) - 1)
-    q = log.q[rows]
+    q, time = log.q[rows], log.time[rows]
+    lost = end < len(rows) and time[end] - time[end - 1] > GAP_PERIODS / log.rate
+    after = end - 1 if lost else min(end, len(rows) - 1)  # what happened in a gap is no proof
     if channel.kind == "position":
         j = _joint(channel)
         jump = abs(float(q[after, j] - q[begin, j]))
         usual = float(np.nanquantile(np.abs(np.diff(q[:, j])), 0.99))
         went = float(travel[end - 1, j] - travel[begin, j])
         least = max(0.2 * MOVED, 10.0 * channel.step)
-        return (went > least and jump > 0.3 * went) or (end < len(rows) and jump > max(least, 5.0 * usual))
+        return (went > least and jump > 0.3 * went) or (after == end and jump > max(least, 5.0 * usual))
     if channel.kind == "velocity":
         # A true constant velocity without noise keeps its value too: then the position agrees with it.
         j = _joint(channel)
         inside = slice(begin, end)
-        elapsed = log.time[rows[inside]] - log.time[rows[begin]]
+        elapsed = time[inside] - time[begin]
         off = np.abs(q[inside, j] - q[begin, j] - channel.values[begin] * elapsed)
         moved = abs(float(q[after, j] - q[begin, j])) > 0.5 * MOVED
         return moved and (restless or float(np.nanmax(off)) > 0.2 * MOVED)
@@ -289,9 +287,7 @@ def _joint(channel: Channel) -> int:
 
 def _frozen_finding(kind: Kind, members: list[tuple[Channel, list[tuple[int, int]]]], time: Array) -> Finding:
     names = tuple(channel.name for channel, _ in members)
-    stretches = {
-        channel.name: [[float(time[b]), float(time[e - 1])] for b, e in runs] for channel, runs in members
-    }
+    stretches = {channel.name: [[float(time[b]), float(time[e - 1])] for b, e in runs] for channel, runs in members}
     lost = max(sum(end - begin for begin, end in spans) for spans in stretches.values())
     longest = max(end - begin for spans in stretches.values() for begin, end in spans)
     count = max(len(spans) for spans in stretches.values())

@@ -14,7 +14,7 @@ from ..logs.resolution import hop_noise
 from ..logs.sample import SampleFlag
 from .channels import MUCH, Channel, Kind, channels
 from .finding import Consequence, Fault, Finding
-from .prepared import Prepared, prepare
+from .prepared import Mask, Prepared, prepare
 from .wording import PLATE_CHANNELS, listed, percent, short
 
 FLAT_SAMPLES = 10
@@ -23,23 +23,26 @@ FLAT_SHARE = 0.003
 """... and fewest as a share of the samples in motion."""
 CROWDING = 6.0
 """How many times more samples lie at the extreme than in a band of the same width beside it. A sine has 2.4."""
+STANDING_SHARE = 0.3
+"""Share of samples equal to the one before from which a channel may also be flat because the arm stands."""
 MOVING_SPEED = 0.02
 """Speed from which a joint counts as moving [rad/s or m/s]."""
 COARSE = {"effort": 0.05, "velocity": 0.05, "plate": 0.05}
 """Step, as a share of the signal's range, that limits what can be computed: less than twenty steps in all."""
 COARSE_POSITION = 5e-3
-"""Step of a position that limits what can be computed [rad or m]: 0.3°, some tenths of N m of gravity on a large arm."""
+"""Step of a position that limits what can be computed [rad or m]: 0.3°, some tenths of N m of gravity on a large
+arm."""
 DITHER = 0.4
 """Noise, in steps, from which averaging recovers what lies between two steps."""
 VISIBLE = 0.005
 """Step, as a share of the signal's range, that is worth a note."""
 
 
-def check_saturated(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_saturated(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name efforts, velocities and plate channels that are flat at their largest or smallest value while the arm moves.
 
-    Found: at least FLAT_SAMPLES samples and FLAT_SHARE of those in motion exactly at the extreme, CROWDING times more than
-    beside it. A velocity counts only where the position changes faster than it says; a robot may well be driven at
+    Found: at least FLAT_SAMPLES samples and FLAT_SHARE of those in motion exactly at the extreme, CROWDING times more
+    than beside it. A velocity counts only where the position changes faster than it says; a robot may well be driven at
     constant speed. Not found: a plateau that the arm never moves at.
 
     Args:
@@ -59,7 +62,7 @@ def check_saturated(robot: Robot, log: Log, prepared: Prepared | None = None) ->
         if channel.kind == "position" or channel.levels < 3.0:
             continue
         for sign in (1.0, -1.0):
-            flat = _flat(sign * channel.values, channel.step, moving)
+            flat = _flat(sign * channel.values, channel.step, moving if _stands(channel.values) else np.isfinite(time))
             if channel.kind == "velocity" and flat.any() and channel.joint is not None:
                 flat &= sign * speed[:, channel.joint] > 1.05 * np.abs(channel.values)
                 flat &= flat.sum() >= FLAT_SAMPLES
@@ -73,7 +76,12 @@ def check_saturated(robot: Robot, log: Log, prepared: Prepared | None = None) ->
     return _saturated(found)
 
 
-def _flat(values: Array, step: float, moving: np.ndarray) -> np.ndarray:
+def _stands(values: Array) -> bool:
+    """Return whether a channel often keeps its value by itself; one with noise never does, not even at rest."""
+    return float(np.mean(values[1:] == values[:-1])) > STANDING_SHARE
+
+
+def _flat(values: Array, step: float, moving: Mask) -> Mask:
     """Return which samples lie flat at the largest value; none where that is what the signal does by itself."""
     none = np.zeros(len(values), dtype=bool)
     usable = np.isfinite(values) & moving
@@ -99,8 +107,8 @@ def _saturated(found: dict[Kind, list[tuple[Channel, dict[str, Any]]]]) -> list[
         levels = ", ".join(short(numbers["value"]) for _, numbers in members)
         what = listed(names) if kind == "plate" else f"the {kind} of {listed(names)}"
         sentence = (
-            f"{what[0].upper()}{what[1:]} is cut off at {levels}: {percent(share)} of the samples lie exactly there while "
-            "the arm moves."
+            f"{what[0].upper()}{what[1:]} is cut off at {levels}: {percent(share)} of the samples lie exactly there "
+            "while the arm moves."
         )
         remedy = {
             "plate": "Choose a larger range, or a lighter motion, and record again.",
@@ -123,7 +131,7 @@ def _told_saturated(share: float) -> Finding:
     )
 
 
-def check_quantised(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_quantised(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name channels whose step is coarse beside their signal.
 
     LIMITS: an effort, velocity or plate channel with fewer than twenty steps in its range that its own noise does not

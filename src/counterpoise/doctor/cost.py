@@ -11,29 +11,29 @@ from dataclasses import dataclass
 
 from .reading import Reading
 
-SIGN = 8.0
+SIGN = 5.0
 """One joint's effort or position of the other sign."""
-ALL_SIGNS = 10.0
+ALL_SIGNS = 6.0
 """All efforts of the other sign: one convention, not n faults."""
-ORDER = 10.0
+ORDER = 6.0
 """Two channels exchanged."""
-GAIN = 8.0
+GAIN = 6.0
 """One joint's effort off by a factor."""
-OFFSET = 8.0
+OFFSET = 6.0
 """One joint's effort off by a constant."""
-UNIT = 12.0
+UNIT = 8.0
 """All positions in degrees, or all efforts in a unit of their own."""
-OPEN_FACTOR = 1.5
+OPEN_FACTOR = 2.0
 """Each factor that is open because of that."""
 GAIN_SPREAD = 0.7
 """Standard deviation of the log of a wrong gain: a factor of two."""
 OPEN_SPREAD = 2.5
 """The same of an open factor: torque constants times gear ratios lie between 1 and 100."""
-MOUNT = 10.0
+MOUNT = 6.0
 """Another mounting."""
-PAYLOAD = 10.0
+PAYLOAD = 6.0
 """A payload that the model lacks."""
-COMPENSATED = 10.0
+COMPENSATED = 6.0
 """Gravity is not in the efforts."""
 
 
@@ -69,7 +69,11 @@ class Cost:
         else:
             total += GAIN * sum(abs(log_gain) > 1e-9 for log_gain in self._log_gains(reading))
         total += ORDER * exchanges(reading.position_from, reading.effort_from)
-        total += OFFSET * len(reading.offset) + PAYLOAD * len(reading.loaded) + COMPENSATED * (reading.compensated != start.compensated)
+        total += (
+            OFFSET * len(reading.offset)
+            + PAYLOAD * len(reading.loaded)
+            + COMPENSATED * (reading.compensated != start.compensated)
+        )
         return total + MOUNT * (reading.gravity_base != start.gravity_base)
 
     def of_gains(self, reading: Reading) -> float:

@@ -12,23 +12,25 @@ from ..dynamics.robot import Robot
 from ..logs.log import Log
 from .finding import Consequence, Fault, Finding
 from .inertial import inertial_signal
-from .prepared import Prepared, prepare
-from .wording import short
+from .prepared import Indices, Mask, Prepared, prepare
+from .wording import short, spread
 
 FURTHEST = 0.5
 """Longest delay that is looked for, to either side [s]."""
 INDEPENDENT_RATE = 3.0
 """Independent observations per second at most [Hz]: what a model leaves of an effort stays alike for a while."""
+LEAST_TIME = 5.0
+"""Shortest recording whose timing is judged [s]: a few reversals."""
 MOST_ROWS = 2000
 """Samples that a shift is judged by, at most."""
 EXPLAINED = 0.6
 """Share of a channel's variance that must be explained for its timing to be judged."""
 SLIDING_SPEED = 0.05
-"""Speed above which an effort tells the time [rad/s or m/s]. Near a reversal friction changes its sign over a while that looks
-like a delay, so that part is left out."""
+"""Speed above which an effort tells the time [rad/s or m/s]. Near a reversal friction changes its sign over a while
+that looks like a delay, so that part is left out."""
 SMALL = {"velocity": 0.02, "effort": 0.06}
-"""Delay that every recording may have [s]: a velocity by its filter and a tick of the loop; an effort by what friction and
-compliance do that no simple law says."""
+"""Delay that every recording may have [s]: a velocity by its filter and a tick of the loop; an effort by what friction
+and compliance do that no simple law says."""
 SMALL_PERIODS = 1.5
 """... and in times between samples."""
 SURE = 4.0
@@ -67,7 +69,13 @@ def effort_delay(robot: Robot, smooth: Prepared) -> Delay | None:
     signals = []
     for joint in np.flatnonzero(smooth.effort_known):
         dq = smooth.dq[:, joint]
-        columns = (gravity[:, joint], inertial[:, joint], np.sign(dq), dq, np.sign(dq) * np.exp(-np.abs(dq) / SLIDING_SPEED))
+        columns = (
+            gravity[:, joint],
+            inertial[:, joint],
+            np.sign(dq),
+            dq,
+            np.sign(dq) * np.exp(-np.abs(dq) / SLIDING_SPEED),
+        )
         sliding = np.abs(dq) > SLIDING_SPEED
         signals.append((int(joint), smooth.tau[:, joint], np.column_stack([*columns, np.ones(len(gravity))]), sliding))
     return _common_delay(signals, smooth)
@@ -92,7 +100,7 @@ def velocity_delay(smooth: Prepared) -> Delay | None:
     return _common_delay(signals, smooth)
 
 
-def check_delays(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_delays(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name efforts and measured velocities that are late or early beside the positions.
 
     Found: a delay common to the joints of more than SMALL and SMALL_PERIODS times between samples, and SURE standard
@@ -100,7 +108,7 @@ def check_delays(robot: Robot, log: Log, prepared: Prepared | None = None) -> li
     accelerations, where nothing tells the time.
 
     Args:
-        robot: The model.
+        robot: The model; None judges the velocities only.
         log: The recording, joints as in ``robot``.
         prepared: The recording made ready, where that was done before.
     """
@@ -108,7 +116,7 @@ def check_delays(robot: Robot, log: Log, prepared: Prepared | None = None) -> li
     if smooth is None or smooth.good.sum() < 50:
         return []
     findings = []
-    delays = [("effort", effort_delay(robot, smooth))]
+    delays = [] if robot is None else [("effort", effort_delay(robot, smooth))]
     if log.declared.velocity_from != "position":
         delays.append(("velocity", velocity_delay(smooth)))
     for what, delay in delays:
@@ -118,34 +126,36 @@ def check_delays(robot: Robot, log: Log, prepared: Prepared | None = None) -> li
         agree = [lag for lag in delay.per_joint.values() if abs(lag - delay.lag) <= max(SPREAD * abs(delay.lag), least)]
         if 2 * len(agree) < len(delay.per_joint):
             continue
-        findings.append(_finding(what, delay, robot))
+        findings.append(_finding(what, delay, log))
     return findings
 
 
-def _finding(what: str, delay: Delay, robot: Robot) -> Finding:
+def _finding(what: str, delay: Delay, log: Log) -> Finding:
     late = "later" if delay.lag > 0.0 else "earlier"
-    names = {robot.joint_names[joint]: lag for joint, lag in delay.per_joint.items()}
+    names = {log.joint_names[joint]: lag for joint, lag in delay.per_joint.items()}
     return Finding(
         Fault.DELAY,
         Consequence.LIMITS,
         (what,),
-        f"The {what} comes {short(1e3 * abs(delay.lag))} ± {short(1e3 * delay.std)} ms {late} than the positions.",
+        f"The {what} comes {short(1e3 * abs(delay.lag))} ± {spread(1e3 * delay.std)} ms {late} than the positions.",
         f"Shift it in the mapping ([{what}] lag), or stamp all channels when they are measured.",
         {"channel": what, "lag_s": delay.lag, "std_s": delay.std, "per_joint_s": names},
         fix={what: {"lag": round(delay.lag, 5)}},
     )
 
 
-def _common_delay(signals: list[tuple[int, Array, Array, np.ndarray]], smooth: Prepared) -> Delay | None:
+def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepared) -> Delay | None:
     """Return the shift in time at which channels fit their explanations best, all together.
 
-    With Gaussian residuals of unknown size the log likelihood of a shift is −(N/2) log(residual sum of squares), added up
-    over the channels; its curvature at the best shift is the variance's inverse.
+    With Gaussian residuals of unknown size the log likelihood of a shift is −(N/2) log(residual sum of squares), added
+    up over the channels; its curvature at the best shift is the variance's inverse.
     """
     inside = smooth.good & (smooth.time > smooth.time[0] + FURTHEST) & (smooth.time < smooth.time[-1] - FURTHEST)
     reach = int(FURTHEST / smooth.period)
     rows = np.flatnonzero(inside)
     rows = rows[(rows >= reach) & (rows < len(smooth.time) - reach)]
+    if len(rows) * smooth.period < LEAST_TIME:
+        return None
     shifts = np.arange(-reach, reach + 1)
     total = np.zeros(len(shifts))
     per_joint: dict[int, float] = {}
@@ -176,7 +186,7 @@ def _common_delay(signals: list[tuple[int, Array, Array, np.ndarray]], smooth: P
     return Delay(lag, max(1.0, 1.4826 * float(np.median(off))) / math.sqrt(curvature), per_joint)
 
 
-def _lowest(shifts: np.ndarray, cost: Array, period: float) -> tuple[float, float]:
+def _lowest(shifts: Indices, cost: Array, period: float) -> tuple[float, float]:
     """Return where a sampled curve is lowest [s], between its samples, and its curvature there; 0 at the ends."""
     best = int(cost.argmin())
     if best in (0, len(cost) - 1):

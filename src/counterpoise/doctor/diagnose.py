@@ -25,14 +25,14 @@ WITHOUT_MODEL = frozenset(
 """Findings that hold whatever the numbers mean."""
 
 
-def diagnose(robot: Robot, log: Log) -> Diagnosis:
+def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
     """Name what is wrong with a recording.
 
     The recording is compared with the model first. All else is judged on the recording as the model's findings correct
     it, so that one fault is not reported again in other words.
 
     Args:
-        robot: The model: mounting and payload as they are believed to be.
+        robot: The model: mounting and payload as they are believed to be; None judges channels and time alone.
         log: The recording; its joints are the robot's, as ``read_log(path, robot)`` gives them.
 
     Returns:
@@ -41,6 +41,8 @@ def diagnose(robot: Robot, log: Log) -> Diagnosis:
     Raises:
         InputError: The log has other joints than the robot.
     """
+    if robot is None:
+        return Diagnosis(tuple(check_recording(None, log)), _facts(log))
     if log.joint_names != robot.joint_names:
         raise InputError(
             f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; read the log with "

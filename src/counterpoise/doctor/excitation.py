@@ -1,8 +1,8 @@
 """Excitation: whether a recording can tell more about gravity than the model already knows.
 
-The unknowns are the base gravity parameters. The model knows them with the spread of doctor/expectation.py; the recording
-knows them through its regressor, with an offset and friction of every joint left open. What counts is what both say about
-the gravity torque at poses all over the joints' ranges.
+The unknowns are the base gravity parameters. The model knows them with the spread of doctor/expectation.py; the
+recording knows them through its regressor, with an offset and friction of every joint left open. What counts is what
+both say about the gravity torque at poses all over the joints' ranges.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array
+from ..dynamics.joint_units import effort_units
 from ..dynamics.robot import Robot
 from ..logs.log import Log
 from .expectation import parameter_spread
@@ -28,16 +29,16 @@ POINTS = 600
 NOT_LEARNT = 0.83
 """Share of the model's own uncertainty left after the recording from which the recording taught too little."""
 MATTERS = 0.02
-"""Uncertainty of a joint's gravity torque, as a share of the largest torque of that joint over its range, from which it is
-asked for at all."""
+"""Uncertainty of a joint's gravity torque, as a share of the largest torque of that joint over its range, from which it
+is asked for at all."""
 CONSTANT = 0.05
 """Range of a joint's gravity torque, as a share of its largest, below which it is constant by construction (a vertical
 lift): an offset says all of it, and no motion could say more."""
 HARDLY_MOVED = 0.1
 """Range of a joint that is named as hardly moved [rad or m]."""
 NOISE = 0.03
-"""Noise of an effort, as a share of the joint's largest gravity torque over its range: of a fair drive. The recording's own
-noise is not used, so that this finding is about the motion and not about the sensor or friction."""
+"""Noise of an effort, as a share of the joint's largest gravity torque over its range: of a fair drive. The recording's
+own noise is not used, so that this finding is about the motion and not about the sensor or friction."""
 INDEPENDENT_RATE = 3.0
 """Independent observations per second at most [Hz]: what a model leaves of an effort stays alike for a while."""
 
@@ -111,9 +112,9 @@ def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
 def check_excitation(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name joints about whose gravity the recording says less than the model does.
 
-    Found: joints whose gravity torque over their range is, with the recording, still more than NOT_LEARNT as uncertain as
-    by a model good to 10 % in mass and 10 mm in centre of mass. What is asked is gravity everywhere; for a few poses near
-    the recorded ones less will do.
+    Found: joints whose gravity torque over their range is, with the recording, still more than NOT_LEARNT as uncertain
+    as by a model good to 10 % in mass and 10 mm in centre of mass. What is asked is gravity everywhere; for a few poses
+    near the recorded ones less will do.
 
     Args:
         robot: The model.
@@ -135,9 +136,7 @@ def check_excitation(robot: Robot, log: Log, prepared: Prepared | None = None) -
         return []
     names = tuple(robot.joint_names[joint] for joint in joints)
     still = [
-        name
-        for joint, name in enumerate(robot.joint_names)
-        if smooth.moved[joint] < HARDLY_MOVED and name not in held
+        name for joint, name in enumerate(robot.joint_names) if smooth.moved[joint] < HARDLY_MOVED and name not in held
     ]
     worst = int(joints[left[joints].argmax()])
     hardly = f" {listed(still)} hardly moved." if still else ""
@@ -148,10 +147,11 @@ def check_excitation(robot: Robot, log: Log, prepared: Prepared | None = None) -
             Consequence.LIMITS,
             names,
             f"The recording says too little about the gravity of {listed(names)}: over its range the torque of "
-            f"{robot.joint_names[worst]} stays uncertain by {short(float(found.after[worst]))} N m or N, {percent(float(left[worst]))} "
-            f"of what the model alone leaves.{hardly}{combination}",
-            "Record more poses, spread over the joints' ranges and with every joint moved; until then keep the model's values "
-            "where the data are silent.",
+            f"{robot.joint_names[worst]} stays uncertain by {short(float(found.after[worst]))} "
+            f"{effort_units(robot)[worst]}, {percent(float(left[worst]))} of what the model alone leaves."
+            f"{hardly}{combination}",
+            "Record more poses, spread over the joints' ranges and with every joint moved; until then keep the model's "
+            "values where the data are silent.",
             {
                 "uncertainty_before": dict(zip(robot.joint_names, found.before.tolist(), strict=True)),
                 "uncertainty_after": dict(zip(robot.joint_names, found.after.tolist(), strict=True)),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..dynamics.joint_units import effort_units
 from ..dynamics.robot import Robot
 from ..logs.log import Log
@@ -29,7 +28,8 @@ OTHER_SIDE = 0.2
 BY_CHANCE = 1e-7
 """Largest probability that these joints are as one-sided by accident, each approach being a toss."""
 MANY = 0.5
-"""Least share of the joints that must be one-sided: a single joint that friction holds back is none of the procedure."""
+"""Least share of the joints that must be one-sided: a single joint that friction holds back is none of the
+procedure."""
 LEAST_STANDING = 0.5
 """Shortest standing that counts as a pose [s]; a joint that friction holds up on its way stands for less."""
 SEPARATE = 0.02
@@ -43,7 +43,8 @@ class FrictionBand:
     Attributes:
         half_width: The band's half width, in the unit of the effort.
         std: Its standard deviation.
-        gravity_swing: Half the range of gravity's share in the effort, in the same unit; NaN where gravity does not vary.
+        gravity_swing: Half the range of gravity's share in the effort, in the same unit; NaN where gravity does not
+            vary.
     """
 
     half_width: float
@@ -55,8 +56,8 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
     """Return the friction band of every joint that moved both ways, by its index.
 
     The effort of joint i is taken as a g_i + b d_i + F s_i + v dq_i + c with gravity g and the inertial torque d of the
-    model (whatever their scale and sign: the effort may be a current) and the direction s of motion, where the joint slides. At
-    like positions, F + v |dq| is half the difference between the two directions.
+    model (whatever their scale and sign: the effort may be a current) and the direction s of motion, where the joint
+    slides. At like positions, F + v |dq| is half the difference between the two directions.
 
     Args:
         robot: The model.
@@ -88,7 +89,9 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
         covariance = np.linalg.inv(columns.T @ columns / count) * float(residual @ residual) / count / independent
         speed = float(np.median(np.abs(dq[sliding, joint])))
         width = float(values[0] + values[1] * speed)
-        std = math.sqrt(max(0.0, float(covariance[0, 0] + 2.0 * speed * covariance[0, 1] + speed**2 * covariance[1, 1])))
+        std = math.sqrt(
+            max(0.0, float(covariance[0, 0] + 2.0 * speed * covariance[0, 1] + speed**2 * covariance[1, 1]))
+        )
         bands[joint] = FrictionBand(width, std, 0.5 * abs(float(values[4])) * swing if felt else math.nan)
     return bands
 
@@ -106,7 +109,9 @@ def check_friction(robot: Robot, log: Log, prepared: Prepared | None = None) -> 
     smooth = prepare(log) if prepared is None else prepared
     if smooth is None:
         return []
-    bands = {joint: band for joint, band in friction_bands(robot, smooth).items() if abs(band.half_width) > 5.0 * band.std}
+    bands = {
+        joint: band for joint, band in friction_bands(robot, smooth).items() if abs(band.half_width) > 5.0 * band.std
+    }
     if not bands:
         return []
     joints = {
@@ -136,15 +141,15 @@ def friction_finding(joints: Mapping[str, Mapping[str, float | None]], unit: str
         Consequence.NOTE,
         tuple(joints),
         f"Friction moves the effort by half the difference between the directions [{unit}]: {', '.join(told)}.",
-        "Record poses from both sides, or fit friction together with gravity; a pose seen from one side only is no better than "
-        "this band.",
+        "Record poses from both sides, or fit friction together with gravity; a pose seen from one side only is no "
+        "better than this band.",
         {"joints": joints, "unit": unit},
     )
 
 
 def _unit(robot: Robot, log: Log) -> str:
     if log.declared.effort_kind == "current":
-        return "A"
+        return "the effort's unit"
     return " or ".join(dict.fromkeys(effort_units(robot)))
 
 
@@ -152,15 +157,16 @@ def _beside(share: float) -> str:
     return f"{percent(share)} of" if share < 1.0 else f"{share:.1f} times" if share < 10.0 else "more than 10 times"
 
 
-def check_one_sided(robot: Robot, log: Log, segments: tuple[StillSegment, ...] | None = None) -> list[Finding]:
+def check_one_sided(robot: Robot | None, log: Log, segments: tuple[StillSegment, ...] | None = None) -> list[Finding]:
     """Name joints whose standing poses were all reached from the same side.
 
-    Found: at least LEAST_POSES poses of which at most OTHER_SIDE came from the other side, on MANY of the joints and beyond
-    chance. Not found: few poses of few joints, which happens by accident (three joints need nine poses, seven need five).
+    Found: at least LEAST_POSES poses of which at most OTHER_SIDE came from the other side, on MANY of the joints and
+    beyond chance. Not found: few poses of few joints, which happens by accident (three joints need nine poses, seven
+    need five).
 
     Args:
-        robot: The model.
-        log: The recording, joints as in ``robot``.
+        robot: Not used; the checks are called alike.
+        log: The recording.
         segments: Where the arm stands, where that was found before.
     """
     standing = still_segments(log, least_time=LEAST_STANDING) if segments is None else segments
@@ -171,7 +177,7 @@ def check_one_sided(robot: Robot, log: Log, segments: tuple[StillSegment, ...] |
     held = log.declared.held
     one_sided: dict[str, dict[str, int]] = {}
     chance, judged = 1.0, 0
-    for joint, name in enumerate(robot.joint_names):
+    for joint, name in enumerate(log.joint_names):
         sides = approach[:, joint][approach[:, joint] != 0.0]
         if name in held or len(sides) < LEAST_POSES:
             continue
@@ -190,10 +196,10 @@ def check_one_sided(robot: Robot, log: Log, segments: tuple[StillSegment, ...] |
             Fault.ONE_SIDED,
             Consequence.LIMITS,
             names,
-            f"{listed(names)} came to rest from the same side in {_nearly_all(one_sided)} of {max(counts)} poses: friction adds "
-            "to the effort with one sign and looks like a constant load.",
-            "Approach each pose from both sides and take the mean; with these data, fit an offset per joint and do not read "
-            "it as a load.",
+            f"{listed(names)} came to rest from the same side in {_nearly_all(one_sided)} of {max(counts)} poses: "
+            "friction adds to the effort with one sign and looks like a constant load.",
+            "Approach each pose from both sides and take the mean; with these data, fit an offset per joint and do not "
+            "read it as a load.",
             {"joints": one_sided, "standing_poses": len(poses), "chance": chance},
         )
     ]
@@ -208,7 +214,11 @@ def _separate(segments: tuple[StillSegment, ...]) -> list[StillSegment]:
     """Return the standing poses without those that only go on: the same pose, with no motion in between."""
     kept: list[StillSegment] = []
     for segment in segments:
-        if kept and np.abs(segment.q - kept[-1].q).max() < SEPARATE and np.array_equal(segment.approach, kept[-1].approach):
+        if (
+            kept
+            and np.abs(segment.q - kept[-1].q).max() < SEPARATE
+            and np.array_equal(segment.approach, kept[-1].approach)
+        ):
             continue
         kept.append(segment)
     return kept

@@ -11,18 +11,21 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
 from .case import Case
+from .cost import Cost
 from .evidence import Comparison
 from .finding import Finding
 from .gram import Columns
 from .motion import Motion, motion_of
 from .motor_side import excess_of, motor_side_finding
-from .moves import in_degrees
+from .moves import in_degrees, with_all_gains_found
 from .name_channels import name_degrees, name_order, name_signs
 from .name_efforts import name_gains, name_offsets
 from .name_loads import name_compensated, name_mount, name_payload, name_poor_model
 from .reading import Reading
 from .search import Search, search
 
+EXPLAINED = 0.3
+"""Unexplained part of the loaded joints' efforts up to which degrees count as an explanation."""
 WEAK = 8.0
 """Expected over recorded torques, positions taken for degrees, from which the efforts are the motors': gears multiply by
 more, while the weight that a robot holds by itself is rarely so many times its friction."""
@@ -58,7 +61,17 @@ def check_model(robot: Robot, log: Log, dead: Collection[str] = ()) -> list[Find
     if not begin.free_gain and _weakness(robot, motion, degrees) < WEAK:
         return _named(search(robot, motion, begin, degrees), log)
     fits = excess_of(robot, replace(motion, q=degrees.positions(motion.q))).joints == ()
-    return [motor_side_finding(robot, motion, excess, degrees_possible=fits)]
+    return [motor_side_finding(robot, motion, excess, degrees_possible=fits and _explained(robot, motion, degrees))]
+
+
+def _explained(robot: Robot, motion: Motion, reading: Reading) -> bool:
+    """Return whether a reading explains most of the loaded joints' efforts if every factor is open."""
+    comparison = Comparison(Columns(robot, motion))
+    cost = Cost(reading, tuple(np.flatnonzero(motion.alive).tolist()))
+    fit = comparison.best(with_all_gains_found(comparison, cost, reading, 1.0))
+    expected = comparison.expected(fit.reading)
+    loaded = [joint for joint in cost.alive if expected[joint] > 0.5 * fit.scale[joint]] or list(cost.alive)
+    return float(np.median([fit.residue[joint] / fit.scale[joint] for joint in loaded])) < EXPLAINED
 
 
 def _named(found: Search, log: Log) -> list[Finding]:

@@ -70,7 +70,10 @@ def motor_side_finding(robot: Robot, motion: Motion, excess: Excess, *, degrees_
         f"The positions of {listed(names)} travel {short(min(least.values()))} to {short(max(least.values()))} times the "
         "range that the links have: positions and efforts were recorded at the motors, in front of the gears"
     )
-    evidence: dict[str, object] = {"least_gear_ratio": least, "gear_ratios": "unknown: the data give a lower bound only"}
+    evidence: dict[str, object] = {
+        "least_gear_ratio": least,
+        "gear_ratios": "unknown: the data give a lower bound only",
+    }
     if pairs:
         told = ", ".join(f"{first} and {second} (correlation {value:.2f})" for first, second, value in pairs)
         sentence += f". Motors of the wrist move together ({told}): a coupled wrist is suspected"
@@ -84,7 +87,7 @@ def motor_side_finding(robot: Robot, motion: Motion, excess: Excess, *, degrees_
         sentence=sentence + ".",
         remedy=(
             "State the gear ratios of the maker as [motor] ratio, or the whole coupling matrix as motor_per_link where "
-            "the wrist is coupled, and side = \"motor\" for positions and efforts."
+            'the wrist is coupled, and side = "motor" for positions and efforts.'
         ),
         evidence=evidence,
         confidence=0.95 if not degrees_possible else 0.5,

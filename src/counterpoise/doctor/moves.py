@@ -86,9 +86,7 @@ def with_gravity_found(comparison: Comparison, reading: Reading, start: Reading,
     return found if turned else None
 
 
-def with_gain_found(
-    comparison: Comparison, cost: Cost, reading: Reading, joint: int, trust: float
-) -> Reading | None:
+def with_gain_found(comparison: Comparison, cost: Cost, reading: Reading, joint: int, trust: float) -> Reading | None:
     """Return the reading with the gain of one joint's effort that suits best; None where that is the present one."""
 
     def at(log_gain: float) -> Reading:

@@ -132,9 +132,7 @@ def _reordered(case: Case, what: str, order: tuple[int, ...], without: Reading, 
     subject = {"joint": "Whole joints are", "position": "Positions are", "effort": "Efforts are"}[what]
     told = ", ".join(f"{joint} was recorded as {channel}" for joint, channel in takes.items())
     columns = {
-        case.names[joint]: {
-            part: column for part in parts if (column := case.column(order[joint], part)) is not None
-        }
+        case.names[joint]: {part: column for part in parts if (column := case.column(order[joint], part)) is not None}
         for joint in moved
     }
     return Finding(

@@ -100,7 +100,7 @@ def name_payload(case: Case) -> list[Finding]:
         numbers |= {"mass_kg": rounded(mass), "mass_std_kg": rounded(doubt[0]), "link": link}
         numbers["com_m"] = [rounded(entry) for entry in com.tolist()]
         weight = "carries" if mass > 0.0 else "is lighter than the model by"
-        call = f"robot.with_payload({short(mass)}, com=({', '.join(short(v) for v in com.tolist())}), link=\"{link}\")"
+        call = f'robot.with_payload({short(mass)}, com=({", ".join(short(v) for v in com.tolist())}), link="{link}")'
         findings.append(
             Finding(
                 fault=Fault.PAYLOAD,

@@ -24,11 +24,11 @@ LEAST_TRAVEL = 0.1
 """Range of the joint that moves most from which there is a path [rad or m]."""
 
 
-def check_path(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_path(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Say when the last 40 % of the path, by its length, lie where the arm has been before.
 
-    A part held out from the end then tests poses that were trained on. Found: a path that is driven back, a periodic one,
-    a second pass over the same poses, at any speed. Not counted: the same positions at other speeds may still tell
+    A part held out from the end then tests poses that were trained on. Found: a path that is driven back, a periodic
+    one, a second pass over the same poses, at any speed. Not counted: the same positions at other speeds may still tell
     something new about inertia and friction.
 
     Args:
@@ -60,8 +60,8 @@ def check_path(robot: Robot, log: Log, prepared: Prepared | None = None) -> list
             (),
             f"The last {percent(1.0 - EARLIER_SHARE)} of the path {how}: {percent(share)} of it lies within "
             f"{percent(SAME_PLACE)} of the joints' ranges of poses passed earlier (median {percent(distance)}).",
-            "Do not check a fit on the last part of this recording: hold out a stretch of the path in both passes, or record "
-            "another path for the check.",
+            "Do not check a fit on the last part of this recording: hold out a stretch of the path in both passes, or "
+            "record another path for the check.",
             {
                 "share_repeated": share,
                 "median_distance": distance,
@@ -72,5 +72,3 @@ def check_path(robot: Robot, log: Log, prepared: Prepared | None = None) -> list
             },
         )
     ]
-
-

@@ -1,14 +1,15 @@
 """The plate under the base: sign, axes, mounting, timing and cross-talk, judged by the model's own base wrench.
 
-What shows depends on the motion. Gravity's moments (mx, my) change with every pose and carry yaw, mirrored axes, tilt and
-cross-talk among moments. The sign shows in the constant weight (unless the plate was tared) and in what accelerations add.
-Shares of fz in other channels are constant in slow motion and look like a bias. A plate whose origin lies elsewhere than
-declared is not judged here.
+What shows depends on the motion. Gravity's moments (mx, my) change with every pose and carry yaw, mirrored axes, tilt
+and cross-talk among moments. The sign shows in the constant weight (unless the plate was tared) and in what
+accelerations add. Shares of fz in other channels are constant in slow motion and look like a bias. A plate whose origin
+lies elsewhere than declared is not judged here.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..logs.log import Log
 from .finding import Consequence, Fault, Finding
 from .plate_fit import LEVER, Class, PlateFit, PlateModel, fit_plate, turn
 from .prepared import Prepared, prepare
-from .wording import PLATE_CHANNELS, short
+from .wording import PLATE_CHANNELS, short, spread
 
 SMALL_YAW = math.radians(2.0)
 SMALL_TILT = math.radians(2.0)
@@ -43,8 +44,9 @@ _FACTOR = {"on_robot": 1.0, "on_sensor": -1.0, None: 1.0}
 def check_plate(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name what is wrong with the plate.
 
-    Found, on arms that move over a good part of their range: sign; mirrored axes; yaw and tilt above 2° and SURE standard
-    deviations; delays above SMALL_LAG; shares of mx and my in other channels above SMALL_MIX. Smaller ones are left alone.
+    Found, on arms that move over a good part of their range: sign; mirrored axes; yaw and tilt above 2° and SURE
+    standard deviations; delays above SMALL_LAG; shares of mx and my in other channels above SMALL_MIX. Smaller ones are
+    left alone.
 
     Args:
         robot: The model, mounted as the robot stands.
@@ -98,7 +100,9 @@ def _discrete(fit: PlateFit, reads: str | None) -> list[Finding]:
     if not kind.mirrored and _is_half_turn(fit.yaw) and kind.force < 0.0:
         return [_left_handed(fit, "z points the other way", ("plate-sign with a yaw of 180°", *also))]
     if not kind.mirrored:
-        which = {(-1.0, -1.0): "forces and moments", (-1.0, 1.0): "forces", (1.0, -1.0): "moments"}[kind.force, kind.moment]
+        which = {(-1.0, -1.0): "forces and moments", (-1.0, 1.0): "forces", (1.0, -1.0): "moments"}[
+            kind.force, kind.moment
+        ]
         return [_sign(fit, which, reads, also)]
     if kind.force < 0.0 and kind.moment < 0.0:
         return [_upside_down(fit, also)]
@@ -126,8 +130,8 @@ def _sign(fit: PlateFit, which: str, reads: str | None, also: tuple[str, ...]) -
         Fault.PLATE_SIGN,
         Consequence.DANGER,
         ("plate",),
-        f"The plate's {which} have the opposite sign of what is declared ({told}): with the sign turned over, the model's "
-        f"wrench fits better by {short(fit.gain)} in log evidence.",
+        f"The plate's {which} have the opposite sign of what is declared ({told}): with the sign turned over, the "
+        f"model's wrench fits better by {short(fit.gain)} in log evidence.",
         "Declare the other convention ([wrench] reads), or turn the sign over.",
         _numbers(fit) | {"channels": which},
         alternatives=also,
@@ -166,8 +170,8 @@ def _turns(fit: PlateFit) -> list[Finding]:
     findings = []
     numbers = _numbers(fit)
     half_turn = not fit.kind.mirrored and fit.kind.force < 0.0 and _is_half_turn(fit.yaw)
-    symmetric, sigma = _symmetric_mix(fit)
-    by_mixing = symmetric > SMALL_MIX / 2.0 and symmetric > SURE * sigma and abs(fit.yaw) < 1.5 * symmetric
+    shear = _shear(fit)
+    by_mixing = shear is not None and abs(shear.turn) < 1.3 * shear.size + 3.0 * shear.std
     wide = max(SMALL_YAW, SURE * float(fit.std[0]))
     if not fit.kind.mirrored and not half_turn and abs(fit.yaw) > wide and not by_mixing:
         degrees, std = math.degrees(fit.yaw), math.degrees(float(fit.std[0]))
@@ -191,8 +195,8 @@ def _turns(fit: PlateFit) -> list[Finding]:
                 Fault.PLATE_TILT,
                 Consequence.SPOILS,
                 ("plate",),
-                f"The plate is tilted by {x:.1f}° about its x axis and {y:.1f}° about its y axis (± {std:.1f}°) against what is "
-                "declared.",
+                f"The plate is tilted by {x:.1f}° about its x axis and {y:.1f}° about its y axis (± {std:.1f}°) "
+                "against what is declared.",
                 "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
                 numbers,
                 alternatives=("plate-cross-talk", "mount"),
@@ -201,10 +205,37 @@ def _turns(fit: PlateFit) -> list[Finding]:
     return findings
 
 
-def _symmetric_mix(fit: PlateFit) -> tuple[float, float]:
-    """Return the size of the part of the mixing of mx and my that is no turn, and its standard deviation."""
-    size = 0.5 * abs(float(fit.mix[3, 4] + fit.mix[4, 3]))
-    return size, 0.5 * float(math.hypot(fit.mix_std[3, 4], fit.mix_std[4, 3]))
+@dataclass(frozen=True, slots=True)
+class _Shear:
+    """How mx and my show in each other in a way that no turn makes.
+
+    Attributes:
+        shares: Share of my in mx and of mx in my, the yaw included.
+        size: Half the sum of the two: a turn has none.
+        turn: Half their difference: what a turn by as many rad would make.
+        std: Standard deviation of both.
+    """
+
+    shares: tuple[float, float]
+    size: float
+    turn: float
+    std: float
+
+
+def _shear(fit: PlateFit) -> _Shear | None:
+    """Return the mixing of mx and my that is no turn; None where it is small or not sure.
+
+    A share of one in the other alone has the same size and turn: then there is no yaw beside it.
+    """
+    if fit.kind.mirrored or abs(fit.yaw) > 0.5:
+        return None
+    cosine, sine = math.cos(fit.yaw), math.sin(fit.yaw)
+    whole = np.array([[cosine, -sine], [sine, cosine]]) @ (np.eye(2) + fit.mix[3:5, 3:5])
+    size, turned = 0.5 * float(whole[0, 1] + whole[1, 0]), 0.5 * float(whole[0, 1] - whole[1, 0])
+    std = 0.5 * float(math.hypot(fit.mix_std[3, 4], fit.mix_std[4, 3]))
+    if abs(size) < max(0.5 * SMALL_MIX, SURE * std):
+        return None
+    return _Shear((float(whole[0, 1]), float(whole[1, 0])), abs(size), abs(turned), std)
 
 
 def _lag(fit: PlateFit, rate: float) -> list[Finding]:
@@ -217,7 +248,8 @@ def _lag(fit: PlateFit, rate: float) -> list[Finding]:
             Fault.PLATE_LAG,
             Consequence.LIMITS,
             ("plate",),
-            f"The plate's reading comes {short(1e3 * abs(fit.lag))} ± {short(1e3 * std)} ms {late} than the positions.",
+            f"The plate's reading comes {short(1e3 * abs(fit.lag))} ± {spread(1e3 * std)} ms {late} than the "
+            "positions.",
             "Shift it in the mapping ([wrench] lag), or stamp all channels when they are measured.",
             _numbers(fit),
             fix={"wrench": {"lag": round(fit.lag, 5)}},
@@ -232,14 +264,18 @@ def _cross_talk(fit: PlateFit) -> list[Finding]:
     share = np.abs(fit.mix) * scale
     sure = np.abs(fit.mix) > SURE * fit.mix_std
     found = [(i, j) for i in range(6) for j in range(6) if share[i, j] > SMALL_MIX and sure[i, j]]
-    symmetric, sigma = _symmetric_mix(fit)
-    if symmetric > SMALL_MIX / 2.0 and symmetric > SURE * sigma:
-        found += [pair for pair in ((3, 4), (4, 3)) if pair not in found and share[pair] > 0.3 * SMALL_MIX]
+    shear = _shear(fit)
+    mix = fit.mix.copy()
+    found = [pair for pair in found if pair not in ((3, 4), (4, 3))]
+    if shear is not None:
+        mix[3, 4], mix[4, 3] = shear.shares
+        share = np.abs(mix) * scale
+        found += [pair for pair in ((3, 4), (4, 3)) if share[pair] > 0.5 * shear.size]
     if not found:
         return []
     worst = max(found, key=lambda pair: share[pair])
     pairs = {
-        f"{PLATE_CHANNELS[j]} in {PLATE_CHANNELS[i]}": {"share": float(fit.mix[i, j]), "std": float(fit.mix_std[i, j])}
+        f"{PLATE_CHANNELS[j]} in {PLATE_CHANNELS[i]}": {"share": float(mix[i, j]), "std": float(fit.mix_std[i, j])}
         for i, j in found
     }
     unit = " per N m" if worst[0] < 3 <= worst[1] else ""
@@ -249,7 +285,7 @@ def _cross_talk(fit: PlateFit) -> list[Finding]:
             Fault.PLATE_CROSS_TALK,
             Consequence.SPOILS if largest > 0.1 else Consequence.LIMITS,
             tuple(dict.fromkeys(PLATE_CHANNELS[i] for i, _ in found)),
-            f"{PLATE_CHANNELS[worst[1]]} shows in {PLATE_CHANNELS[worst[0]]}: {fit.mix[worst]:+.3f} ± "
+            f"{PLATE_CHANNELS[worst[1]]} shows in {PLATE_CHANNELS[worst[0]]}: {mix[worst]:+.3f} ± "
             f"{fit.mix_std[worst]:.3f}{unit}, where good plates stay below 0.005.",
             "Use the plate's calibration matrix ([wrench] matrix), or have it calibrated.",
             _numbers(fit) | {"shares": pairs},
@@ -260,8 +296,6 @@ def _cross_talk(fit: PlateFit) -> list[Finding]:
 
 def _with_one_fix(findings: list[Finding], fit: PlateFit, reads: str | None) -> list[Finding]:
     """Give the change of signs, mirror and turns to the first finding that needs it: it mends all of them at once."""
-    from dataclasses import replace
-
     turned = [index for index, finding in enumerate(findings) if finding.fault in _TURNS]
     if not turned:
         return findings

@@ -4,8 +4,8 @@ The reading y (six channels, force first, as declared) is compared with the mode
 
 .. math:: y(t) = T\, w(t - \mathrm{lag}) + b, \qquad w = W(q, \dot q, \ddot q)\,(\varphi_0 + \delta),
 
-with a rotation and perhaps a mirror or a sign in T, the model's own error δ (spread of doctor/expectation.py) and a bias b.
-Both are marginalised: for every T only T⁻¹y changes, the covariance does not, so many T cost little.
+with a rotation and perhaps a mirror or a sign in T, the model's own error δ (spread of doctor/expectation.py) and a
+bias b. Both are marginalised: for every T only T⁻¹y changes, the covariance does not, so many T cost little.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STEPS = 24
 """Yaw angles that the search starts from."""
 REFINED = 6
 """Starts that are refined."""
-PASSES = 2
+PASSES = 3
 """How often the noise is taken from what is left, and the comparison made again."""
 BIAS = 0.15
 """Standard deviation of the bias of a plate that was not tared, relative to the robot's weight (and 0.5 m of lever)."""
@@ -140,13 +140,17 @@ class PlateModel:
         self._spread = spread
         self.signal = self.predicted.std(axis=0)
         self.weight = min(1.0, INDEPENDENT_RATE * len(good) * smooth.period / len(self.rows))
-        floor = RESIDUE * np.repeat([float(self.signal[:3].max()), float(self.signal[3:].max())], 3)
-        self.noise = np.maximum(floor, 1e-4 * unit)
+        self.floor = RESIDUE * np.repeat([float(self.signal[:3].max()), float(self.signal[3:].max())], 3)
+        # To begin with, half of what is read counts as noise: a group of channels that cannot be explained at all must
+        # not decide about the other.
+        read = self.reading(0.0).std(axis=0)
+        begin = 0.5 * np.repeat([float(read[:3].max()), float(read[3:].max())], 3)
+        self.noise = np.maximum(np.maximum(self.floor, begin), 1e-4 * unit)
         self.use(self.noise, tared=False)
 
     def use(self, noise: Array, *, tared: bool) -> None:
         """Take a noise [N, N m], shape (6,), and decide whether the constant part counts."""
-        self.noise = noise
+        self.noise, self.tared = noise, tared
         bias = (TARED if tared else BIAS) * self._unit
         k = len(self.rows)
         constants = np.broadcast_to(np.diag(bias), (k, 6, 6))
@@ -159,12 +163,13 @@ class PlateModel:
 
     def reading(self, lag: float) -> Array:
         """Return the reading that belongs to the points when it is ``lag`` [s] late, shape (k, 6), sign as declared."""
-        return self._sign * self._smooth.shifted(self._wrench, lag, self.rows)
+        reading: Array = self._sign * self._smooth.shifted(self._wrench, lag, self.rows)
+        return reading
 
     def first_lag(self) -> float:
-        """Return how late the reading seems [s], whatever its axes and signs: the shift at which it fits best as any mixture.
+        """Return how late the reading seems [s], whatever its axes and signs.
 
-        Every channel is a linear mixture of the six predicted ones and a constant.
+        At every shift, each moment channel is fitted by a mixture of the six predicted channels and a constant.
         """
         columns = np.column_stack([self.predicted / np.maximum(self.signal, 1e-12), np.ones(len(self.rows))])
         orthogonal = np.linalg.qr(columns)[0]
@@ -183,7 +188,8 @@ class PlateModel:
         force = kind.force * y[:, :3] @ turned
         moment = kind.moment * y[:, 3:] @ turned
         off = (np.concatenate([force, moment], axis=1) - self.predicted) / self.noise
-        return np.sqrt(self.weight) * off.ravel()
+        scaled: Array = np.sqrt(self.weight) * off.ravel()
+        return scaled
 
     def solve(self, vectors: Array) -> Array:
         """Return S⁻¹ times scaled vectors, where S is their covariance under the model, shape (6 k,) or (6 k, m)."""
@@ -197,7 +203,8 @@ class PlateModel:
 
     def left_over(self, residual: Array) -> Array:
         """Return what the model's error and the bias do not explain, shape (k, 6) [N, N m]."""
-        return self.solve(residual).reshape(-1, 6) * self.noise / np.sqrt(self.weight)
+        left: Array = self.solve(residual).reshape(-1, 6) * self.noise / np.sqrt(self.weight)
+        return left
 
 
 def turn(kind: Class, angles: Array) -> Array:
@@ -210,9 +217,7 @@ def turn(kind: Class, angles: Array) -> Array:
 def _wrench_to_sensor(T_base_sensor: Array) -> Array:
     """Return the matrix that takes a wrench at the base origin, base axes, to the sensor's origin and axes, (6, 6)."""
     rotation, origin = T_base_sensor[:3, :3], T_base_sensor[:3, 3]
-    across = np.array(
-        [[0.0, -origin[2], origin[1]], [origin[2], 0.0, -origin[0]], [-origin[1], origin[0], 0.0]]
-    )
+    across = np.array([[0.0, -origin[2], origin[1]], [origin[2], 0.0, -origin[0]], [-origin[1], origin[0], 0.0]])
     matrix = np.zeros((6, 6))
     matrix[:3, :3] = matrix[3:, 3:] = rotation.T
     matrix[3:, :3] = -rotation.T @ across
@@ -247,8 +252,7 @@ def fit_plate(model: PlateModel) -> PlateFit:
         model.use(model.noise, tared=tared)
         left = model.left_over(model.residual(kind, parameters[:3], parameters[3]))
         sizes = np.sqrt(np.mean(left**2, axis=0))
-        floor = RESIDUE * np.repeat([float(model.signal[:3].max()), float(model.signal[3:].max())], 3)
-        model.use(np.maximum(sizes, floor), tared=tared)
+        model.use(np.maximum(sizes, model.floor), tared=tared)
     value, kind, parameters, tared = best[0]
     model.use(model.noise, tared=tared)
     parameters = _refined(model, kind, parameters)
@@ -258,6 +262,7 @@ def fit_plate(model: PlateModel) -> PlateFit:
     declared = model.evidence(model.residual(CLASSES[0], np.zeros(3), 0.0))
     others = [entry for entry in best if entry[1] != kind]
     other = others[0] if others else (-np.inf, kind, parameters, tared)
+    left_noise = model.noise
     mix, mix_std = _mixing(model, kind, parameters)
     return PlateFit(
         kind=kind,
@@ -272,12 +277,12 @@ def fit_plate(model: PlateModel) -> PlateFit:
         mix=mix,
         mix_std=mix_std,
         signal=model.signal,
-        noise=model.noise,
+        noise=left_noise,
     )
 
 
 def _search(model: PlateModel, kind: Class, lag: float) -> tuple[float, Array]:
-    """Return the best of STEPS yaw angles of a class, at a delay [s] and without tilt, and its log evidence before it."""
+    """Return the log evidence of the best of STEPS yaw angles of a class, without tilt, and the parameters."""
     reading = model.reading(lag)
     angles = np.arange(STEPS) * 2.0 * np.pi / STEPS
     values = [model.evidence(model.residual(kind, np.array([yaw, 0.0, 0.0]), lag, reading)) for yaw in angles]
@@ -337,18 +342,28 @@ def _mixing(model: PlateModel, kind: Class, parameters: Array) -> tuple[Array, A
 
     Forces in moment channels are left out: they are the same as a plate whose origin lies elsewhere.
     """
-    residual = model.residual(kind, parameters[:3], parameters[3])
-    pairs = [(i, j) for i in range(6) for j in range(6) if i != j and not (i >= 3 > j)]
-    columns = np.zeros((len(model.rows), 6, len(pairs)))
-    for index, (i, j) in enumerate(pairs):
-        columns[:, i, index] = model.predicted[:, j] / model.noise[i]
-    scaled = np.sqrt(model.weight) * columns.reshape(-1, len(pairs))
+    residual = model.residual(kind, parameters[:3], parameters[3]).reshape(-1, 6) * model.noise
+    noise, tared = model.noise, model.tared
+    shares, covariance = np.zeros(len(PAIRS)), np.eye(len(PAIRS))
     # Prior deviations of the shares: a tenth, per N m in force channels over the length LEVER.
-    prior = np.array([0.1 / LEVER if i < 3 <= j else 0.1 for i, j in pairs])
-    weighted = model.solve(scaled)
-    covariance = np.linalg.inv(scaled.T @ weighted + np.diag(1.0 / prior**2))
-    shares = covariance @ (weighted.T @ residual)
+    prior = np.array([0.1 / LEVER if i < 3 <= j else 0.1 for i, j in PAIRS])
+    for _ in range(PASSES):  # what is mixed in is no noise
+        columns = np.zeros((len(model.rows), 6, len(PAIRS)))
+        for index, (i, j) in enumerate(PAIRS):
+            columns[:, i, index] = model.predicted[:, j] / noise[i]
+        scaled = np.sqrt(model.weight) * columns.reshape(-1, len(PAIRS))
+        model.use(noise, tared=tared)
+        weighted = model.solve(scaled)
+        covariance = np.linalg.inv(scaled.T @ weighted + np.diag(1.0 / prior**2))
+        given = (residual / noise).ravel()
+        shares = covariance @ (weighted.T @ given)
+        left = model.left_over(given - scaled @ shares)
+        noise = np.maximum(np.sqrt(np.mean(left**2, axis=0)), model.floor)
     mix, mix_std = np.zeros((6, 6)), np.full((6, 6), np.inf)
-    for index, (i, j) in enumerate(pairs):
+    for index, (i, j) in enumerate(PAIRS):
         mix[i, j], mix_std[i, j] = shares[index], np.sqrt(covariance[index, index])
     return mix, mix_std
+
+
+PAIRS = tuple((i, j) for i in range(6) for j in range(6) if i != j and not (i >= 3 > j))
+"""Channels and the foreign components that may show in them."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..logs.filters import bridged, even_grid, filtered, increasing
 from ..logs.log import Log
 from ..logs.path import REVERSAL, direction_of_travel
 from ..logs.resolution import resolution
+
+Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 
 CUTOFF = 5.0
 """Frequency at which half of a wave passes [Hz]: arms are driven below, structures ring above."""
@@ -22,8 +26,8 @@ GAP_PERIODS = 5.0
 """A time between samples of more than so many usual ones is a gap; what lies in it was not measured."""
 LEAST_SAMPLES = 20
 JUMP = 8.0
-"""A change of position of more than so many of the largest usual ones (99.5 %) is a jump; what filters make of it is none of
-the arm's motion."""
+"""A change of position of more than so many of the largest usual ones (99.5 %) is a jump; what filters make of it is
+none of the arm's motion."""
 LEAST_JUMP = 0.02
 """... and of at least this [rad or m]."""
 
@@ -58,11 +62,11 @@ class Prepared:
     tau: Array
     wrench: Array | None
     direction: Array
-    good: np.ndarray
+    good: Mask
     moved: Array
-    effort_known: np.ndarray
+    effort_known: Mask
 
-    def shifted(self, values: Array, lag: float, rows: np.ndarray) -> Array:
+    def shifted(self, values: Array, lag: float, rows: Indices) -> Array:
         """Return channels as they are ``lag`` [s] after some samples, shape (len(rows), m), by straight lines.
 
         Args:
@@ -131,7 +135,7 @@ def _smooth(time: Array, values: Array, grid: Array, period: float, cutoff: floa
     return filtered(_on_grid(time, values, grid, period, cutoff), period, cutoff)
 
 
-def _good(time: Array, q: Array, grid: Array, usual: float, cutoff: float) -> np.ndarray:
+def _good(time: Array, q: Array, grid: Array, usual: float, cutoff: float) -> Mask:
     """Return which grid times are neither in a gap, nor among positions that are no numbers, nor at the ends."""
     known = time[np.isfinite(q).all(axis=1)]
     good = np.zeros(len(grid), dtype=bool)
@@ -140,10 +144,11 @@ def _good(time: Array, q: Array, grid: Array, usual: float, cutoff: float) -> np
     right = np.clip(np.searchsorted(known, grid), 1, len(known) - 1)
     good = known[right] - known[right - 1] <= GAP_PERIODS * usual
     edge = min(1.0 / cutoff, 0.1 * float(grid[-1] - grid[0]))
-    return good & (grid >= grid[0] + edge) & (grid <= grid[-1] - edge)
+    inside: Mask = good & (grid >= grid[0] + edge) & (grid <= grid[-1] - edge)
+    return inside
 
 
-def _near_jumps(rows: np.ndarray, time: Array, q: Array, grid: Array, cutoff: float) -> np.ndarray:
+def _near_jumps(rows: Indices, time: Array, q: Array, grid: Array, cutoff: float) -> Mask:
     """Return which grid times are near a jump of the position, or near samples that were left out for their time."""
     changes = np.abs(np.diff(bridged(time, q), axis=0))
     usual = np.quantile(changes, 0.995, axis=0)
@@ -154,4 +159,5 @@ def _near_jumps(rows: np.ndarray, time: Array, q: Array, grid: Array, cutoff: fl
     nearest = np.clip(np.searchsorted(where, grid), 0, len(where) - 1)
     before = np.maximum(nearest - 1, 0)
     away = np.minimum(np.abs(grid - where[nearest]), np.abs(grid - where[before]))
-    return away < 1.5 / cutoff  # type: ignore[no-any-return]
+    near: Mask = away < 1.5 / cutoff
+    return near

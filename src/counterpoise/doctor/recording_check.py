@@ -18,34 +18,41 @@ from .prepared import Prepared, prepare
 from .stops import check_stops
 from .timing import check_timing
 
-CHECKS: tuple[Callable[[Robot, Log, Prepared | None], list[Finding]], ...] = (
+WITHOUT_MODEL: tuple[Callable[[Robot | None, Log, Prepared | None], list[Finding]], ...] = (
     check_dead,
     check_frozen,
     check_saturated,
     check_quantised,
     check_delays,
+    check_path,
+)
+"""Checks that say something without a model too."""
+WITH_MODEL: tuple[Callable[[Robot, Log, Prepared | None], list[Finding]], ...] = (
     check_stops,
     check_friction,
     check_excitation,
-    check_path,
     check_plate,
 )
-"""Checks that use the prepared recording."""
+"""Checks that need a model."""
 
 
-def check_recording(robot: Robot, log: Log) -> list[Finding]:
+def check_recording(robot: Robot | None, log: Log) -> list[Finding]:
     """Return what is wrong with a recording by itself, worst first.
 
     A channel that is dead is not also called frozen, saturated, coarse or late.
 
     Args:
-        robot: The model.
+        robot: The model; None judges the numbers alone.
         log: The recording, joints as in ``robot``.
     """
     prepared = prepare(log)
     findings = check_timing(robot, log) + check_one_sided(robot, log)
-    for check in CHECKS if prepared is not None else ():
-        findings += check(robot, log, prepared)
+    if prepared is not None:
+        for check in WITHOUT_MODEL:
+            findings += check(robot, log, prepared)
+        if robot is not None:
+            for check_model in WITH_MODEL:
+                findings += check_model(robot, log, prepared)
     return sorted(_without_shadows(findings), key=lambda finding: -finding.consequence)
 
 
@@ -54,7 +61,8 @@ _LESSER = {
     Fault.SATURATED: (Fault.DEAD,),
     Fault.QUANTISED: (Fault.DEAD,),
 }
-"""Findings that say no more where one of the others names the same channel: a signal that is cut off also stands still."""
+"""Findings that say no more where one of the others names the same channel: a signal that is cut off also stands
+still."""
 _FROM_MOTION = (Fault.PLATE_YAW, Fault.PLATE_TILT, Fault.PLATE_CROSS_TALK, Fault.PLATE_LAG, Fault.DELAY)
 """Findings that rest on every position: where one is dead or frozen, they are about that."""
 
@@ -79,7 +87,8 @@ def _without_shadows(findings: list[Finding]) -> list[Finding]:
         if finding.fault is Fault.FRICTION and silent & set(finding.subjects):
             if set(finding.subjects) <= silent:
                 continue
-            finding = _without(finding, silent)
+            kept.append(_without(finding, silent))
+            continue
         kept.append(finding)
     return kept
 

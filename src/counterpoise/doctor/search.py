@@ -27,6 +27,11 @@ COARSE = 4
 LOOKED_AT = 4
 """How many readings with other positions, and how many others, are looked at closely."""
 MOST_STEPS = 16
+"""Most faults that are looked for one after the other."""
+SIMPLE = 14.0
+"""Cost up to which an explanation is taken as it is: about two faults."""
+DETOURS = 2
+"""Other beginnings that are tried for explanations beyond that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,58 +69,79 @@ def search(robot: Robot, motion: Motion, begin: Reading, first: Reading | None =
         first: Where the search begins; None for there.
     """
     columns = Columns(robot, motion)
-    comparison, coarse = Comparison(columns), Comparison(columns, COARSE)
     alive = tuple(np.flatnonzero(motion.alive).tolist())
     moving = tuple(np.flatnonzero(np.ptp(motion.q, axis=0) > LEAST_MOTION).tolist())
-    cost = Cost(begin, alive)
+    walk = _Walk(Comparison(columns), Comparison(columns, COARSE), Cost(begin, alive), moving, columns.leaves)
+    comparison, cost = walk.comparison, walk.cost
     start = comparison.best(begin)
-    found = start if first is None else comparison.best(first)
+    at = start if first is None else comparison.best(first)
     if begin.free_gain and alive:
-        found = comparison.best(with_all_gains_found(comparison, cost, found.reading, found.trust))
-    if alive:
-        for _ in range(MOST_STEPS):
-            comparison.begin_from(found)
-            coarse.begin_from(found)
-            candidates = _candidates(robot, comparison, coarse, cost, found, moving, columns.leaves)
-            best = max((comparison.best(candidate) for candidate in candidates), key=lambda fit: _score(cost, fit))
-            if _score(cost, best) <= _score(cost, found):
-                break
-            found = best
+        at = comparison.best(with_all_gains_found(comparison, cost, at.reading, at.trust))
+    found = walk.up(at) if alive else at
+    if cost(found.reading) > SIMPLE:
+        # A long explanation may be a detour around a short one: set out once more, by way of the positions.
+        others = [comparison.best(reading) for reading in walk.promising_positions(at)[:DETOURS]]
+        found = max([found, *(walk.up(other) for other in others)], key=walk.score)
     return Search(comparison, cost, start, found, alive, moving)
 
 
-def _score(cost: Cost, fit: Fit) -> float:
-    return fit.evidence - cost(fit.reading)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walk:
+    """Steps from reading to reading.
 
+    Attributes:
+        comparison: Compares readings on all points.
+        coarse: Compares readings on some points.
+        cost: What readings cost.
+        moving: Joints that move.
+        leaves: Bodies that may carry a payload.
+    """
 
-def _candidates(
-    robot: Robot,
-    comparison: Comparison,
-    coarse: Comparison,
-    cost: Cost,
-    found: Fit,
-    moving: Sequence[int],
-    leaves: Sequence[int],
-) -> list[Reading]:
-    """Return the most promising readings one fault away, and the present one with the factors that suit it now."""
-    reading, trust, alive = found.reading, found.trust, cost.alive
-    others = list(effort_moves(reading, cost.start, alive, leaves))
-    if reading.position_factor == cost.start.position_factor:
-        others.append(in_degrees(robot, reading))
-    if not reading.compensated and (turned := with_gravity_found(comparison, reading, cost.start, trust)) is not None:
-        others.append(turned)
-    tuned = (with_gain_found(comparison, cost, reading, joint, trust) for joint in alive)
-    others += [gain for gain in tuned if gain is not None]
-    if not reading.free_gain:
-        others.append(with_all_gains_found(comparison, cost, reading, trust))
-    positions = list(position_moves(reading, cost.start, moving, alive))
-    return [
-        reading,
-        *_promising(comparison, cost, others, trust),
-        *_promising(coarse, cost, positions, trust),
-    ]
+    comparison: Comparison
+    coarse: Comparison
+    cost: Cost
+    moving: Sequence[int]
+    leaves: Sequence[int]
 
+    def score(self, fit: Fit) -> float:
+        """Return the log evidence of a fit less the cost of its reading."""
+        return fit.evidence - self.cost(fit.reading)
 
-def _promising(comparison: Comparison, cost: Cost, readings: Iterable[Reading], trust: float) -> list[Reading]:
-    ranked = sorted(readings, key=lambda reading: cost(reading) - comparison.fit(reading, trust).evidence)
-    return ranked[:LOOKED_AT]
+    def up(self, found: Fit) -> Fit:
+        """Return the best explanation that steps of one fault each lead to, always upwards."""
+        for _ in range(MOST_STEPS):
+            self.comparison.begin_from(found)
+            self.coarse.begin_from(found)
+            best = max((self.comparison.best(reading) for reading in self.candidates(found)), key=self.score)
+            if self.score(best) <= self.score(found):
+                break
+            found = best
+        return found
+
+    def candidates(self, found: Fit) -> list[Reading]:
+        """Return the most promising readings one fault away."""
+        comparison, cost, reading, trust = self.comparison, self.cost, found.reading, found.trust
+        others = list(effort_moves(reading, cost.start, cost.alive, self.leaves))
+        if reading.position_factor == cost.start.position_factor and self._may_be_degrees():
+            others.append(in_degrees(comparison.robot, reading))
+        if not reading.compensated:
+            turned = with_gravity_found(comparison, reading, cost.start, trust)
+            others += [] if turned is None else [turned]
+        tuned = (with_gain_found(comparison, cost, reading, joint, trust) for joint in cost.alive)
+        others += [gain for gain in tuned if gain is not None]
+        if not reading.free_gain:
+            others.append(with_all_gains_found(comparison, cost, reading, trust))
+        return [reading, *self._promising(comparison, others, trust), *self.promising_positions(found)]
+
+    def promising_positions(self, found: Fit) -> list[Reading]:
+        """Return the most promising readings that understand one joint's position, or two, otherwise."""
+        moves = position_moves(found.reading, self.cost.start, self.moving, self.cost.alive)
+        return self._promising(self.coarse, moves, found.trust)
+
+    def _promising(self, comparison: Comparison, readings: Iterable[Reading], trust: float) -> list[Reading]:
+        ranked = sorted(readings, key=lambda reading: self.cost(reading) - comparison.fit(reading, trust).evidence)
+        return ranked[:LOOKED_AT]
+
+    def _may_be_degrees(self) -> bool:
+        """Return whether a joint travels more than a turn: in radians rare, in degrees next to nothing."""
+        return bool(np.ptp(self.comparison.motion.q, axis=0).max() > 2.0 * np.pi)

@@ -23,7 +23,8 @@ LEAST_TIME = 0.3
 def check_stops(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name joints that rest at a position limit.
 
-    Found: a joint that stands within MARGIN of a limit of the model, or up to BEYOND behind it, for LEAST_TIME in all. Not
+    Found: a joint that stands within MARGIN of a limit of the model, or up to BEYOND behind it, for LEAST_TIME in all.
+    Not
     found: stops that the model does not know, and stops that are not where the model puts them.
 
     Args:

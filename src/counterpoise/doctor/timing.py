@@ -23,12 +23,12 @@ REPEATED_SHARE = 0.001
 """Share of repeated stamps that limits a fit; fewer are left out without harm."""
 
 
-def check_timing(robot: Robot, log: Log) -> list[Finding]:
+def check_timing(robot: Robot | None, log: Log) -> list[Finding]:
     """Name what is wrong with the recording's time.
 
     Found: gaps of more than GAP_PERIODS usual periods; stamps whose spacing varies by more than JITTER_NOTE of a period
-    (LIMITS from JITTER); stamps that repeat or go back; an assumed rate. Not found: a constant error of the clock's rate,
-    and samples that are late by a constant time (see delays).
+    (LIMITS from JITTER); stamps that repeat or go back; an assumed rate. Not found: a constant error of the clock's
+    rate, and samples that are late by a constant time (see delays).
 
     Args:
         robot: Not used; the checks are called alike.
@@ -54,9 +54,8 @@ def _no_time(log: Log) -> Finding:
     rate = log.declared.notes.get("assumed_rate")
     assumed = rate if isinstance(rate, int | float) else log.rate
     confirmed = rate is None
-    sentence = (
-        f"The recording has no time; {assumed:g} samples per second "
-        + ("were given in the mapping." if confirmed else "were assumed, which nobody confirmed.")
+    sentence = f"The recording has no time; {assumed:g} samples per second " + (
+        "were given in the mapping." if confirmed else "were assumed, which nobody confirmed."
     )
     return Finding(
         Fault.NO_TIME,
@@ -66,7 +65,6 @@ def _no_time(log: Log) -> Finding:
         "Give the true rate in the mapping ([time] rate = …). Gravity does not depend on it; velocities, friction and "
         "delays do.",
         {"assumed_rate_hz": float(assumed)},
-        fix={} if confirmed else {"time": {"rate": float(assumed)}},
     )
 
 
@@ -99,8 +97,8 @@ def _not_increasing(time: Array, steps: Array) -> list[Finding]:
             consequence,
             (),
             f"Time {' and '.join(told)} ({percent(share)} of the samples, first at {first:.3f} s).",
-            "Record the stamp of the measurement, not of its arrival, and each sample once; these samples are left out of "
-            "all that follows.",
+            "Record the stamp of the measurement, not of its arrival, and each sample once; these samples are left out "
+            "of all that follows.",
             {"repeated": repeated, "backward": back, "share": share, "first_s": first},
         )
     ]
@@ -122,7 +120,8 @@ def _gaps(time: Array, steps: Array, usual: float) -> list[Finding]:
             (),
             f"Samples are missing {times(len(wide))}: {short(lost)} s in all ({percent(share)}), the longest gap "
             f"{short(longest)} s at {float(time[where]):.2f} s, where {short(usual)} s is usual.",
-            "Record without losing messages (larger queue, local disk), or crop to a part without gaps ([time] start, end).",
+            "Record without losing messages (larger queue, local disk), or crop to a part without gaps ([time] start "
+            "and end).",
             {
                 "gaps": len(wide),
                 "lost_s": lost,
@@ -149,10 +148,10 @@ def _jitter(forward: Array, usual: float) -> list[Finding]:
             Fault.TIME_JITTER,
             Consequence.LIMITS if limits else Consequence.NOTE,
             (),
-            f"The time between samples varies by {short(1e3 * spread)} ms (standard deviation), {percent(share)} of the usual "
-            f"{short(1e3 * usual)} ms.",
-            "Use the stamp of the measurement, not of its arrival; if the samples were taken evenly, give the rate instead of "
-            "the column ([time] rate = …).",
+            f"The time between samples varies by {short(1e3 * spread)} ms (standard deviation), {percent(share)} of "
+            f"the usual {short(1e3 * usual)} ms.",
+            "Use the stamp of the measurement, not of its arrival; if the samples were taken evenly, give the rate "
+            "instead of the column ([time] rate = …).",
             {"jitter_s": spread, "usual_s": usual, "share": share, "longest_s": float(regular.max())},
         )
     ]

@@ -22,6 +22,11 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
+def spread(value: float) -> str:
+    """Return a standard deviation with two digits."""
+    return f"{value:.2g}"
+
+
 def percent(share: float) -> str:
     """Return a share as a percentage with as many digits as matter."""
     return f"{100.0 * share:.2g} %" if share < 0.1 else f"{100.0 * share:.0f} %"

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..description.frozen import Array
+
+Indices = npt.NDArray[np.int64]
 
 REVERSAL = 2e-3
 """Travel after which a joint counts as moving the other way [rad or m]: more than friction yields before it slides."""
@@ -47,7 +50,7 @@ def joint_scales(q: Array) -> Array:
     return scales
 
 
-def thinned(q: Array, step: float, scales: Array) -> Array:
+def thinned(q: Array, step: float, scales: Array) -> Indices:
     """Return the indices of points that lie at least ``step`` apart along the path; standing still adds none.
 
     Args:
@@ -73,15 +76,15 @@ class Novelty:
     Attributes:
         earlier: Samples of the earlier part that stand for it, shape (a,).
         later: Samples of the later part that stand for it, shape (b,).
-        distance: Distance of each later point from the earlier path [1], shape (b,): root mean square over the joints of
-            the differences, each divided by the joint's range.
+        distance: Distance of each later point from the earlier path [1], shape (b,): root mean square over the joints
+            of the differences, each divided by the joint's range.
         nearest: For each later point the sample of the earlier part that it is nearest to, shape (b,).
     """
 
-    earlier: Array
-    later: Array
+    earlier: Indices
+    later: Indices
     distance: Array
-    nearest: Array
+    nearest: Indices
 
     def share_repeated(self, tolerance: float) -> float:
         """Return the share of later points that lie within ``tolerance`` [1] of the earlier path."""
@@ -115,7 +118,7 @@ def novelty(q: Array, *, earlier_share: float = 0.6) -> Novelty:
     return Novelty(earlier, later, distance, earlier[nearest] if len(earlier) else nearest)
 
 
-def distance_to_path(points: Array, path: Array) -> tuple[Array, Array]:
+def distance_to_path(points: Array, path: Array) -> tuple[Array, Indices]:
     """Return the distance of points from a path of straight pieces, and the piece's nearer end, both of shape (b,).
 
     Args:

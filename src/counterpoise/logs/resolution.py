@@ -17,8 +17,8 @@ MOST_VALUES = 200_000
 def resolution(values: Array) -> float:
     """Return the step that a channel's values are multiples of, 0 where they are not of any step that shows.
 
-    Differences of neighbouring distinct values are whole multiples of the step. The smallest of them is tried, refined by
-    the others, and refused when the others are no multiples of it, as for a signal that was never counted.
+    Differences of neighbouring distinct values are whole multiples of the step. The smallest of them is tried, refined
+    by the others, and refused when the others are no multiples of it, as for a signal that was never counted.
 
     Args:
         values: A channel in any unit, shape (k,); what is not finite is left out.
@@ -28,7 +28,7 @@ def resolution(values: Array) -> float:
     """
     finite = values[np.isfinite(values)]
     if len(finite) > MOST_VALUES:
-        finite = finite[: MOST_VALUES]
+        finite = finite[:MOST_VALUES]
     levels = np.unique(finite)
     if len(levels) < 2:
         return 0.0

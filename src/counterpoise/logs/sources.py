@@ -59,7 +59,7 @@ def _open(
 ) -> Sequence[TableSource]:
     head = _head(path)
     if head is None or head.startswith(_BAGS):
-        from .bag_source import open_bag
+        from .bags.source import open_bag
 
         return open_bag(Path(path), recover=recover, time=time, progress=progress)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):

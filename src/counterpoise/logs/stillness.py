@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..description.frozen import Array
 from .filters import bridged, increasing
@@ -46,8 +47,8 @@ def still_segments(
 ) -> tuple[StillSegment, ...]:
     """Find where the arm stands.
 
-    Speed is the change of position over WINDOW, so that neither the noise of a measured velocity nor an encoder's counts
-    look like motion; a joint stands below ``speed`` or two counts per window.
+    Speed is the change of position over WINDOW, so that neither the noise of a measured velocity nor an encoder's
+    counts look like motion; a joint stands below ``speed`` or two counts per window.
 
     Args:
         log: The recording. Samples whose time does not increase are left out of the search.
@@ -88,7 +89,7 @@ def still_segments(
     return tuple(segments)
 
 
-def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
+def _runs(mask: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return [first, last) of every stretch of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     return [(int(first), int(last)) for first, last in zip(edges[::2], edges[1::2], strict=True)]

@@ -427,8 +427,13 @@ struct PlateTorqueOp {
             plate_pass_of_chain<T, false, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque, wrench);
         } else {
             Motion<T>* motion = MOVING ? arena.take<Motion<T>>(model.bodies) : nullptr;
-            plate_pass_of_tree<T, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque, motion,
-                                          wrench, arena.take<Vec3<T>>(model.bodies));
+            Vec3<T>* moment = arena.take<Vec3<T>>(model.bodies);
+            if (model.rotary)
+                plate_pass_of_tree<T, true, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque,
+                                                    motion, wrench, moment);
+            else
+                plate_pass_of_tree<T, false, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque,
+                                                     motion, wrench, moment);
         }
         store_torques(model, torque, arena.take<T>(model.n), out, stride);
     }

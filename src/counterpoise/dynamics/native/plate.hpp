@@ -67,34 +67,75 @@ COUNTERPOISE_INLINE void plate_pass_of_chain(const Model& model, const Joints<T>
     }
 }
 
-// Any tree.
-template <class T, bool MOVING>
+// First moment of what a body carries, handed on to its parent: called for the bodies from the last to the first. `moment`
+// has one place per body, zero where a body branches; the sum about the base origin ends up in `total`.
+template <class T>
+COUNTERPOISE_INLINE void moment_step(const Model& model, const Joints<T>& joints, int i, Vec3<T>* moment,
+                                     Vec3<T>* total) {
+    const Body& body = model.body[i];
+    Vec3<T> h = spread3<T>(body.carried_moment);
+    const bool tip = i + 1 == model.bodies || model.body[i + 1].parent != i;
+    if (!tip || body.branches) h = h + moment[i];
+    if (body.kind == PRISMATIC) h.z = h.z + joints.coordinate[i] * body.carried_mass;
+    h = to_parent(body, joints, i, h);
+    if (body.parent >= 0) {
+        moment[body.parent] = model.body[body.parent].branches ? moment[body.parent] + h : h;
+        return;
+    }
+    total->x = total->x + (h.x + body.carried_mass * body.origin[0]);
+    total->y = total->y + (h.y + body.carried_mass * body.origin[1]);
+    total->z = total->z + (h.z + body.carried_mass * body.origin[2]);
+}
+
+// Any tree. The first moment comes inwards beside the links' wrenches. On the way outwards the force, the moment and the
+// way back to the base origin, p, turn side by side; the torque is z.(m + p x f). ROTARY: no joint is linear.
+template <class T, bool ROTARY, bool MOVING>
 COUNTERPOISE_INLINE void plate_pass_of_tree(const Model& model, const Joints<T>& joints, const T* rate,
                                             const T* rate_change, bool gravity, Wrench<T> w, T* torque,
                                             Motion<T>* motion, Wrench<T>* wrench, Vec3<T>* moment) {
+    const int bodies = model.bodies;
     const T nought = LaneTraits<T>::spread(0.0);
     const Vec3<T> zero = {nought, nought, nought};
-    if (gravity) take_off_gravity(model, total_first_moment(model, joints, moment), &w);
+    Vec3<T> h = spread3<T>(model.base_first_moment);
+    const auto moment_too = [&](int i) {
+        if (gravity) moment_step(model, joints, i, moment, &h);
+    };
+    if (gravity)
+        for (int i = 0; i < bodies; ++i)
+            if (model.body[i].branches) moment[i] = zero;
     if (MOVING) {
         const Motion<T> still = {zero, zero, zero};
         Motion<T> latest = still;
-        for (int i = 0; i < model.bodies; ++i) {
+        for (int i = 0; i < bodies; ++i) {
             const Body& body = model.body[i];
             if (body.parent != i - 1) latest = body.parent < 0 ? still : motion[body.parent];
-            wrench[i] = motion_step<T, false>(model, joints, i, rate[i], rate_change[i], &latest);
-            motion[i] = latest;
+            wrench[i] = motion_step<T, ROTARY>(model, joints, i, rate[i], rate_change[i], &latest);
+            if (body.branches) motion[i] = latest;
         }
         Wrench<T> total = {zero, zero};
-        inward_pass<T, false, true, true>(model, joints, torque, &total, wrench);
+        inward_pass<T, false, true, true>(model, joints, torque, &total, wrench, moment_too);
         w = {w.force - total.force, w.moment - total.moment};
+    } else {
+        for (int i = bodies - 1; i >= 0; --i) moment_too(i);
     }
+    if (gravity) take_off_gravity(model, h, &w);
     Wrench<T> local = w;
-    for (int i = 0; i < model.bodies; ++i) {
+    Vec3<T> p = zero;
+    for (int i = 0; i < bodies; ++i) {
         const Body& body = model.body[i];
-        if (body.parent != i - 1) local = body.parent < 0 ? w : wrench[body.parent];
-        local = moved_outwards<T, false>(body, joints, i, local);
-        if (body.branches) wrench[i] = local;
-        const T own = body.kind == REVOLUTE ? local.moment.z : local.force.z;
+        if (body.parent != i - 1) {
+            local = body.parent < 0 ? w : wrench[body.parent];
+            p = body.parent < 0 ? zero : moment[body.parent];
+        }
+        local = {from_parent(body, joints, i, local.force), from_parent(body, joints, i, local.moment)};
+        const Vec3<T> r = ROTARY ? spread3<T>(body.origin) : origin_in_parent(body, joints, i);
+        p = from_parent(body, joints, i, p - r);
+        if (body.branches) {
+            wrench[i] = local;
+            moment[i] = p;
+        }
+        const T own = ROTARY || body.kind == REVOLUTE ? local.moment.z + p.x * local.force.y - p.y * local.force.x
+                                                      : local.force.z;
         torque[i] = MOVING ? torque[i] + own : own;
     }
 }

@@ -1,4 +1,4 @@
-// The bag routines as Python functions. Only counterpoise/logs/bag_kernel.py calls them.
+// The bag routines as Python functions. Only counterpoise/logs/bags/kernel.py calls them.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

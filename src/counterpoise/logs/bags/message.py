@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from .bag_batch import DamagedError
+from ...description.frozen import Array
+from .batch import DamagedError
 
 CDR_BIG, CDR_LITTLE = b"\x00\x00", b"\x00\x01"
 CDR_PADDING = 8  # a serializer may fill up the end of a message to less than this

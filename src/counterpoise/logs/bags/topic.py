@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from .bag_batch import MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, Batch, Container, DamagedError, Ledger, Spans
-from .bag_decode import MAX_JOINTS, OTHER, JointStateDecoder, UnreadableError, WrenchDecoder, listed
-from .bag_decompress import ZSTD_MAGIC, unpack
+from ...description.frozen import Array
+from .batch import MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, Batch, Container, DamagedError, Ledger, Spans
+from .decode import MAX_JOINTS, OTHER, JointStateDecoder, UnreadableError, WrenchDecoder, listed
+from .decompress import ZSTD_MAGIC, unpack
 
 JOINT_STATE = "sensor_msgs/JointState"
 WRENCH_STAMPED = "geometry_msgs/WrenchStamped"

@@ -7,8 +7,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from ..errors import MissingExtraError
-from .bag_batch import MAX_CHUNK_BYTES, DamagedError
+from ...errors import MissingExtraError
+from .batch import MAX_CHUNK_BYTES, DamagedError
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 

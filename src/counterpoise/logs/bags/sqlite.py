@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataFileError
-from .bag_batch import MAX_MESSAGE_BYTES, Batch, Connection, Ledger, Spans, plain_type
+from ...errors import DataFileError
+from .batch import MAX_MESSAGE_BYTES, Batch, Connection, Ledger, Spans, plain_type
 
 MAGIC = b"SQLite format 3\x00"
 BLOCK_ROWS = 512

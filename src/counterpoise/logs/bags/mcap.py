@@ -7,12 +7,12 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import DataFileError
-from . import bag_kernel
-from .bag_batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
-from .bag_decompress import check_sizes, unpack
-from .bag_records import Kind, Record, RecordFile
-from .bag_walk import MCAP_HEAD
+from ...errors import DataFileError
+from . import kernel
+from .batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
+from .decompress import check_sizes, unpack
+from .records import Kind, Record, RecordFile
+from .walk import MCAP_HEAD
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, CHUNK_INDEX, DATA_END = 2, 3, 4, 5, 6, 8, 15
@@ -33,7 +33,7 @@ class McapFile(RecordFile):
     """One MCAP file."""
 
     first_record = len(MAGIC)
-    walk = staticmethod(bag_kernel.mcap_messages)
+    walk = staticmethod(kernel.mcap_messages)
 
     def __init__(self, path: Path, ledger: Ledger) -> None:
         """Read what the file holds: from its summary, or, where it has none, by going through it."""

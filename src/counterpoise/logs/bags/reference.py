@@ -1,6 +1,6 @@
 """Batch decoders in NumPy: the fallback of the native ones, with the same arguments and results.
 
-A message is parsed by the specification (bag_message); those behind it that have the same length and agree in all bytes
+A message is parsed by the specification (message); those behind it that have the same length and agree in all bytes
 that decide the layout are taken with it, as one array.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from .bag_batch import DamagedError, Spans
-from .bag_message import Fields, Message, parse_joint_state, parse_wrench
+from ...description.frozen import Array
+from .batch import DamagedError, Spans
+from .message import Fields, Message, parse_joint_state, parse_wrench
 
 NameLists = Sequence[tuple[tuple[bytes, ...], npt.NDArray[np.int64] | None]]
 """Names of the joints as messages have them, and the column of each; None: the message belongs to another table."""

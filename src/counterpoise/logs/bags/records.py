@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ..errors import DataFileError
-from .bag_batch import MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, Batch, Connection, DamagedError, Ledger, Spans, no_spans
+from ...errors import DataFileError
+from .batch import MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, Batch, Connection, DamagedError, Ledger, Spans, no_spans
 
 WINDOW = MAX_MESSAGE_BYTES
 """Bytes that are read at once where messages lie outside chunks."""
@@ -59,7 +59,7 @@ class RecordFile(ABC):
     """Where the first record starts."""
 
     walk: Callable[[bytes, int, bytes], tuple[bytes, int]]
-    """Finds messages in a run of records, see bag_walk."""
+    """Finds messages in a run of records, see walk."""
 
     def __init__(self, path: Path) -> None:
         """Measure the file."""

@@ -1,4 +1,4 @@
-"""What every kind of bag gives: payloads in batches. Decoding them is another matter (bag_decode)."""
+"""What every kind of bag gives: payloads in batches. Decoding them is another matter (decode)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DataFileError
+from ...errors import DataFileError
 
 Spans = npt.NDArray[np.int64]
 """Messages of a buffer, shape (k, 4): offset and length of the payload [bytes], time of receipt [ns], connection."""

@@ -6,12 +6,12 @@ import struct
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import DataFileError
-from . import bag_kernel
-from .bag_batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
-from .bag_decompress import check_sizes, unpack
-from .bag_records import Kind, Record, RecordFile
-from .bag_walk import ros1_fields
+from ...errors import DataFileError
+from . import kernel
+from .batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
+from .decompress import check_sizes, unpack
+from .records import Kind, Record, RecordFile
+from .walk import ros1_fields
 
 MAGIC = b"#ROSBAG V2.0\n"
 MESSAGE, BAG_HEADER, INDEX, CHUNK, CHUNK_INFO, CONNECTION = 2, 3, 4, 5, 6, 7
@@ -23,7 +23,7 @@ class Ros1File(RecordFile):
     """One ROS 1 bag."""
 
     first_record = len(MAGIC)
-    walk = staticmethod(bag_kernel.ros1_messages)
+    walk = staticmethod(kernel.ros1_messages)
 
     def __init__(self, path: Path, ledger: Ledger) -> None:
         """Read what the file holds: from its index, or, where it has none, by going through it."""

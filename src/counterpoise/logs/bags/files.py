@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
-from ..errors import DataFileError
-from . import bag_mcap, bag_ros1, bag_sqlite
-from .bag_batch import Container, Ledger
-from .bag_decompress import ZSTD_MAGIC
+from ...errors import DataFileError
+from . import mcap, ros1, sqlite
+from .batch import Container, Ledger
+from .decompress import ZSTD_MAGIC
 
 METADATA = "metadata.yaml"
 ENDINGS = (".db3", ".mcap")
@@ -84,12 +84,12 @@ def _open(file: Path, ledger: Ledger) -> Container:
             start = stream.read(16)
     except OSError as error:
         raise DataFileError(f"cannot be read: {error}", path=file) from error
-    if start.startswith(bag_mcap.MAGIC):
-        return bag_mcap.McapFile(file, ledger)
-    if start.startswith(bag_ros1.MAGIC):
-        return bag_ros1.Ros1File(file, ledger)
-    if start.startswith(bag_sqlite.MAGIC):
-        return bag_sqlite.SqliteFile(file, ledger)
+    if start.startswith(mcap.MAGIC):
+        return mcap.McapFile(file, ledger)
+    if start.startswith(ros1.MAGIC):
+        return ros1.Ros1File(file, ledger)
+    if start.startswith(sqlite.MAGIC):
+        return sqlite.SqliteFile(file, ledger)
     if start.startswith(ZSTD_MAGIC):
         raise DataFileError("is compressed as a whole; unpack it first: zstd -d", path=file)
     if start.startswith(b"#ROSBAG V"):

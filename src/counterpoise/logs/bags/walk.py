@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from .bag_batch import DamagedError
+from .batch import DamagedError
 
 MCAP_MESSAGE = 5
 MCAP_HEAD = struct.Struct("<BQ")

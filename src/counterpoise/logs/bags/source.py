@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import DataFileError, InputError
-from .bag_batch import Container, DamagedError, Ledger, Spans
-from .bag_decode import KINDS, WRENCH_COLUMNS
-from .bag_files import open_containers
-from .bag_topic import JOINT_STATE, Look, find_topics, look_through
-from .table import CHUNK_ROWS, Recovery, Table
+from ...errors import DataFileError, InputError
+from ..table import CHUNK_ROWS, Recovery, Table
+from .batch import Container, DamagedError, Ledger, Spans
+from .decode import KINDS, WRENCH_COLUMNS
+from .files import open_containers
+from .topic import JOINT_STATE, Look, find_topics, look_through
 
 TimeFrom = Literal["stamp", "received"]
 

@@ -9,7 +9,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import bag_reference, bag_walk
+from . import reference, walk
 
 __all__ = ["NATIVE", "joint_states", "mcap_messages", "ros1_messages", "wrenches"]
 
@@ -19,7 +19,7 @@ def _native_module() -> Any:
     if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
         return None
     try:
-        return import_module("._native", __package__)
+        return import_module("counterpoise.logs._native")
     except ModuleNotFoundError:
         return None
 
@@ -30,8 +30,8 @@ NATIVE = _MODULE is not None
 """Whether the native routines are in use."""
 
 if TYPE_CHECKING or _MODULE is None:
-    joint_states, wrenches = bag_reference.joint_states, bag_reference.wrenches
-    mcap_messages, ros1_messages = bag_walk.mcap_messages, bag_walk.ros1_messages
+    joint_states, wrenches = reference.joint_states, reference.wrenches
+    mcap_messages, ros1_messages = walk.mcap_messages, walk.ros1_messages
 else:
     joint_states, wrenches = _MODULE.joint_states, _MODULE.wrenches
     mcap_messages, ros1_messages = _MODULE.mcap_messages, _MODULE.ros1_messages

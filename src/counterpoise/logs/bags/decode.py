@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from . import bag_kernel
-from .bag_batch import DamagedError, Spans
-from .bag_message import Message, parse_joint_state, parse_wrench
+from ...description.frozen import Array
+from . import kernel
+from .batch import DamagedError, Spans
+from .message import Message, parse_joint_state, parse_wrench
 
 WRENCH_COLUMNS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
 KINDS = ("position", "velocity", "effort")
@@ -79,7 +79,7 @@ class JointStateDecoder:
         """
         at = start
         while at < len(spans):
-            at = bag_kernel.joint_states(data, spans, at, cdr, self.lists[:FAST_LISTS], stamps, which, rows)
+            at = kernel.joint_states(data, spans, at, cdr, self.lists[:FAST_LISTS], stamps, which, rows)
             if at == len(spans):
                 return
             offset, length = int(spans[at, 0]), int(spans[at, 1])
@@ -144,7 +144,7 @@ class WrenchDecoder:
         rows: Array | None,
     ) -> None:
         """As JointStateDecoder.decode; rows have shape (k, 6), force first, and ``which`` is 0 for all."""
-        at = bag_kernel.wrenches(data, spans, start, cdr, self.stamped, stamps, rows)
+        at = kernel.wrenches(data, spans, start, cdr, self.stamped, stamps, rows)
         which[start:at] = 0
         if at == len(spans):
             return

@@ -1,0 +1,203 @@
+"""``counterpoise calibrate``: from a recording to a calibrated model, a verdict and a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .calibration_output import EXIT_NOT_TRUSTED, joint_table, print_verdict, refuse_unwritable
+from .output import Progressing, console, json_option, note, print_json, printable, warn
+from .source import Source, source_options
+
+if TYPE_CHECKING:
+    from ..calibration.fit import Fit
+    from ..calibration.terms import Terms
+    from ..dynamics.robot import Robot
+    from ..logs.log import Log
+
+EXAMPLES = """\b
+Examples:
+  counterpoise calibrate wam7 run.npz --out wam7.calibration.json --page report.html
+  counterpoise calibrate arm.urdf run.mcap --mapping arm.toml --serial A-17 --tool gripper
+  counterpoise calibrate arm.urdf poses.csv --use rows          a table of poses and torques, one a row
+  counterpoise calibrate arm.urdf run.npz --method iterative    the WAM document's way
+  counterpoise calibrate arm.urdf run.csv --use moving --add tilt --add spring:elbow
+  counterpoise calibrate arm.urdf empty.csv --loaded with_2kg.csv --load 2.0 --load-com 0 0 0.05
+
+\b
+Exit codes:
+  0  trusted
+  1  an error: nothing was fitted
+  2  the command line itself is wrong
+  3  fitted, but not trusted; the reasons are printed, and the file's name says so
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@source_options
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.option("--mapping", metavar="FILE.toml", help="What the recording's columns mean, where their names do not tell.")
+@click.option("--recover", is_flag=True, help="Read what is intact of a damaged file.")
+@click.option(
+    "--method",
+    type=click.Choice(("weighted", "iterative", "coupled")),
+    default="weighted",
+    show_default=True,
+    help="Solver; iterative and coupled are for poses at rest of rotary joints.",
+)
+@click.option(
+    "--use",
+    type=click.Choice(("auto", "static", "rows", "moving")),
+    default="auto",
+    show_default=True,
+    help="Fit poses at rest, every row as a pose, or the motion.",
+)
+@click.option("--add", "added", multiple=True, metavar="TERM[:JOINT,…]", help="Fit gain, zero, spring, … too; repeatable.")
+@click.option("--no-prior", is_flag=True, help="Trust the data alone, not the description's masses.")
+@click.option("--split", default="path", show_default=True, help="How a motion is divided for the check.")
+@click.option("--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Of the low-pass [Hz]; from the data.")
+@click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: tells gains from masses.")
+@click.option("--load", "load_mass", type=click.FloatRange(min=0.0, min_open=True), help="Mass of that load [kg].")
+@click.option("--load-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), help="Its centre of mass [m].")
+@click.option("--load-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@click.option("--stiffness", multiple=True, type=float, help="By which joints are held [N m/rad], one or n; for the sag.")
+@click.option("--serial", default="", help="Serial number, for the file.")
+@click.option("--tool", default="", help="What is mounted at the tip, for the file.")
+@click.option("--out", "out_path", metavar="FILE", help="Write the calibration, usually ARM.calibration.json.")
+@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@json_option
+def calibrate(
+    *,
+    source: Source,
+    logs: tuple[str, ...],
+    mapping: str | None,
+    recover: bool,
+    method: str,
+    use: str,
+    added: tuple[str, ...],
+    no_prior: bool,
+    split: str,
+    cutoff: float | None,
+    loaded: str | None,
+    load_mass: float | None,
+    load_com: tuple[float, float, float],
+    load_link: str | None,
+    stiffness: tuple[float, ...],
+    serial: str,
+    tool: str,
+    out_path: str | None,
+    page_path: str | None,
+    as_json: bool,
+) -> None:
+    """Calibrate a robot from a recording and say whether to trust the result.
+
+    LOG is a CSV, NPZ or Parquet file, a ROS bag or MCAP; several are merged on time. Poses at rest or the motion are
+    fitted, part of the data is held out and predicted, and the fit is judged: rank, condition, coverage, residuals,
+    novelty of the check, share of the prior, and what the doctor says of the recording.
+    """
+    refuse_unwritable(out_path, page_path)
+    from ..calibration.calibrate import calibrate as run
+    from ..logs.read import read_log
+
+    robot = source.load()
+    with Progressing(f"reading {logs[0]}") as progressing:
+        log = read_log(list(logs), robot, mapping, recover=recover, progress=lambda share: progressing.update(share, 1.0))
+    runs: list[tuple[Robot, Log]] = []
+    if loaded is not None:
+        if load_mass is None:
+            raise click.UsageError("--loaded needs the mass of the load: --load 2.0")
+        carrying = robot.with_payload(load_mass, com=load_com, link=load_link)
+        runs.append((carrying, read_log(loaded, robot, mapping, recover=recover)))
+    with Progressing(f"calibrating {robot.name}") as progressing:
+        fit = run(
+            robot,
+            log,
+            method,  # type: ignore[arg-type]
+            use=use,  # type: ignore[arg-type]
+            terms=_terms(added, use, log, bool(runs)),
+            prior=None if no_prior else "cad",
+            split=split,
+            cutoff=cutoff,
+            loaded=runs,
+            stiffness=_stiffness(stiffness),
+            serial=serial,
+            tool=tool,
+            progress=progressing.update,
+        )
+    written = None if out_path is None else str(fit.save(out_path))
+    if page_path is not None:
+        from ..report.calibration_page import calibration_page
+        from ..report.page import write_page
+
+        write_page(calibration_page(fit), page_path)
+    if as_json:
+        print_json(_document(fit, written, page_path))
+    else:
+        _print(fit, out_path, written, page_path)
+    if not fit.trusted:
+        raise SystemExit(EXIT_NOT_TRUSTED)
+
+
+def _stiffness(given: tuple[float, ...]) -> Any:
+    if not given:
+        return None
+    return given[0] if len(given) == 1 else list(given)
+
+
+def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms | None:
+    """Return the terms that --add asks for, on top of the usual ones; None for the usual ones."""
+    from dataclasses import replace
+
+    from ..calibration.terms import ALL, JOINT_TERMS, Terms
+
+    if with_load and not added:
+        return replace(Terms.moving(log.declared), gain=(ALL,))
+    if not added:
+        return None
+    if use == "auto" and not with_load:
+        raise click.UsageError("--add needs --use static, rows or moving: what is usual differs between them")
+    terms = Terms.moving(log.declared) if use == "moving" or with_load else Terms.static()
+    for text in added:
+        term, _, joints = text.partition(":")
+        if term == "tilt":
+            terms = replace(terms, tilt=True)
+        elif term in JOINT_TERMS:
+            names = tuple(name for name in joints.split(",") if name) or (ALL,)
+            terms = replace(terms, **{term: names})
+        else:
+            raise click.UsageError(f"--add {term!r} is no term; there are tilt, {', '.join(JOINT_TERMS)}")
+    return terms
+
+
+def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str, Any]:
+    import msgspec
+
+    from ..calibration.file import content_of
+
+    content: dict[str, Any] = msgspec.to_builtins(content_of(fit))
+    return {"trusted": fit.trusted, "reasons": list(fit.reasons), "file": written, "page": page_path, **content}
+
+
+def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str | None) -> None:
+    screen = console()
+    print_verdict(screen, "TRUSTED" if fit.trusted else "NOT TRUSTED", fit.verdict)
+    counted = "poses at rest" if fit.data == "static" else "samples of a motion"
+    screen.print(f"{fit.samples} {counted}: {printable(fit.why)}. {fit.check}.")
+    screen.print(joint_table(fit))
+    if fit.sag.total == fit.sag.total:  # not NaN
+        how = "with the stiffness given" if not fit.stiffness_assumed else "if joints are held softly (4 Hz)"
+        screen.print(f"Held-out errors are worth {1e3 * fit.sag.total:.2g} mm at the tip, {how}.")
+    if fit.prior:
+        screen.print(f"Prior: {printable(fit.prior)}.")
+    screen.print("\nNot to be relied on:")
+    for sentence in fit.unreliable:
+        screen.print(f"  - {printable(sentence)}")
+    for sentence in fit.notes:
+        note(sentence)
+    if written is not None:
+        note(f"the calibration is in {written}")
+        if written != out_path:
+            warn("the fit is not trusted, so its file is called so")
+    if page_path is not None:
+        note(f"the page is {page_path}")

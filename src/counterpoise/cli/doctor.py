@@ -1,0 +1,204 @@
+"""``counterpoise doctor``: what is wrong with a recording, in order of consequence, and the mapping that mends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .output import EXIT_ERROR, Progressing, console, json_option, note, print_json, printable, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..doctor.diagnosis import Diagnosis
+    from ..doctor.finding import Finding
+    from ..dynamics.robot import Robot
+    from ..logs.log import Log
+
+EXAMPLES = """\b
+Examples:
+  counterpoise doctor run.csv --robot arm.urdf
+  counterpoise doctor run.mcap --robot wam7 --page run.html
+  counterpoise doctor position.csv velocity.csv effort.csv --robot arm.urdf      files that belong together
+  counterpoise doctor run.csv --robot arm.urdf --show-mapping    how the columns are read, and why
+  counterpoise doctor run.csv --robot arm.urdf --fix mended.toml
+  counterpoise doctor run.csv --robot arm.urdf --mapping mended.toml             does it help?
+  counterpoise doctor cut-off.bag --robot arm.urdf --recover
+  counterpoise doctor run.npz                                    without a model: channels and time only
+  counterpoise doctor run.csv --robot arm.urdf --json | jq '.findings[] | {fault, subjects}'
+
+\b
+Exit codes:
+  0  nothing worse than what limits a fit
+  1  a fit would be wrong, or a compensation would push the wrong way; or a file cannot be read
+  2  the command line itself is wrong
+"""
+STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim"}
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--robot", "robot_name", metavar="NAME_OR_FILE", help="The arm: a file, or the name of a bundled one.")
+@click.option(
+    "--mount-rpy",
+    nargs=3,
+    type=float,
+    metavar="R P Y",
+    help="How the base is believed to stand: fixed-axis roll, pitch, yaw in the world [rad]; default upright.",
+)
+@click.option(
+    "--mapping", "mapping_path", metavar="M.toml", help="What the columns mean where their names do not tell."
+)
+@click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")
+@click.option("--show-mapping", is_flag=True, help="Print how the columns are read, with a reason for each.")
+@click.option("--fix", "fix_path", metavar="OUT.toml", help="Write the mapping that mends what a mapping can.")
+@click.option("--page", "page_path", metavar="OUT.html", help="Write a page with the evidence as charts.")
+@json_option
+@click.pass_context
+def doctor(
+    ctx: click.Context,
+    *,
+    files: tuple[str, ...],
+    robot_name: str | None,
+    mount_rpy: tuple[float, float, float] | None,
+    mapping_path: str | None,
+    recover: bool,
+    show_mapping: bool,
+    fix_path: str | None,
+    page_path: str | None,
+    as_json: bool,
+) -> None:
+    """Say what is wrong with a recording.
+
+    FILE is a CSV, NPZ, Parquet, ROS bag or MCAP file; several that belong together are merged on time. Findings come in
+    order of consequence, each with its evidence and what to change. With a robot, efforts are compared with its model:
+    signs, order, units, gains, offsets, mount, payload, plate. Without one, channels and time are judged by themselves.
+    """
+    if mount_rpy is not None and robot_name is None:
+        raise click.UsageError("--mount-rpy needs --robot")
+    from ..doctor.diagnose import diagnose
+    from ..logs.read import propose_mapping, read_log
+    from .source import Source
+
+    robot = None if robot_name is None else Source(robot_name, False, False, {}, mount_rpy).load()
+    proposal = propose_mapping(files, robot, mapping_path, recover=recover) if show_mapping else None
+    if proposal is not None and not as_json:
+        click.echo(printable(proposal.to_toml()))
+    name = ", ".join(Path(file).name for file in files)
+    with Progressing(f"reading {name}") as bar:
+        log = read_log(files, robot, mapping_path, recover=recover, progress=lambda share: bar.update(share, 1.0))
+    diagnosis = diagnose(robot, log)
+    mended = _mended(diagnosis, log)
+    if fix_path is not None and mended:
+        from ..logs.mapping import LogMapping
+        from ..logs.mapping_file import write_mapping
+
+        write_mapping(LogMapping.from_table(mended), fix_path, _reasons(diagnosis))
+    if page_path is not None:
+        _write_page(page_path, name, robot, log, diagnosis, mended)
+    if as_json:
+        document = {"files": list(files), "robot": None if robot is None else robot.name, **diagnosis.to_table()}
+        document |= {"mapping": None if proposal is None else proposal.mapping.to_table()}
+        document |= {"fix_file": fix_path if mended else None, "page": page_path}
+        print_json(document)
+    else:
+        _print(name, robot, diagnosis)
+        if fix_path is not None:
+            note(f"mapping written to {fix_path}" if mended else "no mapping can mend this; nothing was written")
+        if page_path is not None:
+            note(f"page written to {page_path}")
+    if _is_bad(diagnosis):
+        ctx.exit(EXIT_ERROR)
+
+
+def _is_bad(diagnosis: Diagnosis) -> bool:
+    from ..doctor.finding import Consequence
+
+    return diagnosis.worst > Consequence.LIMITS
+
+
+def _mended(diagnosis: Diagnosis, log: Log) -> dict[str, Any]:
+    """Return the mapping that the recording was read with, with the findings' changes; empty where there is none."""
+    from ..logs.mapping import LogMapping
+
+    if not diagnosis.fix:
+        return {}
+    return LogMapping.from_table(log.declared.mapping).merged_with(diagnosis.fix).to_table()
+
+
+def _reasons(diagnosis: Diagnosis) -> dict[tuple[str | int, ...], str]:
+    """Return which finding asks for each change, by place in the mapping."""
+    reasons: dict[tuple[str | int, ...], str] = {}
+    for finding in diagnosis.findings:
+        for section, entries in finding.fix.items():
+            for key, value in entries.items():
+                places = [(section, key, inner) for inner in value] if isinstance(value, dict) else [(section, key)]
+                reasons |= dict.fromkeys(places, f"doctor: {finding.fault.value}")
+    return reasons
+
+
+def _write_page(
+    path: str, name: str, robot: Robot | None, log: Log, diagnosis: Diagnosis, mended: dict[str, Any]
+) -> None:
+    from ..logs.mapping import LogMapping
+    from ..logs.mapping_file import mapping_toml
+    from ..report.doctor_page import doctor_page
+    from ..report.page import write_page
+
+    text = mapping_toml(LogMapping.from_table(mended), _reasons(diagnosis)) if mended else ""
+    write_page(doctor_page(name, robot, log, diagnosis, text), path)
+
+
+def _print(name: str, robot: Robot | None, diagnosis: Diagnosis) -> None:
+    screen = console()
+    facts = diagnosis.facts
+    rate = f", {facts['rate_hz']:g} Hz" if facts.get("rate_hz") else ""
+    arm = "no robot given: channels and time only" if robot is None else f"{robot.name}, {robot.n} joints"
+    head = f"{name}: {facts['samples']} samples, {facts['duration_s']:g} s{rate}; {arm}"
+    screen.print(printable(head), style="bold", soft_wrap=True)
+    held = facts.get("declared", {}).get("notes", {}).get("held", {})
+    if held:
+        screen.print(printable(f"not recorded, taken to stand: {', '.join(held)}"), style="dim")
+    if not diagnosis.findings:
+        screen.print("nothing found", style="green")
+        return
+    screen.print()
+    _print_findings(screen, diagnosis)
+
+
+def _print_findings(screen: Console, diagnosis: Diagnosis) -> None:
+    from rich.text import Text
+
+    columns = ("consequence", "finding", "what was found, and what to do")
+    rows = table(*columns, left=columns)
+    rows.columns[2].ratio = 1
+    for index, finding in enumerate(diagnosis.findings):
+        level = finding.consequence.name.lower()
+        told = Text(printable(finding.sentence))
+        told.append(f"\n→ {printable(finding.remedy)}", style="cyan")
+        for line in _small_print(finding):
+            told.append(f"\n{printable(line)}", style="dim")
+        if index < len(diagnosis.findings) - 1:
+            told.append("\n")
+        what = Text(finding.fault.value.replace("-", " "))
+        rows.add_row(Text(level, style=STYLE[level]), what, told)
+    screen.print(rows)
+
+
+def _small_print(finding: Finding) -> list[str]:
+    """Return the plain numbers of the evidence and what it could be instead."""
+    from numbers import Real
+
+    lines = []
+    numbers = [
+        f"{name} {value:.4g}"
+        for name, value in finding.evidence.items()
+        if isinstance(value, Real) and not isinstance(value, bool)
+    ]
+    if numbers:
+        lines.append(", ".join(numbers))
+    if finding.alternatives:
+        lines.append(f"these data cannot tell it from: {', '.join(finding.alternatives)}")
+    return lines

@@ -1,0 +1,238 @@
+"""The page of a calibration: may it be trusted, what was found, how well it predicts, what it cannot know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..calibration.estimate import COMMAND_UNITS
+from ..calibration.fit import Evidence, Fit
+from ..calibration.verdict import Check
+from ..calibration.verify import Verification
+from ..dynamics.joint_units import effort_units
+from .calibration_charts import (
+    coverage_chart,
+    friction_chart,
+    parameter_chart,
+    predicted_chart,
+    residual_chart,
+)
+from .charts import Chart, bar_chart
+from .page import Page, Paragraph, Section, Table, Verdict
+
+CHECKS = {
+    "rank": "Is everything determined?",
+    "condition": "Evenly well?",
+    "coverage": "Everywhere in the joint limits?",
+    "prior": "By the data, not the description?",
+    "residual": "Does the model describe the arm?",
+    "generalises": "On poses it has not seen?",
+    "novelty": "Were those poses really new?",
+    "recording": "Is the recording sound?",
+    "calibration": "Was the calibration trusted?",
+    "error": "Does it still predict the arm?",
+    "range": "Where was it tested?",
+}
+"""What each check asks."""
+
+
+def calibration_page(fit: Fit) -> Page:
+    """Return the page of a fit; charts need its evidence, which a fit from a file no longer has."""
+    units = joint_effort_units(fit)
+    sections = [Section("Why", (_check_table(fit.verdict.checks),)), _errors_section(fit, units)]
+    if fit.evidence is not None:
+        sections += _evidence_sections(fit, fit.evidence, units)
+    sections += [_parameter_section(fit), _unknown_section(fit)]
+    if fit.evidence is not None:
+        friction = friction_chart(fit, fit.evidence, units)
+        if friction is not None:
+            sections.append(Section("Friction", (friction,)))
+        sections.append(Section("Where the arm was", (coverage_chart(fit, fit.evidence),)))
+    sections.append(_about_section(fit))
+    counted = "poses at rest" if fit.data == "static" else "samples of a motion"
+    subtitle = f"{fit.robot.n} joints, {fit.samples} {counted}, method '{fit.method}'; {fit.created}"
+    if fit.identity.serial:
+        subtitle = f"serial {fit.identity.serial}; {subtitle}"
+    return Page(f"Calibration of {fit.robot.name}", subtitle, _headline(fit), tuple(sections))
+
+
+def verification_page(found: Verification) -> Page:
+    """Return the page of a calibration held against a fresh recording."""
+    fit = found.fit
+    units = joint_effort_units(fit)
+    headline = "THE CALIBRATION HOLDS" if found.holds else "THE CALIBRATION NO LONGER HOLDS"
+    details = [check.sentence for check in found.verdict.checks if not check.passed] or [_worst_sentence(fit, found.rms)]
+    if np.isfinite(found.sag.total):
+        details.append(f"The errors are worth {_millimetres(found.sag.total)} at the tip.")
+    rows = tuple(
+        (
+            name,
+            _number(found.rms[joint], units[joint]),
+            _number(found.allowed[joint], units[joint]),
+            _number(found.bias[joint], units[joint]),
+            _number(fit.heldout_rms[joint], units[joint]),
+            _number(found.signal[joint], units[joint]),
+            _number(found.described_rms[joint], units[joint]),
+        )
+        for joint, name in enumerate(fit.robot.joint_names)
+        if np.isfinite(found.rms[joint])
+    )
+    columns = ("joint", "error now", "allowed", "of it constant", "error promised", "signal", "error of the description")
+    sections = [
+        Section("Why", (_check_table(found.verdict.checks),)),
+        Section("Joint by joint", (Table(columns, rows, left=("joint",)),)),
+        Section("Measured against predicted", (predicted_chart(fit, found.evidence, units),)),
+        Section("Error against joint position", (residual_chart(fit, found.evidence, units),)),
+        _about_section(fit),
+    ]
+    level = "good" if found.holds else "bad"
+    verdict = Verdict(level, headline, tuple(details))  # type: ignore[arg-type]
+    return Page(f"Verification of {fit.robot.name}", f"{found.samples} samples", verdict, tuple(sections))
+
+
+def joint_effort_units(fit: Fit) -> tuple[str, ...]:
+    """Return the unit of each joint's effort."""
+    return tuple("cmd" if fit.units == COMMAND_UNITS else unit for unit in effort_units(fit.robot))
+
+
+def _headline(fit: Fit) -> Verdict:
+    facts = [_worst_sentence(fit, fit.heldout_rms)]
+    if np.isfinite(fit.sag.total):
+        held = "with the stiffness given" if not fit.stiffness_assumed else "if every joint is held softly (4 Hz)"
+        facts.append(f"Held-out errors are worth {_millimetres(fit.sag.total)} at the tip, {held}.")
+    if fit.units == COMMAND_UNITS:
+        facts.append("Efforts are in command units: products of gain and mass are right, masses by themselves are not.")
+    if fit.trusted:
+        return Verdict("good", f"TRUSTED: all {len(fit.verdict.checks)} checks passed", tuple(facts))
+    count = len(fit.reasons)
+    words = f"NOT TRUSTED: {count} of {len(fit.verdict.checks)} checks failed. Do not run an arm on it"
+    return Verdict("bad", words, tuple(_sentence(reason) for reason in fit.reasons) + tuple(facts))
+
+
+def _worst_sentence(fit: Fit, errors: np.ndarray) -> str:
+    share = np.where(np.isfinite(errors), errors / np.maximum(fit.tolerated, 1e-300), -1.0)
+    worst = int(np.argmax(share))
+    unit = joint_effort_units(fit)[worst]
+    return (
+        f"Worst joint on data it had not seen: {fit.robot.joint_names[worst]}, error {_number(errors[worst], unit)} of "
+        f"{_number(fit.tolerated[worst], unit)} that it can tolerate."
+    )
+
+
+def _check_table(checks: Sequence[Check]) -> Table:
+    rows = tuple(
+        ("passed" if check.passed else "FAILED", CHECKS.get(check.name, check.name), _sentence(check.sentence))
+        for check in sorted(checks, key=lambda check: check.passed)
+    )
+    return Table(("", "question", "what was found"), rows, left=("", "question", "what was found"))
+
+
+def _errors_section(fit: Fit, units: Sequence[str]) -> Section:
+    names = fit.robot.joint_names
+    active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.signal[joint])]
+    rows = tuple(
+        (
+            names[joint],
+            _number(fit.described_rms[joint], units[joint]),
+            _number(fit.torque_rms[joint], units[joint]),
+            _number(fit.heldout_rms[joint], units[joint]),
+            f"{fit.heldout_rms[joint] / max(fit.signal[joint], 1e-300):.0%}",
+            _number(fit.tolerated[joint], units[joint]),
+            _number(fit.friction_band[joint], units[joint]),
+            "–" if np.isnan(fit.sag.per_joint[joint]) else _millimetres(fit.sag.per_joint[joint]),
+        )
+        for joint in active
+    )
+    columns = ("joint", "before", "after, fitted", "after, held out", "of the signal", "tolerated", "friction", "sag at the tip")
+    scale = np.maximum(fit.tolerated[active], 1e-300)
+    chart = bar_chart(
+        [names[joint] for joint in active],
+        [
+            ("before: the description, no friction", fit.described_rms[active] / scale),
+            ("after, on held-out data", fit.heldout_rms[active] / scale),
+        ],
+        title="Error as a share of what the joint can tolerate",
+        y_title="error / tolerated",
+        caption="Below 1 is good. Tolerated is the largest of a tenth of the joint's gravity torque, the friction that holds it "
+        "anyway, and 2 % of its effort limit.",
+    )
+    table = Table(columns, rows, left=("joint",), caption=f"Held-out check: {fit.check}.")
+    return Section("Before and after", (chart, table))
+
+
+def _evidence_sections(fit: Fit, evidence: Evidence, units: Sequence[str]) -> list[Section]:
+    return [
+        Section("Measured against predicted", (predicted_chart(fit, evidence, units),)),
+        Section("Error against joint position", (residual_chart(fit, evidence, units),)),
+    ]
+
+
+def _parameter_section(fit: Fit) -> Section:
+    rows = tuple(
+        (
+            one.meaning,
+            f"{one.value:.4g}",
+            "not known" if np.isinf(one.std) else f"± {one.std:.2g}",
+            "–" if np.isnan(one.described) else f"{one.described:.4g}",
+            one.unit,
+        )
+        for one in fit.parameters
+    )
+    columns = ("what", "value", "standard error", "described", "unit")
+    table = Table(columns, rows, left=("what", "unit"), folded=True, summary="All numbers")
+    text = (
+        "Torques reveal these sums of masses (m) and first moments (mx, my, mz), never the masses of single links. Error bars are "
+        "one standard error" + (f", {fit.prior} included." if fit.prior else ".")
+    )
+    return Section("What was found", (Paragraph(text), parameter_chart(fit), table))
+
+
+def _unknown_section(fit: Fit) -> Section:
+    parts: list[Paragraph | Table | Chart] = [Paragraph(_sentence(sentence)) for sentence in fit.unreliable]
+    if fit.identifiable.undetermined:
+        determined = tuple(
+            (one.text, f"{one.value:.4g} ± {one.std:.2g}", one.unit) for one in fit.identifiable.determined
+        )
+        columns = ("combination", "value by the data alone", "unit")
+        parts.append(
+            Table(columns, determined, left=("combination", "unit"), folded=True, summary="Combinations that the data determine")
+        )
+        listed = tuple((text,) for text in fit.identifiable.undetermined)
+        summary = "Numbers that the data do not tell by themselves"
+        parts.append(Table(("number",), listed, left=("number",), folded=True, summary=summary))
+    if fit.identifiable.never_felt:
+        never = ", ".join(fit.identifiable.never_felt)
+        parts.append(Paragraph(f"Never felt by a joint torque on this mounting, whatever the recording: {never}."))
+    return Section("What is not known", tuple(parts))
+
+
+def _about_section(fit: Fit) -> Section:
+    identity = fit.identity
+    rows = [
+        ("robot", identity.robot),
+        ("serial number", identity.serial or "not given"),
+        ("tool", identity.tool or "not given"),
+        ("gravity in base axes", " ".join(f"{value:.4g}" for value in identity.gravity_base) + " m/s²"),
+        ("data", f"{fit.data}: {fit.why}"),
+        ("units", fit.units),
+        ("prior", fit.prior or "none"),
+        ("recording", f"sha256 {fit.data_sha256}"),
+        ("robot's geometry", f"sha256 {identity.kinematics}"),
+        ("made", f"{fit.created} by counterpoise {fit.version}"),
+    ]
+    notes = [("note", note) for note in dict.fromkeys(fit.notes)]
+    return Section("About", (Table(("", "value"), tuple(rows + notes), left=("", "value")),))
+
+
+def _number(value: float, unit: str) -> str:
+    return "–" if not np.isfinite(value) else f"{value:.3g} {unit}"
+
+
+def _millimetres(length: float) -> str:
+    return "< 0.001 mm" if length < 1e-6 else f"{1e3 * length:.2g} mm"
+
+
+def _sentence(text: str) -> str:
+    """Return text as a sentence."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

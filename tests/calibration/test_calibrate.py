@@ -1,0 +1,232 @@
+"""From a recording to a verdict: the whole way, and what is refused on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from calibration_data import motion, other_masses, visits
+
+import counterpoise as cp
+from counterpoise.calibration.calibrate import calibrate
+from counterpoise.calibration.design import design_poses
+from counterpoise.calibration.fit import Fit
+from counterpoise.calibration.prior import CadPrior
+from counterpoise.calibration.static_poses import StaticPoses, static_poses
+from counterpoise.calibration.terms import Terms
+from counterpoise.doctor.finding import Consequence, Fault, Finding
+from counterpoise.logs.declared import Declared
+
+
+def poses_of(robot: cp.Robot, truth: cp.Robot, count: int = 12, noise: float = 0.0, seed: int = 0) -> StaticPoses:
+    q = design_poses(robot, count)
+    random = np.random.default_rng(seed)
+    return static_poses(robot.joint_names, q, truth.gravity(q) + noise * random.standard_normal(q.shape))
+
+
+def wrong_by(fit: Fit, truth: cp.Robot) -> float:
+    q = np.random.default_rng(9).uniform(-1.2, 1.2, (60, truth.n))
+    return float(np.abs(fit.robot.gravity(q) - truth.gravity(q)).max())
+
+
+@pytest.mark.parametrize("method", ["weighted", "iterative", "coupled"])
+@pytest.mark.parametrize("name", ["wam4", "wam7", "puma560", "dualarm19"])
+def test_every_method_is_exact_without_noise(name: str, method: str) -> None:
+    """Torques of the calibrated robot are the true arm's to 1e-9, and the fit is trusted."""
+    robot = cp.load(name)
+    truth = other_masses(robot)
+    fit = calibrate(robot, poses_of(robot, truth), method)  # type: ignore[arg-type]
+    assert wrong_by(fit, truth) < 1e-9
+    assert fit.trusted, fit.reasons
+
+
+@pytest.mark.parametrize("name", ["scara", "gantry"])
+def test_weighted_serves_linear_joints_too(name: str) -> None:
+    """A tilted SCARA and a gantry; the other two methods say why they do not."""
+    robot = cp.load(name).mounted(rpy=(0.3, 0.2, 0.0))
+    truth = other_masses(robot)
+    poses = poses_of(robot, truth)
+    assert wrong_by(calibrate(robot, poses), truth) < 1e-9
+    with pytest.raises(cp.InputError, match="linear"):
+        calibrate(robot, poses, "coupled")
+
+
+def test_poses_from_both_sides_are_averaged() -> None:
+    """Friction of a newton metre does not reach the weights; it comes out as the band."""
+    robot = cp.load("planar3")
+    truth = other_masses(robot)
+    log = visits(truth, design_poses(robot, 10), friction=(1.0, 0.5, 0.2), noise=0.02)
+    fit = calibrate(robot, log, findings=())
+    assert fit.data == "static"
+    assert "stands still" in fit.why
+    assert fit.samples == 10
+    assert wrong_by(fit, truth) < 0.05
+    np.testing.assert_allclose(fit.friction_band, (1.0, 0.5, 0.2), atol=0.02)
+    assert fit.trusted, fit.reasons
+    assert any("both sides" in note for note in fit.notes)
+    assert any("total mass" in sentence for sentence in fit.unreliable)
+    assert any("inertias" in sentence for sentence in fit.unreliable)
+
+
+def test_a_motion_gives_weights_and_friction() -> None:
+    """Moving data: torques on a fresh motion are predicted, friction and offset come out."""
+    robot = cp.load("planar3")
+    truth = other_masses(robot)
+    fit = calibrate(robot, motion(truth, coulomb=0.8, viscous=0.5, offset=0.3, noise=0.1), findings=())
+    assert fit.data == "moving"
+    assert fit.friction is not None
+    np.testing.assert_allclose(fit.friction.coulomb, 0.8, atol=0.2)
+    np.testing.assert_allclose(fit.friction.viscous, 0.5, atol=0.2)
+    np.testing.assert_allclose(fit.offset, 0.3, atol=0.25)
+    assert np.all(fit.heldout_rms < 0.2 * fit.signal)
+    assert np.all(fit.heldout_rms < fit.described_rms)
+    assert fit.trusted, fit.reasons
+
+
+def test_currents_without_constants_are_said_to_be_command_units() -> None:
+    """Without a weighed load the result is in command units; with one, masses and gains separate."""
+    robot = cp.load("planar3")
+    truth = other_masses(robot, size=0.15)
+    declared = Declared(effort_kind="current")
+    log = motion(truth, coulomb=0.5, noise=0.05, gain=0.4, declared=declared)
+    fit = calibrate(robot, log, findings=())
+    assert fit.units == "command units"
+    assert np.isnan(fit.sag.total)
+    assert any("gains" in sentence for sentence in fit.unreliable)
+    load = {"mass": 3.0, "com": (0.2, 0.0, 0.0)}
+    loaded = motion(truth.with_payload(**load), coulomb=0.5, noise=0.05, gain=0.4, declared=declared, seed=1)  # type: ignore[arg-type]
+    both = calibrate(robot, log, loaded=[(robot.with_payload(**load), loaded)], findings=())  # type: ignore[arg-type]
+    assert both.units == "N m"
+    np.testing.assert_allclose(both.per_joint("gain"), 0.4, rtol=0.05)
+
+
+def test_a_table_without_times_is_a_list_of_poses() -> None:
+    robot = cp.load("planar3")
+    poses = poses_of(robot, other_masses(robot), count=10)
+    declared = Declared(time_from="rate")
+    log = cp.Log(robot.joint_names, np.arange(10) / 100.0, poses.q, 0.0 * poses.q, poses.tau, declared=declared)
+    fit = calibrate(robot, log, findings=())
+    assert fit.data == "static"
+    assert "no times" in fit.why
+    assert fit.samples == 10
+
+
+def test_the_prior_steps_in_where_poses_tell_too_little() -> None:
+    """Twelve good poses need no prior; four noisy ones use it and say so; asking for one or none is heard."""
+    robot = cp.load("wam7")
+    truth = other_masses(robot)
+    assert calibrate(robot, poses_of(robot, truth, noise=0.02)).prior == ""
+    few = calibrate(robot, poses_of(robot, truth, count=4, noise=1.0))
+    assert few.prior == "CAD values of wam7"
+    assert np.isfinite(few.robot.gravity(np.zeros(7))).all()
+    asked = calibrate(robot, poses_of(robot, truth, noise=0.02), prior=CadPrior(source="the datasheet"))
+    assert asked.prior == "the datasheet"
+    assert calibrate(robot, poses_of(robot, truth, count=5, noise=0.1), prior=None).prior == ""
+
+
+def test_a_joint_that_hardly_moved_is_caught() -> None:
+    """A joint that stood still: the fit leans on the description and is not trusted for it."""
+    robot = cp.load("planar3")
+    truth = other_masses(robot, size=0.3)
+    fit = calibrate(robot, motion(truth, noise=0.1, moving=[1, 2]), findings=())
+    assert not fit.trusted
+    assert np.abs(fit.robot.gravity(np.full(3, 0.5)) - robot.gravity(np.full(3, 0.5))).max() < 40.0
+    assert fit.prior
+
+
+def test_a_finding_of_the_doctor_withdraws_trust() -> None:
+    """What spoils a recording spoils the fit; what a fit takes care of does not; a guess does not either."""
+    robot = cp.load("planar3")
+    poses = poses_of(robot, other_masses(robot))
+    sign = Finding(Fault.EFFORT_SIGN, Consequence.DANGER, ("joint1",), "The sign of joint1 is reversed.", "Turn it.")
+    offset = Finding(Fault.OFFSET, Consequence.SPOILS, ("joint1",), "An offset.", "Subtract it.")
+    assert calibrate(robot, poses, findings=[sign]).reasons == ("The sign of joint1 is reversed. Turn it.",)
+    assert calibrate(robot, poses, findings=[offset]).trusted
+    assert calibrate(robot, poses, findings=[replace(sign, confidence=0.5)]).trusted
+
+
+def test_the_doctor_is_asked_by_itself() -> None:
+    """A recording whose torques have the wrong sign is not trusted without anybody asking the doctor."""
+    robot = cp.load("planar3")
+    log = visits(robot, design_poses(robot, 10), friction=0.3, noise=0.02)
+    assert calibrate(robot, log).trusted
+    wrong = calibrate(robot, replace(log, tau=-log.tau))
+    assert not wrong.trusted
+    assert any("sign" in reason for reason in wrong.reasons)
+
+
+class TestRefusals:
+    """What cannot be calibrated is refused with the reason, never fitted."""
+
+    @pytest.fixture
+    def robot(self) -> cp.Robot:
+        return cp.load("planar3")
+
+    def test_one_pose(self, robot: cp.Robot) -> None:
+        q = np.array([[0.3, 0.2, 0.1]])
+        with pytest.raises(cp.InputError, match="only one pose"):
+            calibrate(robot, static_poses(robot.joint_names, q, robot.gravity(q)))
+
+    def test_all_poses_equal(self, robot: cp.Robot) -> None:
+        q = np.tile([0.3, 0.2, 0.1], (8, 1))
+        with pytest.raises(cp.InputError, match="all 8 poses are the same"):
+            calibrate(robot, static_poses(robot.joint_names, q, robot.gravity(q)))
+
+    @pytest.mark.parametrize("method", ["weighted", "coupled"])
+    def test_all_joints_moving_on_one_line(self, robot: cp.Robot, method: str) -> None:
+        q = np.linspace(-1.0, 1.0, 12)[:, None] * np.array([1.0, 0.5, -0.7])
+        with pytest.raises(cp.InputError, match="one line"):
+            calibrate(robot, static_poses(robot.joint_names, q, robot.gravity(q)), method)  # type: ignore[arg-type]
+
+    def test_nan(self, robot: cp.Robot) -> None:
+        poses = poses_of(robot, robot)
+        tau = poses.tau.copy()
+        tau[3, 1] = np.nan
+        with pytest.raises(cp.InputError, match="joint2"):
+            calibrate(robot, static_poses(robot.joint_names, poses.q, tau))
+        q = poses.q.copy()
+        q[2, 0] = np.nan
+        with pytest.raises(cp.InputError):
+            calibrate(robot, static_poses(robot.joint_names, q, poses.tau))
+
+    def test_poses_on_stops(self) -> None:
+        robot = cp.load("wam4")
+        stopped = np.tile(robot.upper - 0.001, (3, 1))
+        with pytest.raises(cp.InputError, match="limit"):
+            log = visits(robot, stopped, approach=0.0005)[200:]
+            calibrate(robot, log, use="static", findings=())
+
+    def test_a_log_of_another_robot(self, robot: cp.Robot) -> None:
+        other = cp.load("wam4")
+        with pytest.raises(cp.InputError, match="expected those of robot 'planar3'"):
+            calibrate(robot, visits(other, design_poses(other, 4)))
+
+    def test_friction_from_poses_at_rest(self, robot: cp.Robot) -> None:
+        with pytest.raises(cp.InputError, match="nothing moves"):
+            calibrate(robot, poses_of(robot, robot), terms=Terms(bodies="gravity", viscous=("all",)))
+
+    def test_a_motion_by_a_method_for_poses(self, robot: cp.Robot) -> None:
+        with pytest.raises(cp.InputError, match="poses at rest"):
+            calibrate(robot, motion(robot), "coupled", use="moving")
+
+    def test_too_few_poses_to_check(self, robot: cp.Robot) -> None:
+        q = np.array([[0.3, 0.2, 0.1], [-0.5, 0.8, -1.0]])
+        with pytest.raises(cp.InputError):
+            calibrate(robot, static_poses(robot.joint_names, q, robot.gravity(q)))
+
+    def test_a_mounting_that_the_log_contradicts(self, robot: cp.Robot) -> None:
+        log = visits(robot, design_poses(robot, 8))
+        tilted = replace(log, declared=replace(log.declared, gravity_base=np.array([9.81, 0.0, 0.0])))
+        if np.allclose(robot.gravity_base, (9.81, 0.0, 0.0)):
+            pytest.fail("the arm is mounted like that")
+        with pytest.raises(cp.InputError, match="mount"):
+            calibrate(robot, tilted, findings=())
+
+    @pytest.mark.parametrize(
+        "asked", [{"method": "best"}, {"use": "half"}, {"prior": "dad"}, {"stiffness": -1.0}, {"split": "half"}]
+    )
+    def test_arguments_without_a_meaning(self, robot: cp.Robot, asked: dict[str, object]) -> None:
+        data = motion(robot, duration=10.0) if "split" in asked else poses_of(robot, robot)
+        with pytest.raises(cp.InputError):
+            calibrate(robot, data, **({"findings": ()} | asked))  # type: ignore[arg-type]

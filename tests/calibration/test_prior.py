@@ -1,0 +1,80 @@
+"""The prior: physical, independent of frames, and honest about what a description cannot say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.calibration.columns import Columns
+from counterpoise.calibration.prior import (
+    COM_SHARE,
+    MASS_SHARE,
+    TOOL_MASS_SHARE,
+    CadPrior,
+    Scales,
+    arm_reach,
+    body_covariance,
+    prior_of,
+)
+from counterpoise.calibration.terms import Terms
+from counterpoise.description.model import Inertia
+
+ROBOT = cp.load("wam7")
+
+
+def test_masses_and_moments_have_the_stated_deviations() -> None:
+    """A body in the middle of the chain: 10 % of its mass, 2 % of the reach for its centre of mass."""
+    spread = body_covariance(ROBOT)
+    mass, reach = ROBOT.tree.mass[1], arm_reach(ROBOT)
+    assert np.sqrt(spread[1, 0, 0]) == pytest.approx(MASS_SHARE * mass)
+    moment = ROBOT.inertial_parameters[10:].reshape(-1, 10)[1, 1:4]
+    expected = np.hypot(MASS_SHARE * moment, mass * COM_SHARE * reach)
+    assert np.sqrt(np.diag(spread[1])[1:4]) == pytest.approx(expected)
+
+
+def test_the_last_body_may_carry_an_unknown_tool() -> None:
+    """Its mass is uncertain by a share of all that moves, not of its own 70 g."""
+    spread = body_covariance(ROBOT)
+    moving = ROBOT.tree.mass.sum()
+    assert np.sqrt(spread[-1, 0, 0]) >= TOOL_MASS_SHARE * moving
+    assert np.sqrt(spread[-2, 0, 0]) < 0.2 * TOOL_MASS_SHARE * moving
+
+
+def test_a_density_error_is_likely_whatever_its_size_in_the_joints_frame() -> None:
+    """All ten parameters 10 % up is one standard deviation, also for a link that lies far from its joint's frame."""
+    for body in (0, 1, 3):
+        change = MASS_SHARE * ROBOT.inertial_parameters[10:].reshape(-1, 10)[body]
+        distance = change @ np.linalg.solve(body_covariance(ROBOT)[body], change)
+        assert distance <= 1.0 + 1e-6
+
+
+def test_bodies_without_masses_stay_uncertain_and_a_robot_without_any_is_refused() -> None:
+    emptied = [
+        replace(link, inertia=None if place == 3 else link.inertia)
+        for place, link in enumerate(ROBOT.description.links)
+    ]
+    spread = body_covariance(cp.Robot(replace(ROBOT.description, links=tuple(emptied))))
+    assert np.all(np.linalg.eigvalsh(spread) > 0.0)
+    nothing = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
+    bare = [replace(link, inertia=nothing) for link in ROBOT.description.links]
+    with pytest.raises(cp.InputError, match="has no masses"):
+        body_covariance(cp.Robot(replace(ROBOT.description, links=tuple(bare))))
+
+
+def test_strength_scales_the_bodies_only() -> None:
+    """Four times as strong: bodies half as wide, friction as before."""
+    columns = Columns(ROBOT, Terms(coulomb=("all",), rotor=("all",)), np.ones(7, dtype=bool), np.eye(7))
+    scales = Scales(*(np.ones(7) for _ in range(4)))
+    weak, strong = (prior_of(columns, strength, scales, columns.start()).root for strength in (1.0, 4.0))
+    bodies = columns.groups["bodies"]
+    assert np.allclose(strong[:, bodies], 2.0 * weak[:, bodies])
+    assert np.allclose(strong[:, bodies.stop :], weak[:, bodies.stop :])
+
+
+@pytest.mark.parametrize("strength", [0.0, -1.0, float("nan")])
+def test_a_strength_that_means_nothing_is_refused(strength: float) -> None:
+    with pytest.raises(cp.InputError, match="strength"):
+        CadPrior(strength)

@@ -1,0 +1,224 @@
+"""The weighted fit finds what it was given, leans on the prior where data are silent, and refuses the impossible."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.calibration.consistent import is_consistent
+from counterpoise.calibration.moving import moving_samples, prepare, stream_samples
+from counterpoise.calibration.prior import CadPrior
+from counterpoise.calibration.runs import Run
+from counterpoise.calibration.samples import Samples, samples_of_poses
+from counterpoise.calibration.split import split_samples
+from counterpoise.calibration.static_poses import static_poses
+from counterpoise.calibration.terms import Terms
+from counterpoise.calibration.weighted import weighted_fit
+from counterpoise.logs.declared import Declared
+from simulated_motion import motion, other_masses, recording
+
+CAD = cp.load("wam4")
+TRUE = other_masses(CAD, 1)
+COULOMB, VISCOUS = np.array([1.0, 1.5, 0.8, 0.6]), np.array([0.5, 0.8, 0.3, 0.2])
+OFFSET, ROTOR = np.array([0.3, -0.2, 0.1, 0.0]), np.array([0.2, 0.15, 0.1, 0.05])
+
+
+def exact_samples(robot: cp.Robot, seed: int, seconds: float = 20.0) -> Samples:
+    """Samples without any filtering: every number is the model's own."""
+    time, q, dq, ddq = motion(robot, seed, seconds)
+    tau = robot.inverse_dynamics(q, dq, ddq) + COULOMB * np.tanh(dq / 0.05) + VISCOUS * dq + OFFSET + ROTOR * ddq
+    every = slice(None, None, 5)
+    return Samples(robot.joint_names, time[every], q[every], dq[every], ddq[every], tau[every], np.full(4, 0.05))
+
+
+@pytest.fixture(scope="module")
+def log() -> cp.Log:
+    """A recording of an arm that is not quite its CAD model, with friction, drives and noise."""
+    return recording(
+        TRUE, 2, coulomb=COULOMB, viscous=VISCOUS, offset=OFFSET, rotor=ROTOR, noise=0.05, v0=0.01, seconds=30.0
+    )
+
+
+def test_exact_data_are_predicted_exactly_elsewhere() -> None:
+    """Without noise and prior the fit is right to 1e-6 N m on a motion it has never seen."""
+    fit = weighted_fit(CAD, exact_samples(TRUE, 1), terms=Terms.moving(), prior=None)
+    other = exact_samples(TRUE, 2)
+    assert np.abs(fit.predict(other) - other.tau).max() < 1e-6
+    for name, expected in zip(CAD.joint_names, COULOMB, strict=True):
+        assert fit.value(f"{name}.coulomb") == pytest.approx(expected, abs=1e-6)
+    assert fit.prior_source == "" and np.all(fit.data_share == 1.0)
+    assert fit.solution.undetermined.shape[1] > 0 and not fit.command_units
+
+
+def test_a_recorded_arm_is_found_through_filter_and_noise(log: cp.Log) -> None:
+    """Default settings on a noisy recording: held-out errors near the noise, friction near the truth."""
+    samples = moving_samples(CAD, log)
+    split = split_samples(samples)
+    fit = weighted_fit(CAD, samples[split.train])
+    before = np.sqrt(np.mean((samples.tau - CAD.inverse_dynamics(samples.q, samples.dq, samples.ddq)) ** 2, axis=0))
+    assert np.all(fit.rms(samples[split.held]) < 0.15) and np.all(fit.rms(samples[split.held]) < 0.2 * before)
+    names = CAD.joint_names
+    assert [fit.value(f"{name}.coulomb") for name in names] == pytest.approx(COULOMB.tolist(), rel=0.15)
+    assert "CAD values" in fit.prior_source and fit.prior_strength >= 1.0
+    assert np.all(fit.inflation >= 1.0)
+
+
+def test_what_the_data_do_not_show_stays_at_the_cad_values(log: cp.Log) -> None:
+    """The elbow stands: its inertia comes from the prior, and data_share says so; the shoulder's comes from data."""
+    time, q, dq, ddq = motion(TRUE, 3)
+    for rows in (q, dq, ddq):
+        rows[:, 2:] = rows[0, 2:] if rows is q else 0.0
+    tau = TRUE.inverse_dynamics(q, dq, ddq) + 0.02 * np.random.default_rng(0).normal(size=q.shape)
+    fit = weighted_fit(CAD, Samples(CAD.joint_names, time, q, dq, ddq, tau, np.full(4, 0.05), cutoff=2.0, rate=100.0))
+    share = dict(zip(fit.columns.names, fit.data_share, strict=True))
+    elbow = CAD.joint_names[3]
+    assert share[f"{elbow}.coulomb"] < 0.01 and abs(fit.value(f"{elbow}.coulomb")) < 1e-9
+    assert share[f"{CAD.joint_names[1]}.mx"] > 0.5
+    # Away from the data the fit is no worse than a little more than the CAD model.
+    _, q2, dq2, ddq2 = motion(TRUE, 4)
+    there = Samples(CAD.joint_names, time, q2, dq2, ddq2, TRUE.inverse_dynamics(q2, dq2, ddq2), np.full(4, 0.05))
+    cad = np.sqrt(np.mean((there.tau - CAD.inverse_dynamics(q2, dq2, ddq2)) ** 2, axis=0))
+    assert np.all(fit.rms(there) < 1.5 * cad + 0.3)
+
+
+def test_a_stronger_prior_pulls_harder(log: cp.Log) -> None:
+    """The estimate moves from the data's towards the CAD values as the strength grows."""
+    samples = moving_samples(CAD, log)
+    away = []
+    for strength in (1.0, 1e4, 1e8):
+        fit = weighted_fit(CAD, samples, prior=CadPrior(strength))
+        away.append(np.linalg.norm(fit.inertial_parameters()[::10] - CAD.inertial_parameters[10::10]))
+    assert away[0] > away[1] > away[2] and away[2] < 1e-3
+
+
+def test_outliers_do_not_bend_the_fit(log: cp.Log) -> None:
+    """Touching the arm for a second leaves the fit where it was; a plain fit is bent."""
+    samples = moving_samples(CAD, log)
+    tau = np.array(samples.tau)
+    tau[100:120] += 40.0
+    touched = replace(samples, tau=tau)
+    clean = weighted_fit(CAD, samples).rms(samples)
+    robust, plain = (weighted_fit(CAD, touched, robust=flag).rms(samples) for flag in (True, False))
+    assert np.all(robust < 2.0 * clean + 0.05)
+    assert plain.max() > 2.0 * robust.max()
+    assert np.all(weighted_fit(CAD, touched).outliers > 0.01)
+
+
+def test_a_gain_is_separated_from_mass_by_a_weighed_load() -> None:
+    """Efforts in amperes: with a second run under a known load, gains and masses come out right."""
+    gain = np.array([0.05, 0.04, 0.08, 0.1])
+    loaded_cad, loaded = (robot.with_payload(3.0, com=(0.0, 0.05, 0.1)) for robot in (CAD, TRUE))
+    runs = []
+    for seed, true, cad in ((5, TRUE, None), (6, loaded, loaded_cad)):
+        samples = exact_samples(true, seed)
+        runs.append(Run(replace(samples, tau=samples.tau * gain), cad))
+    terms = Terms.moving(Declared(effort_kind="current"))
+    assert terms.gain == ("all",)
+    alone = weighted_fit(CAD, runs[:1], terms=terms)
+    both = weighted_fit(CAD, runs, terms=terms)
+    assert alone.command_units and not both.command_units
+    found = both.x[both.columns.groups["gain"]]
+    assert found == pytest.approx(gain, rel=0.02)
+    other = exact_samples(TRUE, 7)
+    assert np.all(both.rms(replace(other, tau=other.tau * gain)) < 0.01 * np.std(other.tau * gain, axis=0))
+
+
+def test_a_reversed_effort_is_named() -> None:
+    samples = exact_samples(TRUE, 5)
+    tau = samples.tau * np.array([1.0, -1.0, 1.0, 1.0])
+    with pytest.raises(cp.InputError, match=f"{CAD.joint_names[1]}.gain comes out as"):
+        weighted_fit(CAD, replace(samples, tau=tau), terms=Terms(gain=("all",), coulomb=("all",), offset=("all",)))
+
+
+def test_a_joints_zero_is_found_by_gauss_newton() -> None:
+    """The shoulder's zero is off by 0.03 rad: the joints beyond it see gravity from another side."""
+    time, q, dq, ddq = motion(TRUE, 8)
+    tau = TRUE.inverse_dynamics(q, dq, ddq)
+    samples = Samples(CAD.joint_names, time, q - [0.0, 0.03, 0.0, 0.0], dq, ddq, tau, np.full(4, 0.05))
+    shoulder = CAD.joint_names[1]
+    fit = weighted_fit(CAD, samples[::5], terms=Terms(zero=(shoulder,)))
+    assert fit.value(f"{shoulder}.zero") == pytest.approx(0.03, abs=1e-4)
+    assert np.abs(fit.predict(samples) - tau).max() < 1e-3
+
+
+def test_a_leaning_base_is_found_by_gauss_newton() -> None:
+    time, q, dq, ddq = motion(TRUE, 8)
+    tau = TRUE.mounted(rpy=(0.05, 0.0, 0.0)).inverse_dynamics(q, dq, ddq)
+    samples = Samples(CAD.joint_names, time, q, dq, ddq, tau, np.full(4, 0.05))
+    fit = weighted_fit(CAD, samples[::5], terms=Terms(tilt=True))
+    assert np.hypot(fit.value("tilt.first"), fit.value("tilt.second")) == pytest.approx(0.05, abs=1e-4)
+    assert np.abs(fit.predict(samples) - tau).max() < 1e-3
+
+
+def test_a_spring_is_found_where_it_is_asked_for() -> None:
+    samples = exact_samples(TRUE, 9)
+    name = CAD.joint_names[0]
+    tau = samples.tau + np.outer(7.0 * samples.q[:, 0], [1.0, 0.0, 0.0, 0.0])
+    fit = weighted_fit(CAD, replace(samples, tau=tau), terms=replace(Terms.moving(), spring=(name,)))
+    assert fit.value(f"{name}.spring") == pytest.approx(7.0, rel=1e-2)
+
+
+def test_static_poses_are_fitted_with_gravity_terms() -> None:
+    """At rest the default terms are weights and offsets; asking for inertia is refused."""
+    q = np.random.default_rng(1).uniform(-1.5, 1.5, (60, 4))
+    samples = samples_of_poses(static_poses(CAD.joint_names, q, TRUE.gravity(q) + OFFSET))
+    fit = weighted_fit(CAD, samples)
+    other = np.random.default_rng(2).uniform(-1.5, 1.5, (30, 4))
+    there = samples_of_poses(static_poses(CAD.joint_names, other, TRUE.gravity(other) + OFFSET))
+    assert np.all(fit.rms(there) < 5e-3)
+    assert np.all(fit.inflation == 1.0)
+    with pytest.raises(cp.InputError, match="nothing moves"):
+        weighted_fit(CAD, samples, terms=Terms.moving())
+
+
+def test_a_stream_gives_the_fit_of_the_whole_in_bounded_memory(log: cp.Log) -> None:
+    """Ten times the recording, streamed in pieces, needs no more memory than one, and gives the same fit."""
+    chosen = prepare(CAD, log)
+    pieces = [log[start : start + 1000] for start in range(0, len(log), 1000)]
+
+    def streamed(times: int) -> tuple[float, np.ndarray]:
+        def again():  # type: ignore[no-untyped-def]
+            for turn in range(times):
+                shifted = (replace(piece, time=piece.time + 1000.0 * turn) for piece in pieces)
+                yield from stream_samples(CAD, shifted, preparation=chosen)
+
+        tracemalloc.start()
+        try:
+            fit = weighted_fit(CAD, Run(again), prior=CadPrior(1.0))
+            return tracemalloc.get_traced_memory()[1], fit.x
+        finally:
+            tracemalloc.stop()
+
+    once, x = streamed(1)
+    often, _ = streamed(8)
+    whole = weighted_fit(CAD, moving_samples(CAD, log, preparation=chosen), prior=CadPrior(1.0))
+    assert np.allclose(x, whole.x, atol=1e-3)
+    assert often < 1.3 * once
+
+
+def test_consistent_parameters_are_real_bodies_and_fit_nearly_as_well(log: cp.Log) -> None:
+    """Every body's pseudo-inertia is positive, on request and only with a prior."""
+    samples = moving_samples(CAD, log)
+    free = weighted_fit(CAD, samples)
+    fit = weighted_fit(CAD, samples, consistent=True)
+    assert is_consistent(fit.inertial_parameters().reshape(-1, 10))
+    assert np.all(fit.rms(samples) < 1.3 * free.rms(samples) + 0.02)
+    with pytest.raises(cp.InputError, match="need a prior"):
+        weighted_fit(CAD, samples, prior=None, consistent=True)
+
+
+def test_runs_that_do_not_belong_together_are_refused(log: cp.Log) -> None:
+    samples = moving_samples(CAD, log)
+    with pytest.raises(cp.InputError, match="expected those of robot"):
+        weighted_fit(cp.load("puma560"), samples)
+    coupled = replace(samples, motor_per_link=np.eye(4) + np.diag([0.0, 0.0, 0.5], 1))
+    with pytest.raises(cp.InputError, match="different couplings"):
+        weighted_fit(CAD, [Run(samples), Run(coupled)])
+    with pytest.raises(cp.InputError, match="no samples with a measured effort"):
+        weighted_fit(CAD, replace(samples, tau=np.full_like(samples.tau, np.nan)))
+    with pytest.raises(cp.InputError, match="there is no unknown 'x'"):
+        weighted_fit(CAD, samples, prior=CadPrior(1.0)).value("x")
