@@ -125,7 +125,7 @@ def offset(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
 def compensated(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """Gravity taken out of the efforts by the robot's own model, which is good to 5 % of mass and 5 mm."""
     own = wrong_model(made.truth, random, 0.05, 0.005)
-    return replace(log, tau=log.tau - own.gravity(log.q)), Expected(Fault.GRAVITY_COMPENSATED)
+    return replace(log, tau=log.tau - own.gravity(made.log.q)), Expected(Fault.GRAVITY_COMPENSATED)
 
 
 INJECTIONS: dict[str, Injection] = {

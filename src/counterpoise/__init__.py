@@ -34,6 +34,9 @@ from .errors import UnsupportedJointError as UnsupportedJointError
 
 if _TYPE_CHECKING:
     from .base_sensor.sensor import BaseSensor as BaseSensor
+    from .calibration.calibrate import calibrate as calibrate
+    from .calibration.design import design_poses as design_poses
+    from .calibration.file import load_calibration as load_calibration
     from .control.loop import ControlLoop as ControlLoop
     from .control.safety import SafetyFilter as SafetyFilter
     from .logs.files import write_log as write_log
@@ -52,6 +55,9 @@ _MODULE_OF = {
     "ReplayPlant": "plants.replay",
     "SafetyFilter": "control.safety",
     "Sample": "logs.sample",
+    "calibrate": "calibration.calibrate",
+    "design_poses": "calibration.design",
+    "load_calibration": "calibration.file",
     "read_log": "logs.read",
     "stream_log": "logs.read",
     "write_log": "logs.files",

@@ -142,7 +142,7 @@ def test_tared_is_kinematics_only() -> None:
 
 
 def test_tared_with_the_model_forgives_a_wrong_model() -> None:
-    """5 % wrong masses: near the tare the difference form is 20 × better than eq. (23), the full form worse than both."""
+    """Masses 5 % off: near the tare the difference form is 20 × better than eq. (23), the full form worse than both."""
     model = off_by(PUMA, 0.05)
     sensor = cp.BaseSensor(model, bias=np.zeros(6))
     sensor.tare(POSE, PUMA.base_wrench(POSE))

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from calibration_data import motion, other_masses, visits
 
 import counterpoise as cp
+from calibration_data import motion, other_masses, visits
 from counterpoise.calibration.calibrate import calibrate
+from counterpoise.calibration.calibrated_robot import unphysical_links
 from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.fit import Fit
 from counterpoise.calibration.prior import CadPrior
@@ -84,6 +85,21 @@ def test_a_motion_gives_weights_and_friction() -> None:
     assert fit.trusted, fit.reasons
 
 
+def test_inertias_of_real_bodies_come_on_request() -> None:
+    """By default the nearest to the data; on request the nearest that can exist, with torques nearly as good."""
+    robot = cp.load("planar3")
+    log = motion(other_masses(robot), coulomb=0.8, noise=0.3)
+    asked = calibrate(robot, log, consistent=True, findings=())
+    assert unphysical_links(asked.robot) == ()
+    assert not any("no real body" in sentence for sentence in asked.unreliable)
+    free = calibrate(robot, log, findings=())
+    assert np.all(asked.torque_rms < 1.2 * free.torque_rms)
+    with pytest.raises(cp.InputError, match="prior"):
+        calibrate(robot, log, consistent=True, prior=None, findings=())
+    with pytest.raises(cp.InputError, match="need a motion"):
+        calibrate(robot, poses_of(robot, robot), consistent=True)
+
+
 def test_currents_without_constants_are_said_to_be_command_units() -> None:
     """Without a weighed load the result is in command units; with one, masses and gains separate."""
     robot = cp.load("planar3")
@@ -147,13 +163,13 @@ def test_a_finding_of_the_doctor_withdraws_trust() -> None:
 
 
 def test_the_doctor_is_asked_by_itself() -> None:
-    """A recording whose torques have the wrong sign is not trusted without anybody asking the doctor."""
+    """A recording with one torque of the wrong sign is not trusted, without anybody asking the doctor."""
     robot = cp.load("planar3")
     log = visits(robot, design_poses(robot, 10), friction=0.3, noise=0.02)
     assert calibrate(robot, log).trusted
-    wrong = calibrate(robot, replace(log, tau=-log.tau))
+    wrong = calibrate(robot, replace(log, tau=log.tau * np.array([1.0, -1.0, 1.0])))
     assert not wrong.trusted
-    assert any("sign" in reason for reason in wrong.reasons)
+    assert any("effort of joint2 has the opposite sign" in reason for reason in wrong.reasons)
 
 
 class TestRefusals:

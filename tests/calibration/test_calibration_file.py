@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from calibration_data import motion, other_masses
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
+from calibration_data import motion, other_masses
 from counterpoise.calibration import file as calibration_file
 from counterpoise.calibration.calibrate import calibrate
 from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.file import NOT_TRUSTED, checksum, load_calibration, read_content
+from counterpoise.calibration.file_schema import TermsTable
 from counterpoise.calibration.fit import Fit
 from counterpoise.calibration.static_poses import static_poses
+from counterpoise.calibration.terms import Terms
 from counterpoise.calibration.verdict import Check, Verdict
 
 
@@ -80,6 +82,11 @@ def test_a_moving_fit_comes_back_and_predicts_the_same(moving_fit: Fit, tmp_path
         )
 
 
+def test_the_file_knows_every_term() -> None:
+    """A new term must come with a new version of the format."""
+    assert set(TermsTable.__struct_fields__) == {field.name for field in fields(Terms)}
+
+
 def test_loading_needs_the_geometry_not_the_masses(fit: Fit, robot: cp.Robot, saved: Path) -> None:
     """The description may have been given other masses since; the file's count."""
     found = load_calibration(saved, other_masses(robot, seed=5, size=0.4))
@@ -131,9 +138,7 @@ def test_a_newer_version_is_refused(robot: cp.Robot, saved: Path) -> None:
         load_calibration(saved, robot)
 
 
-def test_an_older_version_is_brought_up_to_date(
-    robot: cp.Robot, saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_version_is_brought_up_to_date(robot: cp.Robot, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Versions are migrated one by one; one that was never written is refused."""
     document = json.loads(saved.read_text())
     document["version"] = 0
@@ -197,7 +202,9 @@ def test_numbers_that_do_not_fit_are_refused(robot: cp.Robot, saved: Path, where
         load_calibration(saved, robot)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 3}', "nonsense", "[" * 5000, '{"schema": "counterpoise-log"}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": 3}', "nonsense", "[" * 5000, '{"schema": "counterpoise-log"}']
+)
 def test_what_is_no_calibration_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
@@ -231,7 +238,8 @@ def test_any_bytes_give_a_calibration_or_our_error(tmp_path: Path, robot: cp.Rob
 def test_any_damage_gives_the_same_calibration_or_our_error(
     tmp_path: Path, robot: cp.Robot, fit: Fit, data: st.DataObject
 ) -> None:
-    """Bytes cut, doubled or changed anywhere; the checksum is repaired in half of the cases, so that values get through."""
+    """Bytes cut, doubled or changed anywhere; the checksum is repaired in half of the cases, so that values get
+    through."""
     path = fit.save(tmp_path / "fuzz.calibration.json")
     text = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):

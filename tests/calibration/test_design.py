@@ -18,7 +18,8 @@ from counterpoise.calibration.workspace import joint_ranges, workspace_poses
 
 @pytest.mark.parametrize("name", ["wam7", "puma560", "planar3", "titan2"])
 def test_designed_poses_tell_more_than_random_ones(name: str) -> None:
-    """Inside the limits with a margin, light enough to hold, and better than the median of random sets in every joint."""
+    """Inside the limits with a margin, light enough to hold, and better than the median of random sets in every
+    joint."""
     robot = cp.load(name)
     found = design(robot, 10, seed=1)
     lower, upper = joint_ranges(robot, margin=None)

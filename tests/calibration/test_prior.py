@@ -64,13 +64,15 @@ def test_bodies_without_masses_stay_uncertain_and_a_robot_without_any_is_refused
         body_covariance(cp.Robot(replace(ROBOT.description, links=tuple(bare))))
 
 
-def test_strength_scales_the_bodies_only() -> None:
-    """Four times as strong: bodies half as wide, friction as before."""
+def test_strength_is_trust_in_the_description_only() -> None:
+    """Four times as strong: bodies half as wide, friction and the unknown tool as before."""
     columns = Columns(ROBOT, Terms(coulomb=("all",), rotor=("all",)), np.ones(7, dtype=bool), np.eye(7))
     scales = Scales(*(np.ones(7) for _ in range(4)))
     weak, strong = (prior_of(columns, strength, scales, columns.start()).root for strength in (1.0, 4.0))
     bodies = columns.groups["bodies"]
-    assert np.allclose(strong[:, bodies], 2.0 * weak[:, bodies])
+    assert np.allclose(strong[:, : bodies.stop - 10], 2.0 * weak[:, : bodies.stop - 10])
+    tool = TOOL_MASS_SHARE * ROBOT.tree.mass.sum()
+    assert body_covariance(ROBOT, 1e9)[-1, 0, 0] == pytest.approx(tool**2)
     assert np.allclose(strong[:, bodies.stop :], weak[:, bodies.stop :])
 
 

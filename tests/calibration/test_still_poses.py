@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from calibration_data import RATE, visits
 
 import counterpoise as cp
+from calibration_data import RATE, visits
 from counterpoise.calibration.still_poses import friction_bands, poses_from_log, poses_from_rows, without_friction
 
 POSES = np.array([[0.4, -0.5, 0.3], [-0.6, 0.2, 0.8], [1.0, 0.7, -0.4], [0.1, -0.9, -0.7]])

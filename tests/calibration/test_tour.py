@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from counterpoise.calibration.tour import move_times, short_tour
 
 def _length(order: np.ndarray, cost: np.ndarray) -> float:
     way = [0, *(order + 1), 0]
-    return float(sum(cost[a, b] for a, b in zip(way[:-1], way[1:], strict=True)))
+    return float(sum(cost[a, b] for a, b in pairwise(way)))
 
 
 def test_a_tour_visits_every_pose_once_and_is_nearly_the_shortest() -> None:

@@ -91,7 +91,8 @@ def test_a_stronger_prior_pulls_harder(log: cp.Log) -> None:
     away = []
     for strength in (1.0, 1e4, 1e8):
         fit = weighted_fit(CAD, samples, prior=CadPrior(strength))
-        away.append(np.linalg.norm(fit.inertial_parameters()[::10] - CAD.inertial_parameters[10::10]))
+        # The last body may carry a tool, of which no strength is sure.
+        away.append(np.abs(fit.inertial_parameters()[:-10] - CAD.inertial_parameters[10:-10]).max())
     assert away[0] > away[1] > away[2] and away[2] < 1e-3
 
 
@@ -103,8 +104,8 @@ def test_outliers_do_not_bend_the_fit(log: cp.Log) -> None:
     touched = replace(samples, tau=tau)
     clean = weighted_fit(CAD, samples).rms(samples)
     robust, plain = (weighted_fit(CAD, touched, robust=flag).rms(samples) for flag in (True, False))
-    assert np.all(robust < 2.0 * clean + 0.05)
-    assert plain.max() > 2.0 * robust.max()
+    assert np.all(robust < 2.0 * clean + 0.01)
+    assert plain.max() > 10.0 * robust.max()
     assert np.all(weighted_fit(CAD, touched).outliers > 0.01)
 
 
@@ -196,7 +197,7 @@ def test_a_stream_gives_the_fit_of_the_whole_in_bounded_memory(log: cp.Log) -> N
     once, x = streamed(1)
     often, _ = streamed(8)
     whole = weighted_fit(CAD, moving_samples(CAD, log, preparation=chosen), prior=CadPrior(1.0))
-    assert np.allclose(x, whole.x, atol=1e-3)
+    assert np.allclose(x, whole.x, atol=2e-3)
     assert often < 1.3 * once
 
 

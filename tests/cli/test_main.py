@@ -11,7 +11,7 @@ import pytest
 
 import counterpoise
 
-COMMANDS = ("catalog", "load", "gravity", "simulate", "record", "bench")
+COMMANDS = ("catalog", "load", "gravity", "simulate", "poses", "record", "calibrate", "verify", "bench")
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bag_writers import JOINT_STATE, START, WRENCH_STAMPED, Sent, joint_state, wrench, write_bag
 
 import counterpoise as cp
+from bag_writers import JOINT_STATE, START, WRENCH_STAMPED, Sent, joint_state, wrench, write_bag
 
 
 @pytest.mark.parametrize("kind", ["ros1-lz4", "mcap-zstd", "db3"])

@@ -1,1 +1,1 @@
-"""From recorded poses to a calibrated arm; so far: which poses to record, and how."""
+"""From recordings to a calibrated arm: which poses to record, the fit, how far to believe it, and its file."""

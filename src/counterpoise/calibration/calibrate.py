@@ -10,15 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
 from ..doctor.finding import Consequence, Finding
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
-from ..logs.stillness import still_segments
 from .arrival import arrival_notes
 from .check import check_moving, check_static
 from .coupled import solve_coupled
+from .data_choice import METHODS, USES, Method, Use, data_kind
 from .estimate import Estimate
 from .fit import Fit
 from .gaussian import Gaussian
@@ -26,30 +25,22 @@ from .iterative import solve_iterative
 from .moving import moving_samples, prepare
 from .prior import CadPrior, body_covariance
 from .result import Collected, fit_of, listed
+from .runs import Run
 from .samples import Samples, samples_of_poses
-from .static_poses import SAME_POSE, StaticPoses, require_spread
+from .static_poses import StaticPoses, require_spread
 from .static_rows import solve_static
 from .still_poses import friction_bands, poses_from_log, poses_from_rows, without_friction
 from .terms import JOINT_TERMS, Terms
-from .weighted import Run, weighted_fit
+from .weighted import weighted_fit
 from .workspace import separable_offsets
 
-Method = Literal["weighted", "iterative", "coupled"]
-Use = Literal["auto", "static", "rows", "moving"]
 Progress = Callable[[float, float], None]
 
-METHODS = ("weighted", "iterative", "coupled")
-USES = ("auto", "static", "rows", "moving")
-JUMPS = 0.5
-"""A table without times whose rows differ by more than a pose in at least this share is a list of poses."""
-STILL_SHARE = 0.4
-"""Share of a recording that the arm must stand still for its poses to be used rather than its motion ..."""
-STILL_POSES = 6
-"""... in at least so many different poses."""
 STOOD = 1e-3
 """A joint without measured effort that moved less than this [rad or m] is taken to be locked."""
 ENOUGH = 0.5
-"""Poses at rest need no prior when they leave at most this share of what the description leaves open, in every joint."""
+"""Poses at rest need no prior when they leave at most this share of what the description leaves open, in every
+joint."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +52,7 @@ class _Settings:
     terms: Terms | None
     prior: CadPrior | None
     prior_asked: bool
+    consistent: bool
     split: str
     progress: Progress
 
@@ -73,6 +65,7 @@ def calibrate(
     use: Use = "auto",
     terms: Terms | None = None,
     prior: CadPrior | Literal["cad"] | None = "cad",
+    consistent: bool = False,
     split: str = "path",
     cutoff: float | None = None,
     loaded: Sequence[tuple[Robot, Log]] = (),
@@ -89,19 +82,21 @@ def calibrate(
     Args:
         robot: The robot as described and mounted.
         data: A recording, poses at rest, or samples of a motion.
-        method: "weighted" for any arm and any data; "iterative" and "coupled" are the WAM document's, for poses at rest and
-            rotary joints.
-        use: What of a recording is fitted: its poses at rest ("static"), its rows, each of which is a pose at rest ("rows"),
-            or its motion ("moving"); "auto" decides and says why.
+        method: "weighted" for any arm and any data; "iterative" and "coupled" are the WAM document's, for poses at rest
+            and rotary joints.
+        use: What of a recording is fitted: its poses at rest ("static"), its rows, each of which is a pose at rest
+            ("rows"), or its motion ("moving"); "auto" decides and says why.
         terms: What is fitted; None for weights and offsets at rest; for a motion also inertias, friction and rotors.
-        prior: Towards the description's masses: "cad" for a motion, and for poses that do not tell enough by themselves; a
-            CadPrior in any case; None to trust the data alone. Only "weighted" has one.
+        prior: Towards the description's masses: "cad" for a motion, and for poses that do not tell enough by
+            themselves; a CadPrior in any case; None to trust the data alone. Only "weighted" has one.
+        consistent: Of a motion, return inertias that real bodies can have, the nearest to the fit; needs a prior.
         split: How moving data are divided for the check: "path", or as :func:`.split_samples` takes it.
         cutoff: Of the low-pass on a motion [Hz]; None to choose it from the data.
-        loaded: Further recordings of the motion with a weighed load: the robot carrying it, and the recording. They tell
-            torque gains from masses.
+        loaded: Further recordings of the motion with a weighed load: the robot carrying it, and the recording. They
+            tell torque gains from masses.
         findings: What the doctor found; None to ask it.
-        stiffness: By which the arm is held, one number or n [N m/rad or N/m], to express errors as sag; None assumes one.
+        stiffness: By which the arm is held, one number or n [N m/rad or N/m], to express errors as sag; None assumes
+            one.
         serial: The robot's serial number, for the calibration file.
         tool: What is mounted at its tip, for the calibration file.
         progress: Called now and then with the work done and in all.
@@ -118,20 +113,21 @@ def calibrate(
         raise InputError(f"prior is {prior!r}; expected 'cad', a CadPrior or None")
     belief = _belief(robot, prior, method)
     asked = isinstance(prior, CadPrior)
-    settings = _Settings(robot, method, terms, belief, asked, split, progress or (lambda done, total: None))
+    settings = _Settings(robot, method, terms, belief, asked, consistent, split, progress or (lambda done, total: None))
     if data.joint_names != robot.joint_names:
         raise InputError(
             f"the data are of joints {', '.join(data.joint_names)}; expected those of robot '{robot.name}': "
             f"{', '.join(robot.joint_names)}"
         )
-    kind, why = _kind(data, use, terms, method)
+    kind, why = data_kind(data, use, terms, method)
     settings.progress(0.0, 1.0)
     if findings is None:
         findings = _diagnosed(robot, data)
     settings.progress(0.2, 1.0)
     if kind != "moving":
-        if loaded:
-            raise InputError("recordings with a weighed load are fitted as motion; give use='moving'")
+        if loaded or consistent:
+            what = "recordings with a weighed load" if loaded else "inertias that real bodies can have"
+            raise InputError(f"{what} need a motion; poses at rest do not show inertias (use='moving')")
         collected = _static(settings, data, rows=kind == "rows")
     else:
         collected = _moving(settings, data, cutoff, loaded)
@@ -164,52 +160,6 @@ def _belief(robot: Robot, prior: CadPrior | str | None, method: Method) -> CadPr
     return CadPrior() if float(robot.tree.mass.sum()) > 0.0 else None
 
 
-def _kind(
-    data: Log | StaticPoses | Samples, use: Use, terms: Terms | None, method: Method
-) -> tuple[Literal["static", "rows", "moving"], str]:
-    """Return what of the data is fitted, and why."""
-    if isinstance(data, StaticPoses):
-        if use == "moving":
-            raise InputError("poses at rest hold no motion; use='moving' needs a recording")
-        return "static", "the data are poses at rest"
-    if isinstance(data, Samples):
-        if use in ("static", "rows") or method != "weighted":
-            raise InputError("samples of a motion cannot be fitted as poses at rest; give the recording")
-        return "moving", "the data are samples of a motion"
-    if use == "moving" and method != "weighted":
-        raise InputError(f"method '{method}' is for poses at rest; a motion is fitted by 'weighted'")
-    if use != "auto":
-        return use, f"use='{use}' was asked for"
-    if terms is not None and (terms.bodies == "full" or terms.viscous or terms.rotor):
-        if method != "weighted":
-            raise InputError(f"method '{method}' fits weights and, if asked for, offsets; other terms: 'weighted'")
-        return "moving", "inertias, rotors or viscous friction are asked for, which only a motion shows"
-    if data.declared.notes.get("plan"):
-        return "static", "the recording carries its plan of poses"
-    jumps = float(np.mean(np.any(np.abs(np.diff(data.q, axis=0)) > SAME_POSE, axis=1))) if len(data) > 1 else 1.0
-    if data.declared.time_from == "rate" and jumps >= JUMPS:
-        return "rows", f"there are no times, and {jumps:.0%} of the rows are at another pose than the one before"
-    segments = still_segments(data)
-    total = float(np.ptp(data.time[np.isfinite(data.time)]))
-    share = sum(segment.duration for segment in segments) / max(total, 1e-9)
-    different = _different(np.array([segment.q for segment in segments]))
-    stands = f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
-    if method != "weighted":
-        return "static", f"method '{method}' is for poses at rest; {stands}"
-    if share >= STILL_SHARE and different >= STILL_POSES:
-        return "static", stands
-    return "moving", f"{stands}: its motion tells more"
-
-
-def _different(q: Array) -> int:
-    """Count poses that differ by more than SAME_POSE in some joint."""
-    kept: list[Array] = []
-    for pose in q:
-        if not any(np.all(np.abs(pose - other) < SAME_POSE) for other in kept):
-            kept.append(pose)
-    return len(kept)
-
-
 def _diagnosed(robot: Robot, data: Log | StaticPoses | Samples) -> Sequence[Finding]:
     if not isinstance(data, Log):
         return ()
@@ -219,7 +169,7 @@ def _diagnosed(robot: Robot, data: Log | StaticPoses | Samples) -> Sequence[Find
 
 
 def _static(settings: _Settings, data: Log | StaticPoses | Samples, *, rows: bool) -> Collected:
-    robot, notes = settings.robot, []
+    robot, notes = settings.robot, list[str]()
     if isinstance(data, Log) and rows:
         poses, notes = poses_from_rows(robot, data)
     elif isinstance(data, Log):
@@ -290,7 +240,7 @@ def _fit_static(settings: _Settings, poses: StaticPoses) -> Estimate:
 
 
 def _tells_enough(alone: Estimate) -> bool:
-    """Say whether poses by themselves tell every joint's weight better than the description: a prior has nothing to add."""
+    """Say whether poses by themselves tell every joint's weight better than the description does."""
     open_by_data, open_before = alone.gravity_std, alone.described_std
     determined = alone.solution.rank == len(alone.solution.x)
     return determined and bool(np.all(open_by_data <= ENOUGH * open_before + 1e-12 * alone.gravity_rms))
@@ -335,7 +285,9 @@ def _moving(
     fixed = np.where(stood, samples.q[0], np.nan) if stood.any() else None
 
     def fit(chosen: Samples) -> Estimate:
-        fitted = weighted_fit(robot, [Run(chosen), *further], terms=terms, prior=settings.prior)
+        fitted = weighted_fit(
+            robot, [Run(chosen), *further], terms=terms, prior=settings.prior, consistent=settings.consistent
+        )
         return Estimate.of_weighted(fitted, fixed)
 
     check, _ = check_moving(samples, settings.split, fit)

@@ -1,8 +1,8 @@
 """A robot with fitted masses in the place of those of its file.
 
 Joint torques at rest reveal the base gravity parameters only. The rest (how mass is shared between neighbouring links,
-inertias) is taken from the description, so that the calibrated robot's gravity torques are exactly the fit's and all else
-stays as near to the description as it can.
+inertias) is taken from the description, so that the calibrated robot's gravity torques are exactly the fit's and all
+else stays as near to the description as it can.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ..errors import InputError
 from .prior import arm_reach
 
 FARTHEST_COM = 0.5
-"""A centre of mass farther from its joint than this share of the arm's reach is not believed: the body's mass is raised."""
+"""A centre of mass farther from its joint than this share of the arm's reach is not believed: the body's mass is
+raised."""
 LEAST_MASS_SHARE = 1e-6
 """Mass of a body that has none but a first moment, as a share of the moving mass: small enough not to be felt."""
 
@@ -48,7 +49,7 @@ def with_gravity_parameters(robot: Robot, base_values: Array) -> Robot:
 
 
 def completed_gravity_parameters(robot: Robot, base_values: Array) -> Array:
-    """Return all gravity parameters that amount to given base values, masses as described where they suffice, (4 b,)."""
+    """Return all gravity parameters that amount to base values, masses as described where they suffice, (4 b,)."""
     base = robot.base_parameters
     kept = list(base.columns)
     values = np.asarray(base_values, dtype=np.float64)
@@ -79,7 +80,8 @@ def with_inertial_parameters(robot: Robot, parameters: Array, *, allow_unphysica
     Args:
         robot: The robot.
         parameters: Ten per moving body in its joint frame, as in ``robot.inertial_parameters[10:]``, shape (10 b,).
-        allow_unphysical: Compute dynamics even from inertias that no real body has; always so where the robot itself did.
+        allow_unphysical: Compute dynamics even from inertias that no real body has; always so where the robot itself
+            did.
     """
     tree = robot.tree
     given = np.asarray(parameters, dtype=np.float64)

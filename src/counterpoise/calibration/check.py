@@ -1,8 +1,8 @@
 """The held-out check: how well a fit predicts what it has not seen, before it is made again from everything.
 
-Moving data are divided by regions of joint space (split.py). Poses at rest are few, so all of them serve: they are held out
-in turn, one after the other, or region by region where there are many, and predicted by the fit to the rest. Poses within
-SAME_POSE of each other go together.
+Moving data are divided by regions of joint space (split.py). Poses at rest are few, so all of them serve: they are held
+out in turn, one after the other, or region by region where there are many, and predicted by the fit to the rest. Poses
+within SAME_POSE of each other go together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from .static_poses import SAME_POSE, StaticPoses
 LEAVE_ONE_OUT = 20
 """With at most so many different poses, each is held out by itself; with more, so many regions are."""
 FEW = 1500
-"""Poses that are compared one by one; more are taken to differ, and so many stand for all where distances are looked for."""
+"""Poses that are compared one by one; more are taken to differ, and so many stand for all where distances are looked
+for."""
+FEW_REGIONS = 5
+"""Regions that are held out where there are more poses than FEW."""
 LEAST_DIFFERENT = 3
 """Fewer different poses than this cannot be divided."""
 
@@ -40,8 +43,8 @@ class HeldOut:
         measured: Measured efforts, shape (k, a).
         predicted: Predicted ones, shape (k, a).
         held: Which samples were held out, shape (all,); all True where they were in turn.
-        novelty: Distance of held-out poses from the nearest fitted one, as a share of the joints' ranges: 10, 50 and 90 % lie
-            nearer than this, shape (3,).
+        novelty: Distance of held-out poses from the nearest fitted one, as a share of the joints' ranges: 10, 50 and 90
+            % lie nearer than this, shape (3,).
     """
 
     how: str
@@ -117,13 +120,15 @@ def check_static(poses: StaticPoses, fit: Callable[[StaticPoses], Estimate]) -> 
     count = int(place.max()) + 1
     if count < LEAST_DIFFERENT:
         raise InputError(
-            f"there are {count} different poses; at least {LEAST_DIFFERENT} are needed to fit and to check. design_poses() "
+            f"there are {count} different poses; at least {LEAST_DIFFERENT} are needed to fit and to check. "
+            "design_poses() "
             "proposes some"
         )
     group = place
     words = f"{count} poses held out one after the other"
     if count > LEAVE_ONE_OUT:
-        group = Regions(poses.q, LEAVE_ONE_OUT).of(poses.q)
+        regions = LEAVE_ONE_OUT if count <= FEW else FEW_REGIONS
+        group = Regions(poses.q[:: -(-len(poses) // FEW)], regions).of(poses.q)
         words = f"{count} poses held out in {int(group.max()) + 1} regions of joint space, one after the other"
     samples = samples_of_poses(poses)
     scaled = poses.q / (joint_scales(poses.q) * np.sqrt(poses.q.shape[1]))
@@ -165,7 +170,7 @@ def some_poses(poses: StaticPoses, chosen: npt.NDArray[np.bool_]) -> StaticPoses
 
 
 def _same_places(q: Array) -> npt.NDArray[np.int64]:
-    """Number the different poses; those within SAME_POSE of an earlier one in every joint share its number, shape (k,)."""
+    """Number the different poses; those within SAME_POSE of an earlier one share its number, shape (k,)."""
     centers: list[Array] = []
     place = np.empty(len(q), dtype=np.int64)
     for row, pose in enumerate(q):

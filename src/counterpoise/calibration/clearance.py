@@ -1,10 +1,10 @@
 """Whether an arm comes too near to itself or to its table: links as capsules between joint origins.
 
 Descriptions carry no shapes, so this is a stand-in, asked for and stated: every link is a round bar of one radius along
-the straight line from its joint to each joint (or end frame) that it carries. Two bars may not come nearer than twice the
-radius, and no moving bar may come nearer to the table than one. Bars that are neighbours, or that the arm's build keeps
-close in every pose, are not compared. A real arm has elbows and cables that stick out: choose the radius generously, and
-look at the poses before the robot moves.
+the straight line from its joint to each joint (or end frame) that it carries. Two bars may not come nearer than twice
+the radius, and no moving bar may come nearer to the table than one. Bars that are neighbours, or that the arm's build
+keeps close in every pose, are not compared. A real arm has elbows and cables that stick out: choose the radius
+generously, and look at the poses before the robot moves.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ..dynamics.tree import BASE
 from ..errors import InputError
 
 BoolArray = npt.NDArray[np.bool_]
+RADIUS = 0.06
+"""Radius of a link where none is given [m]."""
 SHORTEST = 1e-3
 """A bar shorter than this is a point that its neighbours already have [m]."""
 STANDS = 1e-3
@@ -36,7 +38,7 @@ class Clearance:
         table: Height of the table above the base origin, against gravity [m]; None for no table.
     """
 
-    radius: float = 0.06
+    radius: float = RADIUS
     table: float | None = None
 
     def __post_init__(self) -> None:
@@ -49,7 +51,7 @@ class Clearance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bar:
-    """A link's line: fixed to a body, from its joint's origin to a point in its frame; how far along the chain it begins."""
+    """A link's line: fixed to a body, from its joint's origin to a point in its frame, over which children hang."""
 
     body: int
     end: Array
@@ -96,8 +98,8 @@ def clear_of_table(robot: Robot, q: Array, clearance: Clearance) -> BoolArray:
 def segment_distance(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return the distances between segments ab and cd [m], shape (k,), for end points of shape (k, 3).
 
-    The two parameters minimise |a + s (b − a) − c − t (d − c)|² in the unit square: the inner minimum where it lies inside,
-    else the best point of the four sides (the function is convex).
+    The two parameters minimise |a + s (b − a) − c − t (d − c)|² in the unit square: the inner minimum where it lies
+    inside, else the best point of the four sides (the function is convex).
     """
     u, v, w = b - a, d - c, a - c
     uu, vv, uv = (np.einsum("ki,ki->k", x, y) for x, y in ((u, u), (v, v), (u, v)))
@@ -107,16 +109,16 @@ def segment_distance(a: Array, b: Array, c: Array, d: Array) -> Array:
     s_inner = np.clip((uv * vw - vv * uw) / safe, 0.0, 1.0)
 
     def t_for(s: Array) -> Array:
-        return np.clip((s * uv + vw) / np.maximum(vv, 1e-300), 0.0, 1.0)
+        return np.asarray(np.clip((s * uv + vw) / np.maximum(vv, 1e-300), 0.0, 1.0))
 
     def s_for(t: Array) -> Array:
-        return np.clip((t * uv - uw) / np.maximum(uu, 1e-300), 0.0, 1.0)
+        return np.asarray(np.clip((t * uv - uw) / np.maximum(uu, 1e-300), 0.0, 1.0))
 
     zeros, ones = np.zeros(len(a)), np.ones(len(a))
     tried = [(s_inner, t_for(s_inner)), (zeros, t_for(zeros)), (ones, t_for(ones))]
     tried += [(s_for(zeros), zeros), (s_for(ones), ones)]
     squares = [np.sum((w + s[:, None] * u - t[:, None] * v) ** 2, axis=1) for s, t in tried]
-    return np.sqrt(np.min(squares, axis=0))
+    return np.asarray(np.sqrt(np.min(squares, axis=0)))
 
 
 def _bars(robot: Robot) -> list[_Bar]:

@@ -1,12 +1,13 @@
 """Poses for a static calibration: chosen so that their torques tell the most, before the robot moves.
 
-Holding torques are linear in the base gravity parameters and in an offset per joint (static_rows.py). Of a seeded set of
-candidate poses, inside the limits with a margin, those are taken whose information matrix Σ Aᵀ A has the largest
+Holding torques are linear in the base gravity parameters and in an offset per joint (static_rows.py). Of a seeded set
+of candidate poses, inside the limits with a margin, those are taken whose information matrix Σ Aᵀ A has the largest
 determinant: the volume of the parameters' confidence region is then the smallest (D-optimal, [Fedorov1972]). They are
 picked one after the other and then exchanged as long as that helps. The poses are visited in an order with short moves.
 
 The noise of a holding torque is friction that the mean of both sides leaves behind, and it grows with the size of the
-drive. So each joint's rows are divided by its effort limit, or by the size of its gravity torque where no limit is known.
+drive. So each joint's rows are divided by its effort limit, or by the size of its gravity torque where no limit is
+known.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class PoseDesign:
         identifiable: What these poses determine and what not, values those of the description, errors for a noise of
             1 N m (or N) on every joint.
         condition: Of the model's columns at these poses, scaled to unit length; infinite where something stays open.
-        torque_std: Expected error of a predicted holding torque, offset included, for 1 N m (or N) of noise on every joint,
-            root mean square over the workspace [N m per N m], shape (n,); infinite where something stays open.
+        torque_std: Expected error of a predicted holding torque, offset included, for 1 N m (or N) of noise on every
+            joint, root mean square over the workspace [N m per N m], shape (n,); infinite where something stays open.
         travel_time: Of the whole tour at the plan's travel speeds, without approaches and dwells [s].
         checked: What was checked, one sentence each.
         not_checked: What was not, one sentence each.
@@ -111,13 +112,15 @@ def design(
         raise InputError(f"count is {count!r}; expected a number of poses from 2 to 1000")
     if not robot.base_parameters.names:
         raise InputError(
-            f"gravity acts on no joint of robot '{robot.name}' as it is mounted; holding torques tell nothing about it. "
+            f"gravity acts on no joint of robot '{robot.name}' as it is mounted; holding torques tell nothing about "
+            "it. "
             "Mount it otherwise, or calibrate from motion"
         )
     candidates, counts = _candidates(robot, seed, margin, clearance)
     if len(candidates) < 2 * count:
         raise InputError(
-            f"of {CANDIDATES} candidate poses {counts['light']} can be held within {MOST_EFFORT:.0%} of the effort limits "
+            f"of {CANDIDATES} candidate poses {counts['light']} can be held within {MOST_EFFORT:.0%} of the effort "
+            "limits "
             f"and {len(candidates)} of these are clear; expected at least {2 * count} for {count} poses. Use a smaller "
             "margin or radius, or fewer poses"
         )
@@ -255,7 +258,8 @@ def _statements(
             touching.append(str(move + 1))
     if touching:
         undone.append(
-            f"a free way: on the straight moves to pose {', '.join(touching)} (the last one leads home) links come nearer "
+            f"a free way: on the straight moves to pose {', '.join(touching)} (the last one leads home) links come "
+            "nearer "
             "than that"
         )
     else:

@@ -1,9 +1,10 @@
 """A fit of any method in one form: what it predicts, what it may speak of, and how sure it is.
 
 Methods differ in the numbers they solve for. The WAM document's two and the static weighted one find base gravity
-parameters and offsets; the weighted fit of moving data finds all parameters of all bodies, held by a prior. Either way the
-result speaks of the same numbers: base gravity parameters, which are all that holding torques can reveal, and what belongs
-to the drives. How a base parameter is shared out among masses is nobody's measurement and is not reported as one.
+parameters and offsets; the weighted fit of moving data finds all parameters of all bodies, held by a prior. Either way
+the result speaks of the same numbers: base gravity parameters, which are all that holding torques can reveal, and what
+belongs to the drives. How a base parameter is shared out among masses is nobody's measurement and is not reported as
+one.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ WORKSPACE = 200
 FELT = 1e-8
 """Part of a column that must be left beside those before it for its parameter to count by itself."""
 PRIOR_LEFT = 1e-6
-"""Share of the prior that is left in where the data alone are asked: what they do not tell then stays very uncertain."""
+"""Share of the prior that is left in where the data alone are asked: what they do not tell then stays very
+uncertain."""
 AT_REST = ("offset", "spring", "counterbalance")
 """Terms of the drives that act at rest."""
 COMMAND_UNITS = "command units"
@@ -58,8 +60,8 @@ class Estimate:
         prior_strength: How strongly, see :class:`.CadPrior`; 0 without a prior.
         data_share: Of each of the solution's numbers, how much of what is known comes from the data, 0 to 1.
         command_units: Whether efforts are in the log's own unit, with free gains.
-        fixed: Positions of joints that stood still and have no measured effort [rad or m], shape (n,); NaN for the others.
-            What such a joint carries is part of the link before it.
+        fixed: Positions of joints that stood still and have no measured effort [rad or m], shape (n,); NaN for the
+            others. What such a joint carries is part of the link before it.
     """
 
     columns: Columns
@@ -183,7 +185,7 @@ class Estimate:
 
     @cached_property
     def described_std(self) -> Array:
-        """How far the description's gravity efforts may be off (prior.py, strength 1), shape (a,); NaN without masses."""
+        """How far the description's gravity efforts may be off (prior.py, strength 1), (a,); NaN without masses."""
         robot = self.robot
         if not float(robot.tree.mass.sum()) > 0.0:
             return np.full(len(self.columns.joint_names), np.nan)
@@ -196,7 +198,7 @@ class Estimate:
 
     @cached_property
     def prior_share(self) -> Array:
-        """How much of the gravity efforts' variance before any data is still there, 0 to 1, shape (a,); NaN: no prior."""
+        """What is left of the gravity efforts' variance before any data, 0 to 1, shape (a,); NaN without prior."""
         if not self.prior:
             return np.full(len(self.columns.joint_names), np.nan)
         left = self.gravity_std**2
@@ -318,8 +320,8 @@ class Estimate:
     def _felt_base(self) -> tuple[tuple[str, ...], Array]:
         """Return names and regrouping (·, 4 b) of the base parameters that active joints feel, one for each direction.
 
-        The robot's own base is for all joints free and measured. Here a parameter that changes no torque beside those before
-        it (active joints' own first) is grouped into them.
+        The robot's own base is for all joints free and measured. Here a parameter that changes no torque beside those
+        before it (active joints' own first) is grouped into them.
         """
         base = self.robot.base_parameters
         if self.columns.active.all() and self.fixed is None:

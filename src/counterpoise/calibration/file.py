@@ -4,9 +4,9 @@ JSON::
 
     {"schema": "counterpoise-calibration", "version": 1, "checksum": "sha256:…", "content": {…}}
 
-The checksum covers the content as canonical JSON (sorted keys, no spaces). Files are written all or nothing. A file of an
-older version is brought up to date step by step (MIGRATIONS); a newer one is refused. The file of a fit that is not trusted
-says so in its name and in its content (``status``).
+The checksum covers the content as canonical JSON (sorted keys, no spaces). Files are written all or nothing. A file of
+an older version is brought up to date step by step (MIGRATIONS); a newer one is refused. The file of a fit that is not
+trusted says so in its name and in its content (``status``).
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def load_calibration(path: str | Path, robot: Robot) -> Fit:
         robot: The robot as described and mounted; its masses do not matter, the file has its own.
 
     Raises:
-        DataFileError: The file cannot be read, is no calibration, is damaged, was written by a newer version, or belongs to
-            another robot or mounting; the message says which.
+        DataFileError: The file cannot be read, is no calibration, is damaged, was written by a newer version, or
+            belongs to another robot or mounting; the message says which.
     """
     content = read_content(path)
     _refuse_other_robot(content.robot, robot, path)
@@ -122,7 +122,7 @@ def read_content(path: str | Path) -> ContentTable:
         raise DataFileError(message, path=path) from error
     try:
         document = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataFileError(f"is not JSON ({error}); the file is damaged or of another kind", path=path) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         found = document.get("schema") if isinstance(document, dict) else type(document).__name__
@@ -136,7 +136,8 @@ def read_content(path: str | Path) -> ContentTable:
         )
     if document.get("checksum") != checksum(content):
         raise DataFileError(
-            "is damaged: its checksum does not fit its content. It was changed after it was written; calibrate again or take "
+            "is damaged: its checksum does not fit its content. It was changed after it was written; calibrate again "
+            "or take "
             "the file from a copy",
             path=path,
         )
@@ -166,7 +167,8 @@ def _refuse_other_robot(made_for: RobotTable, robot: Robot, path: str | Path) ->
         )
     if made_for.kinematics_sha256 != kinematics_fingerprint(robot):
         raise DataFileError(
-            f"belongs to robot '{made_for.name}': joints of the same names, but another geometry than robot '{robot.name}'. "
+            f"belongs to robot '{made_for.name}': joints of the same names, but another geometry than robot "
+            f"'{robot.name}'. "
             "Load it with the description it was made with, or calibrate again",
             path=path,
         )
@@ -175,7 +177,8 @@ def _refuse_other_robot(made_for: RobotTable, robot: Robot, path: str | Path) ->
     if angle > MOUNT_TOLERANCE or abs(np.linalg.norm(then) - np.linalg.norm(now)) > 0.01 * np.linalg.norm(now):
         raise DataFileError(
             f"was made with gravity along {np.round(then, 2).tolist()} in base axes; the robot is mounted with "
-            f"{np.round(now, 2).tolist()}. What was measured on one mounting does not tell all for another: mount the robot as "
+            f"{np.round(now, 2).tolist()}. What was measured on one mounting does not tell all for another: mount the "
+            "robot as "
             "it was (robot.mounted), or calibrate again",
             path=path,
         )

@@ -1,7 +1,7 @@
 """What a calibration file holds: the tables of its JSON, checked strictly on reading.
 
-JSON knows neither NaN nor infinity. ``null`` stands for "not measured" in a number per joint, and for "unknown" in a standard
-error.
+JSON knows neither NaN nor infinity. ``null`` stands for "not measured" in a number per joint, and for "unknown" in a
+standard error.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Parameter:
     described: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidence:
     """Samples behind a fit, thinned, for charts. a joints have a measured effort.
 
@@ -70,7 +70,7 @@ class Evidence:
     v0: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Fit:
     """A calibrated robot of n joints and what is known about it; arrays are read-only.
 
@@ -94,7 +94,8 @@ class Fit:
         described_rms: Error of the description on all data, with the fit's gains but without friction and offset, (n,).
         signal: Standard deviation of the measured efforts, shape (n,).
         check: How the held-out check was made, in words.
-        novelty: How far held-out poses lie from fitted ones, as a share of the joints' ranges: 10, 50 and 90 %, shape (3,).
+        novelty: How far held-out poses lie from fitted ones, as a share of the joints' ranges: 10, 50 and 90 %, shape
+            (3,).
         sag: What the held-out errors mean at the tip [m]; NaN in command units.
         stiffness: Stiffness by which the sag was computed [N m/rad or N/m], shape (n,).
         stiffness_assumed: Whether that stiffness is assumed (sag.py) rather than given.
@@ -194,8 +195,8 @@ class Fit:
         """Write the calibration file, all or nothing; see calibration/file.py.
 
         Args:
-            path: The file, usually ``<arm>.calibration.json``; one that exists is replaced. The file of a fit that is not
-                trusted gets "not-trusted" into its name.
+            path: The file, usually ``<arm>.calibration.json``; one that exists is replaced. The file of a fit that is
+                not trusted gets "not-trusted" into its name.
 
         Returns:
             The file that was written.
@@ -206,6 +207,11 @@ class Fit:
         from .file import save_calibration
 
         return save_calibration(self, path)
+
+    def __repr__(self) -> str:
+        """One line: robot, method, data, verdict."""
+        verdict = "trusted" if self.trusted else "not trusted"
+        return f"<Fit of '{self.robot.name}': {self.method}, {self.samples} {_counted(self.data)}, {verdict}>"
 
     def summary(self) -> str:
         """Return the verdict and the joints' errors as text, a dozen lines."""

@@ -1,4 +1,4 @@
-"""Which robot a calibration belongs to: a fingerprint of its kinematics and names, and what was mounted and recorded."""
+"""Which robot a calibration belongs to: a fingerprint of its kinematics and names; and which recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from .samples import Samples
 from .static_poses import StaticPoses
 
 DIGITS = 9
-"""Decimals of lengths [m] and rotations that count: files print about as many, and rounding differs between machines."""
+"""Decimals of lengths [m] and rotations that count: files print about as many, and rounding differs between
+machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def identity_of(robot: Robot, *, serial: str = "", tool: str = "") -> Identity:
 
 
 def kinematics_fingerprint(robot: Robot) -> str:
-    """Return the sha256 of a robot's joints, their order and the geometry between them; masses and limits do not count."""
+    """Return the sha256 of a robot's joints, their order and geometry; masses and limits do not count."""
     tree = robot.tree
     return _sha256(
         [

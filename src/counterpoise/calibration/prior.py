@@ -48,8 +48,8 @@ class CadPrior:
     """A prior towards the description's own masses.
 
     Attributes:
-        strength: How much it counts, without unit: 1 for the standard deviations above, 4 for half as wide ones; None
-            to choose it by held-out regions (strength.py), 1 for static poses.
+        strength: How well the description is trusted, without unit: 1 for the standard deviations above, 4 for half as
+            wide ones (of the tool as above); None to choose it by held-out regions (strength.py), 1 for static poses.
         source: Where the values come from, for the report; "" for the description's name.
     """
 
@@ -92,8 +92,13 @@ def arm_reach(robot: Robot) -> float:
     return float(max(sum(lengths[i] for i in ancestors(tree, body)) for body in range(tree.bodies)))
 
 
-def body_covariance(robot: Robot) -> Array:
+def body_covariance(robot: Robot, strength: float = 1.0) -> Array:
     """Return the covariance of every body's ten parameters about their CAD values, shape (b, 10, 10).
+
+    Args:
+        robot: The description.
+        strength: How well the description is trusted: its errors' variances are divided by it. A tool is no error of
+            the description, so its variance stays.
 
     Raises:
         InputError: The description has no masses, or no extent.
@@ -111,7 +116,8 @@ def body_covariance(robot: Robot) -> Array:
     parameters = robot.inertial_parameters[10:].reshape(-1, 10)
     found = np.empty((tree.bodies, 10, 10))
     for body in range(tree.bodies):
-        directions = _own_errors(parameters[body], max(tree.mass[body], LEAST_BODY_SHARE * moving), COM_SHARE * reach)
+        mass = max(float(tree.mass[body]), LEAST_BODY_SHARE * moving)
+        directions = _own_errors(parameters[body], mass, COM_SHARE * reach) / np.sqrt(strength)
         if body not in tree.parent:
             path = ancestors(tree, body)
             tool = TOOL_MASS_SHARE * float(tree.mass[path].sum())
@@ -158,7 +164,7 @@ def prior_of(columns: Columns, strength: float, scales: Scales, mean: Array) -> 
 
 def _fill_bodies(root: Array, columns: Columns, strength: float) -> None:
     size = 4 if columns.terms.bodies == "gravity" else 10
-    covariance = body_covariance(columns.robot)[:, :size, :size] / strength
+    covariance = body_covariance(columns.robot, strength)[:, :size, :size]
     bodies = columns.body_parameters[::size] // size
     start = columns.groups["bodies"].start
     for place, body in enumerate(bodies):

@@ -191,13 +191,15 @@ def _sag(estimate: Estimate, check: HeldOut, springs: Array) -> Sag:
 def _unreliable(estimate: Estimate) -> tuple[str, ...]:
     """Say what of the calibrated robot is not a measurement."""
     found = [
-        "total mass and masses of single links: torques reveal sums of them only, their sharing out is the description's"
+        "total mass and masses of single links: torques reveal sums of them only, their sharing out is the "
+        "description's"
     ]
     if estimate.columns.terms.bodies == "gravity":
         found.append("inertias: they are the description's; do not predict accelerated motion from this fit")
     elif odd := unphysical_links(estimate.calibrated):
         found.append(
-            f"inertias of {listed(odd)}: no real body has them. They are right for torques like the recorded ones, not to "
+            f"inertias of {listed(odd)}: no real body has them. They are right for torques like the recorded ones, not "
+            "to "
             "simulate with"
         )
     if estimate.command_units:
@@ -207,7 +209,8 @@ def _unreliable(estimate: Estimate) -> tuple[str, ...]:
         shortest = ", ".join(sorted(estimate.identifiable.undetermined, key=len)[:SHOWN_OPEN])
         source = f"leans on {estimate.prior}" if estimate.prior else "takes the smallest possible values"
         found.append(
-            f"{poorly} of {len(estimate.identifiable.eigenvalues)} combinations of weights and offsets (they involve {shortest}, "
+            f"{poorly} of {len(estimate.identifiable.eigenvalues)} combinations of weights and offsets (they involve "
+            f"{shortest}, "
             f"…): these data tell them worse than one good measurement would; there the fit {source}"
         )
     silent = [name for name in estimate.robot.joint_names if name not in estimate.columns.joint_names]

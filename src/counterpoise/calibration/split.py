@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
 from ..errors import InputError
-from ..logs.path import distance_to_path, joint_scales, thinned
+from ..logs.path import joint_scales, thinned
 from .samples import Samples
 
 BoolArray = npt.NDArray[np.bool_]
@@ -29,7 +29,7 @@ GUARD = 0.03
 """Distance, as a share of the joints' ranges (root mean square over the joints)."""
 LEAST_RANGE = 0.7
 """Share of every joint's range that training must keep."""
-SAME_PLACE = 0.02
+SAME_PLACE = 0.03
 """Distance within which a path counts as driven again."""
 MOST_POINTS = 1500
 """Points that stand for a path when distances are looked for."""
@@ -123,23 +123,26 @@ def novelty(q: Array, train: BoolArray, held: BoolArray) -> Array:
 def path_coordinate(q: Array) -> Array:
     """Return how much of the distinct path was driven when each pose was first reached, 0 to 1, shape (k,).
 
-    A pose that lies within SAME_PLACE of the path driven before (and left since) has the coordinate of that place.
+    A pose within SAME_PLACE of the path driven before has the coordinate of that place. What was driven just before
+    does not count, unless the path has turned back there.
     """
-    scaled = _scaled(q)
     corners = thinned(q, max(SAME_PLACE / 4.0, 1.0 / MOST_POINTS), joint_scales(q))
+    points = _scaled(q)[corners]
+    if len(points) < 2:
+        return np.zeros(len(q))
+    steps = np.diff(points, axis=0)
+    heading = steps / np.linalg.norm(steps, axis=1)[:, None]
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(steps, axis=1))])
     coordinate = np.zeros(len(corners))
     travelled = 0.0
-    # Points closer along the path than this are neighbours, not repetitions.
-    recent = 2.0 * SAME_PLACE
-    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(scaled[corners], axis=0), axis=1))])
     for place in range(1, len(corners)):
-        left = int(np.searchsorted(along, along[place] - recent, side="right"))
-        repeated = False
-        if left > 0:
-            away, nearest = distance_to_path(scaled[corners[place : place + 1]], scaled[corners[:left]])
-            repeated = bool(away[0] < SAME_PLACE)
-        if repeated:
-            coordinate[place] = coordinate[int(nearest[0])]
+        before = np.arange(place)
+        left = along[place] - along[:place] > 2.0 * SAME_PLACE
+        turned = heading[np.minimum(before, len(heading) - 1)] @ heading[place - 1] < -0.5
+        candidates = before[left | turned]
+        away = np.linalg.norm(points[candidates] - points[place], axis=1)
+        if len(away) and away.min() < SAME_PLACE:
+            coordinate[place] = coordinate[candidates[int(np.argmin(away))]]
         else:
             travelled += float(corners[place] - corners[place - 1])
             coordinate[place] = travelled

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +110,8 @@ def poses_from_log(robot: Robot, log: Log, *, settle: float = SETTLE) -> StillPo
     found = list(_from_plan(log) if planned else _from_stillness(log, settle))
     if not found:
         raise InputError(
-            f"the arm stands still nowhere in this recording of {log.time[-1] - log.time[0]:.3g} s; record poses at rest "
+            f"the arm stands still nowhere in this recording of {log.time[-1] - log.time[0]:.3g} s; record poses at "
+            "rest "
             "(counterpoise poses, counterpoise record), or calibrate from the motion: data='moving'"
         )
     measured = np.asarray(np.isfinite(log.tau).any(axis=0))
@@ -126,7 +128,8 @@ def poses_from_log(robot: Robot, log: Log, *, settle: float = SETTLE) -> StillPo
             kept.append(segment)
     if not kept:
         raise InputError(
-            f"none of the {len(found)} still segments can be used; the first: {rejected[0].reason}. Record the poses again"
+            f"none of the {len(found)} still segments can be used; the first: {rejected[0].reason}. Record the poses "
+            "again"
         )
     return StillPoses(
         poses=_poses(robot, log, kept, measured),
@@ -157,7 +160,8 @@ def poses_from_rows(robot: Robot, log: Log) -> tuple[StaticPoses, list[str]]:
             notes.append(f"row {row + 1} is left out: a position or a torque is missing")
         elif stopped >= 0:
             notes.append(
-                f"row {row + 1} is left out: {robot.joint_names[stopped]} rests at its limit, a stop may carry part of the load"
+                f"row {row + 1} is left out: {robot.joint_names[stopped]} rests at its limit, a stop may carry part of "
+                "the load"
             )
         else:
             kept.append(row)
@@ -256,7 +260,7 @@ def _stretches(values: Array) -> Array:
     """Return the means of BLOCKS equal stretches of a segment, NaN where nothing was measured, shape (BLOCKS, n)."""
     edges = np.linspace(0, len(values), BLOCKS + 1).astype(np.int64)
     means = np.full((BLOCKS, values.shape[1]), np.nan)
-    for block, (first, last) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for block, (first, last) in enumerate(pairwise(edges.tolist())):
         part = values[first:last]
         counts = np.isfinite(part).sum(axis=0)
         np.divide(np.nan_to_num(part).sum(axis=0), counts, out=means[block], where=counts > 0)
@@ -295,7 +299,8 @@ def _reason_against(
     if disturbed.any():
         joint = int(np.flatnonzero(disturbed)[0])
         return (
-            f"the torque of {names[joint]} wanders by {_wander(tau)[joint]:.2g} while the arm stands, far more than usual: "
+            f"the torque of {names[joint]} wanders by {_wander(tau)[joint]:.2g} while the arm stands, far more than "
+            "usual: "
             "somebody touched it, or it had not settled"
         )
     return ""

@@ -4,9 +4,9 @@ Autocorrelation of the residuals (inflation.py) tells how many samples count as 
 unknowns has fitted part of its own error away before the residuals are looked at. What is left looks too small and too
 short, and the data would be believed too much, just where it hurts: away from the path. So the factors of STRENGTHS
 are tried on the prior of the bodies. Joint space is divided into cells; around each cell in turn, as many of its
-neighbours as make up HELD_SHARE of the samples are held out and predicted from the rest, the way a split by path does
-it. The score is the sum over joints and cells of the logarithm of the mean squared error, which needs no units and lets
-no joint rule; the strength with the least score is taken.
+neighbours as make up HELD_OUT of the samples are held out and predicted from the rest. The score is the geometric mean
+of the joints' held-out errors, which needs no units and lets no joint rule. The strongest prior is taken whose score
+is as good as the best: where held-out data cannot tell, the description can.
 
 All of it comes from the triangular factors of the cells, without another pass over the data.
 """
@@ -20,9 +20,14 @@ import numpy as np
 from ..description.frozen import Array
 from .gaussian import Gaussian
 from .regression import JointRegression, solve
-from .split import HELD_SHARE
 
 STRENGTHS = tuple(4.0**power for power in range(7))
+EQUAL_WITHIN = 0.005
+"""Held-out errors that differ by less than this share are equal; of equal strengths the strongest is taken."""
+HELD_OUT = 0.5
+"""Share of the samples that is predicted from the rest: a fit is used farther from its path than a check can show."""
+LEAST_REST = 0.3
+"""Share that must be left to fit; cells around which less would remain are not tried."""
 
 
 def merged(parts: Sequence[JointRegression]) -> JointRegression:
@@ -55,10 +60,9 @@ def choose_strength(
     pairs = [(merged(held), merged(rest)) for held, rest in _neighbourhoods(cells, centers)]
     if not pairs:
         return 1.0
-    scores = [
-        sum(_score(held, rest, prior(strength), sigma, inflation) for held, rest in pairs) for strength in STRENGTHS
-    ]
-    return STRENGTHS[int(np.argmin(scores))]
+    errors = np.array([_error(pairs, prior(strength), sigma, inflation) for strength in STRENGTHS])
+    equal = np.flatnonzero(errors <= (1.0 + EQUAL_WITHIN) * errors.min())
+    return STRENGTHS[int(equal[-1])]
 
 
 def _neighbourhoods(
@@ -71,19 +75,23 @@ def _neighbourhoods(
     for middle in filled:
         order = filled[np.argsort(np.linalg.norm(centers[filled] - centers[middle], axis=1), kind="stable")]
         before = np.concatenate([[0.0], np.cumsum(rows[order])[:-1]]) / rows.sum()
-        held = order[before < HELD_SHARE]
-        rest = order[before >= HELD_SHARE]
-        if len(rest) and rows[rest].sum() >= HELD_SHARE * rows.sum():
+        held = order[before < HELD_OUT]
+        rest = order[before >= HELD_OUT]
+        if len(rest) and rows[rest].sum() >= LEAST_REST * rows.sum():
             found.append(([cells[cell] for cell in held], [cells[cell] for cell in rest]))
     return found
 
 
-def _score(held: JointRegression, rest: JointRegression, prior: Gaussian, sigma: Array, inflation: Array) -> float:
-    """Return Σ_joints log(mean squared error) on the held-out data of a fit to the rest."""
-    x = solve(rest, prior=prior, sigma=sigma, inflation=inflation).x
-    squares = np.array([_square_sum(held.factor(joint), x) for joint in range(len(sigma))])
-    measured = (squares > 0.0) & (held.rows > 0)
-    return float(np.log(squares[measured] / held.rows[measured]).sum())
+def _error(
+    pairs: Sequence[tuple[JointRegression, JointRegression]], prior: Gaussian, sigma: Array, inflation: Array
+) -> float:
+    """Return the geometric mean over joints of the root of squared errors on held-out data, predicted from the rest."""
+    squares = np.zeros(len(sigma))
+    for held, rest in pairs:
+        x = solve(rest, prior=prior, sigma=sigma, inflation=inflation).x
+        squares += [_square_sum(held.factor(joint), x) for joint in range(len(sigma))]
+    known = squares > 0.0
+    return float(np.exp(0.5 * np.mean(np.log(squares[known])))) if known.any() else 0.0
 
 
 def _square_sum(factor: Array, x: Array) -> float:

@@ -1,7 +1,7 @@
 """Whether a fit may be trusted, and why: a list of checks, each with its number, its limit and one sentence.
 
-A fit is trusted when every check passes. What a joint can tolerate is the largest of three torques: TOLERANCE of its gravity
-torque's size over the workspace, the friction that holds it anyway, and EFFORT_TOLERANCE of its effort limit.
+A fit is trusted when every check passes. What a joint can tolerate is the largest of three torques: TOLERANCE of its
+gravity torque's size over the workspace, the friction that holds it anyway, and EFFORT_TOLERANCE of its effort limit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ TOLERANCE = 0.1
 EFFORT_TOLERANCE = 0.02
 """... and of its effort limit."""
 RESIDUAL_SHARE = 0.3
-"""A held-out error above this share of the signal, and above the tolerance, is a model that does not describe the arm."""
+"""A held-out error above this share of the signal, and above the tolerance, is a model that does not describe the
+arm."""
 GENERALISES = 3.0
 """A held-out error may be at most this many times that of the fitted data."""
 WORST_CONDITION = 1000.0
-"""The best-known combination may be known at most this many times better than the worst: geometry is known to a milliradian at
-best, and beyond this the worst one is that error."""
+"""The best-known combination may be known at most this many times better than the worst: geometry is known to a
+milliradian at best, and beyond this the worst one is that error."""
 MOST_PRIOR = 0.5
 """Largest share of a joint's uncertainty before any data that may still be there after them."""
 LEAST_NOVELTY = 0.02
@@ -44,7 +45,8 @@ class Check:
     """One question that a fit must answer.
 
     Attributes:
-        name: What it is about: "rank", "condition", "coverage", "prior", "residual", "generalises", "novelty", "recording".
+        name: What it is about: "rank", "condition", "coverage", "prior", "residual", "generalises", "novelty",
+            "recording".
         passed: Whether it did.
         sentence: What was found, with the numbers that decide.
         value: The deciding number; NaN where there is none.
@@ -124,7 +126,8 @@ def judge(
             estimate.holding_std,
             tolerated,
             lambda joint: (
-                f"the holding torque of {names[joint]} is uncertain by {_short(estimate.holding_std[joint])} {unit[joint]} over its "
+                f"the holding torque of {names[joint]} is uncertain by {_short(estimate.holding_std[joint])} "
+                f"{unit[joint]} over its "
                 f"workspace; it can tolerate {_short(tolerated[joint])} {unit[joint]}"
             ),
             "holding torques are known within what every joint can tolerate, anywhere in its limits",
@@ -172,7 +175,8 @@ def _rank(estimate: Estimate) -> Check:
     return Check(
         "rank",
         False,
-        f"{unknown} of {len(values)} combinations that holding torques depend on do not show in these data (they involve "
+        f"{unknown} of {len(values)} combinations that holding torques depend on do not show in these data (they "
+        "involve "
         f"{', '.join(shortest)}, …)"
         f"{leaning}",
         float(unknown),
@@ -208,7 +212,8 @@ def _prior(estimate: Estimate, tolerated: Array) -> Check:
         share,
         np.full(len(names), MOST_PRIOR),
         lambda joint: (
-            f"the data hardly tell the weight that {names[joint]} carries: {share[joint]:.0%} of the uncertainty before them "
+            f"the data hardly tell the weight that {names[joint]} carries: {share[joint]:.0%} of the uncertainty "
+            "before them "
             f"({named}) is still there"
         ),
         f"the data, not the prior ({named}), decide what every joint carries",

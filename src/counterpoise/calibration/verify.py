@@ -12,6 +12,7 @@ from ..logs.log import Log
 from .check import deviation, root_mean_square
 from .estimate import COMMAND_UNITS
 from .fit import Evidence, Fit
+from .identity import data_fingerprint
 from .moving import moving_samples
 from .sag import Sag, tip_sag
 from .samples import Samples, samples_of_poses
@@ -114,7 +115,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         allowed=frozen(allowed),
         sag=sag,
         outside=outside,
-        verdict=_judge(fit, rms, allowed, _mean(error), outside),
+        verdict=_judge(fit, rms, allowed, _mean(error), outside, fresh=data_fingerprint(data) != fit.data_sha256),
         evidence=evidence,
     )
 
@@ -149,7 +150,7 @@ def _mean(values: Array) -> Array:
     return mean
 
 
-def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float) -> Verdict:
+def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float, *, fresh: bool) -> Verdict:
     names = fit.robot.joint_names
     checks = [
         Check(
@@ -158,6 +159,9 @@ def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float) ->
             "the calibration itself is trusted" if fit.trusted else "the calibration itself is not trusted",
         )
     ]
+    if not fresh:
+        same = "this is the recording that the calibration was made from: it shows nothing new. Verify with another one"
+        checks.append(Check("fresh", False, same))
     grown = [joint for joint in range(len(names)) if rms[joint] > allowed[joint]]
     if grown:
         worst = max(grown, key=lambda joint: float(rms[joint] / allowed[joint]))
@@ -173,7 +177,8 @@ def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float) ->
             Check(
                 "error",
                 False,
-                f"the error of {names[worst]} is {rms[worst]:.3g} {fit.units}, at most {allowed[worst]:.3g} was promised{also}; "
+                f"the error of {names[worst]} is {rms[worst]:.3g} {fit.units}, at most {allowed[worst]:.3g} was "
+                f"promised{also}; "
                 f"{what}",
                 float(rms[worst]),
                 float(allowed[worst]),

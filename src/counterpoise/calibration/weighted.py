@@ -4,7 +4,8 @@ Each pass over the data makes the rows of the model at the present estimate (col
 factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From the second
 pass on the residuals decide three things:
 
-- outliers: a residual beyond HUBER robust standard deviations counts by its size only (Huber's weight, [Huber1981]);
+- outliers: a residual beyond HUBER robust standard deviations counts by its size only (Huber's weight, [Huber1981]),
+  and from the fourth pass on one beyond REJECT not at all (Hampel's weight, as in robust.py);
 - reversals: where an actuator hardly moves, the sign of its friction is unknown. Its Coulomb friction is then a number
   anywhere in ±F_c, which adds F_c²/3 to the row's variance, in the share 1 − tanh²(u/v₀);
 - autocorrelation: how many samples count as one (inflation.py).
@@ -31,17 +32,18 @@ from .inflation import Blocking
 from .moving import KEPT_PER_PERIOD
 from .prior import CadPrior, Scales, prior_of
 from .regression import JointRegression, Solution, root_mean_square, solve
+from .robust import BEND, HUBER, REJECT
 from .runs import EVERY, Run, survey_runs, thinned
 from .samples import Samples
 from .split import CELLS, Regions
 from .strength import choose_strength, merged
 from .terms import Terms
 
-HUBER = 2.5
 CONVERGED = 0.05
-LEAST_PASSES = 3
-"""The first pass fits, the second sees residuals and how they scatter, the third weighs outliers by that."""
-MAX_PASSES = 8
+LEAST_PASSES = 4
+"""The first pass fits, the second sees residuals and how they scatter, the third bounds outliers by that, the fourth
+leaves them out."""
+MAX_PASSES = 10
 MAX_NEWTON = 25
 STRENGTH_PASSES = 4
 """Passes after which the prior's strength is left alone, so that the last ones can settle."""
@@ -266,7 +268,8 @@ def _iterate(task: _Task, regions: Regions) -> _State:
         regression = merged(cells)
         solution = solve(regression, prior=task.belief(strength), inflation=inflation)
         step = solution.x - x
-        moved = float(np.sqrt(step @ solution.information @ step / max(solution.rank, 1)))
+        # Rounding may make the product of exact data slightly negative.
+        moved = float(np.sqrt(max(step @ solution.information @ step, 0.0) / max(solution.rank, 1)))
         held = 0.0 if task.prior is None else strength
         state = _State(solution, inflation, held, outliers, passes, regression, spread)
         if passes >= LEAST_PASSES and moved < CONVERGED:
@@ -301,9 +304,9 @@ def _pass(
                 weight = weight * _reversal_weight(columns, chunk, x, sigma)
                 some = thinned([*some, *residual[::EVERY]])
                 if task.robust and state.spread is not None:
-                    huber = _huber(residual * np.sqrt(weight) / state.spread)
-                    weight = weight * huber
-                    light += (huber < 0.5).sum(axis=0)
+                    trust = _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3)
+                    weight = weight * trust
+                    light += (trust < 0.5).sum(axis=0)
                 rows += np.isfinite(residual).sum(axis=0)
             place = regions.of(chunk.q)
             for cell in np.unique(place):
@@ -344,9 +347,11 @@ def _robust_std(residuals: Array, sigma: Array) -> Array:
     return found
 
 
-def _huber(standardised: Array) -> Array:
+def _trust(standardised: Array, *, reject: bool) -> Array:
+    """Return Huber's weight of residuals in robust standard deviations; Hampel's when outliers are to be left out."""
     size = np.abs(np.nan_to_num(standardised))
-    return np.asarray(HUBER / np.maximum(size, HUBER), dtype=np.float64)
+    falling = np.clip((REJECT - size) / (REJECT - BEND), 0.0, 1.0) if reject else 1.0
+    return np.asarray(HUBER / np.maximum(size, HUBER) * falling, dtype=np.float64)
 
 
 def _reversal_weight(columns: Columns, chunk: Samples, x: Array, sigma: Array) -> Array:

@@ -32,8 +32,8 @@ def joint_ranges(robot: Robot, *, margin: float | None = 0.0) -> tuple[Array, Ar
 
     Args:
         robot: The arm.
-        margin: Distance from the limits [rad or m]; None for MARGIN_ROTARY and MARGIN_LINEAR. Never more than MOST_MARGIN
-            of a joint's range.
+        margin: Distance from the limits [rad or m]; None for MARGIN_ROTARY and MARGIN_LINEAR. Never more than
+            MOST_MARGIN of a joint's range.
 
     Raises:
         InputError: A negative margin.

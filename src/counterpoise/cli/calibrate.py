@@ -37,7 +37,9 @@ Exit codes:
 @click.command(epilog=EXAMPLES)
 @source_options
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option("--mapping", metavar="FILE.toml", help="What the recording's columns mean, where their names do not tell.")
+@click.option(
+    "--mapping", metavar="FILE.toml", help="What the recording's columns mean, where their names do not tell."
+)
 @click.option("--recover", is_flag=True, help="Read what is intact of a damaged file.")
 @click.option(
     "--method",
@@ -53,15 +55,20 @@ Exit codes:
     show_default=True,
     help="Fit poses at rest, every row as a pose, or the motion.",
 )
-@click.option("--add", "added", multiple=True, metavar="TERM[:JOINT,…]", help="Fit gain, zero, spring, … too; repeatable.")
+@click.option(
+    "--add", "added", multiple=True, metavar="TERM[:JOINT,…]", help="Fit gain, zero, spring, … too; repeatable."
+)
 @click.option("--no-prior", is_flag=True, help="Trust the data alone, not the description's masses.")
+@click.option("--consistent", is_flag=True, help="Of a motion, give inertias that real bodies can have.")
 @click.option("--split", default="path", show_default=True, help="How a motion is divided for the check.")
 @click.option("--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Of the low-pass [Hz]; from the data.")
 @click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: tells gains from masses.")
 @click.option("--load", "load_mass", type=click.FloatRange(min=0.0, min_open=True), help="Mass of that load [kg].")
 @click.option("--load-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), help="Its centre of mass [m].")
 @click.option("--load-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
-@click.option("--stiffness", multiple=True, type=float, help="By which joints are held [N m/rad], one or n; for the sag.")
+@click.option(
+    "--stiffness", multiple=True, type=float, help="By which joints are held [N m/rad], one or n; for the sag."
+)
 @click.option("--serial", default="", help="Serial number, for the file.")
 @click.option("--tool", default="", help="What is mounted at the tip, for the file.")
 @click.option("--out", "out_path", metavar="FILE", help="Write the calibration, usually ARM.calibration.json.")
@@ -77,6 +84,7 @@ def calibrate(
     use: str,
     added: tuple[str, ...],
     no_prior: bool,
+    consistent: bool,
     split: str,
     cutoff: float | None,
     loaded: str | None,
@@ -102,7 +110,9 @@ def calibrate(
 
     robot = source.load()
     with Progressing(f"reading {logs[0]}") as progressing:
-        log = read_log(list(logs), robot, mapping, recover=recover, progress=lambda share: progressing.update(share, 1.0))
+        log = read_log(
+            list(logs), robot, mapping, recover=recover, progress=lambda share: progressing.update(share, 1.0)
+        )
     runs: list[tuple[Robot, Log]] = []
     if loaded is not None:
         if load_mass is None:
@@ -117,6 +127,7 @@ def calibrate(
             use=use,  # type: ignore[arg-type]
             terms=_terms(added, use, log, bool(runs)),
             prior=None if no_prior else "cad",
+            consistent=consistent,
             split=split,
             cutoff=cutoff,
             loaded=runs,
@@ -164,7 +175,8 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
             terms = replace(terms, tilt=True)
         elif term in JOINT_TERMS:
             names = tuple(name for name in joints.split(",") if name) or (ALL,)
-            terms = replace(terms, **{term: names})
+            changed: dict[str, Any] = {term: names}
+            terms = replace(terms, **changed)
         else:
             raise click.UsageError(f"--add {term!r} is no term; there are tilt, {', '.join(JOINT_TERMS)}")
     return terms

@@ -50,13 +50,13 @@ def poses(
     order with short moves. Printed is what they will determine and what not, how certain it will be, and what was
     checked. Nothing moves: look at the poses, then record them from both sides with counterpoise record.
     """
-    from ..calibration.clearance import Clearance
+    from ..calibration.clearance import RADIUS, Clearance
     from ..calibration.design import design
 
     robot = source.load()
     clearance = None
     if radius is not None or table_height is not None:
-        clearance = Clearance(Clearance.radius if radius is None else radius, table_height)
+        clearance = Clearance(RADIUS if radius is None else radius, table_height)
     found = design(robot, count, seed, margin=margin, clearance=clearance)
     if out_path is not None:
         found.plan().write(out_path)

@@ -32,7 +32,9 @@ Exit codes:
 @source_options
 @click.argument("calibration")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option("--mapping", metavar="FILE.toml", help="What the recording's columns mean, where their names do not tell.")
+@click.option(
+    "--mapping", metavar="FILE.toml", help="What the recording's columns mean, where their names do not tell."
+)
 @click.option("--recover", is_flag=True, help="Read what is intact of a damaged file.")
 @click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
 @json_option
@@ -59,7 +61,9 @@ def verify(
     robot = source.load()
     fit = load_calibration(calibration, robot)
     with Progressing(f"reading {logs[0]}") as progressing:
-        log = read_log(list(logs), robot, mapping, recover=recover, progress=lambda share: progressing.update(share, 1.0))
+        log = read_log(
+            list(logs), robot, mapping, recover=recover, progress=lambda share: progressing.update(share, 1.0)
+        )
     found = run(fit, log)
     if page_path is not None:
         from ..report.calibration_page import verification_page

@@ -26,6 +26,8 @@ WEAK = 0.1
 """Effort per expected effort, beside that of the arm's living joints, below which a channel is suspected to be dead."""
 DEAF = 0.6
 """Share of an effort's variance that gravity, friction and acceleration must explain for it to be surely alive."""
+FLICKER = 0.1
+"""Largest share of samples at a neighbouring value in a channel that counts as constant."""
 QUIET = 4.0
 """Deviation of a smoothed effort, in its own noise or steps, below which it is nothing but noise."""
 FROZEN_TIME = 0.1
@@ -67,6 +69,14 @@ class Channel:
             return 0.0
         return float(np.ptp(finite)) / self.step if self.step > 0.0 else np.inf
 
+    @property
+    def constant(self) -> bool:
+        """Whether it keeps one value, but for a rare flicker to a neighbouring one."""
+        if self.levels >= 1.5:
+            return False
+        finite = self.values[np.isfinite(self.values)]
+        return len(finite) > 0 and float(np.mean(finite == np.median(finite))) > 1.0 - FLICKER
+
 
 def channels(log: Log, rows: Indices) -> Iterator[Channel]:
     """Yield every channel that was measured; joints that the recording lacks, and derived velocities, are left out."""
@@ -89,7 +99,7 @@ def channels(log: Log, rows: Indices) -> Iterator[Channel]:
 def check_dead(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name channels that say nothing all the way through.
 
-    Found: a channel that keeps one value, or two neighbouring ones, while its joint moves by more than MOVED; an effort
+    Found: a channel that keeps one value, but for a rare flicker, while its joint moves by more than MOVED; an effort
     below WEAK of what its joint should need, compared with the arm's other joints, that follows neither gravity nor
     motion and stays within its own noise. Not found: a dead channel of a joint that does not move.
 
@@ -111,7 +121,7 @@ def check_dead(robot: Robot | None, log: Log, prepared: Prepared | None = None) 
             moves = bool(turned[channel.joint] > MOVED)
         elif channel.kind == "velocity":
             moves = bool(smooth.moved[channel.joint] > MOVED)
-        if moves and channel.levels < 1.5:
+        if moves and channel.constant:
             dead.setdefault(channel.kind, []).append(channel)
     silent = {channel.joint for channel in dead.get("effort", [])}
     floor = {c.joint: max(c.step, hop_noise(c.values)) for c in channels(log, rows) if c.kind == "effort"}
@@ -216,7 +226,7 @@ def check_frozen(robot: Robot | None, log: Log, prepared: Prepared | None = None
     travel = _travel(log, rows)
     found: dict[Kind, list[tuple[Channel, list[tuple[int, int]]]]] = {}
     for channel in channels(log, rows):
-        if channel.levels < 1.5:
+        if channel.constant:
             continue
         runs = _frozen_runs(channel, time, travel, log, rows)
         if runs:

@@ -12,7 +12,7 @@ from ..logs.filters import increasing
 from ..logs.log import Log
 from ..logs.resolution import hop_noise
 from ..logs.sample import SampleFlag
-from .channels import MUCH, Channel, Kind, channels
+from .channels import MOVED, MUCH, Channel, Kind, channels
 from .finding import Consequence, Fault, Finding
 from .prepared import Mask, Prepared, prepare
 from .wording import PLATE_CHANNELS, listed, percent, short
@@ -22,9 +22,9 @@ FLAT_SAMPLES = 10
 FLAT_SHARE = 0.003
 """... and fewest as a share of the samples in motion."""
 CROWDING = 6.0
-"""How many times more samples lie at the extreme than in a band of the same width beside it. A sine has 2.4."""
-STANDING_SHARE = 0.3
-"""Share of samples equal to the one before from which a channel may also be flat because the arm stands."""
+"""How many times more samples of a counted signal lie at the extreme than one step beside it. A sine has 2.4."""
+STANDING_SHARE = 0.5
+"""Share of samples equal to the one before, the arm standing, from which a channel has no noise of its own."""
 MOVING_SPEED = 0.02
 """Speed from which a joint counts as moving [rad/s or m/s]."""
 COARSE = {"effort": 0.05, "velocity": 0.05, "plate": 0.05}
@@ -41,9 +41,10 @@ VISIBLE = 0.005
 def check_saturated(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Name efforts, velocities and plate channels that are flat at their largest or smallest value while the arm moves.
 
-    Found: at least FLAT_SAMPLES samples and FLAT_SHARE of those in motion exactly at the extreme, CROWDING times more
-    than beside it. A velocity counts only where the position changes faster than it says; a robot may well be driven at
-    constant speed. Not found: a plateau that the arm never moves at.
+    Found: at least FLAT_SAMPLES samples and FLAT_SHARE of all exactly at the extreme, in two stays or more; of a signal
+    in steps, CROWDING times more than one step beside it. A channel without noise is judged only while the arm moves. A
+    velocity counts only where the position changes faster than it says; a robot may well be driven at constant speed.
+    Not found: a single stay, which looks like a frozen channel.
 
     Args:
         robot: Not used; the checks are called alike.
@@ -57,12 +58,14 @@ def check_saturated(robot: Robot | None, log: Log, prepared: Prepared | None = N
     time = log.time[rows]
     speed = np.column_stack([np.interp(time, smooth.time, column) for column in smooth.dq.T])
     moving = (np.abs(speed) > MOVING_SPEED).any(axis=1)
+    moving[1:] &= (np.diff(log.q[rows], axis=0) != 0.0).any(axis=1)  # smoothing carries motion into a rest
     found: dict[Kind, list[tuple[Channel, dict[str, Any]]]] = {}
     for channel in channels(log, rows):
         if channel.kind == "position" or channel.levels < 3.0:
             continue
         for sign in (1.0, -1.0):
-            flat = _flat(sign * channel.values, channel.step, moving if _stands(channel.values) else np.isfinite(time))
+            judged = moving if _stands(channel.values, moving) else np.isfinite(time)
+            flat = _flat(sign * channel.values, channel.step, judged)
             if channel.kind == "velocity" and flat.any() and channel.joint is not None:
                 flat &= sign * speed[:, channel.joint] > 1.05 * np.abs(channel.values)
                 flat &= flat.sum() >= FLAT_SAMPLES
@@ -76,9 +79,10 @@ def check_saturated(robot: Robot | None, log: Log, prepared: Prepared | None = N
     return _saturated(found)
 
 
-def _stands(values: Array) -> bool:
-    """Return whether a channel often keeps its value by itself; one with noise never does, not even at rest."""
-    return float(np.mean(values[1:] == values[:-1])) > STANDING_SHARE
+def _stands(values: Array, moving: Mask) -> bool:
+    """Return whether a channel mostly keeps its value while the arm stands; one with noise never does."""
+    resting = ~moving[1:]
+    return not resting.any() or float(np.mean((values[1:] == values[:-1])[resting])) > STANDING_SHARE
 
 
 def _flat(values: Array, step: float, moving: Mask) -> Mask:
@@ -93,10 +97,13 @@ def _flat(values: Array, step: float, moving: Mask) -> Mask:
     count = int(at_top.sum())
     if count < max(FLAT_SAMPLES, FLAT_SHARE * int(usable.sum())):
         return none
-    # The band beside the extreme: of one step, or as wide as would hold a few samples of a signal that is not cut off.
-    width = max(step, 5.0 * spread / int(usable.sum()))
-    beside = usable & ~at_top & (values >= top - (width if step == 0.0 else 1.25 * width))
-    return at_top if count > CROWDING * max(int(beside.sum()), 1) else none
+    visits = int(np.count_nonzero(np.diff(at_top.astype(np.int8)) == 1))
+    if visits < 2:  # one stay at the extreme is a channel that froze there
+        return none
+    # A signal that was never counted does not meet exactly the same value again by itself.
+    beside = usable & ~at_top & (values >= top - 1.25 * step)
+    crowded = step == 0.0 or count > CROWDING * max(int(beside.sum()), 1)
+    return at_top if crowded else none
 
 
 def _saturated(found: dict[Kind, list[tuple[Channel, dict[str, Any]]]]) -> list[Finding]:
@@ -149,7 +156,8 @@ def check_quantised(robot: Robot | None, log: Log, prepared: Prepared | None = N
         return []
     found: dict[tuple[Kind, Consequence], list[tuple[Channel, float]]] = {}
     for channel in channels(log, rows):
-        if channel.step == 0.0 or channel.levels < 3.0:
+        moves = channel.joint is None or bool(smooth.moved[channel.joint] > MOVED)
+        if channel.step == 0.0 or channel.constant or not moves:
             continue
         spread = float(np.ptp(channel.values[np.isfinite(channel.values)]))
         share = channel.step / spread

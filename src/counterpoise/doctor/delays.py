@@ -11,7 +11,7 @@ from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..logs.log import Log
 from .finding import Consequence, Fault, Finding
-from .inertial import inertial_signal
+from .inertial import inertial_signals
 from .prepared import Indices, Mask, Prepared, prepare
 from .wording import short, spread
 
@@ -65,7 +65,7 @@ def effort_delay(robot: Robot, smooth: Prepared) -> Delay | None:
         smooth: The recording made ready.
     """
     gravity = robot.gravity(smooth.q)
-    inertial = inertial_signal(robot, smooth.q, smooth.dq, smooth.ddq)
+    inertial = inertial_signals(robot, smooth.q, smooth.dq, smooth.ddq)
     signals = []
     for joint in np.flatnonzero(smooth.effort_known):
         dq = smooth.dq[:, joint]

@@ -18,8 +18,8 @@ from .recording_check import check_recording
 
 WITHOUT_MODEL = frozenset(
     {
-        *(Fault.DEAD, Fault.FROZEN, Fault.SATURATED, Fault.QUANTISED, Fault.TIME_GAPS, Fault.TIME_JITTER),
-        *(Fault.TIME_DUPLICATES, Fault.NO_TIME, Fault.REPEATED_PATH),
+        *(Fault.DEAD, Fault.SATURATED, Fault.TIME_GAPS, Fault.TIME_JITTER, Fault.TIME_DUPLICATES),
+        *(Fault.NO_TIME, Fault.REPEATED_PATH),
     }
 )
 """Findings that hold whatever the numbers mean."""

@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ..description.frozen import Array
 from .bayes import Observations, Posterior, posterior
@@ -53,7 +54,7 @@ class Fit:
     reading: Reading
     evidence: float
     trust: float
-    alive: Array
+    alive: npt.NDArray[np.bool_]
     residue: Array
     scale: Array
     own: Array

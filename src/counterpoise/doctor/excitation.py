@@ -18,7 +18,7 @@ from ..dynamics.robot import Robot
 from ..logs.log import Log
 from .expectation import parameter_spread
 from .finding import Consequence, Fault, Finding
-from .inertial import inertial_signal
+from .inertial import inertial_signals
 from .prepared import Prepared, prepare
 from .wording import listed, percent, short
 
@@ -81,7 +81,7 @@ def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
     left, sizes, _ = np.linalg.svd(spread, full_matrices=False)
     root = left * sizes  # root rootᵀ: covariance of the base parameters by the model
     regressor = robot.base_gravity_regressor(smooth.q[picked])
-    inertial = inertial_signal(robot, smooth.q[picked], smooth.dq[picked], smooth.ddq[picked])
+    inertial = inertial_signals(robot, smooth.q[picked], smooth.dq[picked], smooth.ddq[picked])
     poses = _poses(robot)
     asked = robot.base_gravity_regressor(poses)
     largest = np.abs(robot.gravity(poses)).max(axis=0)

@@ -13,7 +13,7 @@ from ..dynamics.robot import Robot
 from ..logs.log import Log
 from ..logs.stillness import StillSegment, still_segments
 from .finding import Consequence, Fault, Finding
-from .inertial import inertial_signal
+from .inertial import inertial_signals
 from .prepared import Prepared, prepare
 from .wording import listed, percent, short
 
@@ -55,9 +55,9 @@ class FrictionBand:
 def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
     """Return the friction band of every joint that moved both ways, by its index.
 
-    The effort of joint i is taken as a g_i + b d_i + F s_i + v dq_i + c with gravity g and the inertial torque d of the
-    model (whatever their scale and sign: the effort may be a current) and the direction s of motion, where the joint
-    slides. At like positions, F + v |dq| is half the difference between the two directions.
+    The effort of joint i is taken as a g_i + b d_i + r ddq_i + F s_i + v dq_i + c with gravity g and the inertial
+    torque d of the model (whatever their scale and sign: the effort may be a current) and the direction s of motion,
+    where the joint slides. At like positions, F + v |dq| is half the difference between the two directions.
 
     Args:
         robot: The model.
@@ -66,7 +66,7 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
     good = smooth.good
     q, dq, ddq = smooth.q[good], smooth.dq[good], smooth.ddq[good]
     gravity = robot.gravity(q)
-    inertial = inertial_signal(robot, q, dq, ddq)
+    inertial = inertial_signals(robot, q, dq, ddq)
     bands = {}
     for joint in range(robot.n):
         sliding = np.abs(dq[:, joint]) > SLIDING_SPEED
@@ -74,25 +74,24 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
         least = min(int((sliding & (side > 0.0)).sum()), int((sliding & (side < 0.0)).sum())) * smooth.period
         if not smooth.effort_known[joint] or least < LEAST_SLIDING:
             continue
-        columns = np.column_stack([side, dq[:, joint], inertial[:, joint], np.ones(len(q)), gravity[:, joint]])[sliding]
         swing = float(np.ptp(gravity[:, joint]))
         felt = swing > 1e-6 * max(1.0, float(np.abs(gravity).max()))
-        columns = columns if felt else columns[:, :4]
+        moving = (side, dq[:, joint], inertial[:, joint], np.ones(len(q)))
+        columns = np.column_stack([*moving, gravity[:, joint] if felt else np.zeros(len(q))])[sliding]
         tau = smooth.tau[good, joint][sliding]
-        values, _, rank, _ = np.linalg.lstsq(columns, tau, rcond=None)
-        if rank < columns.shape[1]:
-            continue
+        inverse = np.linalg.pinv(columns, rcond=1e-9)  # of one joint alone, torque and acceleration are the same signal
+        values = inverse @ tau
         residual = tau - columns @ values
         # Neighbouring samples are alike: what is independent comes once per time of the filter.
         count = len(tau)
         independent = max(count * 2.0 * smooth.cutoff * smooth.period, columns.shape[1] + 1.0)
-        covariance = np.linalg.inv(columns.T @ columns / count) * float(residual @ residual) / count / independent
+        covariance = inverse @ inverse.T * float(residual @ residual) / independent
         speed = float(np.median(np.abs(dq[sliding, joint])))
         width = float(values[0] + values[1] * speed)
         std = math.sqrt(
             max(0.0, float(covariance[0, 0] + 2.0 * speed * covariance[0, 1] + speed**2 * covariance[1, 1]))
         )
-        bands[joint] = FrictionBand(width, std, 0.5 * abs(float(values[4])) * swing if felt else math.nan)
+        bands[joint] = FrictionBand(width, std, 0.5 * abs(float(values[-1])) * swing if felt else math.nan)
     return bands
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..errors import PhysicalConsistencyError
 
 
-def inertial_signal(robot: Robot, q: Array, dq: Array, ddq: Array) -> Array:
-    """Return a signal per joint that goes with its acceleration, shape (k, n), to be scaled by a fit.
+def inertial_signals(robot: Robot, q: Array, dq: Array, ddq: Array) -> Array:
+    """Return two signals per joint that go with accelerations, shape (k, n, 2), each to be scaled by a fit.
 
-    M(q) ddq + C(q, dq) dq of the model [N m or N]; where the model's inertias belong to no real body and dynamics are
-    refused, each joint's own acceleration [rad/s² or m/s²].
+    The first is M(q) ddq + C(q, dq) dq of the model [N m or N], 0 where the model's inertias belong to no real body and
+    dynamics are refused. The second is the joint's own acceleration [rad/s² or m/s²]: its rotor's inertia, which files
+    often leave out, multiplies it.
 
     Args:
         robot: The model.
@@ -20,7 +23,7 @@ def inertial_signal(robot: Robot, q: Array, dq: Array, ddq: Array) -> Array:
         ddq: Accelerations [rad/s² or m/s²], shape (k, n).
     """
     try:
-        torque: Array = robot.inverse_dynamics(q, dq, ddq) - robot.gravity(q)
+        torque = robot.inverse_dynamics(q, dq, ddq) - robot.gravity(q)
     except PhysicalConsistencyError:
-        return ddq
-    return torque
+        torque = np.zeros_like(ddq)
+    return np.stack([torque, ddq], axis=2)

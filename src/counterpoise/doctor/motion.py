@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..errors import InputError
@@ -54,7 +55,7 @@ class Motion:
     ddq: Array
     effort: Array
     last_direction: Array
-    alive: Array
+    alive: npt.NDArray[np.bool_]
     cutoff: float
     effective: float
 
@@ -91,7 +92,7 @@ def motion_of(log: Log) -> Motion:
     )
 
 
-def _binned(time: Array, values: Array) -> tuple[Array, Array, Array]:
+def _binned(time: Array, values: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     """Return bin centres, the mean of the values in each bin (interpolated where empty) and which bins are in no gap."""
     stamped = np.isfinite(time)
     clock = time[stamped]
@@ -106,7 +107,7 @@ def _binned(time: Array, values: Array) -> tuple[Array, Array, Array]:
     start = float(clock.min())
     index = np.floor((clock - start) / width + 1e-6).astype(np.int64)
     bins = int(index.max()) + 1
-    centres = start + (np.arange(bins) + 0.5) * width
+    centres = np.asarray(start + (np.arange(bins) + 0.5) * width, dtype=np.float64)
     result = np.full((bins, values.shape[1]), np.nan)
     for joint, column in enumerate(values[stamped].T):
         good = np.isfinite(column)
@@ -170,7 +171,7 @@ def _varies(column: Array) -> bool:
     return bool(np.mean(finite == middle) < 0.8 and np.ptp(finite) > 1e-9 * max(1.0, abs(middle)))
 
 
-def _along_path(dq: Array, usable: Array) -> Array:
+def _along_path(dq: Array, usable: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
     """Return indices of points spread evenly along the way travelled, with a share for time."""
     scale = np.sqrt(np.mean(dq[usable] ** 2, axis=0))
     moving = scale > 1e-3 * scale.max(initial=0.0)

@@ -101,7 +101,7 @@ def _coupled_pairs(robot: Robot, motion: Motion) -> list[tuple[str, str, float]]
     wrist = np.flatnonzero(np.ptp(motion.q, axis=0) > 1e-3)[-3:]
     if len(wrist) < 2:
         return []
-    correlation = np.corrcoef(motion.dq[:, wrist].T)
+    correlation = np.atleast_2d(np.corrcoef(motion.dq[:, wrist].T))
     pairs = []
     for first in range(len(wrist)):
         for second in range(first + 1, len(wrist)):

@@ -42,7 +42,7 @@ def name_gains(case: Case) -> list[Finding]:
 
 
 def _log_gain_std(case: Case, joint: int) -> float:
-    """Return the standard deviation of a joint's log gain, from the curvature of the evidence; large where it is flat."""
+    """Return the standard deviation of a joint's log gain, from the evidence's curvature; large where it is flat."""
     comparison, reading, trust = case.search.comparison, case.reading, case.fit.trust
     beside = 0.0
     for side in (-_STEP, _STEP):
@@ -68,8 +68,8 @@ def _current(case: Case, sure: list[int], factor: Array, doubt: dict[int, float]
         consequence=Consequence.DANGER,
         subjects=case.named(case.alive),
         sentence=(
-            f"The efforts are no torques at the links, {said}: for each recorded unit the model needs {told} (N m, or N for "
-            "a linear joint). They are currents, or torques in front of the gears."
+            f"The efforts are no torques at the links, {said}: for each unit the model needs {told} (N m, or N "
+            "for a linear joint). They are currents, or torques in front of the gears."
         ),
         remedy=(
             "State the torque constants and gear ratios of the maker (torque_constant, [motor] ratio); until then the "
@@ -94,7 +94,8 @@ def _gain(case: Case, joint: int, factor: float) -> Finding:
     name = case.names[joint]
     numbers = case.numbers(gain, other, [joint])
     numbers |= {"recorded_over_true": rounded(1.0 / factor), "relative_std": round(doubt, 3)}
-    told = f"The effort of {name} is {short(1.0 / factor)} times the torque (± {percent(doubt)}): so read, {shrinks(numbers)}."
+    size = f"{short(1.0 / factor)} times the torque (± {percent(doubt)})"
+    told = f"The effort of {name} is {size}: so read, {shrinks(numbers)}."
     if heavier:
         told += " Links that are as much heavier or lighter than the model's would look the same."
     return Finding(

@@ -138,8 +138,8 @@ def name_poor_model(case: Case) -> list[Finding]:
             consequence=Consequence.SPOILS,
             subjects=tuple(shares),
             sentence=(
-                f"Model, friction and every fault that is looked for leave {percent(min(shares[worst] ** 2, 1.0))} of the "
-                f"variance of {worst} unexplained."
+                "Model, friction and every fault that is looked for leave "
+                f"{percent(min(shares[worst] ** 2, 1.0))} of the variance of {worst} unexplained."
             ),
             remedy="Check that the description belongs to this arm, and the zero positions of its joints.",
             evidence={"unexplained_share": {name: round(share, 3) for name, share in shares.items()}},

@@ -33,8 +33,8 @@ SURE = 5.0
 """Standard deviations by which a number must differ from none."""
 BELIEVED = 10.0
 """Log evidence over the plate as declared from which something is wrong."""
-EXPLAINED = 0.5
-"""Largest part of a moment channel's deviation that may be left over for the comparison to mean anything."""
+UNRELATED = 0.7
+"""Deviation of mx and my from the prediction, relative to their own, from which the comparison means nothing."""
 AMBIGUOUS = 5.0
 """Log evidence below which another class is named beside the best one."""
 NEAR_AXIS = math.radians(20.0)
@@ -63,10 +63,11 @@ def check_plate(robot: Robot, log: Log, prepared: Prepared | None = None) -> lis
     pose = np.eye(4) if declared.T_base_sensor is None else np.asarray(declared.T_base_sensor)
     model = PlateModel(robot, smooth, pose, _FACTOR[declared.sensor_reads])
     fit = fit_plate(model)
-    if float(fit.noise[3:5].min()) > EXPLAINED * float(fit.signal[3:5].max()):
+    if fit.mismatch > UNRELATED:
         return []
     findings = _discrete(fit, declared.sensor_reads) + _turns(fit)
-    findings += _lag(fit, log.rate) + _cross_talk(fit)
+    mixed = _cross_talk(fit)
+    findings += _lag(fit, log.rate, mixed=bool(mixed)) + mixed
     return _with_one_fix(findings, fit, declared.sensor_reads)
 
 
@@ -238,21 +239,22 @@ def _shear(fit: PlateFit) -> _Shear | None:
     return _Shear((float(whole[0, 1]), float(whole[1, 0])), abs(size), abs(turned), std)
 
 
-def _lag(fit: PlateFit, rate: float) -> list[Finding]:
-    std = float(fit.std[3])
-    if abs(fit.lag) < max(SMALL_LAG, 1.5 / rate, SURE * std):
+def _lag(fit: PlateFit, rate: float, *, mixed: bool) -> list[Finding]:
+    """Return the delay; where components are mixed, the one that was found together with the mixing."""
+    lag, std = fit.mixed_lag if mixed else (fit.lag, float(fit.std[3]))
+    small = 3.0 * SMALL_LAG if mixed else SMALL_LAG  # what mixing leaves over looks like a short delay
+    if abs(lag) < max(small, 1.5 / rate, SURE * std):
         return []
-    late = "later" if fit.lag > 0.0 else "earlier"
+    late = "later" if lag > 0.0 else "earlier"
     return [
         Finding(
             Fault.PLATE_LAG,
             Consequence.LIMITS,
             ("plate",),
-            f"The plate's reading comes {short(1e3 * abs(fit.lag))} ± {spread(1e3 * std)} ms {late} than the "
-            "positions.",
+            f"The plate's reading comes {short(1e3 * abs(lag))} ± {spread(1e3 * std)} ms {late} than the positions.",
             "Shift it in the mapping ([wrench] lag), or stamp all channels when they are measured.",
             _numbers(fit),
-            fix={"wrench": {"lag": round(fit.lag, 5)}},
+            fix={"wrench": {"lag": round(lag, 5)}},
         )
     ]
 

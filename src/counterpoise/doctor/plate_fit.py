@@ -40,6 +40,8 @@ TARED = 3.0
 """The same of a plate that was tared with the robot on it: its constant part says nothing."""
 LEVER = 0.5
 """Length that relates moments to forces [m]."""
+MIX = 0.3
+"""Standard deviation of a share of a foreign component that a bad plate may have."""
 RESIDUE = 0.01
 """Least noise, relative to the deviation of the predicted channels: what no model explains."""
 TRUST = 1.5
@@ -93,6 +95,8 @@ class PlateFit:
         tared: Whether the constant part is better explained by a tare.
         mix: Share of component j in channel i beyond that, shape (6, 6), zero on the diagonal.
         mix_std: Its standard deviation, shape (6, 6); inf where nothing is known.
+        mixed_lag: The lag [s] that goes with the mixing, and its standard deviation.
+        mismatch: Deviation of mx and my from the prediction, relative to their own: 1 where there is no relation.
         signal: Standard deviation of the predicted channels [N, N m], shape (6,).
         noise: Standard deviation of what is left [N, N m], shape (6,).
     """
@@ -108,6 +112,8 @@ class PlateFit:
     tared: bool
     mix: Array
     mix_std: Array
+    mixed_lag: tuple[float, float]
+    mismatch: float
     signal: Array
     noise: Array
 
@@ -263,7 +269,10 @@ def fit_plate(model: PlateModel) -> PlateFit:
     others = [entry for entry in best if entry[1] != kind]
     other = others[0] if others else (-np.inf, kind, parameters, tared)
     left_noise = model.noise
-    mix, mix_std = _mixing(model, kind, parameters)
+    off = model.residual(kind, parameters[:3], parameters[3]).reshape(-1, 6) * left_noise / np.sqrt(model.weight)
+    read = (off + model.predicted)[:, 3:5].std(axis=0)
+    own = max(float(np.linalg.norm(read)), float(np.linalg.norm(model.signal[3:5])), 1e-12)
+    mix, mix_std, mixed_lag = _mixing(model, kind, parameters)
     return PlateFit(
         kind=kind,
         yaw=float(np.arctan2(np.sin(parameters[0]), np.cos(parameters[0]))),
@@ -276,6 +285,8 @@ def fit_plate(model: PlateModel) -> PlateFit:
         tared=tared,
         mix=mix,
         mix_std=mix_std,
+        mixed_lag=mixed_lag,
+        mismatch=float(np.linalg.norm(off[:, 3:5].std(axis=0))) / own,
         signal=model.signal,
         noise=left_noise,
     )
@@ -337,32 +348,36 @@ def _refined(model: PlateModel, kind: Class, start: Array) -> Array:
     return parameters
 
 
-def _mixing(model: PlateModel, kind: Class, parameters: Array) -> tuple[Array, Array]:
-    """Return the share of component j in channel i beyond the turn, and its standard deviation, both (6, 6).
+def _mixing(model: PlateModel, kind: Class, parameters: Array) -> tuple[Array, Array, tuple[float, float]]:
+    """Return the share of component j in channel i beyond the turn, its deviation, both (6, 6), and the lag beside it.
 
     Forces in moment channels are left out: they are the same as a plate whose origin lies elsewhere.
     """
-    residual = model.residual(kind, parameters[:3], parameters[3]).reshape(-1, 6) * model.noise
+    residual = model.residual(kind, parameters[:3], parameters[3])
+    slope = _jacobian(model, kind, parameters, residual)[:, 3].reshape(-1, 6) * model.noise
+    unscaled = residual.reshape(-1, 6) * model.noise
     noise, tared = model.noise, model.tared
-    shares, covariance = np.zeros(len(PAIRS)), np.eye(len(PAIRS))
-    # Prior deviations of the shares: a tenth, per N m in force channels over the length LEVER.
-    prior = np.array([0.1 / LEVER if i < 3 <= j else 0.1 for i, j in PAIRS])
+    # Prior deviations: the shares', per N m in force channels over the length LEVER, and one second.
+    prior = np.array([*(MIX / LEVER if i < 3 <= j else MIX for i, j in PAIRS), 1.0])
+    found, covariance = np.zeros(len(prior)), np.diag(prior**2)
     for _ in range(PASSES):  # what is mixed in is no noise
-        columns = np.zeros((len(model.rows), 6, len(PAIRS)))
+        columns = np.zeros((len(model.rows), 6, len(prior)))
         for index, (i, j) in enumerate(PAIRS):
-            columns[:, i, index] = model.predicted[:, j] / noise[i]
-        scaled = np.sqrt(model.weight) * columns.reshape(-1, len(PAIRS))
+            columns[:, i, index] = np.sqrt(model.weight) * model.predicted[:, j] / noise[i]
+        columns[:, :, -1] = -slope / noise
+        flat = columns.reshape(-1, len(prior))
         model.use(noise, tared=tared)
-        weighted = model.solve(scaled)
-        covariance = np.linalg.inv(scaled.T @ weighted + np.diag(1.0 / prior**2))
-        given = (residual / noise).ravel()
-        shares = covariance @ (weighted.T @ given)
-        left = model.left_over(given - scaled @ shares)
+        weighted = model.solve(flat)
+        covariance = np.linalg.inv(flat.T @ weighted + np.diag(1.0 / prior**2))
+        given = (unscaled / noise).ravel()
+        found = covariance @ (weighted.T @ given)
+        left = model.left_over(given - flat @ found)
         noise = np.maximum(np.sqrt(np.mean(left**2, axis=0)), model.floor)
+    std = np.sqrt(np.diag(covariance))
     mix, mix_std = np.zeros((6, 6)), np.full((6, 6), np.inf)
     for index, (i, j) in enumerate(PAIRS):
-        mix[i, j], mix_std[i, j] = shares[index], np.sqrt(covariance[index, index])
-    return mix, mix_std
+        mix[i, j], mix_std[i, j] = found[index], std[index]
+    return mix, mix_std, (float(parameters[3] + found[-1]), float(std[-1]))
 
 
 PAIRS = tuple((i, j) for i in range(6) for j in range(6) if i != j and not (i >= 3 > j))

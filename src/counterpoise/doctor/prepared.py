@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +80,16 @@ class Prepared:
         share = (position - left)[:, None]
         between: Array = values[left] * (1.0 - share) + values[left + 1] * share
         return between
+
+
+def without_infinities(log: Log) -> Log:
+    """Return the recording with NaN, which means no measurement, in the place of infinite numbers."""
+    changes: dict[str, Any] = {}
+    for name in ("time", "q", "dq", "tau", "wrench"):
+        values = getattr(log, name)
+        if values is not None and np.isinf(values).any():
+            changes[name] = np.where(np.isinf(values), np.nan, values)
+    return replace(log, **changes) if changes else log
 
 
 def prepare(log: Log, cutoff: float = CUTOFF) -> Prepared | None:

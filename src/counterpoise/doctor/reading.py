@@ -68,7 +68,8 @@ class Reading:
 
     def positions(self, recorded: Array) -> Array:
         """Return positions, velocities or accelerations as this reading understands them, shape (N, n)."""
-        return recorded[:, list(self.position_from)] * np.array(self.position_factor)
+        understood: Array = recorded[:, list(self.position_from)] * np.array(self.position_factor)
+        return understood
 
     def with_effort_factors(self, factors: Mapping[int, float]) -> Self:
         """Return this reading with other effort factors, by joint."""

@@ -14,7 +14,7 @@ from .finding import Fault, Finding
 from .friction_band import check_friction, check_one_sided, friction_finding
 from .path import check_path
 from .plate import check_plate
-from .prepared import Prepared, prepare
+from .prepared import Prepared, prepare, without_infinities
 from .stops import check_stops
 from .timing import check_timing
 
@@ -45,6 +45,7 @@ def check_recording(robot: Robot | None, log: Log) -> list[Finding]:
         robot: The model; None judges the numbers alone.
         log: The recording, joints as in ``robot``.
     """
+    log = without_infinities(log)
     prepared = prepare(log)
     findings = check_timing(robot, log) + check_one_sided(robot, log)
     if prepared is not None:

@@ -20,8 +20,8 @@ MOST_IN_PANEL = 14
 """Parameters in one panel."""
 
 
-def predicted_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart:
-    """Return measured against predicted effort, one panel per joint."""
+def predicted_chart(fit: Fit, evidence: Evidence, units: Sequence[str], remarks: Sequence[str]) -> Chart:
+    """Return measured against predicted effort, one panel per joint, with a remark for each joint of the robot."""
     panels = []
     for place, joint in enumerate(_active(fit)):
         measured, predicted = evidence.measured[:, place], evidence.predicted[:, place]
@@ -29,11 +29,12 @@ def predicted_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart
         line = Cloud("measured = predicted", ends, ends, GREY, "lines")
         clouds = _divided(evidence, predicted, measured)
         title = f"[{units[joint]}]"
-        remark = f"error {fit.torque_rms[joint]:.3g}, held out {fit.heldout_rms[joint]:.3g} {units[joint]}"
         panels.append(
-            PointPanel(fit.robot.joint_names[joint], remark, f"predicted {title}", f"measured {title}", (*clouds, line))
+            PointPanel(
+                fit.robot.joint_names[joint], remarks[joint], f"predicted {title}", f"measured {title}", (*clouds, line)
+            )
         )
-    return point_chart(panels, caption="All samples with the final fit; those held out for the check are marked.")
+    return point_chart(panels)
 
 
 def residual_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart:
@@ -56,7 +57,9 @@ def residual_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart:
                 (-reach, reach),
             )
         )
-    return point_chart(panels, caption="A pattern over the position is weight that the model lacks; a band is friction or noise.")
+    return point_chart(
+        panels, caption="A pattern over the position is weight that the model lacks; a band is friction or noise."
+    )
 
 
 def parameter_chart(fit: Fit) -> Chart:
@@ -121,10 +124,15 @@ def coverage_chart(fit: Fit, evidence: Evidence) -> Chart:
     lower, upper = joint_ranges(fit.described)
     share = (evidence.q - lower) / np.maximum(upper - lower, 1e-12)
     names = fit.robot.joint_names
-    spread = np.random.default_rng(0).uniform(-0.28, 0.28, len(share))  # side by side, so that points do not hide each other
+    spread = np.random.default_rng(0).uniform(
+        -0.28, 0.28, len(share)
+    )  # side by side, so that points do not hide each other
     clouds = []
     whole = bool(evidence.held.all())
-    for held, label, colour in ((False, "fitted", FITTED), (True, "all data" if whole else "held out", FITTED if whole else HELD)):
+    for held, label, colour in (
+        (False, "fitted", FITTED),
+        (True, "all data" if whole else "held out", FITTED if whole else HELD),
+    ):
         chosen = evidence.held == held
         if chosen.any():
             x = np.concatenate([joint + spread[chosen] for joint in range(len(names))])
@@ -140,7 +148,7 @@ def _divided(evidence: Evidence, x: Array, y: Array) -> tuple[Cloud, ...]:
     """Return the fitted and the held-out points."""
     held = evidence.held
     if held.all():
-        return (Cloud("all samples, each held out once" if len(held) < 200 else "samples", x, y, FITTED),)
+        return (Cloud("samples", x, y, FITTED),)
     return (
         Cloud("fitted", x[~held], y[~held], FITTED),
         Cloud("held out for the check", x[held], y[held], HELD),

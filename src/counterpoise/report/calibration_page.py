@@ -21,6 +21,8 @@ from .calibration_charts import (
 from .charts import Chart, bar_chart
 from .page import Page, Paragraph, Section, Table, Verdict
 
+NOTHING = 1e-9
+"""Efforts below this are rounding [N m or N]."""
 CHECKS = {
     "rank": "Is everything determined?",
     "condition": "Evenly well?",
@@ -31,6 +33,7 @@ CHECKS = {
     "novelty": "Were those poses really new?",
     "recording": "Is the recording sound?",
     "calibration": "Was the calibration trusted?",
+    "fresh": "Is the recording a new one?",
     "error": "Does it still predict the arm?",
     "range": "Where was it tested?",
 }
@@ -62,7 +65,9 @@ def verification_page(found: Verification) -> Page:
     fit = found.fit
     units = joint_effort_units(fit)
     headline = "THE CALIBRATION HOLDS" if found.holds else "THE CALIBRATION NO LONGER HOLDS"
-    details = [check.sentence for check in found.verdict.checks if not check.passed] or [_worst_sentence(fit, found.rms)]
+    details = [check.sentence for check in found.verdict.checks if not check.passed] or [
+        _worst_sentence(fit, found.rms)
+    ]
     if np.isfinite(found.sag.total):
         details.append(f"The errors are worth {_millimetres(found.sag.total)} at the tip.")
     rows = tuple(
@@ -78,11 +83,20 @@ def verification_page(found: Verification) -> Page:
         for joint, name in enumerate(fit.robot.joint_names)
         if np.isfinite(found.rms[joint])
     )
-    columns = ("joint", "error now", "allowed", "of it constant", "error promised", "signal", "error of the description")
+    columns = (
+        "joint",
+        "error now",
+        "allowed",
+        "of it constant",
+        "error promised",
+        "signal",
+        "error of the description",
+    )
+    remarks = [f"error {_number(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
         Section("Why", (_check_table(found.verdict.checks),)),
         Section("Joint by joint", (Table(columns, rows, left=("joint",)),)),
-        Section("Measured against predicted", (predicted_chart(fit, found.evidence, units),)),
+        Section("Measured against predicted", (predicted_chart(fit, found.evidence, units, remarks),)),
         Section("Error against joint position", (residual_chart(fit, found.evidence, units),)),
         _about_section(fit),
     ]
@@ -144,7 +158,16 @@ def _errors_section(fit: Fit, units: Sequence[str]) -> Section:
         )
         for joint in active
     )
-    columns = ("joint", "before", "after, fitted", "after, held out", "of the signal", "tolerated", "friction", "sag at the tip")
+    columns = (
+        "joint",
+        "before",
+        "after, fitted",
+        "after, held out",
+        "of the signal",
+        "tolerated",
+        "friction",
+        "sag at the tip",
+    )
     scale = np.maximum(fit.tolerated[active], 1e-300)
     chart = bar_chart(
         [names[joint] for joint in active],
@@ -154,16 +177,21 @@ def _errors_section(fit: Fit, units: Sequence[str]) -> Section:
         ],
         title="Error as a share of what the joint can tolerate",
         y_title="error / tolerated",
-        caption="Below 1 is good. Tolerated is the largest of a tenth of the joint's gravity torque, the friction that holds it "
-        "anyway, and 2 % of its effort limit.",
+        caption="Below 1 is good. Tolerated is the largest of a tenth of the joint's gravity torque, the friction that "
+        "holds it anyway, and 2 % of its effort limit.",
     )
     table = Table(columns, rows, left=("joint",), caption=f"Held-out check: {fit.check}.")
     return Section("Before and after", (chart, table))
 
 
 def _evidence_sections(fit: Fit, evidence: Evidence, units: Sequence[str]) -> list[Section]:
+    remarks = [
+        f"error {_number(fitted, unit)}, held out {_number(heldout, unit)}"
+        for fitted, heldout, unit in zip(fit.torque_rms, fit.heldout_rms, units, strict=True)
+    ]
+    text = f"All data with the final fit. Held-out check before it: {fit.check}."
     return [
-        Section("Measured against predicted", (predicted_chart(fit, evidence, units),)),
+        Section("Measured against predicted", (Paragraph(text), predicted_chart(fit, evidence, units, remarks))),
         Section("Error against joint position", (residual_chart(fit, evidence, units),)),
     ]
 
@@ -182,7 +210,8 @@ def _parameter_section(fit: Fit) -> Section:
     columns = ("what", "value", "standard error", "described", "unit")
     table = Table(columns, rows, left=("what", "unit"), folded=True, summary="All numbers")
     text = (
-        "Torques reveal these sums of masses (m) and first moments (mx, my, mz), never the masses of single links. Error bars are "
+        "Torques reveal these sums of masses (m) and first moments (mx, my, mz), never the masses of single links. "
+        "Error bars are "
         "one standard error" + (f", {fit.prior} included." if fit.prior else ".")
     )
     return Section("What was found", (Paragraph(text), parameter_chart(fit), table))
@@ -196,7 +225,13 @@ def _unknown_section(fit: Fit) -> Section:
         )
         columns = ("combination", "value by the data alone", "unit")
         parts.append(
-            Table(columns, determined, left=("combination", "unit"), folded=True, summary="Combinations that the data determine")
+            Table(
+                columns,
+                determined,
+                left=("combination", "unit"),
+                folded=True,
+                summary="Combinations that the data determine",
+            )
         )
         listed = tuple((text,) for text in fit.identifiable.undetermined)
         summary = "Numbers that the data do not tell by themselves"
@@ -226,7 +261,9 @@ def _about_section(fit: Fit) -> Section:
 
 
 def _number(value: float, unit: str) -> str:
-    return "–" if not np.isfinite(value) else f"{value:.3g} {unit}"
+    if not np.isfinite(value):
+        return "–"
+    return f"0 {unit}" if abs(value) < NOTHING else f"{value:.3g} {unit}"
 
 
 def _millimetres(length: float) -> str:

@@ -22,6 +22,8 @@ MOST_PANELS = 6
 """Joints shown with a finding; the channels' overview has all of them."""
 AROUND = 3.0
 """Time shown before and after a stretch that is pointed at [s]."""
+OTHER_SIZE = 3.0
+"""Ratio of effort and model from which the model is scaled to the effort."""
 MEASURED, EXPECTED = "#2f7fd1", "#1a9e77"
 
 
@@ -98,20 +100,24 @@ def _channel(finding: Finding, shown: Evidence) -> Chart:
 
 
 def _effort(finding: Finding, shown: Evidence) -> Chart | None:
-    """Measured effort beside the model's holding torque."""
+    """Measured effort beside the model's holding torque, which is scaled where it is of quite another size."""
     robot, smooth = shown.robot, shown.smooth
     if robot is None or smooth is None:
         return None
     joints = shown.joints(finding.subjects)
-    gravity = robot.gravity(smooth.q)
-    measured = np.where(smooth.effort_known, smooth.tau, np.nan)
+    gravity = robot.gravity(smooth.q)[:, joints]
+    measured = np.where(smooth.effort_known, smooth.tau, np.nan)[:, joints]
+    own, model = np.std(measured, axis=0), np.std(gravity, axis=0)
+    ratio = np.divide(own, model, out=np.ones(len(joints)), where=model > 1e-3 * float(model.max(initial=1e-9)))
+    factor = np.where((ratio > OTHER_SIZE) | (ratio * OTHER_SIZE < 1.0), ratio, 1.0)
     series = [
-        Series("effort, smoothed", measured[:, joints], MEASURED),
-        Series("holding torque of the model", gravity[:, joints], EXPECTED, "dash"),
+        Series("effort, smoothed", measured, MEASURED),
+        Series("holding torque of the model", factor * gravity, EXPECTED, "dash"),
     ]
     units = [shown.effort_unit(joint) for joint in joints]
     names = [shown.log.joint_names[joint] for joint in joints]
-    return time_chart(smooth.time - shown.start, series, names, units)
+    remarks = ["" if value == 1.0 else f"model drawn × {value:.2g}" for value in factor]
+    return time_chart(smooth.time - shown.start, series, names, units, remarks=remarks)
 
 
 def _delay(finding: Finding, shown: Evidence) -> Chart | None:

@@ -59,9 +59,7 @@ class PointPanel:
     y_range: tuple[float, float] | None = None
 
 
-def point_chart(
-    panels: Sequence[PointPanel], *, caption: str = "", height: int = 230, wide: bool = False
-) -> Chart:
+def point_chart(panels: Sequence[PointPanel], *, caption: str = "", height: int = 230, wide: bool = False) -> Chart:
     """Return panels of points under one legend."""
     legend: list[LegendEntry] = []
     for panel in panels:

@@ -394,6 +394,16 @@ bool wrench_torque(const Model& model, const Point& point, std::size_t count, co
     return over_poses(model, WrenchTorqueOp{model, point}, inputs, count, torque, n, work);
 }
 
+// Rates of the bodies; those of one pose without mimics are read where they lie.
+template <class T>
+COUNTERPOISE_INLINE const T* rates_of(const Model& model, const Input& input, Arena& arena) {
+    if (sizeof(T) == sizeof(double) && model.plain && input.rows != nullptr)
+        return reinterpret_cast<const T*>(input.rows);
+    T* rates = arena.take<T>(model.bodies);
+    load_rates(model, input.rows, input.stride, rates);
+    return rates;
+}
+
 // MOVING: with the motion of the links; else the robot is at rest.
 template <bool MOVING>
 struct PlateTorqueOp {
@@ -407,13 +417,8 @@ struct PlateTorqueOp {
                                  Arena arena) const {
         T* torque = arena.take<T>(model.bodies);
         Wrench<T>* wrench = arena.take<Wrench<T>>(model.bodies);
-        T *rate = nullptr, *rate_change = nullptr;
-        if (MOVING) {
-            rate = arena.take<T>(model.bodies);
-            rate_change = arena.take<T>(model.bodies);
-            load_rates(model, inputs[1].rows, inputs[1].stride, rate);
-            load_rates(model, inputs[2].rows, inputs[2].stride, rate_change);
-        }
+        const T* rate = MOVING ? rates_of<T>(model, inputs[1], arena) : nullptr;
+        const T* rate_change = MOVING ? rates_of<T>(model, inputs[2], arena) : nullptr;
         T w[6];
         for (int row = 0; row < 6; ++row) w[row] = LaneTraits<T>::spread(-plate.offset[row]);
         for (int column = 0; column < 6; ++column) {

@@ -67,28 +67,99 @@ COUNTERPOISE_INLINE void plate_pass_of_chain(const Model& model, const Joints<T>
     }
 }
 
-// First moment of what a body carries, handed on to its parent: called for the bodies from the last to the first. `moment`
-// has one place per body, zero where a body branches; the sum about the base origin ends up in `total`.
+// First moment of the whole robot about the base origin; `branch` has one place per body. As total_first_moment, but what
+// goes from body i to body i - 1 stays in registers.
 template <class T>
-COUNTERPOISE_INLINE void moment_step(const Model& model, const Joints<T>& joints, int i, Vec3<T>* moment,
-                                     Vec3<T>* total) {
-    const Body& body = model.body[i];
-    Vec3<T> h = spread3<T>(body.carried_moment);
-    const bool tip = i + 1 == model.bodies || model.body[i + 1].parent != i;
-    if (!tip || body.branches) h = h + moment[i];
-    if (body.kind == PRISMATIC) h.z = h.z + joints.coordinate[i] * body.carried_mass;
-    h = to_parent(body, joints, i, h);
-    if (body.parent >= 0) {
-        moment[body.parent] = model.body[body.parent].branches ? moment[body.parent] + h : h;
-        return;
+COUNTERPOISE_INLINE Vec3<T> first_moment(const Model& model, const Joints<T>& joints, Vec3<T>* branch) {
+    const T nought = LaneTraits<T>::spread(0.0);
+    const Vec3<T> zero = {nought, nought, nought};
+    for (int i = 0; i < model.bodies; ++i)
+        if (model.body[i].branches) branch[i] = zero;
+    Vec3<T> total = spread3<T>(model.base_first_moment), carry = zero;
+    for (int i = model.bodies - 1; i >= 0; --i) {
+        const Body& body = model.body[i];
+        Vec3<T> h = carry + spread3<T>(body.carried_moment);
+        if (body.branches) h = h + branch[i];
+        if (body.kind == PRISMATIC) h.z = h.z + joints.coordinate[i] * body.carried_mass;
+        carry = to_parent(body, joints, i, h);
+        if (body.parent >= 0 && body.parent == i - 1) continue;
+        if (body.parent < 0) {
+            total.x = total.x + (carry.x + body.carried_mass * body.origin[0]);
+            total.y = total.y + (carry.y + body.carried_mass * body.origin[1]);
+            total.z = total.z + (carry.z + body.carried_mass * body.origin[2]);
+        } else {
+            branch[body.parent] = branch[body.parent] + carry;
+        }
+        carry = zero;
     }
-    total->x = total->x + (h.x + body.carried_mass * body.origin[0]);
-    total->y = total->y + (h.y + body.carried_mass * body.origin[1]);
-    total->z = total->z + (h.z + body.carried_mass * body.origin[2]);
+    return total;
 }
 
-// Any tree. The first moment comes inwards beside the links' wrenches. On the way outwards the force, the moment and the
-// way back to the base origin, p, turn side by side; the torque is z.(m + p x f). ROTARY: no joint is linear.
+// Sums of a moving tree from the tips to the base: joint torques, the links' wrenches `total` and the first moment `h`,
+// both at the base origin. `branch` has one place per body.
+template <class T>
+COUNTERPOISE_INLINE void inward_sums(const Model& model, const Joints<T>& joints, T* torque, Wrench<T>* wrench,
+                                     Vec3<T>* branch, Wrench<T>* total, Vec3<T>* h) {
+    *h = first_moment(model, joints, branch);
+    inward_pass<T, false, true, true>(model, joints, torque, total, wrench);
+}
+
+// Two numbers in lanes 0 and 1.
+COUNTERPOISE_INLINE Lanes in_lanes(double first, double second) {
+    Lanes both = LaneTraits<Lanes>::spread(0.0);
+    both[0] = first;
+    both[1] = second;
+    return both;
+}
+
+// The same for one pose, with the wrenches' moment in lane 0 and the first moment in lane 1: both turn in one operation.
+COUNTERPOISE_INLINE void inward_sums(const Model& model, const Joints<double>& joints, double* torque,
+                                     Wrench<double>* wrench, Vec3<double>* branch, Wrench<double>* total,
+                                     Vec3<double>* h) {
+    const Lanes none = LaneTraits<Lanes>::spread(0.0);
+    const Vec3<double> zero = {0.0, 0.0, 0.0};
+    for (int i = 0; i < model.bodies; ++i)
+        if (model.body[i].branches) branch[i] = zero;
+    *h = spread3<double>(model.base_first_moment);
+    Vec3<double> force = zero;
+    Vec3<Lanes> moments = {none, none, none};
+    for (int i = model.bodies - 1; i >= 0; --i) {
+        const Body& body = model.body[i];
+        const Wrench<double>& own = wrench[i];
+        const double* c = body.carried_moment;
+        force = force + own.force;
+        moments = moments + Vec3<Lanes>{in_lanes(own.moment.x, c[0]), in_lanes(own.moment.y, c[1]),
+                                        in_lanes(own.moment.z, c[2])};
+        if (body.branches)
+            moments = moments +
+                      Vec3<Lanes>{in_lanes(0.0, branch[i].x), in_lanes(0.0, branch[i].y), in_lanes(0.0, branch[i].z)};
+        if (body.kind == PRISMATIC)
+            moments.z = moments.z + in_lanes(0.0, joints.coordinate[i] * body.carried_mass);
+        torque[i] = body.kind == REVOLUTE ? moments.z[0] : force.z;
+        force = to_parent(body, joints, i, force);
+        const Vec3<double> lever = cross(origin_in_parent(body, joints, i), force);
+        moments = to_parent(body, LaneTraits<Lanes>::spread(joints.sine[i]),
+                            LaneTraits<Lanes>::spread(joints.cosine[i]), moments) +
+                  Vec3<Lanes>{in_lanes(lever.x, 0.0), in_lanes(lever.y, 0.0), in_lanes(lever.z, 0.0)};
+        if (body.parent >= 0 && body.parent == i - 1) continue;
+        const Wrench<double> onward = {force, {moments.x[0], moments.y[0], moments.z[0]}};
+        const Vec3<double> carried = {moments.x[1], moments.y[1], moments.z[1]};
+        Wrench<double>& sum = body.parent < 0 ? *total : wrench[body.parent];
+        sum = {sum.force + onward.force, sum.moment + onward.moment};
+        if (body.parent < 0) {
+            h->x += carried.x + body.carried_mass * body.origin[0];
+            h->y += carried.y + body.carried_mass * body.origin[1];
+            h->z += carried.z + body.carried_mass * body.origin[2];
+        } else {
+            branch[body.parent] = branch[body.parent] + carried;
+        }
+        force = zero;
+        moments = {none, none, none};
+    }
+}
+
+// Any tree. On the last way outwards the force, the moment and the way back to the base origin, p, turn side by side; the
+// torque is z.(m + p x f). ROTARY: no joint is linear.
 template <class T, bool ROTARY, bool MOVING>
 COUNTERPOISE_INLINE void plate_pass_of_tree(const Model& model, const Joints<T>& joints, const T* rate,
                                             const T* rate_change, bool gravity, Wrench<T> w, T* torque,
@@ -96,13 +167,7 @@ COUNTERPOISE_INLINE void plate_pass_of_tree(const Model& model, const Joints<T>&
     const int bodies = model.bodies;
     const T nought = LaneTraits<T>::spread(0.0);
     const Vec3<T> zero = {nought, nought, nought};
-    Vec3<T> h = spread3<T>(model.base_first_moment);
-    const auto moment_too = [&](int i) {
-        if (gravity) moment_step(model, joints, i, moment, &h);
-    };
-    if (gravity)
-        for (int i = 0; i < bodies; ++i)
-            if (model.body[i].branches) moment[i] = zero;
+    Vec3<T> h = zero;
     if (MOVING) {
         const Motion<T> still = {zero, zero, zero};
         Motion<T> latest = still;
@@ -113,10 +178,10 @@ COUNTERPOISE_INLINE void plate_pass_of_tree(const Model& model, const Joints<T>&
             if (body.branches) motion[i] = latest;
         }
         Wrench<T> total = {zero, zero};
-        inward_pass<T, false, true, true>(model, joints, torque, &total, wrench, moment_too);
+        inward_sums(model, joints, torque, wrench, moment, &total, &h);
         w = {w.force - total.force, w.moment - total.moment};
-    } else {
-        for (int i = bodies - 1; i >= 0; --i) moment_too(i);
+    } else if (gravity) {
+        h = first_moment(model, joints, moment);
     }
     if (gravity) take_off_gravity(model, h, &w);
     Wrench<T> local = w;

@@ -119,16 +119,14 @@ COUNTERPOISE_INLINE Wrench<T> motion_step(const Model& model, const Joints<T>& j
 }
 
 // Sums the bodies' wrenches from the tips to the base: joint torques, and the sum at the base origin, added to `total`.
-// `also(i)` is called for every body on the way, for a sum that has nothing to wait for.
-template <class T, bool SIMPLE, bool WITH_TORQUE, bool WITH_WRENCH, class Also>
+template <class T, bool SIMPLE, bool WITH_TORQUE, bool WITH_WRENCH>
 COUNTERPOISE_INLINE void inward_pass(const Model& model, const Joints<T>& joints, T* torque, Wrench<T>* total,
-                                     Wrench<T>* wrench, const Also& also) {
+                                     Wrench<T>* wrench) {
     const T nought = LaneTraits<T>::spread(0.0);
     const Vec3<T> zero = {nought, nought, nought};
     Wrench<T> carry = {zero, zero};
     for (int i = model.bodies - 1; i >= 0; --i) {
         const Body& body = model.body[i];
-        also(i);
         const Vec3<T> force = wrench[i].force + carry.force;
         const Vec3<T> moment = wrench[i].moment + carry.moment;
         if (WITH_TORQUE) torque[i] = SIMPLE || body.kind == REVOLUTE ? moment.z : force.z;
@@ -170,7 +168,7 @@ COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& 
         total->force = {g.x * -model.base_mass, g.y * -model.base_mass, g.z * -model.base_mass};
         total->moment = cross(g, model.base_first_moment);
     }
-    inward_pass<T, SIMPLE, WITH_TORQUE, WITH_WRENCH>(model, joints, torque, total, wrench, [](int) {});
+    inward_pass<T, SIMPLE, WITH_TORQUE, WITH_WRENCH>(model, joints, torque, total, wrench);
 }
 
 // Torques with which the arm exerts a wrench (base axes, at the link's origin): the wrench is turned outwards along the

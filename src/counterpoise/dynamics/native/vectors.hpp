@@ -58,14 +58,17 @@ struct Joints {
 
 // Body axes to parent axes: Rz(swing) Rx(twist) Rz(angle) v.
 template <class T>
-COUNTERPOISE_INLINE Vec3<T> to_parent(const Body& body, const Joints<T>& joints, int i, const Vec3<T>& v) {
-    const T s = joints.sine[i], c = joints.cosine[i];
+COUNTERPOISE_INLINE Vec3<T> to_parent(const Body& body, const T& s, const T& c, const Vec3<T>& v) {
     const T x = c * v.x - s * v.y;
     const T t = s * v.x + c * v.y;
     const T y = t * body.twist_cosine - v.z * body.twist_sine;
     const T z = t * body.twist_sine + v.z * body.twist_cosine;
     if (!body.swings) return {x, y, z};
     return {x * body.swing_cosine - y * body.swing_sine, x * body.swing_sine + y * body.swing_cosine, z};
+}
+template <class T>
+COUNTERPOISE_INLINE Vec3<T> to_parent(const Body& body, const Joints<T>& joints, int i, const Vec3<T>& v) {
+    return to_parent(body, joints.sine[i], joints.cosine[i], v);
 }
 // Parent axes to body axes: the transpose of the above.
 template <class T>

@@ -1,0 +1,91 @@
+"""What of a recording is fitted: its poses at rest, its rows, or its motion; decided from the data, with the reason."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..errors import InputError
+from ..logs.log import Log
+from ..logs.stillness import still_segments
+from .samples import Samples
+from .static_poses import SAME_POSE, StaticPoses
+from .terms import Terms
+
+Method = Literal["weighted", "iterative", "coupled"]
+Use = Literal["auto", "static", "rows", "moving"]
+Kind = Literal["static", "rows", "moving"]
+
+METHODS = ("weighted", "iterative", "coupled")
+USES = ("auto", "static", "rows", "moving")
+JUMPS = 0.5
+"""A table without times whose rows differ by more than a pose in at least this share is a list of poses."""
+STILL_SHARE = 0.4
+"""Share of a recording that the arm must stand still for its poses to be used rather than its motion ..."""
+STILL_POSES = 6
+"""... in at least so many different poses."""
+
+
+def data_kind(data: Log | StaticPoses | Samples, use: Use, terms: Terms | None, method: Method) -> tuple[Kind, str]:
+    """Return what of the data is fitted, and why in one sentence.
+
+    Args:
+        data: The data.
+        use: What was asked for.
+        terms: What is to be fitted; None for the usual.
+        method: By which method.
+
+    Raises:
+        InputError: What was asked for does not fit the data or the method.
+    """
+    if isinstance(data, StaticPoses):
+        if use == "moving":
+            raise InputError("poses at rest hold no motion; use='moving' needs a recording")
+        return "static", "the data are poses at rest"
+    if isinstance(data, Samples):
+        if use in ("static", "rows") or method != "weighted":
+            raise InputError("samples of a motion cannot be fitted as poses at rest; give the recording")
+        return "moving", "the data are samples of a motion"
+    return _of_log(data, use, terms, method)
+
+
+def _of_log(log: Log, use: Use, terms: Terms | None, method: Method) -> tuple[Kind, str]:
+    needs_motion = terms is not None and bool(terms.bodies == "full" or terms.viscous or terms.rotor)
+    if method != "weighted" and (use == "moving" or needs_motion):
+        raise InputError(f"method '{method}' is for poses at rest; a motion is fitted by 'weighted'")
+    if use != "auto":
+        return use, f"use='{use}' was asked for"
+    if needs_motion:
+        return "moving", "inertias, rotors or viscous friction are asked for, which only a motion shows"
+    kind, why = _by_itself(log)
+    if method != "weighted" and kind == "moving":
+        return "static", f"method '{method}' is for poses at rest"
+    return kind, why
+
+
+def _by_itself(log: Log) -> tuple[Kind, str]:
+    """Return what a recording is best for."""
+    if log.declared.notes.get("plan"):
+        return "static", "the recording carries its plan of poses"
+    jumps = float(np.mean(np.any(np.abs(np.diff(log.q, axis=0)) > SAME_POSE, axis=1))) if len(log) > 1 else 1.0
+    if log.declared.time_from == "rate" and jumps >= JUMPS:
+        return "rows", f"there are no times, and {jumps:.0%} of the rows are at another pose than the one before"
+    segments = still_segments(log)
+    total = float(np.ptp(log.time[np.isfinite(log.time)]))
+    share = sum(segment.duration for segment in segments) / max(total, 1e-9)
+    different = _different(np.array([segment.q for segment in segments]))
+    stands = f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
+    if share >= STILL_SHARE and different >= STILL_POSES:
+        return "static", stands
+    return "moving", f"{stands}: its motion tells more"
+
+
+def _different(q: Array) -> int:
+    """Count poses that differ by more than SAME_POSE in some joint."""
+    kept: list[Array] = []
+    for pose in q:
+        if not any(np.all(np.abs(pose - other) < SAME_POSE) for other in kept):
+            kept.append(pose)
+    return len(kept)

@@ -1,0 +1,93 @@
+"""A fit of any method in one form: what it may speak of, and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from calibration_data import motion, other_masses
+from counterpoise.calibration.design import design_poses
+from counterpoise.calibration.estimate import Estimate
+from counterpoise.calibration.moving import moving_samples
+from counterpoise.calibration.samples import samples_of_poses
+from counterpoise.calibration.static_poses import static_poses
+from counterpoise.calibration.static_rows import solve_static
+from counterpoise.calibration.terms import Terms
+from counterpoise.calibration.weighted import weighted_fit
+
+
+@pytest.fixture(scope="module")
+def arm() -> cp.Robot:
+    return cp.load("planar3")
+
+
+def test_static_and_weighted_fits_speak_of_the_same_numbers(arm: cp.Robot) -> None:
+    """The same poses by two solvers: names, values, errors and predictions agree."""
+    q = design_poses(arm, 12)
+    tau = other_masses(arm).gravity(q) + 0.2 * np.random.default_rng(0).standard_normal(q.shape)
+    poses = static_poses(arm.joint_names, q, tau)
+    one = Estimate.of_base(arm, solve_static(arm, poses, robust=False))
+    fitted = weighted_fit(arm, samples_of_poses(poses), terms=Terms.static(), prior=None, robust=False)
+    other = Estimate.of_weighted(fitted)
+    assert one.language.names == other.language.names
+    np.testing.assert_allclose(one.language.x, other.language.x, atol=0.02)
+    np.testing.assert_allclose(one.std, other.std, rtol=0.3)  # they pool the joints' noise differently
+    np.testing.assert_allclose(one.holding_std, other.holding_std, rtol=0.3)
+    np.testing.assert_allclose(one.gravity_rms, other.gravity_rms, rtol=0.02)
+    assert one.identifiable.complete
+    assert other.identifiable.complete
+
+
+def test_errors_of_predicted_holding_torques_are_honest(arm: cp.Robot) -> None:
+    """Over 120 fits to noisy poses the true error of a holding torque has the stated size."""
+    truth = other_masses(arm)
+    q = design_poses(arm, 10)
+    spread = np.random.default_rng(1).uniform(-1.5, 1.5, (50, 3))
+    random = np.random.default_rng(2)
+    errors, stated = [], []
+    for _ in range(120):
+        tau = truth.gravity(q) + 0.3 * random.standard_normal(q.shape)
+        solution = solve_static(arm, static_poses(arm.joint_names, q, tau), sigma=np.full(3, 0.3))
+        estimate = Estimate.of_base(arm, solution)
+        offset = estimate.per_joint("offset")
+        errors.append(np.mean((estimate.calibrated.gravity(spread) + offset - truth.gravity(spread)) ** 2, axis=0))
+        stated.append(estimate.solution.predicted_std(estimate.holding_rows(spread)) ** 2)
+    np.testing.assert_allclose(np.sqrt(np.mean(errors, axis=0)), np.sqrt(np.mean(stated, axis=(0, 1))), rtol=0.2)
+
+
+def test_a_joint_that_stood_still_without_torque_belongs_to_the_link_before_it(arm: cp.Robot) -> None:
+    """The third joint locked and unmeasured: its parameters are grouped into the second, none is spoken of by
+    itself."""
+    log = motion(arm, moving=[0, 1], noise=0.05)
+    tau = log.tau.copy()
+    tau[:, 2] = np.nan
+    samples = moving_samples(arm, replace(log, tau=tau))
+    fixed = np.array([np.nan, np.nan, 0.0])
+    estimate = Estimate.of_weighted(weighted_fit(arm, samples), fixed)
+    gravity = [name for name in estimate.language.names if name in arm.base_parameters.names]
+    assert gravity == [name for name in arm.base_parameters.names if not name.startswith("joint3")]
+    assert "link3" in str(estimate.language.expansion)
+    assert np.all(estimate.identifiable.eigenvalues > 1e-3)  # nothing is left that no torque could tell
+
+
+def test_a_joint_without_motion_keeps_its_prior(arm: cp.Robot) -> None:
+    """What the data do not tell keeps the uncertainty of the description; what they do does not."""
+    samples = moving_samples(arm, motion(arm, moving=[1, 2], noise=0.05))
+    estimate = Estimate.of_weighted(weighted_fit(arm, samples))
+    well = Estimate.of_weighted(weighted_fit(arm, moving_samples(arm, motion(arm, noise=0.05))))
+    assert estimate.prior_share[0] > 2.0 * well.prior_share[0]
+    assert estimate.identifiable.eigenvalues.min() < well.identifiable.eigenvalues.min()
+
+
+def test_units_are_named(arm: cp.Robot) -> None:
+    samples = moving_samples(arm, motion(arm, noise=0.05, gain=0.5))
+    terms = replace(Terms.moving(), gain=("all",))
+    estimate = Estimate.of_weighted(weighted_fit(arm, samples, terms=terms))
+    assert estimate.command_units
+    assert estimate.unit("joint1.coulomb") == "command units"
+    assert estimate.unit("joint1.gain") == "per N m"
+    assert estimate.unit("joint1.mx") == "kg m"
+    assert estimate.effort_units == ("command units",) * 3

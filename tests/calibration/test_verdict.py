@@ -1,0 +1,113 @@
+"""Trusted or not: every check can fail, and says why in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from calibration_data import other_masses
+from counterpoise.calibration.design import design_poses
+from counterpoise.calibration.estimate import Estimate
+from counterpoise.calibration.static_poses import static_poses
+from counterpoise.calibration.static_rows import solve_static
+from counterpoise.calibration.verdict import EFFORT_TOLERANCE, TOLERANCE, judge, tolerance
+from counterpoise.doctor.finding import Consequence, Fault, Finding
+
+
+@pytest.fixture(scope="module")
+def estimate() -> Estimate:
+    arm = cp.load("planar3")
+    q = design_poses(arm, 10)
+    tau = other_masses(arm).gravity(q) + 0.05 * np.random.default_rng(0).standard_normal(q.shape)
+    return Estimate.of_base(arm, solve_static(arm, static_poses(arm.joint_names, q, tau)))
+
+
+def judged(estimate: Estimate, **changes: Any) -> dict[str, tuple[bool, str]]:
+    facts: dict[str, Any] = {
+        "torque_rms": np.full(3, 0.05),
+        "heldout_rms": np.full(3, 0.06),
+        "signal": np.full(3, 10.0),
+        "tolerated": np.full(3, 0.5),
+        "novelty": np.array([0.1, 0.2, 0.3]),
+    }
+    return {check.name: (check.passed, check.sentence) for check in judge(estimate, **(facts | changes)).checks}
+
+
+def test_a_good_fit_passes_every_check(estimate: Estimate) -> None:
+    assert all(passed for passed, _ in judged(estimate).values())
+
+
+@pytest.mark.parametrize(
+    ("check", "changes", "word"),
+    [
+        ("coverage", {"tolerated": np.full(3, 1e-4)}, "workspace"),
+        ("residual", {"heldout_rms": np.array([0.06, 4.0, 0.06])}, "joint2"),
+        ("generalises", {"heldout_rms": np.array([0.06, 0.06, 2.0])}, "40"),
+        ("novelty", {"novelty": np.array([0.0, 0.001, 0.1])}, "nothing new"),
+    ],
+)
+def test_a_check_fails_with_its_numbers(estimate: Estimate, check: str, changes: dict[str, Any], word: str) -> None:
+    passed, sentence = judged(estimate, **changes)[check]
+    assert not passed
+    assert word in sentence
+
+
+def test_poses_that_leave_something_open_fail_rank() -> None:
+    """Two poses for nine numbers."""
+    arm = cp.load("planar3")
+    q = design_poses(arm, 2)
+    solution = solve_static(
+        arm, static_poses(arm.joint_names, q, arm.gravity(q)), sigma=np.ones(3), prior=_nothing(arm)
+    )
+    found = judged(Estimate.of_base(arm, solution))
+    assert not found["rank"][0]
+    assert "3 of 9 combinations" in found["rank"][1]
+    assert not found["coverage"][0]
+
+
+def test_poses_that_hardly_differ_fail_condition() -> None:
+    """Within a hundredth of a radian of each other everything shows, but by a thousandth of its size."""
+    arm = cp.load("planar3")
+    q = 0.3 + 4e-4 * np.random.default_rng(0).standard_normal((30, 3))
+    poses = static_poses(arm.joint_names, q, arm.gravity(q))
+    regression = solve_static(arm, poses, sigma=np.ones(3), prior=_nothing(arm))
+    found = judged(Estimate.of_base(arm, regression))
+    assert not found["condition"][0]
+
+
+def test_leaning_on_the_prior_fails_prior() -> None:
+    """Torques with so much noise that they change nothing."""
+    arm = cp.load("planar3")
+    from counterpoise.calibration.calibrate import _base_prior
+
+    q = design_poses(arm, 6)
+    poses = static_poses(arm.joint_names, q, arm.gravity(q))
+    solution = solve_static(arm, poses, prior=_base_prior(arm, 1.0), sigma=np.full(3, 1e4))
+    passed, sentence = judged(Estimate.of_base(arm, solution, "CAD values of planar3", 1.0))["prior"]
+    assert not passed
+    assert "100%" in sentence
+
+
+def test_what_spoils_a_recording_fails(estimate: Estimate) -> None:
+    finding = Finding(Fault.DEAD, Consequence.SPOILS, ("joint1",), "The effort of joint1 is dead.", "Mend it.")
+    assert judged(estimate, findings=[finding])["recording"] == (False, "The effort of joint1 is dead. Mend it.")
+    note = Finding(Fault.DEAD, Consequence.LIMITS, ("joint1",), "It is a bit dead.", "Mend it.")
+    assert judged(estimate, findings=[note])["recording"][0]
+
+
+def test_a_joint_tolerates_the_largest_of_three(estimate: Estimate) -> None:
+    """A share of its weight, its friction, a share of its drive."""
+    limits = estimate.robot.effort_limit
+    strong = np.where(np.isfinite(limits), EFFORT_TOLERANCE * limits, 0.0)
+    expected = np.maximum(np.maximum(TOLERANCE * estimate.gravity_rms, (0.0, 50.0, 0.0)), strong)
+    np.testing.assert_allclose(tolerance(estimate, np.array([np.nan, 50.0, 0.0])), expected)
+
+
+def _nothing(arm: cp.Robot) -> Any:
+    from counterpoise.calibration.gaussian import Gaussian
+
+    size = len(arm.base_parameters.names) + arm.n
+    return Gaussian(np.zeros(size), np.zeros((0, size)))

@@ -1,0 +1,82 @@
+"""A calibration against a fresh recording."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from calibration_data import motion, other_masses, visits
+from counterpoise.calibration.calibrate import calibrate
+from counterpoise.calibration.design import design_poses
+from counterpoise.calibration.fit import Fit
+from counterpoise.calibration.static_poses import static_poses
+from counterpoise.calibration.verify import verify
+
+
+@pytest.fixture(scope="module")
+def arm() -> cp.Robot:
+    return cp.load("planar3")
+
+
+@pytest.fixture(scope="module")
+def truth(arm: cp.Robot) -> cp.Robot:
+    return other_masses(arm)
+
+
+@pytest.fixture(scope="module")
+def fit(arm: cp.Robot, truth: cp.Robot) -> Fit:
+    return calibrate(arm, visits(truth, design_poses(arm, 10), friction=0.4, noise=0.02), findings=())
+
+
+def test_an_unchanged_arm_holds(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:
+    fresh = visits(truth, design_poses(arm, 6, seed=7), friction=0.4, noise=0.02, seed=3)
+    found = verify(fit, fresh)
+    assert found.holds, found.verdict.reasons
+    assert found.samples == 6
+    assert np.all(found.rms <= found.allowed)
+    assert np.all(found.rms < found.described_rms)
+
+
+def test_a_load_that_nobody_mentioned_is_noticed(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:
+    heavy = truth.with_payload(1.0, com=(0.2, 0.0, 0.0))
+    found = verify(fit, visits(heavy, design_poses(arm, 6, seed=7), friction=0.4, noise=0.02))
+    assert not found.holds
+    assert "another tool" in found.verdict.reasons[0]
+    assert found.sag.total > 10.0 * fit.sag.total
+
+
+def test_a_constant_error_is_called_constant(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:
+    q = design_poses(arm, 6, seed=7)
+    found = verify(fit, static_poses(arm.joint_names, q, truth.gravity(q) + np.array([0.0, 5.0, 0.0])))
+    assert not found.holds
+    assert "constant" in found.verdict.reasons[0]
+    assert found.bias[1] == pytest.approx(5.0, abs=0.3)
+
+
+def test_an_untrusted_calibration_does_not_hold(arm: cp.Robot, truth: cp.Robot) -> None:
+    q = design_poses(arm, 4)
+    tau = truth.gravity(q) + 3.0 * np.random.default_rng(0).standard_normal(q.shape)
+    doubtful = calibrate(arm, static_poses(arm.joint_names, q, tau))
+    assert not doubtful.trusted
+    assert not verify(doubtful, static_poses(arm.joint_names, q, tau)).holds
+
+
+def test_a_motion_is_verified_as_a_motion(arm: cp.Robot, truth: cp.Robot) -> None:
+    moving = calibrate(arm, motion(truth, coulomb=0.5, noise=0.1), findings=())
+    found = verify(moving, motion(truth, coulomb=0.5, noise=0.1, seed=5))
+    assert found.holds, found.verdict.reasons
+    assert not verify(moving, motion(truth.with_payload(2.0, com=(0.2, 0.0, 0.0)), coulomb=0.5, seed=5)).holds
+
+
+def test_another_robot_is_refused(fit: Fit) -> None:
+    other = cp.load("wam4")
+    with pytest.raises(cp.InputError, match="expected those of robot"):
+        verify(fit, visits(other, design_poses(other, 4)))
+
+
+def test_the_recording_it_was_made_from_shows_nothing(arm: cp.Robot, truth: cp.Robot) -> None:
+    log = visits(truth, design_poses(arm, 10), friction=0.4, noise=0.02)
+    found = verify(calibrate(arm, log, findings=()), log)
+    assert not found.holds
+    assert "made from" in found.verdict.reasons[0]

@@ -1,0 +1,134 @@
+"""``counterpoise poses``, ``calibrate`` and ``verify``: from a plan to a verdict on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from calibration_data import motion, other_masses, visits
+from counterpoise.calibration.design import design_poses
+from counterpoise.calibration.pose_plan import read_plan
+
+
+@pytest.fixture(scope="module")
+def arm() -> cp.Robot:
+    return cp.load("planar3")
+
+
+@pytest.fixture(scope="module")
+def truth(arm: cp.Robot) -> cp.Robot:
+    return other_masses(arm)
+
+
+@pytest.fixture
+def recording(arm: cp.Robot, truth: cp.Robot, tmp_path: Path) -> Path:
+    path = tmp_path / "run.npz"
+    cp.write_log(visits(truth, design_poses(arm, 8), friction=0.4, noise=0.02), path)
+    return path
+
+
+def test_poses_writes_a_plan_and_says_what_it_tells(run, run_json, tmp_path: Path, arm: cp.Robot) -> None:
+    plan = tmp_path / "plan.toml"
+    result = run("poses", "planar3", "--count", 6, "--out", plan)
+    assert result.exit_code == 0
+    assert "They will determine 6 combinations" in result.stdout
+    assert "Not checked:" in result.stdout
+    document = run_json("poses", "planar3", "--count", 6)
+    np.testing.assert_array_equal(read_plan(plan, arm).poses, document["poses"])
+    assert document["not_determined"] == []
+    assert len(document["determined"]) == 9
+    few = run_json("poses", "planar3", "--count", 2)
+    assert few["not_determined"]
+    assert few["torque_std_per_noise"] == [None, None, None]
+
+
+def test_poses_keeps_clear_of_a_table(run_json) -> None:
+    """With a radius or the default one."""
+    for options in (("--radius", 0.05, "--table", 0.0), ("--table", 0.0)):
+        document = run_json("poses", "wam7", "--count", 4, *options)
+        assert any("table" in sentence for sentence in document["checked"])
+
+
+def test_calibrate_prints_a_verdict_and_writes_file_and_page(run, recording: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "arm.calibration.json", tmp_path / "report.html"
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    result = run("calibrate", "planar3", recording, "--out", out, "--page", page, "--serial", "X1")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("TRUSTED")
+    assert "Not to be relied on" in result.stdout
+    assert json.loads(out.read_text())["content"]["robot"]["serial"] == "X1"
+    assert "TRUSTED" in page.read_text()
+
+
+def test_a_fit_that_is_not_trusted_ends_with_3(run, run_json, truth: cp.Robot, tmp_path: Path) -> None:
+    """The file's name says so; with --json stdout is one document still."""
+    path, out = tmp_path / "slow.npz", tmp_path / "arm.calibration.json"
+    cp.write_log(motion(truth, noise=0.1, moving=[2], size=0.3), path)
+    document = run_json("calibrate", "planar3", path, "--out", out, exit_code=3)
+    assert document["trusted"] is False
+    assert document["reasons"]
+    assert document["file"].endswith("arm.not-trusted.calibration.json")
+    assert not out.exists()
+    result = run("calibrate", "planar3", path, "--out", out)
+    assert result.exit_code == 3
+    assert result.stdout.startswith("NOT TRUSTED")
+    assert "not trusted" in result.stderr
+
+
+def test_verify_tells_whether_it_holds(run, run_json, recording: Path, arm, truth, tmp_path: Path) -> None:
+    out, later = tmp_path / "arm.calibration.json", tmp_path / "later.npz"
+    assert run("calibrate", "planar3", recording, "--out", out).exit_code == 0
+    cp.write_log(visits(truth, design_poses(arm, 6, seed=4), friction=0.4, noise=0.02, seed=1), later)
+    result = run("verify", "planar3", out, later)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("IT HOLDS")
+    heavy = truth.with_payload(1.5, com=(0.2, 0.0, 0.0))
+    cp.write_log(visits(heavy, design_poses(arm, 6, seed=4), friction=0.4, noise=0.02, seed=1), later)
+    document = run_json("verify", "planar3", out, later, exit_code=3)
+    assert document["holds"] is False
+    assert max(document["rms"]) > 1.0
+
+
+def test_verify_refuses_another_robot(run, recording: Path, tmp_path: Path) -> None:
+    out = tmp_path / "arm.calibration.json"
+    assert run("calibrate", "planar3", recording, "--out", out).exit_code == 0
+    result = run("verify", "wam7", out, recording)
+    assert result.exit_code == 1
+    assert "belongs to robot" in result.stderr
+
+
+def test_terms_are_added_by_name(run, run_json, truth: cp.Robot, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    cp.write_log(motion(truth, coulomb=0.3, noise=0.05), path)
+    document = run_json("calibrate", "planar3", path, "--use", "moving", "--add", "spring:joint1")
+    assert "joint1.spring" in document["model"]["names"]
+    assert run("calibrate", "planar3", path, "--add", "spring:joint1").exit_code == 2
+    assert run("calibrate", "planar3", path, "--use", "moving", "--add", "springs").exit_code == 2
+
+
+def test_a_weighed_load_tells_gains_from_masses(run_json, arm, truth, tmp_path: Path) -> None:
+    empty, loaded = tmp_path / "empty.npz", tmp_path / "loaded.npz"
+    cp.write_log(motion(truth, noise=0.05, gain=0.5), empty)
+    cp.write_log(motion(truth.with_payload(3.0, com=(0.2, 0.0, 0.0)), noise=0.05, gain=0.5, seed=1), loaded)
+    options = ("--loaded", loaded, "--load", 3.0, "--load-com", 0.2, 0.0, 0.0, "--use", "moving")
+    # The doctor still says that efforts are no torques; the fit has taken care of that.
+    document = run_json("calibrate", "planar3", empty, *options)
+    gains = [
+        value
+        for name, value in zip(document["model"]["names"], document["model"]["values"], strict=True)
+        if name.endswith(".gain")
+    ]
+    np.testing.assert_allclose(gains, 0.5, rtol=0.1)
+    assert document["units"] == "N m"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--out", "arm.txt"), ("--page", "page.txt"), ("--out", "nowhere/arm.json"), ("--loaded", "x.npz")],
+)
+def test_wrong_options_are_exit_code_2(run, recording: Path, options: tuple[str, str]) -> None:
+    assert run("calibrate", "planar3", recording, *options).exit_code == 2

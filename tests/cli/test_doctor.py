@@ -1,0 +1,120 @@
+"""``counterpoise doctor``: what is wrong with a recording."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from analytic_log import moving_log, with_column
+from counterpoise.logs.mapping_file import read_mapping
+
+PUMA = cp.load("puma560")
+LOG = moving_log(PUMA)
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.csv"
+    cp.write_log(LOG, path)
+    return path
+
+
+@pytest.fixture
+def turned(tmp_path):
+    """A recording whose plate reads the opposite of what is declared."""
+    path = tmp_path / "turned.npz"
+    cp.write_log(replace(LOG, wrench=-LOG.wrench), path)
+    return path
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_missing_file_is_an_error(run):
+    result = run("doctor", "missing.npz", "--robot", "puma560")
+    assert result.exit_code == 1 and "missing.npz" in result.stderr
+
+
+def test_good_recording_has_only_notes(run, run_json, good):
+    result = run("doctor", good, "--robot", "puma560")
+    assert result.exit_code == 0
+    assert "2400 samples" in result.stdout and "puma560" in result.stdout
+    document = run_json("doctor", good, "--robot", "puma560")
+    assert document["worst"] == "note"
+    assert {finding["consequence"] for finding in document["findings"]} <= {"note"}
+    assert document["facts"]["joints"] == list(PUMA.joint_names)
+
+
+def test_dangerous_recording_ends_with_1_and_says_why_and_what_to_do(run, run_json, turned):
+    result = run("doctor", turned, "--robot", "puma560")
+    assert result.exit_code == 1
+    text = words(result.stdout)
+    assert "danger plate sign" in text and "→ Declare the other convention" in text
+    document = run_json("doctor", turned, "--robot", "puma560", exit_code=1)
+    first = document["findings"][0]
+    assert (first["fault"], first["consequence"]) == ("plate-sign", "danger")
+    assert first["evidence"]["log_evidence_gain"] > 10.0
+    assert document["fix"]["wrench"]["reads"] == "on_sensor"
+
+
+def test_fix_is_a_mapping_that_mends(run, run_json, turned, tmp_path):
+    fix = tmp_path / "fix.toml"
+    assert run("doctor", turned, "--robot", "puma560", "--fix", fix).exit_code == 1
+    assert read_mapping(fix).wrench.reads == "on_sensor"
+    assert "# doctor: plate-sign" in fix.read_text()
+    document = run_json("doctor", turned, "--robot", "puma560", "--mapping", fix)
+    assert document["worst"] == "note"
+
+
+def test_nothing_is_written_where_no_mapping_mends(run, good, tmp_path):
+    fix = tmp_path / "fix.toml"
+    result = run("doctor", good, "--robot", "puma560", "--fix", fix)
+    assert result.exit_code == 0 and not fix.exists()
+    assert "nothing was written" in result.stderr
+
+
+def test_without_robot_channels_and_time_are_judged(run, run_json, tmp_path):
+    path = tmp_path / "dead.csv"
+    cp.write_log(replace(LOG, tau=with_column(LOG.tau, 3, 0.0), wrench=None), path)
+    result = run("doctor", path)
+    assert result.exit_code == 1
+    assert "no robot given" in result.stdout and "joint4" in result.stdout
+    assert run_json("doctor", path, exit_code=1)["robot"] is None
+
+
+def test_mapping_is_shown_on_request(run, run_json, good):
+    assert "joint1" in run("doctor", good, "--robot", "puma560", "--show-mapping").stdout
+    assert run_json("doctor", good, "--robot", "puma560", "--show-mapping")["mapping"]
+    assert run_json("doctor", good, "--robot", "puma560")["mapping"] is None
+
+
+def test_page_is_written(run, turned, tmp_path):
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    page = tmp_path / "page.html"
+    assert run("doctor", turned, "--robot", "puma560", "--page", page).exit_code == 1
+    assert "opposite sign" in page.read_text()
+
+
+def test_wrong_command_lines_are_refused(run, good):
+    assert run("doctor").exit_code == 2
+    assert run("doctor", good, "--mount-rpy", "0", "0", "0").exit_code == 2
+
+
+def test_file_that_is_no_recording_is_an_error_with_its_name(run_json, tmp_path):
+    path = tmp_path / "notes.csv"
+    path.write_text("hello\nworld\n")
+    error = run_json("doctor", path, "--robot", "puma560", exit_code=1)["error"]
+    assert error["kind"] == "DataFileError" and error["path"] == str(path)
+
+
+def test_mount_is_believed(run_json, tmp_path):
+    """An arm on the wall is right when it is said to hang there."""
+    wall = PUMA.mounted(rpy=(0.0, np.pi / 2, 0.0))
+    path = tmp_path / "wall.npz"
+    cp.write_log(moving_log(wall), path)
+    said = run_json("doctor", path, "--robot", "puma560", "--mount-rpy", "0", str(np.pi / 2), "0")
+    assert said["worst"] == "note"

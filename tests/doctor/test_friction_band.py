@@ -1,0 +1,63 @@
+"""Friction band and one-sided approach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from analytic_log import moving_log, standing_log
+from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.doctor.friction_band import check_friction, check_one_sided, friction_bands
+from counterpoise.doctor.prepared import prepare
+
+PUMA = cp.load("puma560")
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_band_is_measured(share):
+    log = moving_log(PUMA, friction=share)
+    gravity = np.abs(PUMA.gravity(log.q))
+    expected = share * (gravity.max(axis=0) + 0.02 * gravity.max())
+    bands = friction_bands(PUMA, prepare(log))
+    widths = [bands[joint].half_width for joint in range(6)]
+    assert widths == pytest.approx(expected, rel=0.08)
+
+
+def test_band_is_a_note_with_its_share_of_gravity():
+    (finding,) = check_friction(PUMA, moving_log(PUMA, friction=0.2))
+    assert (finding.fault, finding.consequence) == (Fault.FRICTION, Consequence.NOTE)
+    numbers = finding.evidence["joints"]
+    assert numbers["joint1"]["share_of_gravity_swing"] is None
+    assert 0.1 < numbers["joint2"]["share_of_gravity_swing"] < 0.5
+
+
+def test_no_friction_no_band():
+    found = check_friction(PUMA, moving_log(PUMA, friction=0.0))
+    assert not found or max(n["half_width"] for n in found[0].evidence["joints"].values()) < 0.05
+
+
+def test_scale_and_sign_of_efforts_do_not_matter():
+    log = moving_log(PUMA, friction=0.2)
+    as_current = replace(log, tau=-0.1 * log.tau, declared=replace(log.declared, effort_kind="current"))
+    plain, current = (check_friction(PUMA, each)[0].evidence["joints"] for each in (log, as_current))
+    for name, numbers in plain.items():
+        assert current[name]["half_width"] == pytest.approx(0.1 * numbers["half_width"], rel=1e-6)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_poses_from_one_side_are_named(side):
+    (finding,) = check_one_sided(PUMA, standing_log(PUMA, [side] * 8))
+    assert finding.fault is Fault.ONE_SIDED and finding.subjects == PUMA.joint_names
+    assert all(numbers["from_below"] == (8 if side > 0 else 0) for numbers in finding.evidence["joints"].values())
+
+
+@pytest.mark.parametrize("sides", [[1.0, -1.0] * 4, [1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0, 1.0], [1.0] * 3])
+def test_both_sides_or_few_poses_are_not(sides):
+    assert check_one_sided(PUMA, standing_log(PUMA, sides)) == []
+
+
+def test_moving_recording_has_no_poses():
+    assert check_one_sided(PUMA, moving_log(PUMA)) == []

@@ -1,0 +1,144 @@
+"""Faults put into recordings by formula are named, and their fixes mend them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.doctor.diagnosis import merged_fix
+from counterpoise.doctor.finding import Fault, Finding
+from counterpoise.doctor.model_check import check_model
+from counterpoise.logs.log import Log
+from counterpoise.logs.read import remapped
+from doctor_cases import (
+    Change,
+    as_currents,
+    at_the_motors,
+    exchanged,
+    in_degrees,
+    recording,
+    reversed_effort,
+    reversed_position,
+    scaled_effort,
+    shifted_effort,
+    wrong_model,
+)
+
+ARM = cp.load("wam7")
+MODEL = wrong_model(ARM)
+
+
+@pytest.fixture(scope="module")
+def log() -> Log:
+    return recording(ARM)
+
+
+def faults(findings: list[Finding]) -> set[Fault]:
+    return {finding.fault for finding in findings}
+
+
+def test_a_sound_recording_has_no_finding(log: Log) -> None:
+    assert check_model(MODEL, log) == []
+
+
+CASES: list[tuple[Fault, tuple[str, ...], Change]] = [
+    (Fault.EFFORT_SIGN, ("joint2",), lambda log: reversed_effort(log, 1)),
+    (Fault.EFFORT_SIGN, ("joint1",), lambda log: reversed_effort(log, 0)),
+    (Fault.EFFORT_SIGN, ARM.joint_names, lambda log: reversed_effort(log, *range(7))),
+    (Fault.POSITION_SIGN, ("joint4",), lambda log: reversed_position(log, 3)),
+    (Fault.JOINT_ORDER, ("joint2", "joint4"), lambda log: exchanged(log, 1, 3, "tau")),
+    (Fault.JOINT_ORDER, ("joint2", "joint4"), lambda log: exchanged(log, 1, 3, "q", "dq")),
+    (Fault.JOINT_ORDER, ("joint2", "joint5"), lambda log: exchanged(log, 1, 4, "q", "dq", "tau")),
+    (Fault.DEGREES, ARM.joint_names, in_degrees),
+    (Fault.EFFORT_IS_CURRENT, ARM.joint_names, as_currents),
+    (Fault.GAIN, ("joint4",), lambda log: scaled_effort(log, 3, 1.8)),
+    (Fault.OFFSET, ("joint2",), lambda log: shifted_effort(log, 1, 1.0)),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "joints", "change"), CASES, ids=[f"{c[0]}-{len(c[1])}-{i}" for i, c in enumerate(CASES)]
+)
+def test_a_fault_is_named_alone_and_its_fix_mends_it(
+    log: Log, fault: Fault, joints: tuple[str, ...], change: Change
+) -> None:
+    faulty = change(log)
+    findings = check_model(MODEL, faulty)
+    assert [(finding.fault, finding.subjects) for finding in findings] == [(fault, joints)]
+    mended = remapped(faulty, findings[0].fix, MODEL)
+    assert check_model(MODEL, mended) == []
+
+
+def test_gravity_left_out_is_named_and_declared(log: Log) -> None:
+    faulty = replace(log, tau=log.tau - ARM.gravity(log.q))
+    findings = check_model(MODEL, faulty)
+    assert faults(findings) == {Fault.GRAVITY_COMPENSATED}
+    mended = remapped(faulty, findings[0].fix, MODEL)
+    assert mended.declared.adds_gravity is True
+    assert check_model(MODEL, mended) == []
+
+
+def test_gravity_declared_as_left_out_but_present_is_named(log: Log) -> None:
+    declared = replace(log, declared=replace(log.declared, adds_gravity=True))
+    findings = check_model(MODEL, declared)
+    assert [finding.fix for finding in findings] == [{"robot": {"adds_gravity": False}}]
+
+
+def test_a_mounting_is_estimated_within_its_uncertainty() -> None:
+    tilted = ARM.mounted(rpy=(0.3, -0.5, 0.0))
+    faulty = recording(tilted)
+    (finding,) = check_model(MODEL, faulty)
+    assert finding.fault is Fault.MOUNT
+    found = np.array(finding.evidence["gravity_base"])
+    angle = np.degrees(np.arccos(found @ tilted.gravity_base / 9.81**2))
+    assert angle < 4.0 * finding.evidence["angle_std_deg"] < 10.0
+    mended = remapped(faulty, finding.fix, MODEL)
+    assert check_model(MODEL, mended) == []
+
+
+def test_a_payload_is_weighed_and_added_it_explains_the_recording() -> None:
+    loaded = ARM.with_payload(2.0, com=(0.02, -0.03, 0.08))
+    faulty = recording(loaded)
+    (finding,) = check_model(MODEL, faulty)
+    assert finding.fault is Fault.PAYLOAD
+    numbers = finding.evidence
+    assert abs(numbers["mass_kg"] - 2.0) < 4.0 * numbers["mass_std_kg"] < 2.0
+    heavier = MODEL.with_payload(numbers["mass_kg"], com=numbers["com_m"], link=numbers["link"])
+    assert check_model(heavier, faulty) == []
+
+
+def test_motor_side_is_named_with_a_lower_bound_of_the_ratios(log: Log) -> None:
+    (finding,) = check_model(MODEL, at_the_motors(log))
+    assert finding.fault is Fault.MOTOR_SIDE
+    true = dict(zip(ARM.joint_names, np.linspace(40.0, 120.0, 7), strict=True))
+    assert all(0.0 < least < true[name] for name, least in finding.evidence["least_gear_ratio"].items())
+
+
+def test_two_faults_at_once_are_both_named_and_mended_together(log: Log) -> None:
+    faulty = scaled_effort(reversed_effort(log, 1), 3, 0.5)
+    findings = check_model(MODEL, faulty)
+    assert faults(findings) == {Fault.EFFORT_SIGN, Fault.GAIN}
+    assert check_model(MODEL, remapped(faulty, merged_fix(findings), MODEL)) == []
+
+
+def test_what_the_data_cannot_tell_apart_is_named_as_a_set(log: Log) -> None:
+    """Gravity does not load the last joint: friction shows a reversed sign, not whose."""
+    (finding,) = check_model(MODEL, reversed_position(log, 6))
+    assert finding.subjects == ("joint7",)
+    assert {finding.fault.value, *finding.alternatives} == {"effort-sign", "position-sign"}
+
+
+def test_a_dead_effort_is_left_out(log: Log) -> None:
+    tau = log.tau.copy()
+    tau[:, 2] = 0.0
+    assert check_model(MODEL, replace(log, tau=tau)) == []
+    noisy = tau.copy()
+    noisy[:, 2] = 1e-3 * np.random.default_rng(0).normal(size=len(log))
+    assert check_model(MODEL, replace(log, tau=noisy), dead={"joint3"}) == []
+
+
+def test_too_short_a_recording_says_nothing(log: Log) -> None:
+    assert check_model(MODEL, log[:50]) == []

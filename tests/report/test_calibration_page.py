@@ -1,0 +1,126 @@
+"""The page of a calibration: the verdict first, everything asked for on it, hostile names harmless."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from calibration_data import motion, other_masses, visits
+from counterpoise.calibration.calibrate import calibrate
+from counterpoise.calibration.design import design_poses
+from counterpoise.calibration.fit import Fit
+from counterpoise.calibration.verdict import Check, Verdict
+from counterpoise.calibration.verify import verify
+from counterpoise.report.calibration_page import calibration_page, verification_page
+from counterpoise.report.charts import Chart
+from counterpoise.report.page import Page, Table, render
+
+pytest.importorskip("plotly", reason="plotly is not installed")
+pytest.importorskip("jinja2", reason="jinja2 is not installed")
+
+
+@pytest.fixture(scope="module")
+def arm() -> cp.Robot:
+    return cp.load("planar3")
+
+
+@pytest.fixture(scope="module")
+def static(arm: cp.Robot) -> Fit:
+    return calibrate(arm, visits(other_masses(arm), design_poses(arm, 8), friction=0.3, noise=0.02), findings=())
+
+
+@pytest.fixture(scope="module")
+def moving(arm: cp.Robot) -> Fit:
+    return calibrate(arm, motion(other_masses(arm), coulomb=0.5, viscous=0.3, noise=0.1), findings=())
+
+
+def charts(page: Page, title: str) -> list[Chart]:
+    return [
+        part for section in page.sections if section.title == title for part in section.parts if isinstance(part, Chart)
+    ]
+
+
+def test_the_verdict_comes_first(static: Fit) -> None:
+    """Green and TRUSTED; red, NOT TRUSTED and the reason as a sentence."""
+    page = calibration_page(static)
+    assert page.verdict is not None
+    assert page.verdict.level == "good"
+    assert page.verdict.headline.startswith("TRUSTED")
+    assert "mm at the tip" in " ".join(page.verdict.details)
+    bad = replace(static, verdict=Verdict((Check("novelty", False, "it was all the same"),)))
+    verdict = calibration_page(bad).verdict
+    assert verdict is not None
+    assert verdict.level == "bad"
+    assert verdict.headline.startswith("NOT TRUSTED: 1 of 1")
+    assert verdict.details[0] == "It was all the same."
+
+
+def test_everything_asked_for_is_on_the_page(moving: Fit) -> None:
+    """Checks, before and after, predictions, errors, parameters, what is unknown, friction, coverage; a panel per
+    joint."""
+    page = calibration_page(moving)
+    titles = [section.title for section in page.sections]
+    assert titles == [
+        *("Why", "Before and after", "Measured against predicted", "Error against joint position", "What was found"),
+        *("What is not known", "Friction", "Where the arm was", "About"),
+    ]
+    for title in ("Measured against predicted", "Error against joint position", "Friction"):
+        assert len(charts(page, title)[0].panels) == 3
+    bars = [trace for panel in charts(page, "What was found")[0].panels for trace in panel.figure["data"]]
+    assert any("error_y" in trace for trace in bars)
+    assert len(render(page)) > 100_000
+
+
+def test_held_out_points_are_marked(moving: Fit) -> None:
+    """As many points in both clouds as samples, within the thinning."""
+    assert moving.evidence is not None
+    chart = charts(calibration_page(moving), "Error against joint position")[0]
+    names = [trace["name"] for trace in chart.panels[0].figure["data"]]
+    assert names == ["fitted", "held out for the check", "no error"]
+    held = chart.panels[0].figure["data"][1]
+    assert 0 < len(held["x"]) <= int(moving.evidence.held.sum())
+
+
+def test_static_poses_have_no_friction_curve_but_a_band(static: Fit) -> None:
+    page = calibration_page(static)
+    assert not charts(page, "Friction")
+    table = next(
+        part
+        for section in page.sections
+        for part in section.parts
+        if isinstance(part, Table) and "friction" in part.columns
+    )
+    assert table.rows[0][table.columns.index("friction")].startswith("0.3")
+
+
+def test_a_fit_from_a_file_has_a_page_without_charts_of_samples(static: Fit) -> None:
+    page = calibration_page(replace(static, evidence=None))
+    assert "Measured against predicted" not in [section.title for section in page.sections]
+    assert "TRUSTED" in render(page)
+
+
+def test_a_verification_has_a_page(arm: cp.Robot, static: Fit) -> None:
+    q = design_poses(arm, 6, seed=3)
+    good = verification_page(verify(static, visits(other_masses(arm), q, friction=0.3, noise=0.02)))
+    assert good.verdict is not None
+    assert good.verdict.headline == "THE CALIBRATION HOLDS"
+    heavy = other_masses(arm).with_payload(2.0, com=(0.2, 0.0, 0.0))
+    bad = verification_page(verify(static, visits(heavy, q, friction=0.3, noise=0.02)))
+    assert bad.verdict is not None
+    assert bad.verdict.level == "bad"
+    assert render(bad)
+
+
+def test_hostile_text_stays_text(static: Fit) -> None:
+    hostile = "</script><script>alert('x')</script>"
+    page = render(calibration_page(replace(static, notes=(hostile,), why=hostile)))
+    assert "<script>alert" not in page
+
+
+def test_numbers_that_are_none_do_not_reach_the_page(moving: Fit) -> None:
+    """A joint without a signal, an unknown standard error: no NaN in the figures."""
+    unknown = replace(moving, parameters=tuple(replace(one, std=np.inf) for one in moving.parameters))
+    assert "NaN" not in render(calibration_page(unknown)).rpartition('id="figures"')[2].partition("</script>")[0]
