@@ -115,8 +115,8 @@ def gain(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
 
 
 def offset(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
-    """A constant of 0.7 to 1.5 times the effort's standard deviation added to the effort of a felt joint."""
-    joint = int(random.choice(felt(made)))
+    """A constant of 0.7 to 1.5 standard deviations added to an effort that friction and model explain to 60 %."""
+    joint = int(random.choice(felt(made, 0.6)))
     tau = log.tau.copy()
     tau[:, joint] += random.choice([-1.0, 1.0]) * random.uniform(0.7, 1.5) * tau[:, joint].std()
     return replace(log, tau=tau), Expected(Fault.OFFSET, _names(log, joint))
@@ -170,9 +170,9 @@ def loaded(made: Recording) -> list[int]:
     return np.flatnonzero(share > 0.5).tolist() or [int(np.argmax(share))]
 
 
-def felt(made: Recording) -> list[int]:
-    """Return the joints of whose effort friction and the model explain at least 30 % of the variance."""
-    found = [joint for joint in range(made.truth.n) if _explained(made.truth, made.log, joint) > 0.3]
+def felt(made: Recording, share: float = 0.3) -> list[int]:
+    """Return the joints of whose effort friction and the model explain at least a share of the variance."""
+    found = [joint for joint in range(made.truth.n) if _explained(made.truth, made.log, joint) > share]
     return found or loaded(made)
 
 

@@ -70,15 +70,17 @@ def test_a_touched_arm_is_left_out(arm: cp.Robot) -> None:
     assert found.rejected[0].start == first.time[2]
 
 
-def test_a_joint_that_creeps_is_left_out(arm: cp.Robot) -> None:
-    log = visits(arm, POSES, noise=0.01)
+@pytest.mark.parametrize(("creep", "left_out"), [(0.004, 0), (0.014, 1)])
+def test_a_joint_that_creeps_far_is_left_out(arm: cp.Robot, creep: float, left_out: int) -> None:
+    """Milliradians are a joint that friction just holds; a hundredth of a radian is no pose."""
+    log = visits(arm, POSES, noise=0.01, dwell=4.0)
     first = poses_from_log(arm, log)
     inside = (log.time >= first.time[4]) & (log.time <= first.time[4] + first.duration[4])
     q = log.q.copy()
-    q[inside, 0] += np.linspace(0.0, 0.004, int(inside.sum()))
+    q[inside, 0] += np.linspace(0.0, creep, int(inside.sum()))
     found = poses_from_log(arm, replace(log, q=q))
-    assert len(found.poses) == len(first.poses) - 1
-    assert "creeps" in found.rejected[0].reason
+    assert len(found.poses) == len(first.poses) - left_out
+    assert all("creeps" in rejected.reason for rejected in found.rejected)
 
 
 def test_poses_on_stops_are_left_out_and_all_of_them_refused() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from counterpoise.calibration.gaussian import Gaussian
 from counterpoise.calibration.regression import JointRegression
-from counterpoise.calibration.strength import STRENGTHS, choose_strength, merged
+from counterpoise.calibration.strength import choose_strength, merged
 
 
 def cells_of(truth: np.ndarray, noise: float, seed: int = 0) -> tuple[list[JointRegression], np.ndarray]:
@@ -30,8 +30,8 @@ def test_a_true_prior_is_held_on_to_and_a_wrong_one_is_not() -> None:
     """Where the truth is the prior's mean and data are noisy, strong; where it lies far off and data are good, weak."""
     right = choose_strength(*cells_of(np.zeros(8), 1.0), prior, np.ones(1), np.full(1, 10.0))
     wrong = choose_strength(*cells_of(np.full(8, 5.0), 0.05), prior, np.full(1, 0.05), np.full(1, 10.0))
-    assert right == STRENGTHS[-1]
-    assert wrong <= STRENGTHS[1]
+    assert right > 100.0
+    assert wrong < 2.0
 
 
 def test_data_in_one_place_cannot_choose() -> None:

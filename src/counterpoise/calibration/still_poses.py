@@ -28,7 +28,6 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import increasing
 from ..logs.log import Log
-from ..logs.path import REVERSAL
 from ..logs.resolution import resolution
 from ..logs.stillness import still_segments
 from .arrival import Arrival, arrivals
@@ -46,6 +45,9 @@ WANDERS = 8.0
 """A torque whose stretches scatter by more than this many times the usual (median over the segments) ..."""
 WANDER_SHARE = 0.02
 """... and by more than this share of the joint's whole torque range was disturbed."""
+CREEP = 0.01
+"""A joint may creep by this much while it stands [rad or m]. Where friction just holds, a joint held by a soft loop goes on
+creeping towards its pose by milliradians; the holding torque hardly changes by that, and friction keeps its side."""
 STOP_MARGIN = 0.01
 """Distance from a joint limit that counts as resting on it [rad or m]."""
 
@@ -289,7 +291,7 @@ def _reason_against(
         return f"the torque of {names[int(np.flatnonzero(empty)[0])]} is missing"
     drift = np.ptp(_stretches(q), axis=0)
     steps = np.array([resolution(column) for column in q.T])
-    creeping = np.flatnonzero(drift > np.maximum(REVERSAL, 3.0 * steps))
+    creeping = np.flatnonzero(drift > np.maximum(CREEP, 3.0 * steps))
     if len(creeping):
         joint = int(creeping[np.argmax(drift[creeping])])
         return f"{names[joint]} creeps by {drift[joint]:.2g} while it should stand"

@@ -5,8 +5,8 @@ unknowns has fitted part of its own error away before the residuals are looked a
 short, and the data would be believed too much, just where it hurts: away from the path. So the factors of STRENGTHS
 are tried on the prior of the bodies. Joint space is divided into cells; around each cell in turn, as many of its
 neighbours as make up HELD_OUT of the samples are held out and predicted from the rest. The score is the geometric mean
-of the joints' held-out errors, which needs no units and lets no joint rule. The strongest prior is taken whose score
-is as good as the best: where held-out data cannot tell, the description can.
+of the joints' held-out errors, which needs no units and lets no joint rule. It is a little noisy, so the least one
+does not decide alone: the logarithm of the strength is averaged with weights exp(−½ (excess error / ERROR_NOISE)²).
 
 All of it comes from the triangular factors of the cells, without another pass over the data.
 """
@@ -22,8 +22,8 @@ from .gaussian import Gaussian
 from .regression import JointRegression, solve
 
 STRENGTHS = tuple(4.0**power for power in range(7))
-EQUAL_WITHIN = 0.005
-"""Held-out errors that differ by less than this share are equal; of equal strengths the strongest is taken."""
+ERROR_NOISE = 0.02
+"""How well a held-out error is known, as a share of it: what another choice of cells would change."""
 HELD_OUT = 0.5
 """Share of the samples that is predicted from the rest: a fit is used farther from its path than a check can show."""
 LEAST_REST = 0.3
@@ -55,14 +55,16 @@ def choose_strength(
         inflation: f_i from the residuals' autocorrelation, shape (a,).
 
     Returns:
-        One of STRENGTHS; 1 where the data cannot be divided.
+        Between the first and the last of STRENGTHS; 1 where the data cannot be divided.
     """
     pairs = [(merged(held), merged(rest)) for held, rest in _neighbourhoods(cells, centers)]
     if not pairs:
         return 1.0
     errors = np.array([_error(pairs, prior(strength), sigma, inflation) for strength in STRENGTHS])
-    equal = np.flatnonzero(errors <= (1.0 + EQUAL_WITHIN) * errors.min())
-    return STRENGTHS[int(equal[-1])]
+    if not errors.min() > 0.0:
+        return 1.0
+    weight = np.exp(-0.5 * ((errors / errors.min() - 1.0) / ERROR_NOISE) ** 2)
+    return float(np.exp(np.sum(weight * np.log(STRENGTHS)) / np.sum(weight)))
 
 
 def _neighbourhoods(

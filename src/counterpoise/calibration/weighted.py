@@ -45,7 +45,7 @@ LEAST_PASSES = 4
 leaves them out."""
 MAX_PASSES = 10
 MAX_NEWTON = 25
-STRENGTH_PASSES = 4
+STRENGTH_PASSES = 6
 """Passes after which the prior's strength is left alone, so that the last ones can settle."""
 LEAST_GAIN_CERTAINTY = 3.0
 """A first guess of a gain counts when it is this many standard errors from zero."""
@@ -269,7 +269,8 @@ def _iterate(task: _Task, regions: Regions) -> _State:
         solution = solve(regression, prior=task.belief(strength), inflation=inflation)
         step = solution.x - x
         # Rounding may make the product of exact data slightly negative.
-        moved = float(np.sqrt(max(step @ solution.information @ step, 0.0) / max(solution.rank, 1)))
+        change = float(step @ solution.information @ step) / max(solution.rank, 1)
+        moved = np.sqrt(max(change, 0.0))
         held = 0.0 if task.prior is None else strength
         state = _State(solution, inflation, held, outliers, passes, regression, spread)
         if passes >= LEAST_PASSES and moved < CONVERGED:

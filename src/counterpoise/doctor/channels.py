@@ -228,7 +228,7 @@ def check_frozen(robot: Robot | None, log: Log, prepared: Prepared | None = None
     for channel in channels(log, rows):
         if channel.constant:
             continue
-        runs = _frozen_runs(channel, time, travel, log, rows)
+        runs = _frozen_runs(channel, _Motion(time, log.q[rows], travel, log.rate))
         if runs:
             found.setdefault(channel.kind, []).append((channel, runs))
     return [_frozen_finding(kind, members, time) for kind, members in found.items()]
@@ -247,9 +247,19 @@ def _travel(log: Log, rows: Indices) -> Array:
     return np.cumsum(np.abs(dq) * steps[:, None], axis=0)
 
 
-def _frozen_runs(channel: Channel, time: Array, travel: Array, log: Log, rows: Indices) -> list[tuple[int, int]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Motion:
+    """What shows whether the arm moved: times [s] (k,), positions and travel [rad or m] (k, n), samples per second."""
+
+    time: Array
+    q: Array
+    travel: Array
+    rate: float
+
+
+def _frozen_runs(channel: Channel, motion: _Motion) -> list[tuple[int, int]]:
     """Return [first, last) of the stretches in which a channel is frozen."""
-    values = channel.values
+    values, time = channel.values, motion.time
     finite = np.isfinite(values)
     same = (values[1:] == values[:-1]) & finite[1:] & finite[:-1]
     edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
@@ -262,30 +272,29 @@ def _frozen_runs(channel: Channel, time: Array, travel: Array, log: Log, rows: I
     rare = 0.0 if channel.kind == "position" else FROZEN_RUNS * usual  # a position is judged by the velocity instead
     long = (lengths >= max(FROZEN_SAMPLES, rare)) & (time[ends - 1] - time[begins] >= FROZEN_TIME)
     pairs = zip(begins[long].tolist(), ends[long].tolist(), strict=True)
-    return [(b, e) for b, e in pairs if _went_on(channel, b, e, travel, log, rows, restless=usual <= 2.0)]
+    return [(b, e) for b, e in pairs if _went_on(channel, b, e, motion, restless=usual <= 2.0)]
 
 
-def _went_on(channel: Channel, begin: int, end: int, travel: Array, log: Log, rows: Indices, *, restless: bool) -> bool:
+def _went_on(channel: Channel, begin: int, end: int, motion: _Motion, *, restless: bool) -> bool:
     """Return whether the arm moved while the channel kept its value from ``begin`` to before ``end``.
 
     ``restless``: the channel's noise changes its value all the time, so that it never stands by itself.
     """
-    q, time = log.q[rows], log.time[rows]
-    lost = end < len(rows) and time[end] - time[end - 1] > GAP_PERIODS / log.rate
-    after = end - 1 if lost else min(end, len(rows) - 1)  # what happened in a gap is no proof
+    q, time = motion.q, motion.time
+    lost = end < len(time) and time[end] - time[end - 1] > GAP_PERIODS / motion.rate
+    after = end - 1 if lost else min(end, len(time) - 1)  # what happened in a gap is no proof
     if channel.kind == "position":
         j = _joint(channel)
         jump = abs(float(q[after, j] - q[begin, j]))
         usual = float(np.nanquantile(np.abs(np.diff(q[:, j])), 0.99))
-        went = float(travel[end - 1, j] - travel[begin, j])
+        went = float(motion.travel[end - 1, j] - motion.travel[begin, j])
         least = max(0.2 * MOVED, 10.0 * channel.step)
         return (went > least and jump > 0.3 * went) or (after == end and jump > max(least, 5.0 * usual))
     if channel.kind == "velocity":
         # A true constant velocity without noise keeps its value too: then the position agrees with it.
         j = _joint(channel)
         inside = slice(begin, end)
-        elapsed = time[inside] - time[begin]
-        off = np.abs(q[inside, j] - q[begin, j] - channel.values[begin] * elapsed)
+        off = np.abs(q[inside, j] - q[begin, j] - channel.values[begin] * (time[inside] - time[begin]))
         moved = abs(float(q[after, j] - q[begin, j])) > 0.5 * MOVED
         return moved and (restless or float(np.nanmax(off)) > 0.2 * MOVED)
     return bool((np.abs(q[after] - q[begin]) > 0.5 * MOVED).any())

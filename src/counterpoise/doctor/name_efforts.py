@@ -12,6 +12,7 @@ from .case import AMBIGUOUS, Case, confidence, rounded, shrinks
 from .cost import GAIN, OFFSET, UNIT
 from .finding import Consequence, Fault, Finding
 from .gram import OWN
+from .moves import with_gravity_found
 from .wording import percent, short
 
 OFTEN = 1.8
@@ -121,6 +122,7 @@ def name_offsets(case: Case) -> list[Finding]:
         name, unit = case.names[joint], case.unit(joint)
         numbers = case.numbers(gain, other, [joint]) | {"offset": rounded(offset), "offset_std": rounded(doubt)}
         share = abs(offset) / float(case.fit.scale[joint])
+        mounting = _mounting_instead(case, joint)
         findings.append(
             Finding(
                 fault=Fault.OFFSET,
@@ -129,11 +131,20 @@ def name_offsets(case: Case) -> list[Finding]:
                 sentence=(
                     f"The effort of {name} has a constant offset of {short(offset)} ± {short(doubt)} {unit}, "
                     f"{percent(share)} of what it varies by."
+                    + (" Another mounting of the arm would explain as much." if mounting else "")
                 ),
                 remedy=f"Tare the sensor of {name}, or take the offset off: effort_offset = {short(-offset)}.",
                 evidence=numbers,
-                confidence=confidence(gain, OFFSET),
+                confidence=confidence(gain, OFFSET, int(mounting)),
+                alternatives=(Fault.MOUNT.value,) if mounting else (),
                 fix={"joints": {name: {"effort_offset": -offset}}},
             )
         )
     return findings
+
+
+def _mounting_instead(case: Case, joint: int) -> bool:
+    """Return whether another direction of gravity explains as much as a joint's offset."""
+    without = replace(case.reading, offset=case.reading.offset - {joint})
+    turned = with_gravity_found(case.search.comparison, without, case.begin, case.fit.trust)
+    return turned is not None and case.worth(turned)[0] < AMBIGUOUS

@@ -10,7 +10,7 @@ import numpy as np
 from .case import AMBIGUOUS, Case, angle_between, confidence, rounded, shrinks
 from .cost import COMPENSATED, MOUNT, PAYLOAD
 from .finding import Consequence, Fault, Finding
-from .wording import percent, short
+from .wording import listed, percent, short
 
 POOR = 0.7
 """Unexplained part of a joint's effort, standard deviation over standard deviation, that is much ..."""
@@ -60,8 +60,14 @@ def name_mount(case: Case) -> list[Finding]:
     across = np.eye(3) - np.outer(found, found) / size**2
     doubt = math.degrees(math.sqrt(float(np.trace(across @ covariance @ across)) / 2.0) / size)
     angle = math.degrees(angle_between(found, before))
-    reversed_signs = replace(case.reading.with_effort_flipped(*case.alive), gravity_base=case.begin.gravity_base)
-    signs = angle > 150.0 and case.worth(reversed_signs)[0] < AMBIGUOUS
+    without = replace(case.reading, gravity_base=case.begin.gravity_base)
+    offsets = [
+        joint
+        for joint in case.alive
+        if case.worth(replace(without, offset=case.reading.offset | {joint}))[0] < AMBIGUOUS
+    ]
+    signs = angle > 150.0 and case.worth(without.with_effort_flipped(*case.alive))[0] < AMBIGUOUS
+    alternatives = [Fault.EFFORT_SIGN.value] * signs + [Fault.OFFSET.value] * bool(offsets)
     numbers = case.numbers(gain, other, case.alive)
     numbers |= {"gravity_base": [rounded(value) for value in found.tolist()]}
     numbers |= {"angle_deg": round(angle, 2), "angle_std_deg": round(doubt, 2)}
@@ -70,15 +76,20 @@ def name_mount(case: Case) -> list[Finding]:
         Finding(
             fault=Fault.MOUNT,
             consequence=Consequence.DANGER,
-            subjects=(),
+            subjects=case.named(offsets),
             sentence=(
                 f"Gravity points {angle:.1f}° ± {doubt:.1f}° away from where the model has it: the arm is mounted "
                 f"differently ({shrinks(numbers)})."
+                + (
+                    f" An offset of the effort of {listed(case.named(offsets))} would explain as much."
+                    if offsets
+                    else ""
+                )
             ),
             remedy=f"Mount the model as the arm stands: gravity_base = [{vector}], or robot.mounted().",
             evidence=numbers,
-            confidence=confidence(gain, MOUNT, int(signs)),
-            alternatives=(Fault.EFFORT_SIGN.value,) if signs else (),
+            confidence=confidence(gain, MOUNT, len(alternatives)),
+            alternatives=tuple(alternatives),
             fix={"robot": {"gravity_base": found.tolist()}},
         )
     ]

@@ -287,7 +287,7 @@ def _cross_talk(fit: PlateFit) -> list[Finding]:
             Fault.PLATE_CROSS_TALK,
             Consequence.SPOILS if largest > 0.1 else Consequence.LIMITS,
             tuple(dict.fromkeys(PLATE_CHANNELS[i] for i, _ in found)),
-            f"{PLATE_CHANNELS[worst[1]]} shows in {PLATE_CHANNELS[worst[0]]}: {mix[worst]:+.3f} ± "
+            f"The {PLATE_CHANNELS[worst[1]]} shows in {PLATE_CHANNELS[worst[0]]}: {mix[worst]:+.3f} ± "
             f"{fit.mix_std[worst]:.3f}{unit}, where good plates stay below 0.005.",
             "Use the plate's calibration matrix ([wrench] matrix), or have it calibrated.",
             _numbers(fit) | {"shares": pairs},

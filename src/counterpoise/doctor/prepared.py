@@ -111,27 +111,30 @@ def prepare(log: Log, cutoff: float = CUTOFF) -> Prepared | None:
     if len(grid) < LEAST_SAMPLES:
         return None
     period = 1.0 / rate
-    smooth = [_smooth(time, values[rows], grid, period, cutoff) for values in (log.q, log.dq, log.tau)]
-    q = _on_grid(time, log.q[rows], grid, period, cutoff)
+    raw = [_on_grid(time, values[rows], grid, period) for values in (log.q, log.dq, log.tau)]
+    q, dq_measured, tau = (filtered(values, period, cutoff) for values in raw)
+    wrench = None
+    if log.wrench is not None:
+        wrench = filtered(_on_grid(time, log.wrench[rows], grid, period), period, cutoff)
     steps_q = np.array([resolution(column) for column in log.q[rows].T])
     return Prepared(
         time=grid,
         period=period,
         cutoff=cutoff,
-        q=smooth[0],
-        dq=filtered(q, period, cutoff, derivative=1),
-        ddq=filtered(q, period, cutoff, derivative=2),
-        dq_measured=smooth[1],
-        tau=smooth[2],
-        wrench=None if log.wrench is None else _smooth(time, log.wrench[rows], grid, period, cutoff),
-        direction=direction_of_travel(smooth[0], np.maximum(REVERSAL, 3.0 * steps_q)),
+        q=q,
+        dq=filtered(raw[0], period, cutoff, derivative=1),
+        ddq=filtered(raw[0], period, cutoff, derivative=2),
+        dq_measured=dq_measured,
+        tau=tau,
+        wrench=wrench,
+        direction=direction_of_travel(q, np.maximum(REVERSAL, 3.0 * steps_q)),
         good=_good(time, log.q[rows], grid, usual, cutoff) & ~_near_jumps(rows, time, log.q[rows], grid, cutoff),
-        moved=np.ptp(smooth[0], axis=0),
+        moved=np.ptp(q, axis=0),
         effort_known=np.mean(np.isfinite(log.tau[rows]), axis=0) > 0.5,
     )
 
 
-def _on_grid(time: Array, values: Array, grid: Array, period: float, cutoff: float) -> Array:
+def _on_grid(time: Array, values: Array, grid: Array, period: float) -> Array:
     """Return channels at even times; a faster recording is smoothed first, so that nothing fast reappears as slow."""
     filled = bridged(time, values)
     usual = float(np.median(np.diff(time)))
@@ -140,10 +143,6 @@ def _on_grid(time: Array, values: Array, grid: Array, period: float, cutoff: flo
         even = np.column_stack([np.interp(fine, time, column) for column in filled.T]) if filled.size else filled
         filled, time = filtered(even, float(fine[1] - fine[0]), 0.4 / period), fine
     return np.column_stack([np.interp(grid, time, column) for column in filled.T]) if filled.size else filled
-
-
-def _smooth(time: Array, values: Array, grid: Array, period: float, cutoff: float) -> Array:
-    return filtered(_on_grid(time, values, grid, period, cutoff), period, cutoff)
 
 
 def _good(time: Array, q: Array, grid: Array, usual: float, cutoff: float) -> Mask:

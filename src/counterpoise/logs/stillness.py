@@ -17,6 +17,8 @@ STILL_SPEED = 5e-3
 """Speed below which a joint counts as standing [rad/s or m/s]: a tenth of a slow creep of 0.05 rad/s."""
 WINDOW = 0.2
 """Time over which speed is judged [s]: long beside an encoder's counts, short beside a dwell."""
+DIRECTION_PERIOD = 0.01
+"""How often the direction of motion is looked at [s]."""
 LEAST_TIME = 0.3
 """Shortest standing that counts [s]."""
 
@@ -68,10 +70,11 @@ def still_segments(
     for column, step in zip(q.T, steps, strict=True):
         change = np.interp(time + 0.5 * WINDOW, time, column) - np.interp(time - 0.5 * WINDOW, time, column)
         moving |= np.abs(change) > max(speed * WINDOW, 2.0 * step)
-    directions = direction_of_travel(q, np.maximum(REVERSAL, 3.0 * steps))
+    every = max(1, int(DIRECTION_PERIOD / float(np.median(np.diff(time)))))
+    directions = direction_of_travel(q[::every], np.maximum(REVERSAL, 3.0 * steps))
     segments = []
-    for first, last in _runs(~moving):
-        begin = int(np.searchsorted(time, time[first] + settle, side="left"))
+    for still_from, last in _runs(~moving):
+        begin = int(np.searchsorted(time, time[still_from] + settle, side="left"))
         duration = float(time[last - 1] - time[min(begin, last - 1)])
         if duration < least_time:
             continue
@@ -82,10 +85,9 @@ def still_segments(
         counts = measured.sum(axis=0)
         mean_tau = np.full(tau.shape[1], np.nan)
         np.divide(sums, counts, out=mean_tau, where=counts > 0)
-        mean_q = q[begin:last].mean(axis=0)
-        segments.append(
-            StillSegment(int(inside[0]), int(inside[-1]) + 1, duration, mean_q, mean_tau, directions[last - 1])
-        )
+        mean_q, approach = q[begin:last].mean(axis=0), directions[(last - 1) // every]
+        first, after = int(inside[0]), int(inside[-1]) + 1
+        segments.append(StillSegment(first, after, duration, mean_q, mean_tau, approach))
     return tuple(segments)
 
 

@@ -24,7 +24,7 @@ AROUND = 3.0
 """Time shown before and after a stretch that is pointed at [s]."""
 OTHER_SIZE = 3.0
 """Ratio of effort and model from which the model is scaled to the effort."""
-MEASURED, EXPECTED = "#2f7fd1", "#1a9e77"
+MEASURED, EXPECTED, STUCK = "#2f7fd1", "#1a9e77", "#e08214"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +91,13 @@ def _channel(finding: Finding, shown: Evidence) -> Chart:
         kind, [shown.effort_unit(joint) for joint in joints]
     )
     series = [Series(kind, values[rows][:, joints], MEASURED)]
+    if stretches:
+        stuck = np.full((len(rows), len(joints)), np.nan)
+        for column, joint in enumerate(joints):
+            for begin, end in stretches.get(log.joint_names[joint], ()):
+                inside = (log.time[rows] >= begin) & (log.time[rows] <= end)
+                stuck[inside, column] = values[rows][inside, joint]
+        series.append(Series("stuck", stuck, STUCK))
     if kind == "velocity" and shown.smooth is not None:
         change = np.column_stack(
             [np.interp(log.time[rows], shown.smooth.time, shown.smooth.dq[:, joint]) for joint in joints]

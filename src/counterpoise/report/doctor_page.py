@@ -47,7 +47,9 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
     shown = Evidence(robot, log, prepare(log))
     alarms = [finding for finding in diagnosis.findings if finding.consequence > Consequence.NOTE]
     notes = [finding for finding in diagnosis.findings if finding.consequence == Consequence.NOTE]
-    sections = [_section(finding, shown) for finding in alarms]
+    about_plate = [finding for finding in alarms if finding.fault.value.startswith("plate-")]
+    # One chart shows the plate's readings; findings about it after the first do without.
+    sections = [_section(finding, shown, charted=finding not in about_plate[1:]) for finding in alarms]
     if fix_toml:
         lines = tuple((line,) for line in fix_toml.splitlines())
         text = Paragraph(
@@ -55,7 +57,7 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
         )
         listing = Table(("mapping file",), lines, left=("mapping file",), folded=True, summary="Show the mapping file")
         sections.append(Section("The change of the mapping", (text, listing)))
-    sections += [_section(finding, shown) for finding in notes]
+    sections += [_section(finding, shown, charted=True) for finding in notes]
     sections += _overview(shown)
     facts = diagnosis.facts
     rate = facts.get("rate_hz")
@@ -80,11 +82,11 @@ def _about(finding: Finding) -> str:
     return finding.fault.value.replace("-", " ").capitalize()
 
 
-def _section(finding: Finding, shown: Evidence) -> Section:
+def _section(finding: Finding, shown: Evidence, *, charted: bool) -> Section:
     parts: list[Paragraph | Table | Chart] = [Paragraph(finding.sentence), Paragraph(f"What to do: {finding.remedy}")]
     if finding.alternatives:
         parts.append(Paragraph(f"These data cannot tell it from: {', '.join(finding.alternatives)}."))
-    chart = evidence_chart(finding, shown)
+    chart = evidence_chart(finding, shown) if charted else None
     if chart is not None:
         parts.append(chart)
     rows = tuple(evidence_rows(finding.evidence))

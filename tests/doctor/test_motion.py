@@ -1,0 +1,61 @@
+"""Points of a recording: exact derivatives, no delay, gaps left out, and a modest count of independent pieces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from counterpoise.doctor.motion import MOST_POINTS, motion_of
+from counterpoise.errors import InputError
+from counterpoise.logs.log import Log
+
+OMEGA = 2.0 * np.pi * 0.3
+
+
+def swinging(rate: float = 100.0, duration: float = 20.0) -> Log:
+    time = np.arange(0.0, duration, 1.0 / rate)
+    q = np.column_stack([np.sin(OMEGA * time), 0.5 * np.cos(0.7 * OMEGA * time)])
+    dq = np.column_stack([OMEGA * np.cos(OMEGA * time), -0.35 * OMEGA * np.sin(0.7 * OMEGA * time)])
+    return Log(("a", "b"), time, q, dq, 3.0 * q)
+
+
+def test_derivatives_are_exact_and_nothing_is_late() -> None:
+    motion = motion_of(swinging())
+    np.testing.assert_allclose(motion.dq[:, 0], OMEGA * np.cos(OMEGA * (motion.time - 0.005)), atol=0.02)
+    np.testing.assert_allclose(motion.ddq[:, 0], -(OMEGA**2) * motion.q[:, 0], atol=0.08)
+    np.testing.assert_allclose(motion.effort, 3.0 * motion.q, atol=1e-6)
+
+
+def test_noise_above_the_motion_is_taken_off() -> None:
+    log = swinging()
+    shaken = replace(log, tau=log.tau + np.sin(2.0 * np.pi * 20.0 * log.time)[:, None])
+    np.testing.assert_allclose(motion_of(shaken).effort, 3.0 * motion_of(log).q, atol=0.01)
+
+
+def test_points_are_few_and_lie_outside_gaps() -> None:
+    log = swinging()
+    kept = (log.time < 8.0) | (log.time > 12.0)
+    motion = motion_of(log[kept])
+    assert len(motion.time) <= MOST_POINTS
+    assert not np.any((motion.time > 8.2) & (motion.time < 11.8))
+
+
+def test_swings_are_counted_not_samples() -> None:
+    slow, fast = motion_of(swinging(50.0)), motion_of(swinging(400.0))
+    assert slow.effective == fast.effective
+    assert motion_of(swinging(duration=40.0)).effective > 1.5 * slow.effective
+
+
+def test_an_effort_that_never_changes_is_not_alive() -> None:
+    log = swinging()
+    tau = log.tau.copy()
+    tau[:, 1] = 0.37
+    tau[0, 0] = np.nan
+    assert motion_of(replace(log, tau=tau)).alive.tolist() == [True, False]
+
+
+def test_a_short_log_is_refused() -> None:
+    with pytest.raises(InputError, match="at least 20 different times"):
+        motion_of(swinging(duration=1.0))
