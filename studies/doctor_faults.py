@@ -261,8 +261,9 @@ direction. {trials} trials of each fault, {clean} sound recordings, each with a 
 **Sizes.** Signs: one joint whose effort friction and model explain to 30 % or more. Order: a joint whose gravity
 torque varies by half its effort or more, exchanged with another. Current: 3 to 30 N m per unit, each joint its own.
 Motor side: gear ratios 30 to 160, some negative. Gain: 1.5 to 3 times too large or small, on a joint that carries
-gravity. Offset: 0.7 to 1.5 standard deviations of an effort that friction and model explain to 60 % or more. Mount: tilted by 15° to 90°. Payload: 2 to 4 kg
-(PUMA), 1 to 3 kg (WAM), 8 to 15 kg (Titan). Gravity compensated: by the robot's own model, good to 5 % and 5 mm.
+gravity. Offset: 0.7 to 1.5 standard deviations of an effort that friction and model explain to 60 % or more. Mount:
+tilted by 15° to 90°. Payload: 2 to 4 kg (PUMA), 1 to 3 kg (WAM), 8 to 15 kg (Titan). Gravity compensated: by the
+robot's own model, good to 5 % and 5 mm.
 
 **Counting.** A fault counts as named when a finding names it with the right joints, alone or in a set of
 alternatives that the data cannot tell apart. An alarm is a finding worse than a note. The columns count recordings

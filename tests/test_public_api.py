@@ -40,6 +40,7 @@ NAMES = {
     "UnsupportedJointError",
     "calibrate",
     "catalog",
+    "diagnose",
     "design_poses",
     "load",
     "load_calibration",

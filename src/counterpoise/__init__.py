@@ -12,6 +12,7 @@ from typing import Any as _Any
 
 from .description.catalog import CatalogEntry as CatalogEntry
 from .description.catalog import catalog as catalog
+from .doctor.diagnose import diagnose as diagnose
 from .dynamics.load import load as load
 from .dynamics.robot import Robot as Robot
 from .errors import ControlError as ControlError

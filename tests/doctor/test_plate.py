@@ -74,8 +74,9 @@ def test_declared_sign_is_respected():
     assert found("wam7", replace(LOGS["wam7"], declared=declared.declared)) == [Fault.PLATE_SIGN]
 
 
-@ARMS
-@pytest.mark.parametrize("degrees", [5.0, -30.0, 90.0, 170.0])
+@pytest.mark.parametrize(
+    ("arm", "degrees"), [("puma560", 5.0), ("puma560", 170.0), ("wam7", -30.0), ("wam7", 5.0), ("titan2", 90.0)]
+)
 def test_yaw_is_measured(arm, degrees):
     log = mixed(LOGS[arm], both(rotation_from_rpy([0.0, 0.0, np.radians(degrees)])))
     (finding,) = check_plate(MODELS[arm], log)
@@ -91,8 +92,7 @@ def test_tilt_is_measured(arm):
     assert finding.evidence["tilt_deg"] == pytest.approx([6.0, -4.0], abs=1.0)
 
 
-@ARMS
-@pytest.mark.parametrize("lag", [0.05, 0.25])
+@pytest.mark.parametrize(("arm", "lag"), [("puma560", 0.05), ("wam7", 0.25), ("titan2", 0.1)])
 def test_lag_is_measured(arm, lag):
     (finding,) = check_plate(MODELS[arm], late(LOGS[arm], "wrench", lag))
     assert finding.fault is Fault.PLATE_LAG
@@ -100,8 +100,7 @@ def test_lag_is_measured(arm, lag):
 
 
 @ARMS
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(("axis", "sign"), [(0, 1.0), (1, -1.0), (2, 1.0), (2, -1.0)])
 def test_left_handed_axes(arm, axis, sign):
     """Moments by components (+) or by the right-hand rule in the mirrored axes (−)."""
     mirror = np.eye(3)

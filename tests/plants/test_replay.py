@@ -131,6 +131,8 @@ def test_refusals() -> None:
 
 def test_efforts_of_the_motors_are_refused() -> None:
     """A plant's torques are the links'; a log of motor-side efforts is not played as if they were."""
-    log = Log(("a",), [0.0, 0.1], [[0.0], [0.0]], [[0.0], [0.0]], [[1.0], [1.0]], declared=Declared(effort_side="motor"))
+    log = Log(
+        ("a",), [0.0, 0.1], [[0.0], [0.0]], [[0.0], [0.0]], [[1.0], [1.0]], declared=Declared(effort_side="motor")
+    )
     with pytest.raises(InputError, match="motor side"):
         ReplayPlant(log)

@@ -46,8 +46,9 @@ WANDERS = 8.0
 WANDER_SHARE = 0.02
 """... and by more than this share of the joint's whole torque range was disturbed."""
 CREEP = 0.01
-"""A joint may creep by this much while it stands [rad or m]. Where friction just holds, a joint held by a soft loop goes on
-creeping towards its pose by milliradians; the holding torque hardly changes by that, and friction keeps its side."""
+"""A joint may creep by this much while it stands [rad or m]. Where friction just holds, a joint held by a soft loop
+goes on creeping towards its pose by milliradians; the holding torque hardly changes by that, and friction keeps its
+side."""
 STOP_MARGIN = 0.01
 """Distance from a joint limit that counts as resting on it [rad or m]."""
 

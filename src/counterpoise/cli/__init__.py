@@ -1,1 +1,1 @@
-"""The command line: ``counterpoise catalog | load | gravity | simulate | poses | record | calibrate | verify | bench``."""
+"""The command line, ``counterpoise``: one module a command; main.py lists them."""

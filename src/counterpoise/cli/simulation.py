@@ -268,7 +268,9 @@ def _law(name: str, arm: SimulatedArm, model: Robot, gains: Gains, reference: Re
 def _notes(law: str, arm: SimulatedArm, chosen: Preset) -> list[str]:
     notes: list[str] = []
     if isinstance(chosen.config.drive.actuator, FlowValve):
-        notes.append("a flow valve takes the command as an opening and bears the weight itself: gains have another meaning there")
+        notes.append(
+            "a flow valve takes the command as an opening and bears the weight itself: gains have another meaning there"
+        )
     if law == "pid" and not arm.adds_gravity:
         notes.append("PID has no gravity model: the arm sags at the start, until the integral holds its weight")
     if law == "pd" and not arm.adds_gravity:

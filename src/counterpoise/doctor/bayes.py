@@ -7,8 +7,8 @@ mean m, the log evidence up to a constant is ([Bishop2006], eqs. (3.79) to (3.86
 
     Σ_i ( −w log σ_i − w |y_i|²/(2 N σ_i²) ) + ½ mᵀ Λ m − ½ log det Λ.
 
-σ_i is set to where this is largest, by expectation maximisation ([Bishop2006], section 9.3.4). Each joint's own unknowns
-are eliminated first, so that only the shared ones are solved for together.
+σ_i is set to where this is largest, by expectation maximisation ([Bishop2006], section 9.3.4). Each joint's own
+unknowns are eliminated first, so that only the shared ones are solved for together.
 """
 
 from __future__ import annotations

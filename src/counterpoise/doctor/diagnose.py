@@ -45,8 +45,8 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
         return Diagnosis(tuple(check_recording(None, log)), _facts(log))
     if log.joint_names != robot.joint_names:
         raise InputError(
-            f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; read the log with "
-            "read_log(path, robot), which orders them"
+            f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; read the log "
+            "with read_log(path, robot), which orders them"
         )
     dead = check_dead(robot, log)
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}

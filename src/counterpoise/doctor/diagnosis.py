@@ -1,4 +1,4 @@
-"""A diagnosis: all findings of a recording, worst first, and the change of the mapping that mends what a mapping can."""
+"""A diagnosis: all findings of a recording, worst first, and the change of the mapping that mends them."""
 
 from __future__ import annotations
 

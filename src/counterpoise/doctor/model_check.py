@@ -27,8 +27,8 @@ from .search import Search, search
 EXPLAINED = 0.3
 """Unexplained part of the loaded joints' efforts up to which degrees count as an explanation."""
 WEAK = 8.0
-"""Expected over recorded torques, positions taken for degrees, from which the efforts are the motors': gears multiply by
-more, while the weight that a robot holds by itself is rarely so many times its friction."""
+"""Expected over recorded torques, positions taken for degrees, from which the efforts are the motors': gears multiply
+by more, while the weight that a robot holds by itself is rarely so many times its friction."""
 
 
 def check_model(robot: Robot, log: Log, dead: Collection[str] = ()) -> list[Finding]:

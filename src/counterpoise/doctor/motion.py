@@ -1,4 +1,4 @@
-"""A recording made ready for the model: evenly timed, low-passed without delay, differentiated, thinned along its path."""
+"""A recording made ready for the model: evenly timed, low-passed without delay, differentiated, thinned."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def motion_of(log: Log) -> Motion:
 
 
 def _binned(time: Array, values: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-    """Return bin centres, the mean of the values in each bin (interpolated where empty) and which bins are in no gap."""
+    """Return bin centres, the mean of the values in each bin (interpolated where empty), which bins are in no gap."""
     stamped = np.isfinite(time)
     clock = time[stamped]
     steps = np.diff(np.sort(clock))
@@ -196,9 +196,9 @@ def _last_direction(dq: Array) -> Array:
 def _effective(q: Array) -> float:
     """Return how many independent observations of a joint's torque the points are worth.
 
-    What the model leaves of a torque (friction's load, its Stribeck curve, elasticity) stays alike until the joints turn
-    back. So the swings of a typical joint are counted, not the samples; those below a share of its travel are none. On
-    made recordings the residuals' autocorrelation gives 14 to 300 where this gives 12 to 60.
+    What the model leaves of a torque (friction's load, its Stribeck curve, elasticity) stays alike until the joints
+    turn back. So the swings of a typical joint are counted, not the samples; those below a share of its travel are
+    none. On made recordings the residuals' autocorrelation gives 14 to 300 where this gives 12 to 60.
     """
     swings = [_swings(column) for column in q.T if np.ptp(column) > 1e-3]
     return float(min(PIECES_PER_SWING * np.median(swings), MOST_EFFECTIVE)) if swings else PIECES_PER_SWING

@@ -67,8 +67,8 @@ def motor_side_finding(robot: Robot, motion: Motion, excess: Excess, *, degrees_
     least = {robot.joint_names[joint]: float(excess.ratio[joint]) for joint in excess.joints}
     pairs = _coupled_pairs(robot, motion)
     sentence = (
-        f"The positions of {listed(names)} travel {short(min(least.values()))} to {short(max(least.values()))} times the "
-        "range that the links have: positions and efforts were recorded at the motors, in front of the gears"
+        f"The positions of {listed(names)} travel {short(min(least.values()))} to {short(max(least.values()))} times "
+        "the range that the links have: positions and efforts were recorded at the motors, in front of the gears"
     )
     evidence: dict[str, object] = {
         "least_gear_ratio": least,

@@ -61,8 +61,8 @@ class ReplayPlant:
             )
         if log.declared.effort_side == "motor":
             raise InputError(
-                "the log's efforts are on the motor side, a plant's on the link side; read the recording with a mapping "
-                "that gives its gear ([motor] ratio or motor_per_link)"
+                "the log's efforts are on the motor side, a plant's on the link side; read the recording with a "
+                "mapping that gives its gear ([motor] ratio or motor_per_link)"
             )
         self.log = log
         self.joint_names = log.joint_names
