@@ -115,7 +115,7 @@ def wrong_model(
 
 
 def _driven(arm: SimulatedArm, robot: Robot, path: Path, duration: float) -> Log:
-    """Follow the path by soft PD with the arm's own gravity and dry friction fed forward, and keep about LOG_RATE samples a second."""
+    """Follow the path by soft PD, gravity and dry friction fed forward; keep about LOG_RATE samples a second."""
     free = _free_inertia(robot, path(0.0)[0])
     bandwidth = 2.0 * np.pi * 2.0
     # The encoder sits on the motor: beyond a fraction of the velocity filter's bandwidth, damping drives the rotor
@@ -156,7 +156,7 @@ def _room(robot: Robot, random: np.random.Generator) -> tuple[Array, Array]:
 
 
 def _multisine(robot: Robot, speed: float, duration: float, random: np.random.Generator) -> Path:
-    """Five harmonics of a period of about the duration, so that no part repeats another; phases of its own per joint."""
+    """Five harmonics of a period of about the duration, so that no part repeats another; phases per joint."""
     centre, reach = _room(robot, random)
     omega = 2.0 * np.pi * np.arange(1, 6) / (duration * random.uniform(0.8, 1.3))
     weight = random.uniform(0.3, 1.0, (robot.n, 5)) / np.sqrt(np.arange(1, 6))

@@ -29,8 +29,9 @@ from ..logs.log import Log
 from .cutoff import motion_band
 from .samples import Samples, scaled_coupling
 
-EDGE_PERIODS = 3.0
-"""Periods of the cutoff that are cut off at both ends: there the filter sees a continuation that was never measured."""
+EDGE_PERIODS = 2.0
+"""Periods of the cutoff that are cut off at both ends, where the filter sees a continuation that was never measured; of
+that it has forgotten 99 % after two periods (its slowest poles decay with 0.38 · 2π f_c)."""
 KEPT_PER_PERIOD = 8.0
 """Samples kept per period of the cutoff."""
 NOISE_SPEEDS = 3.0

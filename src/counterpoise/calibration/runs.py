@@ -19,6 +19,9 @@ MOST_KEPT = 1024
 EVERY = 8
 """One sample in so many is looked at for them."""
 
+KEPT_BYTES = 64_000_000
+"""Filtered and thinned samples that are kept between passes: three hours of a seven-joint arm that moves slowly."""
+
 Stream = Callable[[], Iterable[Samples]]
 """Gives the samples of a run piece by piece, anew on every call."""
 
@@ -40,6 +43,38 @@ class Run:
         pieces = (self.samples,) if isinstance(self.samples, Samples) else self.samples()
         for piece in pieces:
             yield from piece.chunks()
+
+
+class Replay:
+    """A run that is gone over several times: its samples are kept as long as they are few, else streamed anew."""
+
+    def __init__(self, run: Run, budget: int = KEPT_BYTES) -> None:
+        """Take a run.
+
+        Args:
+            run: The recording.
+            budget: Bytes of samples that may be kept.
+        """
+        self.robot = run.robot
+        self._run = run
+        self._budget = budget
+        self._kept: list[Samples] | None = None
+
+    def chunks(self) -> Iterator[Samples]:
+        """Yield the samples in pieces that fit into memory."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[Samples] | None = []
+        size = 0
+        for chunk in self._run.chunks():
+            size += 6 * chunk.q.nbytes
+            if kept is not None:
+                kept.append(chunk)
+            if size > self._budget:
+                kept = None
+            yield chunk
+        self._kept = kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +114,7 @@ class Survey:
         return Scales(self.effort, self.speed, self.position, inertia)
 
 
-def survey_runs(robot: Robot, runs: Sequence[Run]) -> Survey:
+def survey_runs(robot: Robot, runs: Sequence[Replay]) -> Survey:
     """Look over all samples once.
 
     Raises:

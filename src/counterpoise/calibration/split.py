@@ -29,8 +29,10 @@ GUARD = 0.03
 """Distance, as a share of the joints' ranges (root mean square over the joints)."""
 LEAST_RANGE = 0.7
 """Share of every joint's range that training must keep."""
-SAME_PLACE = 0.03
+SAME_PLACE = 0.04
 """Distance within which a path counts as driven again."""
+PARALLEL = 0.7
+"""Cosine of the angle between two stretches of path above which one may repeat the other."""
 MOST_POINTS = 1500
 """Points that stand for a path when distances are looked for."""
 
@@ -134,19 +136,31 @@ def path_coordinate(q: Array) -> Array:
     heading = steps / np.linalg.norm(steps, axis=1)[:, None]
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(steps, axis=1))])
     coordinate = np.zeros(len(corners))
-    travelled = 0.0
+    knots, values = [0.0], [0.0]
+    travelled, fresh = 0.0, True
     for place in range(1, len(corners)):
         before = np.arange(place)
+        cosine = heading[np.minimum(before, len(heading) - 1)] @ heading[place - 1]
         left = along[place] - along[:place] > 2.0 * SAME_PLACE
-        turned = heading[np.minimum(before, len(heading) - 1)] @ heading[place - 1] < -0.5
-        candidates = before[left | turned]
+        # A path that crosses itself is not driven again there.
+        candidates = before[(left & (np.abs(cosine) > PARALLEL)) | (cosine < -PARALLEL)]
         away = np.linalg.norm(points[candidates] - points[place], axis=1)
-        if len(away) and away.min() < SAME_PLACE:
+        repeated = len(away) > 0 and bool(away.min() < SAME_PLACE)
+        gap = float(corners[place] - corners[place - 1])
+        if repeated and fresh:
+            # It turned back somewhere between the two, perhaps after standing there.
+            travelled += 0.5 * gap
+            knots.append(float(corners[place]) - 0.5 * gap)
+            values.append(travelled)
+        if repeated:
             coordinate[place] = coordinate[candidates[int(np.argmin(away))]]
         else:
-            travelled += float(corners[place] - corners[place - 1])
+            travelled += gap
             coordinate[place] = travelled
-    spread = np.interp(np.arange(len(q)), corners, coordinate)
+        fresh = not repeated
+        knots.append(float(corners[place]))
+        values.append(float(coordinate[place]))
+    spread = np.interp(np.arange(len(q)), knots, values)
     return np.asarray(spread / max(travelled, 1.0), dtype=np.float64)
 
 

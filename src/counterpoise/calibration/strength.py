@@ -1,101 +1,85 @@
-"""How strongly to hold on to the CAD values: tried out on regions of joint space that were held out.
+r"""How strongly to hold on to the CAD values: as strongly as the data allow.
 
-Autocorrelation of the residuals (inflation.py) tells how many samples count as one, but a model with a hundred
-unknowns has fitted part of its own error away before the residuals are looked at. What is left looks too small and too
-short, and the data would be believed too much, just where it hurts: away from the path. So the factors of STRENGTHS
-are tried on the prior of the bodies. Joint space is divided into cells; around each cell in turn, as many of its
-neighbours as make up HELD_OUT of the samples are held out and predicted from the rest. The score is the geometric mean
-of the joints' held-out errors, which needs no units and lets no joint rule. It is a little noisy, so the least one
-does not decide alone: the logarithm of the strength is averaged with weights exp(−½ (excess error / ERROR_NOISE)²).
+The evidence of a strength is the probability of the data under it, all unknowns integrated out ([MacKay1992]). For the
+linear model with prior precision P, data information H and estimate x̂,
 
-All of it comes from the triangular factors of the cells, without another pass over the data.
+.. math:: \ln p(y) = -\tfrac12 \left( |y|^2 - g^T \hat x \right) + \tfrac12 \ln\det P - \tfrac12 \ln\det(P + H)
+          + \text{const},\quad g = A^T y,
+
+rows weighted by their noise and inflation, y and x̂ counted from the prior's mean. Of all strengths the strongest is
+taken that the data do not speak against very strongly: whose evidence is within e⁵, a Bayes factor of 150, of the best
+([Kass1995]). A recorded path leaves combinations of masses open that other paths will show; there a description that
+was not refuted is the better guess.
+
+All of it comes from the triangular factors, without another pass over the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from ..description.frozen import Array
 from .gaussian import Gaussian
-from .regression import JointRegression, solve
+from .regression import JointRegression
 
 STRENGTHS = tuple(4.0**power for power in range(7))
-ERROR_NOISE = 0.02
-"""How well a held-out error is known, as a share of it: what another choice of cells would change."""
-HELD_OUT = 0.5
-"""Share of the samples that is predicted from the rest: a fit is used farther from its path than a check can show."""
-LEAST_REST = 0.3
-"""Share that must be left to fit; cells around which less would remain are not tried."""
-
-
-def merged(parts: Sequence[JointRegression]) -> JointRegression:
-    """Return the data of several parts as one regression."""
-    whole = JointRegression(parts[0].joint_names, parts[0].column_names)
-    for part in parts:
-        whole.merge(part)
-    return whole
+"""Strengths that are tried; between them the logarithm of the evidence is interpolated."""
+VERY_STRONG = 5.0
+"""Logarithm of the Bayes factor that counts as very strong evidence against a strength."""
 
 
 def choose_strength(
-    cells: Sequence[JointRegression],
-    centers: Array,
-    prior: Callable[[float], Gaussian],
-    sigma: Array,
-    inflation: Array,
+    regression: JointRegression, prior: Callable[[float], Gaussian], sigma: Array, inflation: Array
 ) -> float:
-    """Return the strength of the prior that predicts held-out regions best.
+    """Return the largest strength of the prior that the data do not refute.
 
     Args:
-        cells: The data, cell by cell.
-        centers: Where the cells lie, in scaled joint space, shape (cells, n).
+        regression: The data.
         prior: What is known beforehand, for a strength.
         sigma: Noise of one sample per joint, shape (a,).
-        inflation: f_i from the residuals' autocorrelation, shape (a,).
+        inflation: How many samples count as one per joint, shape (a,).
 
     Returns:
-        Between the first and the last of STRENGTHS; 1 where the data cannot be divided.
+        From the first to the last of STRENGTHS.
     """
-    pairs = [(merged(held), merged(rest)) for held, rest in _neighbourhoods(cells, centers)]
-    if not pairs:
-        return 1.0
-    errors = np.array([_error(pairs, prior(strength), sigma, inflation) for strength in STRENGTHS])
-    if not errors.min() > 0.0:
-        return 1.0
-    weight = np.exp(-0.5 * ((errors / errors.min() - 1.0) / ERROR_NOISE) ** 2)
-    return float(np.exp(np.sum(weight * np.log(STRENGTHS)) / np.sum(weight)))
+    evidence = np.array([log_evidence(regression, prior(strength), sigma, inflation) for strength in STRENGTHS])
+    spare = evidence - evidence.max() + VERY_STRONG
+    last = int(np.flatnonzero(spare >= 0.0)[-1])
+    if last == len(STRENGTHS) - 1:
+        return STRENGTHS[-1]
+    share = spare[last] / (spare[last] - spare[last + 1])
+    return float(STRENGTHS[last] * (STRENGTHS[last + 1] / STRENGTHS[last]) ** share)
 
 
-def _neighbourhoods(
-    cells: Sequence[JointRegression], centers: Array
-) -> list[tuple[list[JointRegression], list[JointRegression]]]:
-    """Return (held out, rest) around each cell that has data."""
-    rows = np.array([float(cell.rows.max(initial=0)) for cell in cells])
-    filled = np.flatnonzero(rows > 0.0)
-    found = []
-    for middle in filled:
-        order = filled[np.argsort(np.linalg.norm(centers[filled] - centers[middle], axis=1), kind="stable")]
-        before = np.concatenate([[0.0], np.cumsum(rows[order])[:-1]]) / rows.sum()
-        held = order[before < HELD_OUT]
-        rest = order[before >= HELD_OUT]
-        if len(rest) and rows[rest].sum() >= LEAST_REST * rows.sum():
-            found.append(([cells[cell] for cell in held], [cells[cell] for cell in rest]))
-    return found
+def log_evidence(regression: JointRegression, prior: Gaussian, sigma: Array, inflation: Array) -> float:
+    """Return ln p(y) up to a constant that does not depend on the prior.
 
-
-def _error(
-    pairs: Sequence[tuple[JointRegression, JointRegression]], prior: Gaussian, sigma: Array, inflation: Array
-) -> float:
-    """Return the geometric mean over joints of the root of squared errors on held-out data, predicted from the rest."""
-    squares = np.zeros(len(sigma))
-    for held, rest in pairs:
-        x = solve(rest, prior=prior, sigma=sigma, inflation=inflation).x
-        squares += [_square_sum(held.factor(joint), x) for joint in range(len(sigma))]
-    known = squares > 0.0
-    return float(np.exp(0.5 * np.mean(np.log(squares[known])))) if known.any() else 0.0
-
-
-def _square_sum(factor: Array, x: Array) -> float:
-    error = factor[:, :-1] @ x - factor[:, -1]
-    return float(error @ error)
+    Args:
+        regression: The data.
+        prior: What is known beforehand.
+        sigma: Noise of one sample per joint, shape (a,).
+        inflation: How many samples count as one per joint, shape (a,).
+    """
+    precision = prior.root.T @ prior.root
+    total = precision.copy()
+    slope = np.zeros(len(prior.mean))
+    squares = 0.0
+    for joint, noise in enumerate(sigma):
+        factor = regression.factor(joint) / (noise * np.sqrt(inflation[joint]))
+        rows, away = factor[:, :-1], factor[:, -1] - factor[:, :-1] @ prior.mean
+        total += rows.T @ rows
+        slope += rows.T @ away
+        squares += float(away @ away)
+    # Unknowns without prior (gains) have the same share for every strength: their precision is left out.
+    known = np.flatnonzero(np.diag(precision) > 0.0)
+    size = np.sqrt(np.diag(total))
+    size[size == 0.0] = 1.0
+    scaled = total / np.outer(size, size)
+    values, vectors = np.linalg.eigh(scaled)
+    kept = values > 1e-14 * values[-1]
+    turned = vectors[:, kept].T @ (slope / size)
+    fitted = float(np.sum(turned**2 / values[kept]))
+    _, before = np.linalg.slogdet(precision[np.ix_(known, known)] / np.outer(size[known], size[known]))
+    return -0.5 * (squares - fitted) + 0.5 * float(before) - 0.5 * float(np.sum(np.log(values[kept])))

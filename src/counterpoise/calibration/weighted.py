@@ -10,7 +10,7 @@ pass on the residuals decide three things:
   anywhere in ±F_c, which adds F_c²/3 to the row's variance, in the share 1 − tanh²(u/v₀);
 - autocorrelation: how many samples count as one (inflation.py).
 
-How strongly the fit holds on to the CAD values is chosen by regions of joint space that are held out (strength.py).
+How strongly the fit holds on to the CAD values is chosen by the evidence (strength.py).
 Passes end when the estimate moves by less than CONVERGED of its standard error. A model with gain, zero or tilt takes a
 Gauss–Newton step per pass, and must converge.
 """
@@ -33,10 +33,9 @@ from .moving import KEPT_PER_PERIOD
 from .prior import CadPrior, Scales, prior_of
 from .regression import JointRegression, Solution, root_mean_square, solve
 from .robust import BEND, HUBER, REJECT
-from .runs import EVERY, Run, survey_runs, thinned
+from .runs import EVERY, Replay, Run, survey_runs, thinned
 from .samples import Samples
-from .split import CELLS, Regions
-from .strength import choose_strength, merged
+from .strength import choose_strength
 from .terms import Terms
 
 CONVERGED = 0.05
@@ -149,7 +148,8 @@ def weighted_fit(
         InputError: The runs do not belong to the robot, hold no motion that a term needs, or a model with gain, zero or
             tilt does not converge.
     """
-    listed = [Run(runs)] if isinstance(runs, Samples) else [runs] if isinstance(runs, Run) else list(runs)
+    given = [Run(runs)] if isinstance(runs, Samples) else [runs] if isinstance(runs, Run) else list(runs)
+    listed = [Replay(run) for run in given]
     if consistent and (prior is None or (terms is not None and terms.bodies != "full")):
         raise InputError("consistent parameters need a prior and all ten parameters per body (bodies='full')")
     survey = survey_runs(robot, listed)
@@ -170,7 +170,7 @@ def weighted_fit(
         gains[columns.joints_of("gain")] = x[columns.groups["gain"]]
         scales = replace(scales, inertia=scales.inertia * gains)
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
-    state = _iterate(task, Regions(survey.poses, CELLS if task.chooses_strength else 1))
+    state = _iterate(task)
     solution = _made_consistent(columns, state) if consistent else state.solution
     return WeightedFit(
         columns=columns,
@@ -189,7 +189,7 @@ def _needs_motion(terms: Terms) -> bool:
     return terms.bodies == "full" or bool(terms.viscous or terms.rotor)
 
 
-def _first_gains(columns: Columns, runs: Sequence[Run], known: Sequence[Array | None], x: Array) -> Array:
+def _first_gains(columns: Columns, runs: Sequence[Replay], known: Sequence[Array | None], x: Array) -> Array:
     """Return x with gains that make the CAD model fit best, friction and offset free; bodies stay."""
     group = columns.groups
     free = np.ones(len(x), dtype=bool)
@@ -223,7 +223,7 @@ class _Task:
     """All that stays the same from pass to pass."""
 
     columns: Columns
-    runs: Sequence[Run]
+    runs: Sequence[Replay]
     known: Sequence[Array | None]
     start: Array
     scales: Scales
@@ -255,17 +255,16 @@ class _State:
     spread: Array | None
 
 
-def _iterate(task: _Task, regions: Regions) -> _State:
+def _iterate(task: _Task) -> _State:
     columns = task.columns
     strength = 1.0 if task.prior is None or task.prior.strength is None else task.prior.strength
     most = MAX_PASSES if columns.terms.linear else MAX_NEWTON
     state: _State | None = None
     for passes in range(1, most + 1):
         x = task.start if state is None else state.solution.x
-        cells, inflation, outliers, spread = _pass(task, regions, x, state)
+        regression, inflation, outliers, spread = _pass(task, x, state)
         if task.chooses_strength and state is not None and passes <= STRENGTH_PASSES:
-            strength = choose_strength(cells, regions.centers, task.belief, state.solution.sigma, inflation)
-        regression = merged(cells)
+            strength = choose_strength(regression, task.belief, state.solution.sigma, inflation)
         solution = solve(regression, prior=task.belief(strength), inflation=inflation)
         step = solution.x - x
         # Rounding may make the product of exact data slightly negative.
@@ -283,13 +282,11 @@ def _iterate(task: _Task, regions: Regions) -> _State:
     )
 
 
-def _pass(
-    task: _Task, regions: Regions, x: Array, state: _State | None
-) -> tuple[list[JointRegression], Array, Array, Array | None]:
-    """Go over the data once: return the factors by cell, inflation, share of outliers and scatter of the residuals."""
+def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression, Array, Array, Array | None]:
+    """Go over the data once: return the regression, inflation, share of outliers and scatter of the residuals."""
     columns = task.columns
     joints = len(columns.joint_names)
-    cells = [JointRegression(columns.joint_names, columns.names) for _ in range(len(regions.centers))]
+    regression = JointRegression(columns.joint_names, columns.names)
     blocking = Blocking(joints)
     light, rows = np.zeros(joints), np.zeros(joints)
     some: list[Array] = []
@@ -309,15 +306,12 @@ def _pass(
                     weight = weight * trust
                     light += (trust < 0.5).sum(axis=0)
                 rows += np.isfinite(residual).sum(axis=0)
-            place = regions.of(chunk.q)
-            for cell in np.unique(place):
-                here = place == cell
-                cells[cell].add(A[here], y[here], weight[here])
+            regression.add(A, y, weight)
     inflation = np.ones(joints)
     if task.correlated:
         inflation = np.full(joints, KEPT_PER_PERIOD) if state is None else blocking.inflation()
     spread = None if state is None else _robust_std(np.array(some), state.solution.sigma)
-    return cells, inflation, light / np.maximum(rows, 1.0), spread
+    return regression, inflation, light / np.maximum(rows, 1.0), spread
 
 
 def _made_consistent(columns: Columns, state: _State) -> Solution:
