@@ -54,7 +54,7 @@ def test_every_recording_of_the_study_is_tested(study: ModuleType) -> None:
 SHORT_OF_IT = pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="the bounds are missed: 1.157 in the median joint, 1.57 in joint 3; this stretch hardly tells joint 5's offset "
+    reason="the bounds are missed: 1.157 in the median joint, 1.57 in joint 3; this part hardly tells joint 5's offset "
     "from its first moments",
 )
 
