@@ -111,7 +111,7 @@ def run(task: tuple[int, tuple[str, ...]]) -> list[Row]:
     seed, kinds = task
     arm, motion = list(ARMS)[seed % 3], MOTIONS[seed // 3 % 3]
     random = np.random.default_rng([seed, 1])
-    duration = float(random.uniform(20.0, 40.0))
+    duration = 40.0 if motion == "visits" else float(random.uniform(20.0, 40.0))
     made = record(arm, motion, seed, duration=duration)
     rows = []
     for kind in kinds:
@@ -254,7 +254,7 @@ What the doctor names when a fault is put into a recording, and what it says of 
 
 **Recordings.** Three simulated arms: a geared PUMA 550, a cable-driven WAM with wrist and a hydraulic Titan II,
 each with stick friction, ripple, noise, coarse encoders and delay (see [simulated-arm](simulated-arm.md)). Three
-motions: multi-sine, poses visited from both sides, slow sweeps; 20 to 40 s at about 100 samples a second. The
+motions: multi-sine, poses visited from both sides (40 s), slow sweeps; 20 to 40 s at about 100 samples a second. The
 doctor's model is wrong in every link: mass 10 % too large or too small, centre of mass 10 mm away in a random
 direction. {trials} trials of each fault, {clean} sound recordings, each with a seed of its own.
 

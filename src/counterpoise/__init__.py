@@ -12,7 +12,6 @@ from typing import Any as _Any
 
 from .description.catalog import CatalogEntry as CatalogEntry
 from .description.catalog import catalog as catalog
-from .doctor.diagnose import diagnose as diagnose
 from .dynamics.load import load as load
 from .dynamics.robot import Robot as Robot
 from .errors import ControlError as ControlError
@@ -40,6 +39,7 @@ if _TYPE_CHECKING:
     from .calibration.file import load_calibration as load_calibration
     from .control.loop import ControlLoop as ControlLoop
     from .control.safety import SafetyFilter as SafetyFilter
+    from .doctor.diagnose import diagnose as diagnose
     from .logs.files import write_log as write_log
     from .logs.log import Log as Log
     from .logs.read import read_log as read_log
@@ -59,6 +59,7 @@ _MODULE_OF = {
     "calibrate": "calibration.calibrate",
     "design_poses": "calibration.design",
     "load_calibration": "calibration.file",
+    "diagnose": "doctor.diagnose",
     "read_log": "logs.read",
     "stream_log": "logs.read",
     "write_log": "logs.files",

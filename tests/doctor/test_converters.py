@@ -87,3 +87,11 @@ def test_whole_degrees_limit_positions_and_tenths_do_not():
     assert alarms(check_quantised(PUMA, coarse))[0].evidence["channel"] == "position"
     fine = replace(LOG, q=0.1 * degree * np.round(LOG.q / (0.1 * degree)))
     assert alarms(check_quantised(PUMA, fine)) == []
+
+
+def test_motion_one_way_with_rests_is_no_saturation():
+    """Zero is then the largest or smallest velocity, and is kept exactly."""
+    time = np.arange(0.0, 12.0, 0.01)
+    speed = np.where((time % 4.0) < 2.0, 0.3 * np.sin(0.5 * np.pi * (time % 4.0)) ** 2, 0.0)
+    q = np.cumsum(speed)[:, None] * 0.01
+    assert check_saturated(None, cp.Log(("a",), time, q, speed[:, None], np.zeros((len(time), 1)))) == []

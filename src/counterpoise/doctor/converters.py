@@ -68,6 +68,7 @@ def check_saturated(robot: Robot | None, log: Log, prepared: Prepared | None = N
             flat = _flat(sign * channel.values, channel.step, judged)
             if channel.kind == "velocity" and flat.any() and channel.joint is not None:
                 flat &= sign * speed[:, channel.joint] > 1.05 * np.abs(channel.values)
+                flat &= np.abs(channel.values) > MOVING_SPEED  # standing still is the extreme of a motion one way
                 flat &= flat.sum() >= FLAT_SAMPLES
             if flat.any():
                 numbers = {"value": float(channel.values[flat][0]), "share": float(flat.mean())}

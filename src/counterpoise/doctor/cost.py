@@ -21,9 +21,9 @@ GAIN = 6.0
 """One joint's effort off by a factor."""
 OFFSET = 6.0
 """One joint's effort off by a constant."""
-UNIT = 8.0
+UNIT = 6.0
 """All positions in degrees, or all efforts in a unit of their own."""
-OPEN_FACTOR = 2.0
+OPEN_FACTOR = 1.5
 """Each factor that is open because of that."""
 GAIN_SPREAD = 0.7
 """Standard deviation of the log of a wrong gain: a factor of two."""
@@ -75,6 +75,26 @@ class Cost:
             + COMPENSATED * (reading.compensated != start.compensated)
         )
         return total + MOUNT * (reading.gravity_base != start.gravity_base)
+
+    def kinds(self, reading: Reading) -> int:
+        """Return how many different kinds of fault a reading assumes."""
+        start = self.start
+        factors = zip(
+            (*reading.effort_factor, *reading.position_factor),
+            (*start.effort_factor, *start.position_factor),
+            strict=True,
+        )
+        assumed = (
+            any(new * old < 0.0 for new, old in factors),
+            exchanges(reading.position_from, reading.effort_from) > 0,
+            any(abs(log_gain) > 1e-9 for log_gain in self._log_gains(reading)) or reading.free_gain,
+            {abs(factor) for factor in reading.position_factor} != {abs(factor) for factor in start.position_factor},
+            bool(reading.offset),
+            bool(reading.loaded),
+            reading.gravity_base != start.gravity_base,
+            reading.compensated != start.compensated,
+        )
+        return sum(assumed)
 
     def of_gains(self, reading: Reading) -> float:
         """Return the part that grows with the size of wrong or open gains."""

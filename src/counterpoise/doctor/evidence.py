@@ -177,8 +177,9 @@ class Comparison:
         payload = {}
         for body, first in zip(sorted(reading.loaded), range(gram.shared, setup.common, 4), strict=True):
             part = slice(first, first + 4)
-            unit = self._columns.payload_unit[body]
-            payload[body] = (at.shared[part] * unit, np.sqrt(np.diag(at.shared_covariance[part, part])) * unit)
+            load = self._columns.payload_spread[body]
+            covariance = load @ at.shared_covariance[part, part] @ load.T
+            payload[body] = (load @ at.shared[part], np.sqrt(np.diag(covariance)))
         living = np.isin(np.arange(n), alive)
         return Fit(reading, evidence, trust, living, residue, scale, own, own_std, friction_sign, payload)
 

@@ -18,15 +18,16 @@ INERTIA = 0.20
 """Standard deviation of a link's inertia about its centre, relative to its trace."""
 LEAST_MASS_SHARE = 0.01
 """Least standard deviation of a mass, relative to the mean link's: files leave masses out."""
-TRUST = (1.0, 2.0, 4.0)
+TRUST = (1.0, 2.0, 3.0)
 """Factors on all of the above that are tried: some descriptions are worse than good ones."""
-TRUST_COST = (0.0, 4.0, 10.0)
+TRUST_COST = (0.0, 5.0, 14.0)
 """What the data must gain in log evidence for a factor to be believed."""
 FRICTION = 0.7
 """Standard deviation of dry friction, of friction at the usual speed and of friction kept at rest, relative to the
 standard deviation of the joint's effort."""
-OFFSET = 0.04
-"""Standard deviation of a sound channel's offset, relative to the standard deviation of the joint's effort."""
+OFFSET = 0.08
+"""Standard deviation of a sound channel's offset, relative to the standard deviation of the joint's effort: friction
+that differs by direction looks like one."""
 FREE_OFFSET = 1.5
 """The same of a channel that is suspected of an offset."""
 ROTOR = 0.3
@@ -36,7 +37,7 @@ UNKNOWN_ROTOR = 1.0
 PAYLOAD_MASS_SHARE = 0.1
 """Standard deviation of a suspected payload, relative to the robot's moving mass."""
 PAYLOAD_LEVER = 0.1
-"""Standard deviation of a suspected payload's centre, along each axis of the last link [m]."""
+"""Standard deviation of a suspected payload's centre about the last link's origin, along each axis [m]."""
 RESIDUE = 0.01
 """Least standard deviation of what no model explains, relative to the standard deviation of the joint's effort."""
 
@@ -65,10 +66,18 @@ def parameter_spread(robot: Robot) -> Array:
 
 
 def payload_spread(robot: Robot, body: int) -> Array:
-    """Return the same of a suspected payload on a body, shape (10 b, 4)."""
-    bodies = robot.tree.bodies
-    mass = PAYLOAD_MASS_SHARE * float(np.sum(robot.tree.mass))
-    spread = np.zeros((bodies, 10, 4))
-    spread[body, 0, 0] = mass
-    spread[body, 1:4, 1:4] = PAYLOAD_LEVER * mass * np.eye(3)
-    return spread.reshape(10 * bodies, 4)
+    """Return L, shape (4, 4), with L Lᵀ the covariance of a suspected payload's [m, mx, my, mz] in the joint frame.
+
+    It is expected near the origin of the outermost link that the body carries: its flange or tool.
+    """
+    tree = robot.tree
+    mass = PAYLOAD_MASS_SHARE * float(np.sum(tree.mass))
+    ends = [
+        index for index, name in enumerate(tree.link_names) if name in tree.leaves and tree.link_body[index] == body
+    ]
+    flange = np.mean([tree.joint_rotation[body].T @ tree.link_origin[index] for index in ends], axis=0) if ends else 0.0
+    spread = np.zeros((4, 4))
+    spread[0, 0] = mass
+    spread[1:, 0] = mass * flange
+    spread[1:, 1:] = PAYLOAD_LEVER * mass * np.eye(3)
+    return spread

@@ -88,7 +88,7 @@ class Columns:
         motion: The recording's points.
         alive: Joints with a live effort: those whose torques are explained.
         leaves: Bodies that carry no other moving body.
-        payload_unit: Prior spread of a payload's [m, mx, my, mz] [kg, kg m], by body: the unit of its columns.
+        payload_spread: What a payload's columns mean, by body: [m, mx, my, mz] = spread @ x [kg, kg m], shape (4, 4).
         inertia: Mean inertia that each joint turns [kg m² or kg], shape (n,).
     """
 
@@ -99,8 +99,8 @@ class Columns:
         self.alive = np.flatnonzero(motion.alive)
         parents = {int(parent) for parent in robot.tree.parent if parent != BASE}
         self.leaves = tuple(body for body in range(robot.tree.bodies) if body not in parents)
-        payloads = [payload_spread(robot, body) for body in self.leaves]
-        self.payload_unit = {body: load.max(axis=0) for body, load in zip(self.leaves, payloads, strict=True)}
+        self.payload_spread = {body: payload_spread(robot, body) for body in self.leaves}
+        payloads = [_on_body(spread, body, robot.tree.bodies) for body, spread in self.payload_spread.items()]
         self._units = [robot.mounted(rotation=np.eye(3), gravity=unit) for unit in np.eye(3)]
         self._turned: dict[tuple[float, float, float], Robot] = {}
 
@@ -156,6 +156,13 @@ class Columns:
             rows = joint_regressors(robot, q, still, unit) - at_rest
             diagonal[joint] = np.mean(np.abs(rows[:, joint] @ robot.inertial_parameters[10:]))
         return diagonal
+
+
+def _on_body(spread: Array, body: int, bodies: int) -> Array:
+    """Return [m, mx, my, mz] of one body as changes of all bodies' ten parameters, shape (10 bodies, 4)."""
+    whole = np.zeros((10 * bodies, 4))
+    whole[10 * body : 10 * body + 4] = spread
+    return whole
 
 
 def _felt(columns: Array) -> Array:

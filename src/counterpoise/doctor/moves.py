@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from ..dynamics.joint_units import rotary
+from ..dynamics.kinematics import ancestors
 from ..dynamics.robot import Robot
 from .cost import Cost
 from .evidence import Comparison
@@ -23,11 +24,34 @@ GAIN_RANGE = math.log(8.0)
 
 LEAST_TILT = math.radians(3.0)
 """Least angle of a mounting that is looked for."""
+MOST_FREE = 8
+"""Joints up to which any two may have been exchanged ..."""
+NEIGHBOURS = 1
+"""... and how far apart in the joint order two of more joints may be."""
 CERTAIN = 4.0
 """Standard deviations that a regression coefficient must be away from zero for its sign to be taken from it."""
 
 
-def effort_moves(reading: Reading, start: Reading, alive: Sequence[int], leaves: Sequence[int]) -> Iterator[Reading]:
+def exchangeable(robot: Robot, joints: Sequence[int]) -> list[tuple[int, int]]:
+    """Return pairs of joints that may have been exchanged.
+
+    All of them on an arm; of more than MOST_FREE joints only neighbours and joints of two branches at the same depth
+    (left and right), as those are what people exchange and the others grow with the square of the number.
+    """
+    if len(joints) <= MOST_FREE:
+        return list(combinations(joints, 2))
+    tree = robot.tree
+    depth = {int(tree.q_index[body]): len(ancestors(tree, body)) for body in reversed(range(tree.bodies))}
+    return [(i, j) for i, j in combinations(joints, 2) if depth[i] == depth[j] or j - i <= NEIGHBOURS]
+
+
+def effort_moves(
+    reading: Reading,
+    start: Reading,
+    alive: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    leaves: Sequence[int],
+) -> Iterator[Reading]:
     """Yield readings with other efforts: a sign, all signs, two exchanged, an offset, gravity left out, a payload."""
     for joint in alive:
         yield reading.with_effort_flipped(joint)
@@ -36,21 +60,37 @@ def effort_moves(reading: Reading, start: Reading, alive: Sequence[int], leaves:
             plain = math.copysign(start.effort_factor[joint], reading.effort_factor[joint])
             yield reading.with_effort_factors({joint: plain})
     yield reading.with_effort_flipped(*alive)
-    for first, second in combinations(alive, 2):
-        yield reading.with_channels(effort=swapped(reading.n, first, second))
+    for first, second in pairs:
+        if first in alive and second in alive:
+            yield reading.with_channels(effort=swapped(reading.n, first, second))
     yield replace(reading, compensated=not reading.compensated)
     for body in leaves:
         yield replace(reading, loaded=reading.loaded ^ {body})
+    if reading.free_gain and not start.free_gain:
+        # Open factors can stand in for one fault of all joints: ask for that one instead, signs kept.
+        signs = {joint: math.copysign(start.effort_factor[joint], reading.effort_factor[joint]) for joint in alive}
+        torques = replace(reading.with_effort_factors(signs), free_gain=False)
+        yield torques
+        yield replace(torques, compensated=not torques.compensated)
+        yield replace(torques, compensated=not torques.compensated, offset=start.offset)
+        for body in leaves:
+            yield replace(torques, loaded=torques.loaded | {body})
 
 
-def position_moves(reading: Reading, start: Reading, moving: Sequence[int], alive: Sequence[int]) -> Iterator[Reading]:
+def position_moves(
+    reading: Reading,
+    start: Reading,
+    moving: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    alive: Sequence[int],
+) -> Iterator[Reading]:
     """Yield readings with other positions: a sign, both signs of a joint, two exchanged, whole joints exchanged."""
     for joint in moving:
         flipped = reading.with_position_flipped(joint)
         yield flipped
         if joint in alive:
             yield flipped.with_effort_flipped(joint)
-    for first, second in combinations(moving, 2):
+    for first, second in pairs:
         order = swapped(reading.n, first, second)
         yield reading.with_channels(position=order)
         if first in alive and second in alive:

@@ -29,6 +29,8 @@ SMALL_LAG = 0.02
 """Delay that a plate's filter has [s]."""
 SMALL_MIX = 0.03
 """Share of a foreign component that good plates stay far below (0.5 %); per N m in force channels over 0.5 m."""
+LEAST_TIME = 5.0
+"""Shortest recording that a plate is judged by [s]."""
 SURE = 5.0
 """Standard deviations by which a number must differ from none."""
 BELIEVED = 10.0
@@ -54,7 +56,7 @@ def check_plate(robot: Robot, log: Log, prepared: Prepared | None = None) -> lis
         prepared: The recording made ready, where that was done before.
     """
     smooth = prepare(log) if prepared is None else prepared
-    if smooth is None or log.wrench is None or smooth.good.sum() < 50:
+    if smooth is None or log.wrench is None or smooth.good.sum() * smooth.period < LEAST_TIME:
         return []
     known = np.isfinite(log.wrench)
     if np.mean(known.all(axis=1)) < 0.5 or np.any(np.nanstd(log.wrench, axis=0) == 0.0):
@@ -260,12 +262,12 @@ def _lag(fit: PlateFit, rate: float, *, mixed: bool) -> list[Finding]:
 
 
 def _cross_talk(fit: PlateFit) -> list[Finding]:
-    """Return shares of foreign components; the sources that vary are the moments mx and my."""
+    """Return shares of mx and my in other channels; the other components hardly vary, so their shares are not known."""
     scale = np.ones((6, 6))
     scale[:3, 3:] = LEVER
     share = np.abs(fit.mix) * scale
     sure = np.abs(fit.mix) > SURE * fit.mix_std
-    found = [(i, j) for i in range(6) for j in range(6) if share[i, j] > SMALL_MIX and sure[i, j]]
+    found = [(i, j) for i in range(6) for j in (3, 4) if share[i, j] > SMALL_MIX and sure[i, j]]
     shear = _shear(fit)
     mix = fit.mix.copy()
     found = [pair for pair in found if pair not in ((3, 4), (4, 3))]

@@ -14,6 +14,7 @@ from .gram import LEAST_MOTION, Columns
 from .motion import Motion
 from .moves import (
     effort_moves,
+    exchangeable,
     in_degrees,
     position_moves,
     with_all_gains_found,
@@ -28,8 +29,8 @@ LOOKED_AT = 4
 """How many readings with other positions, and how many others, are looked at closely."""
 MOST_STEPS = 16
 """Most faults that are looked for one after the other."""
-SIMPLE = 14.0
-"""Cost up to which an explanation is taken as it is: about two faults."""
+SIMPLE = 2
+"""Kinds of fault up to which an explanation is taken as it is."""
 DETOURS = 2
 """Other beginnings that are tried for explanations beyond that."""
 
@@ -71,14 +72,15 @@ def search(robot: Robot, motion: Motion, begin: Reading, first: Reading | None =
     columns = Columns(robot, motion)
     alive = tuple(np.flatnonzero(motion.alive).tolist())
     moving = tuple(np.flatnonzero(np.ptp(motion.q, axis=0) > LEAST_MOTION).tolist())
-    walk = _Walk(Comparison(columns), Comparison(columns, COARSE), Cost(begin, alive), moving, columns.leaves)
+    pairs = exchangeable(robot, moving)
+    walk = _Walk(Comparison(columns), Comparison(columns, COARSE), Cost(begin, alive), moving, pairs, columns.leaves)
     comparison, cost = walk.comparison, walk.cost
     start = comparison.best(begin)
     at = start if first is None else comparison.best(first)
     if begin.free_gain and alive:
         at = comparison.best(with_all_gains_found(comparison, cost, at.reading, at.trust))
     found = walk.up(at) if alive else at
-    if cost(found.reading) > SIMPLE:
+    if cost.kinds(found.reading) > SIMPLE:
         # A long explanation may be a detour around a short one: set out once more, by way of the positions.
         others = [comparison.best(reading) for reading in walk.promising_positions(at)[:DETOURS]]
         found = max([found, *(walk.up(other) for other in others)], key=walk.score)
@@ -94,6 +96,7 @@ class _Walk:
         coarse: Compares readings on some points.
         cost: What readings cost.
         moving: Joints that move.
+        pairs: Joints that may have been exchanged.
         leaves: Bodies that may carry a payload.
     """
 
@@ -101,6 +104,7 @@ class _Walk:
     coarse: Comparison
     cost: Cost
     moving: Sequence[int]
+    pairs: Sequence[tuple[int, int]]
     leaves: Sequence[int]
 
     def score(self, fit: Fit) -> float:
@@ -121,7 +125,7 @@ class _Walk:
     def candidates(self, found: Fit) -> list[Reading]:
         """Return the most promising readings one fault away."""
         comparison, cost, reading, trust = self.comparison, self.cost, found.reading, found.trust
-        others = list(effort_moves(reading, cost.start, cost.alive, self.leaves))
+        others = list(effort_moves(reading, cost.start, cost.alive, self.pairs, self.leaves))
         if reading.position_factor == cost.start.position_factor and self._may_be_degrees():
             others.append(in_degrees(comparison.robot, reading))
         if not reading.compensated:
@@ -135,7 +139,7 @@ class _Walk:
 
     def promising_positions(self, found: Fit) -> list[Reading]:
         """Return the most promising readings that understand one joint's position, or two, otherwise."""
-        moves = position_moves(found.reading, self.cost.start, self.moving, self.cost.alive)
+        moves = position_moves(found.reading, self.cost.start, self.moving, self.pairs, self.cost.alive)
         return self._promising(self.coarse, moves, found.trust)
 
     def _promising(self, comparison: Comparison, readings: Iterable[Reading], trust: float) -> list[Reading]:

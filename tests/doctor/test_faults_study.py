@@ -1,0 +1,63 @@
+"""A small version of studies/doctor_faults.py: simulated recordings, faults put in, and the page they make."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("mujoco", reason="simulated arms need the sim extra")
+STUDIES = Path(__file__).parents[2] / "studies"
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    """Return the study's module, imported from its folder."""
+    sys.path.insert(0, str(STUDIES))
+    try:
+        import doctor_faults
+    finally:
+        sys.path.remove(str(STUDIES))
+    return doctor_faults
+
+
+@pytest.mark.parametrize(
+    ("seed", "kinds"), [(39_000, ("clean", "effort sign")), (39_004, ("clean", "gain", "payload"))]
+)
+def test_faults_are_named_and_sound_recordings_are_not_blamed(
+    study: ModuleType, seed: int, kinds: tuple[str, ...]
+) -> None:
+    for row in study.run((seed, kinds)):
+        if row["put_in"] == "clean":
+            assert row["named"] == []
+        else:
+            assert row["hit"] == [True], row
+
+
+def test_the_page_counts_hits_alarms_and_pairs(study: ModuleType) -> None:
+    def row(put_in: str, hit: list[bool], *named: str) -> dict[str, object]:
+        findings = [{"fault": fault, "subjects": [], "alternatives": []} for fault in named]
+        expected = [{"fault": fault, "joints": []} for fault in ("gain", "offset")[: len(hit)]]
+        return {"put_in": put_in, "hit": hit, "named": findings, "expected": expected, "seed": 1}
+
+    rows = [row("clean", []), row("clean", [], "offset"), row("pair", [True, False], "gain")]
+    rows += [row(kind, [True], "gain") for kind in (*study.INJECTIONS, *study.SIMULATED)]
+    rows[3] = {**rows[3], "hit": [False]}
+    page = study.page({"seed": 7, "commit": "0123456789abcdef", "rows": rows})
+    assert "1 of 2 recordings raise an alarm (50.0 %): offset 1" in page
+    assert "| effort sign | 0/1 (0 %) | 1 |" in page
+    assert "| gain | 1/1 (100 %) | 1 |" in page
+    assert "named in 0 of 1 recordings" in page
+    assert "- gain + offset (missed): 1" in page
+
+
+def test_small_and_full_tasks_cover_every_fault_and_arm(study: ModuleType) -> None:
+    tasks = study.all_tasks(0)
+    counted = [kind for _, kinds in tasks for kind in kinds]
+    assert counted.count("clean") >= 300
+    assert all(counted.count(kind) >= 40 for kind in (*study.INJECTIONS, *study.SIMULATED))
+    assert {seed % 3 for seed, kinds in tasks if "gain" in kinds} == {0, 1, 2}
+    small = {kind for _, kinds in study.small_tasks(0) for kind in kinds}
+    assert small == {"clean", *study.INJECTIONS}
