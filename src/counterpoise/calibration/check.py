@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..logs.path import joint_scales
 from .estimate import Estimate
 from .samples import Samples, samples_of_poses
-from .split import Regions, split_samples
+from .split import Regions, distances, split_samples
 from .static_poses import SAME_POSE, StaticPoses
 
 LEAVE_ONE_OUT = 20
@@ -28,6 +28,8 @@ FEW = 1500
 for."""
 FEW_REGIONS = 5
 """Regions that are held out where there are more poses than FEW."""
+MOST_FITTED = 10_000
+"""Of more poses than this, so many, evenly chosen, predict a region that is held out."""
 LEAST_DIFFERENT = 3
 """Fewer different poses than this cannot be divided."""
 
@@ -130,27 +132,28 @@ def check_static(poses: StaticPoses, fit: Callable[[StaticPoses], Estimate]) -> 
         regions = LEAVE_ONE_OUT if count <= FEW else FEW_REGIONS
         group = Regions(poses.q[:: -(-len(poses) // FEW)], regions).of(poses.q)
         words = f"{count} poses held out in {int(group.max()) + 1} regions of joint space, one after the other"
+    if len(poses) > MOST_FITTED:
+        words += f", each predicted from {MOST_FITTED} of the others"
     samples = samples_of_poses(poses)
     scaled = poses.q / (joint_scales(poses.q) * np.sqrt(poses.q.shape[1]))
     predicted: Array | None = None
-    nearest = np.full(len(poses), np.nan)
+    nearest, tested = np.full(len(poses), np.nan), np.zeros(len(poses), dtype=bool)
     refusal: InputError | None = None
     active = poses.measured
     for number in np.unique(group):
         held = group == number
         try:
-            estimate = fit(some_poses(poses, ~held))
+            estimate = fit(some_poses(poses, _thinned(~held, MOST_FITTED)))
         except InputError as error:  # too few poses are left without these
             refusal = error
             continue
         predicted = np.full((len(poses), int(active.sum())), np.nan) if predicted is None else predicted
         predicted[held] = estimate.predict(samples[held])
-        rest = scaled[~held]
-        rest = rest[:: -(-len(rest) // FEW)]
-        nearest[held] = [float(np.linalg.norm(rest - pose, axis=1).min()) for pose in scaled[held]]
+        looked_at = _thinned(held, FEW)
+        nearest[looked_at] = distances(scaled[looked_at], scaled[_thinned(~held, FEW)])
+        tested |= held
     if predicted is None:
         raise refusal if refusal is not None else InputError("no pose could be held out")
-    tested = np.isfinite(nearest)
     measured = poses.tau[:, active]
     return HeldOut(
         how=words,
@@ -159,7 +162,7 @@ def check_static(poses: StaticPoses, fit: Callable[[StaticPoses], Estimate]) -> 
         measured=frozen(measured[tested]),
         predicted=frozen(predicted[tested]),
         held=tested,
-        novelty=frozen(np.quantile(nearest[tested], (0.1, 0.5, 0.9))),
+        novelty=frozen(np.nanquantile(nearest, (0.1, 0.5, 0.9))),
     )
 
 
@@ -167,6 +170,14 @@ def some_poses(poses: StaticPoses, chosen: npt.NDArray[np.bool_]) -> StaticPoses
     """Return some of the poses."""
     names = ("q", "tau", "tau_std", "side", "pair")
     return replace(poses, **{name: getattr(poses, name)[chosen] for name in names})
+
+
+def _thinned(chosen: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.bool_]:
+    """Return a mask of at most ``most`` of the chosen ones, evenly spread."""
+    indices = np.flatnonzero(chosen)
+    kept = np.zeros(len(chosen), dtype=bool)
+    kept[indices[:: max(1, -(-len(indices) // most))]] = True
+    return kept
 
 
 def _same_places(q: Array) -> npt.NDArray[np.int64]:

@@ -118,7 +118,7 @@ def novelty(q: Array, train: BoolArray, held: BoolArray) -> Array:
     """
     scaled = _scaled(q)
     points, path = _few(np.flatnonzero(held)), _few(np.flatnonzero(train))
-    away = _distances(scaled[points], scaled[path])
+    away = distances(scaled[points], scaled[path])
     return np.quantile(away, (0.1, 0.5, 0.9))
 
 
@@ -182,7 +182,7 @@ def _by_region(samples: Samples) -> tuple[BoolArray, BoolArray]:
     train = ~held
     if held.any():
         scaled = _scaled(samples.q)
-        train[train] = _distances(scaled[train], scaled[_few(np.flatnonzero(held))]) >= GUARD
+        train[train] = distances(scaled[train], scaled[_few(np.flatnonzero(held))]) >= GUARD
     return train, held
 
 
@@ -214,7 +214,7 @@ def _few(indices: IntArray) -> IntArray:
     return indices[::step]
 
 
-def _distances(points: Array, others: Array) -> Array:
+def distances(points: Array, others: Array) -> Array:
     """Return each point's distance from the nearest of the others, shape (k,)."""
     found = np.empty(len(points))
     squares = np.einsum("an,an->a", others, others)
