@@ -54,18 +54,21 @@ def estimate_log(
     *,
     form: str = "auto",
     cutoff: float | None = CUTOFF,
+    reading_cutoff: float | None = None,
     includes_gravity: bool = False,
     with_std: bool = True,
 ) -> LogEstimate:
     """Estimate the torques of a recording.
 
-    Velocities are smoothed and differentiated without delay (logs/filters.py); readings are taken as they are.
+    Velocities are smoothed and differentiated without delay (logs/filters.py); readings are taken as they are, unless
+    a cutoff is given for them.
 
     Args:
         sensor: The plate, tared where the form needs it.
         log: A recording of the sensor's robot, joints in its order, with the plate's raw readings.
         form: The form, as in joint_torques.
         cutoff: Cutoff of the velocities [Hz]; None for none.
+        reading_cutoff: Cutoff of the plate's readings [Hz]; None for none. Flags are always those of the raw readings.
         includes_gravity: Add gravity(q): the torque at the joint instead of τ_d.
         with_std: Propagate standard deviations, some microseconds a sample; else they are NaN.
 
@@ -79,7 +82,7 @@ def estimate_log(
     if log.wrench is None:
         raise InputError("the log has no plate readings (wrench)")
     used = sensor.resolved_form(form)
-    flags = _flags(sensor, log)
+    flags = raw_flags(sensor, log)
     able = (flags & int(EstimateFlag.WRENCH_INVALID | EstimateFlag.POSITION_INVALID)) == 0
     moves = used != "tared"
     dq = smoothed(log.time, log.dq, cutoff) if moves else None
@@ -97,7 +100,8 @@ def estimate_log(
     if tare is not None and used != "full":
         flags[tare.left(log.q, model=used == "tared+model")] |= int(EstimateFlag.OUT_OF_TARE_RANGE)
     value, std = np.full(log.q.shape, np.nan), np.full(log.q.shape, np.inf)
-    q, reading = log.q[able], log.wrench[able]
+    readings = log.wrench if reading_cutoff is None else smoothed(log.time, log.wrench, reading_cutoff)
+    q, reading = log.q[able], readings[able]
     velocity, rate = (None, None) if dq is None or ddq is None else (dq[able], ddq[able])
     value[able] = sensor.joint_torques(q, reading, velocity, rate, used)
     if includes_gravity:
@@ -111,8 +115,13 @@ def estimate_log(
     return LogEstimate(robot.joint_names, log.time, value, std, valid, flags, includes_gravity, used)
 
 
-def _flags(sensor: BaseSensor, log: Log) -> npt.NDArray[np.int64]:
-    """Return what the samples themselves show, shape (k,)."""
+def raw_flags(sensor: BaseSensor, log: Log) -> npt.NDArray[np.int64]:
+    """Return what the samples themselves show, EstimateFlag bits, shape (k,).
+
+    Args:
+        sensor: The plate, for its range.
+        log: The recording.
+    """
     reading = np.zeros((len(log), 6)) if log.wrench is None else log.wrench
     flags = np.zeros(len(log), dtype=np.int64)
     given = log.flags

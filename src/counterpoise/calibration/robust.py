@@ -99,7 +99,7 @@ def solve_robust(
     passes, sigma = 1, np.where(np.isnan(solution.sigma), signal, solution.sigma)
     outliers = np.zeros(n, dtype=np.int64)
     for _ in range(HUBER_PASSES):
-        regression, clipped, outliers = _weighted(blocks(), plain, solution.x, sigma, _huber)
+        regression, clipped, outliers = _weighted(blocks(), plain, solution.x, sigma, huber_weight)
         passes += 1
         before = sigma
         squares = clipped / HUBER_CONSISTENCY / share
@@ -110,7 +110,7 @@ def solve_robust(
             break
     # Without a row beyond BEND the two weights are the same.
     for _ in range(HAMPEL_PASSES if loss == "hampel" and outliers.any() else 0):
-        regression, _, counted = _weighted(blocks(), plain, solution.x, sigma, _hampel)
+        regression, _, counted = _weighted(blocks(), plain, solution.x, sigma, hampel_weight)
         passes += 1
         tried = solve(regression, prior=prior, sigma=sigma, inflation=inflation) if regression.rows.any() else solution
         if tried.rank < solution.rank:
@@ -123,13 +123,15 @@ def solve_robust(
     return RobustSolution(solution, outliers, passes)
 
 
-def _huber(size: Array) -> Array:
+def huber_weight(size: Array) -> Array:
+    """Return min(1, HUBER/|u|) for sizes |u| of residuals in standard deviations, any shape."""
     return HUBER / np.maximum(size, HUBER)
 
 
-def _hampel(size: Array) -> Array:
+def hampel_weight(size: Array) -> Array:
+    """Return Huber's weight, falling to nothing between BEND and REJECT, for sizes |u|, any shape."""
     falling = np.clip((REJECT - size) / (REJECT - BEND), 0.0, 1.0)
-    return _huber(size) * falling
+    return huber_weight(size) * falling
 
 
 def _weighted(

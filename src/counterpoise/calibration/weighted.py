@@ -32,7 +32,7 @@ from .inflation import Blocking
 from .moving import KEPT_PER_PERIOD
 from .prior import CadPrior, Scales, prior_of
 from .regression import JointRegression, Solution, root_mean_square, solve
-from .robust import BEND, HUBER, REJECT
+from .robust import hampel_weight, huber_weight
 from .runs import EVERY, Replay, Run, survey_runs, thinned
 from .samples import Samples
 from .strength import choose_strength
@@ -345,8 +345,7 @@ def _robust_std(residuals: Array, sigma: Array) -> Array:
 def _trust(standardised: Array, *, reject: bool) -> Array:
     """Return Huber's weight of residuals in robust standard deviations; Hampel's when outliers are to be left out."""
     size = np.abs(np.nan_to_num(standardised))
-    falling = np.clip((REJECT - size) / (REJECT - BEND), 0.0, 1.0) if reject else 1.0
-    return np.asarray(HUBER / np.maximum(size, HUBER) * falling, dtype=np.float64)
+    return hampel_weight(size) if reject else huber_weight(size)
 
 
 def _reversal_weight(columns: Columns, chunk: Samples, x: Array, sigma: Array) -> Array:
