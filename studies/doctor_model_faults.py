@@ -2,7 +2,8 @@
 
 Sizes and places are stated beside each. A joint is *felt* where friction and the model explain at least 30 % of the
 variance of its effort, and *loaded* where gravity's torque has at least half the standard deviation of its effort: on a
-PUMA's wrist gravity is 1 % of friction, and no one can see a wrong gain there.
+PUMA's wrist gravity is 1 % of friction, and no one can see a wrong gain there. A recording without such a joint cannot
+carry the fault: Unsuitable.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ class Expected:
             )
             for joint in self.joints or (None,)
         )
+
+
+class Unsuitable(Exception):
+    """The recording has no joint on which the fault could show."""
 
 
 Injection = Callable[[Recording, Log, Random], tuple[Log, Expected]]
@@ -106,20 +111,30 @@ def motor_side(made: Recording, log: Log, random: Random) -> tuple[Log, Expected
     return replace(log, q=log.q * ratio, dq=log.dq * ratio, tau=log.tau / ratio), Expected(Fault.MOTOR_SIDE)
 
 
-def gain(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
-    """The effort of a loaded joint 1.5 to 3 times too large or too small."""
+def gain(made: Recording, log: Log, random: Random, sizes: tuple[float, float] = (1.7, 3.0)) -> tuple[Log, Expected]:
+    """The effort of a loaded joint 1.7 to 3 times too large or too small."""
     joint = int(random.choice(loaded(made)))
     tau = log.tau.copy()
-    tau[:, joint] *= np.exp(random.choice([-1.0, 1.0]) * random.uniform(np.log(1.5), np.log(3.0)))
+    tau[:, joint] *= np.exp(random.choice([-1.0, 1.0]) * random.uniform(*np.log(sizes)))
     return replace(log, tau=tau), Expected(Fault.GAIN, _names(log, joint))
 
 
-def offset(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
-    """A constant of 0.7 to 1.5 standard deviations added to an effort that friction and model explain to 60 %."""
+def small_gain(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
+    """The same, 1.3 to 1.7 times: links 10 % and 10 mm off come near to that."""
+    return gain(made, log, random, (1.3, 1.7))
+
+
+def offset(made: Recording, log: Log, random: Random, sizes: tuple[float, float] = (1.0, 2.0)) -> tuple[Log, Expected]:
+    """A constant of 1 to 2 standard deviations added to an effort that friction and model explain to 60 %."""
     joint = int(random.choice(felt(made, 0.6)))
     tau = log.tau.copy()
-    tau[:, joint] += random.choice([-1.0, 1.0]) * random.uniform(0.7, 1.5) * tau[:, joint].std()
+    tau[:, joint] += random.choice([-1.0, 1.0]) * random.uniform(*sizes) * tau[:, joint].std()
     return replace(log, tau=tau), Expected(Fault.OFFSET, _names(log, joint))
+
+
+def small_offset(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
+    """The same, 0.5 to 1 standard deviations."""
+    return offset(made, log, random, (0.5, 1.0))
 
 
 def compensated(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
@@ -144,6 +159,9 @@ INJECTIONS: dict[str, Injection] = {
 }
 """Faults that change the numbers of a good recording. A wrong mounting and a payload are simulated."""
 
+SMALL: dict[str, Injection] = {"small gain": small_gain, "small offset": small_offset}
+"""Sizes between what is always named and what is never."""
+
 PAYLOAD_MASS = {"puma550": (2.0, 4.0), "wam7": (1.0, 3.0), "titan2": (8.0, 15.0)}
 """Payloads [kg], evenly distributed; centre up to 50 mm beside and 0 to 150 mm beyond the last link's origin."""
 TILT = (np.radians(15.0), np.radians(90.0))
@@ -165,15 +183,28 @@ def random_mount(random: Random) -> tuple[float, float, float]:
 
 
 def loaded(made: Recording) -> list[int]:
-    """Return the joints whose gravity torque has at least half the standard deviation of their effort."""
+    """Return the joints whose gravity torque has at least half the standard deviation of their effort.
+
+    Raises:
+        Unsuitable: There is none.
+    """
     share = made.truth.gravity(made.log.q).std(axis=0) / made.log.tau.std(axis=0)
-    return np.flatnonzero(share > 0.5).tolist() or [int(np.argmax(share))]
+    found: list[int] = np.flatnonzero(share > 0.5).tolist()
+    if not found:
+        raise Unsuitable
+    return found
 
 
 def felt(made: Recording, share: float = 0.3) -> list[int]:
-    """Return the joints of whose effort friction and the model explain at least a share of the variance."""
+    """Return the joints of whose effort friction and the model explain at least a share of the variance.
+
+    Raises:
+        Unsuitable: There is none.
+    """
     found = [joint for joint in range(made.truth.n) if _explained(made.truth, made.log, joint) > share]
-    return found or loaded(made)
+    if not found:
+        raise Unsuitable
+    return found
 
 
 def _explained(robot: Robot, log: Log, joint: int) -> float:
@@ -187,7 +218,10 @@ def _explained(robot: Robot, log: Log, joint: int) -> float:
 
 def _pair(made: Recording, random: Random) -> tuple[int, int]:
     first = int(random.choice(loaded(made)))
-    return first, int(random.choice([joint for joint in felt(made) if joint != first] or [(first + 1) % made.truth.n]))
+    others = [joint for joint in felt(made) if joint != first]
+    if not others:
+        raise Unsuitable
+    return first, int(random.choice(others))
 
 
 def _exchanged(values: Array, first: int, second: int) -> Array:

@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "counterpoise"
 ORDER = (
     *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration"),
-    *("base_sensor", "control", "plants"),
+    *("estimation", "base_sensor", "control", "plants", "papers"),
     *("report", "cli"),
 )
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem == "errors")

@@ -43,9 +43,20 @@ def test_the_page_counts_hits_alarms_and_pairs(study: ModuleType) -> None:
         return {"put_in": put_in, "hit": hit, "named": findings, "expected": expected, "seed": 1}
 
     rows = [row("clean", []), row("clean", [], "offset"), row("pair", [True, False], "gain")]
-    rows += [row(kind, [True], "gain") for kind in (*study.INJECTIONS, *study.SIMULATED)]
+    rows += [row(kind, [True], "gain") for kind in (*study.INJECTIONS, *study.SIMULATED, *study.SMALL)]
     rows[3] = {**rows[3], "hit": [False]}
-    page = study.page({"seed": 7, "commit": "0123456789abcdef", "rows": rows})
+    channels = {
+        "commit": "0123456789abcdef",
+        "seeds": [1, 2],
+        "good_recordings": 4,
+        "with_false_alarm": 1,
+        "false_alarms": [{"alarms": ["A channel sticks: so long"]}],
+        "recall": {"time-gaps": [3, 4]},
+        "named": {"time-gaps": {"time-gaps": 2, "plate-lag, time-gaps": 1, "nothing": 1}},
+    }
+    page = study.page({"seed": 7, "commit": "0123456789abcdef", "rows": rows}, channels)
+    assert "1 of 4 sound recordings raise an alarm: A channel sticks (1)." in page
+    assert "| time-gaps | 3/4 (75 %) | plate-lag 1 |" in page
     assert "1 of 2 recordings raise an alarm (50.0 %): offset 1" in page
     assert "| effort sign | 0/1 (0 %) | 1 |" in page
     assert "| gain | 1/1 (100 %) | 1 |" in page

@@ -296,7 +296,9 @@ def _went_on(channel: Channel, begin: int, end: int, motion: _Motion, *, restles
         inside = slice(begin, end)
         off = np.abs(q[inside, j] - q[begin, j] - channel.values[begin] * (time[inside] - time[begin]))
         moved = abs(float(q[after, j] - q[begin, j])) > 0.5 * MOVED
-        return moved and (restless or float(np.nanmax(off)) > 0.2 * MOVED)
+        steps = np.diff(q[inside, j])
+        even = float(np.ptp(steps)) <= 1e-6 * float(np.abs(steps).max())  # so many encoder counts every time
+        return moved and ((restless and not even) or float(np.nanmax(off)) > 0.2 * MOVED)
     return bool((np.abs(q[after] - q[begin]) > 0.5 * MOVED).any())
 
 

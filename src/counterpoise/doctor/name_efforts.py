@@ -12,7 +12,7 @@ from .case import AMBIGUOUS, Case, confidence, rounded, shrinks
 from .cost import GAIN, OFFSET, UNIT
 from .finding import Consequence, Fault, Finding
 from .gram import OWN
-from .moves import with_gravity_found
+from .moves import with_gain_found, with_gravity_found
 from .wording import percent, short
 
 OFTEN = 1.8
@@ -91,6 +91,7 @@ def _gain(case: Case, joint: int, factor: float) -> Finding:
     without = case.reading.with_effort_factors({joint: plain})
     gain, other = case.worth(without)
     heavier = case.fit.evidence - case.search.comparison.wide(without).evidence < AMBIGUOUS
+    shifted = case.worth(replace(without, offset=without.offset | {joint}))[0] < AMBIGUOUS
     doubt = _log_gain_std(case, joint)
     name = case.names[joint]
     numbers = case.numbers(gain, other, [joint])
@@ -99,6 +100,8 @@ def _gain(case: Case, joint: int, factor: float) -> Finding:
     told = f"The effort of {name} is {size}: so read, {shrinks(numbers)}."
     if heavier:
         told += " Links that are as much heavier or lighter than the model's would look the same."
+    if shifted:
+        told += " A constant offset would explain as much."
     return Finding(
         fault=Fault.GAIN,
         consequence=Consequence.SPOILS,
@@ -106,8 +109,8 @@ def _gain(case: Case, joint: int, factor: float) -> Finding:
         sentence=told,
         remedy=f"Check the torque constant and gear of {name}, or correct it: effort_gain = {short(factor)}.",
         evidence=numbers,
-        confidence=confidence(gain, GAIN, int(heavier)),
-        alternatives=(MASS_SCALE,) if heavier else (),
+        confidence=confidence(gain, GAIN, heavier + shifted),
+        alternatives=(MASS_SCALE,) * heavier + (Fault.OFFSET.value,) * shifted,
         fix={"joints": {name: {"effort_gain": factor}}},
     )
 
@@ -122,7 +125,7 @@ def name_offsets(case: Case) -> list[Finding]:
         name, unit = case.names[joint], case.unit(joint)
         numbers = case.numbers(gain, other, [joint]) | {"offset": rounded(offset), "offset_std": rounded(doubt)}
         share = abs(offset) / float(case.fit.scale[joint])
-        mounting = _mounting_instead(case, joint)
+        mounting, scaled = _mounting_instead(case, joint), _gain_instead(case, joint)
         findings.append(
             Finding(
                 fault=Fault.OFFSET,
@@ -132,11 +135,12 @@ def name_offsets(case: Case) -> list[Finding]:
                     f"The effort of {name} has a constant offset of {short(offset)} ± {short(doubt)} {unit}, "
                     f"{percent(share)} of what it varies by."
                     + (" Another mounting of the arm would explain as much." if mounting else "")
+                    + (" A wrong gain would explain as much." if scaled else "")
                 ),
                 remedy=f"Tare the sensor of {name}, or take the offset off: effort_offset = {short(-offset)}.",
                 evidence=numbers,
-                confidence=confidence(gain, OFFSET, int(mounting)),
-                alternatives=(Fault.MOUNT.value,) if mounting else (),
+                confidence=confidence(gain, OFFSET, mounting + scaled),
+                alternatives=(Fault.MOUNT.value,) * mounting + (Fault.GAIN.value,) * scaled,
                 fix={"joints": {name: {"effort_offset": -offset}}},
             )
         )
@@ -148,3 +152,10 @@ def _mounting_instead(case: Case, joint: int) -> bool:
     without = replace(case.reading, offset=case.reading.offset - {joint})
     turned = with_gravity_found(case.search.comparison, without, case.begin, case.fit.trust)
     return turned is not None and case.worth(turned)[0] < AMBIGUOUS
+
+
+def _gain_instead(case: Case, joint: int) -> bool:
+    """Return whether a gain of that joint explains as much as its offset."""
+    without = replace(case.reading, offset=case.reading.offset - {joint})
+    scaled = with_gain_found(case.search.comparison, case.search.cost, without, joint, case.fit.trust)
+    return scaled is not None and case.worth(scaled)[0] < AMBIGUOUS

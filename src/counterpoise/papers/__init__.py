@@ -1,0 +1,1 @@
+"""Published experiments, one file each: the claim, the set-up, the printed number, ours."""
