@@ -402,7 +402,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=80_000, help="first seed")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
-    recordings, trials = (9, 3) if given.small else (306, 45)
+    recordings, trials = (9, 3) if given.small else (201, 42)
     # Recordings with faults first: each has another arm and motion.
     tasks = [(given.seed + index, index < trials) for index in range(recordings)]
     judged = []

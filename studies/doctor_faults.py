@@ -37,11 +37,11 @@ JUDGED = 40_000
 """First seed of the recordings that judge."""
 CLEAN = 306
 """Sound recordings."""
-TRIALS = 54
-"""Recordings that each fault is put into: 18 of each arm, 6 with each motion; some have no joint that would show it."""
+TRIALS = 60
+"""Recordings that each fault is put into: 20 of each arm, 6 or 7 with each motion; some have no joint that would show it."""
 CHANNEL_TRIALS = 9
 """Trials of each fault of channels and time here; studies/doctor_channel_faults.py has the full number."""
-PAIRS = 90
+PAIRS = 60
 """Recordings with two faults at once."""
 PROCESSES = 2
 SIMULATED = ("mount", "payload")

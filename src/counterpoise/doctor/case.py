@@ -107,7 +107,7 @@ def shrinks(numbers: dict[str, Any]) -> str:
 
 def confidence(gain: float, cost: float, alternatives: int = 0) -> float:
     """Return the posterior probability of a change whose prior odds are e^−cost, shared with its alternatives."""
-    sure = 1.0 / (1.0 + math.exp(-min(gain - cost, 50.0)))
+    sure = 1.0 / (1.0 + math.exp(-min(max(gain - cost, -50.0), 50.0)))
     return round(sure / (1 + alternatives), 4)
 
 

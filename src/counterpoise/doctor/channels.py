@@ -114,8 +114,9 @@ def check_dead(robot: Robot | None, log: Log, prepared: Prepared | None = None) 
         return []
     turned = _turned(log, rows)
     moved = np.maximum(smooth.moved, turned) > MOVED
+    every = list(channels(log, rows))
     dead: dict[Kind, list[Channel]] = {}
-    for channel in channels(log, rows):
+    for channel in every:
         moves = moved.any() if channel.joint is None else bool(moved[channel.joint])
         if channel.kind == "position":
             moves = bool(turned[channel.joint] > MOVED)
@@ -123,12 +124,11 @@ def check_dead(robot: Robot | None, log: Log, prepared: Prepared | None = None) 
             moves = bool(smooth.moved[channel.joint] > MOVED)
         if moves and channel.constant:
             dead.setdefault(channel.kind, []).append(channel)
+    efforts = [channel for channel in every if channel.kind == "effort"]
     silent = {channel.joint for channel in dead.get("effort", [])}
-    floor = {c.joint: max(c.step, hop_noise(c.values)) for c in channels(log, rows) if c.kind == "effort"}
+    floor = {channel.joint: max(channel.step, hop_noise(channel.values)) for channel in efforts}
     weak = {} if robot is None else _weak_efforts(robot, smooth, moved, silent, floor)
-    dead.setdefault("effort", []).extend(
-        channel for channel in channels(log, rows) if channel.kind == "effort" and channel.joint in weak
-    )
+    dead.setdefault("effort", []).extend(channel for channel in efforts if channel.joint in weak)
     return [_dead_finding(kind, found, weak, log) for kind, found in dead.items() if found]
 
 

@@ -14,6 +14,7 @@ from .channels import check_dead
 from .diagnosis import Diagnosis, merged_fix
 from .finding import Fault, Finding
 from .model_check import check_model
+from .prepared import Prepared, prepare, without_infinities
 from .recording_check import check_recording
 
 WITHOUT_MODEL = frozenset(
@@ -48,19 +49,20 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
             f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; read the log "
             "with read_log(path, robot), which orders them"
         )
-    dead = check_dead(robot, log)
+    prepared = prepare(without_infinities(log))
+    dead = check_dead(robot, log, prepared)
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
     found = [] if lost else check_model(robot, log, silent)
-    found += _of_recording(robot, log, found)
+    found += _of_recording(robot, log, prepared, found)
     ordered = sorted(found, key=lambda finding: (-finding.consequence, -finding.confidence))
     return Diagnosis(tuple(ordered), _facts(log))
 
 
-def _of_recording(robot: Robot, log: Log, found: list[Finding]) -> list[Finding]:
+def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list[Finding]) -> list[Finding]:
     """Return the findings of the recording by itself, understood as the model's findings say."""
     if any(finding.fault is Fault.MOTOR_SIDE for finding in found):
-        return [finding for finding in check_recording(robot, log) if finding.fault in WITHOUT_MODEL]
+        return [finding for finding in check_recording(robot, log, prepared) if finding.fault in WITHOUT_MODEL]
     change = merged_fix(found)
     corrected = log
     if change:
@@ -73,7 +75,7 @@ def _of_recording(robot: Robot, log: Log, found: list[Finding]) -> list[Finding]
         if finding.fault is Fault.PAYLOAD and finding.evidence["mass_kg"] > 0.0:
             evidence = finding.evidence
             standing = standing.with_payload(evidence["mass_kg"], com=evidence["com_m"], link=evidence["link"])
-    return check_recording(standing, corrected)
+    return check_recording(standing, corrected, prepared if corrected is log else None)
 
 
 def _facts(log: Log) -> dict[str, Any]:

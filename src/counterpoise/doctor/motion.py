@@ -15,6 +15,10 @@ MOST_POINTS = 600
 """Points that are kept: neighbours along a path say the same again."""
 MOST_RATE = 200.0
 """Samples are first averaged in bins of this rate [Hz]; no arm of ours has useful torque beyond it."""
+MOST_BINS = 500_000
+"""Bins at most, 40 min at that rate: longer recordings are averaged more coarsely ..."""
+BREAK = 60.0
+"""... after what lies beyond a gap of this length [s] is left out: one wrong stamp makes a minute last for years."""
 LEAST_DURATION = 2.0
 """Shorter recordings say nothing about a model [s]."""
 CUTOFF_RANGE = (2.0, 8.0)
@@ -94,7 +98,7 @@ def motion_of(log: Log) -> Motion:
 
 def _binned(time: Array, values: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     """Return bin centres, the mean of the values in each bin (interpolated where empty), which bins are in no gap."""
-    stamped = np.isfinite(time)
+    stamped = _together(time)
     clock = time[stamped]
     steps = np.diff(np.sort(clock))
     steps = steps[steps > 0.0]
@@ -103,7 +107,7 @@ def _binned(time: Array, values: Array) -> tuple[Array, Array, npt.NDArray[np.bo
             f"the log has {len(clock)} stamped samples; the doctor's model needs at least 20 different times over "
             f"{LEAST_DURATION:g} s"
         )
-    width = max(float(np.median(steps)), 1.0 / MOST_RATE)
+    width = max(float(np.median(steps)), 1.0 / MOST_RATE, float(np.ptp(clock)) / MOST_BINS)
     start = float(clock.min())
     index = np.floor((clock - start) / width + 1e-6).astype(np.int64)
     bins = int(index.max()) + 1
@@ -121,6 +125,18 @@ def _binned(time: Array, values: Array) -> tuple[Array, Array, npt.NDArray[np.bo
     reach = BINS_PER_GAP
     near = np.convolve(held, np.ones(2 * reach + 1), mode="same") > 0
     return centres, result, near
+
+
+def _together(time: Array) -> npt.NDArray[np.bool_]:
+    """Return which samples have a time; of a recording too long for its bins only the largest part without a break."""
+    stamped: npt.NDArray[np.bool_] = np.isfinite(time)
+    clock = np.sort(time[stamped])
+    if len(clock) < 2 or clock[-1] - clock[0] < MOST_BINS / MOST_RATE:
+        return stamped
+    breaks = np.flatnonzero(np.diff(clock) > BREAK)
+    first, last = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(clock) - 1]])
+    largest = int(np.argmax(last - first))
+    return stamped & (time >= clock[first[largest]]) & (time <= clock[last[largest]])
 
 
 def _cutoff(q: Array, step: float) -> float:

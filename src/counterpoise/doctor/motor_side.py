@@ -25,7 +25,8 @@ UNLIMITED_RANGE = 4.0 * np.pi
 SHARE = 0.5
 """Share of the moving rotary joints that must exceed their ranges: one alone may have a wrong limit."""
 TELLING = 3.0
-"""Correlation of two motors' speeds, in standard deviations of chance, from which a coupling is suspected."""
+"""Correlation of two motors' speeds, in standard deviations of chance, from which a coupling is suspected. Paths of few
+waves correlate by themselves: so do about half of the wrists that are not coupled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +77,10 @@ def motor_side_finding(robot: Robot, motion: Motion, excess: Excess, *, degrees_
     }
     if pairs:
         told = ", ".join(f"{first} and {second} (correlation {value:.2f})" for first, second, value in pairs)
-        sentence += f". Motors of the wrist move together ({told}): a coupled wrist is suspected"
+        sentence += (
+            f". Motors of the wrist move together ({told}), as coupling makes them, but a path may do so too: a coupled "
+            "wrist is suspected"
+        )
         evidence["coupling_suspected"] = [[first, second] for first, second, _ in pairs]
         evidence["speed_correlation"] = {f"{first}, {second}": value for first, second, value in pairs}
     alternatives = (Fault.DEGREES.value, Fault.EFFORT_IS_CURRENT.value) if degrees_possible else ()

@@ -36,7 +36,7 @@ WITH_MODEL: tuple[Callable[[Robot, Log, Prepared | None], list[Finding]], ...] =
 """Checks that need a model."""
 
 
-def check_recording(robot: Robot | None, log: Log) -> list[Finding]:
+def check_recording(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
     """Return what is wrong with a recording by itself, worst first.
 
     A channel that is dead is not also called frozen, saturated, coarse or late.
@@ -44,16 +44,17 @@ def check_recording(robot: Robot | None, log: Log) -> list[Finding]:
     Args:
         robot: The model; None judges the numbers alone.
         log: The recording, joints as in ``robot``.
+        prepared: The recording made ready, where that was done before.
     """
     log = without_infinities(log)
-    prepared = prepare(log)
+    smooth = prepare(log) if prepared is None else prepared
     findings = check_timing(robot, log) + check_one_sided(robot, log)
-    if prepared is not None:
+    if smooth is not None:
         for check in WITHOUT_MODEL:
-            findings += check(robot, log, prepared)
+            findings += check(robot, log, smooth)
         if robot is not None:
             for check_model in WITH_MODEL:
-                findings += check_model(robot, log, prepared)
+                findings += check_model(robot, log, smooth)
     return sorted(_without_shadows(findings), key=lambda finding: -finding.consequence)
 
 
