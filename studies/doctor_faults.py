@@ -38,7 +38,7 @@ JUDGED = 40_000
 CLEAN = 306
 """Sound recordings."""
 TRIALS = 60
-"""Recordings that each fault is put into: 20 of each arm, 6 or 7 with each motion; some have no joint that would show it."""
+"""Recordings that each fault is put into: 20 of each arm, 6 or 7 with each motion; some have no joint to show it."""
 CHANNEL_TRIALS = 9
 """Trials of each fault of channels and time here; studies/doctor_channel_faults.py has the full number."""
 PAIRS = 60

@@ -78,8 +78,8 @@ def motor_side_finding(robot: Robot, motion: Motion, excess: Excess, *, degrees_
     if pairs:
         told = ", ".join(f"{first} and {second} (correlation {value:.2f})" for first, second, value in pairs)
         sentence += (
-            f". Motors of the wrist move together ({told}), as coupling makes them, but a path may do so too: a coupled "
-            "wrist is suspected"
+            f". Motors of the wrist move together ({told}), as coupling makes them, but a path may do so too: a "
+            "coupled wrist is suspected"
         )
         evidence["coupling_suspected"] = [[first, second] for first, second, _ in pairs]
         evidence["speed_correlation"] = {f"{first}, {second}": value for first, second, value in pairs}
