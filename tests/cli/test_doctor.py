@@ -70,6 +70,32 @@ def test_fix_is_a_mapping_that_mends(run, run_json, turned, tmp_path):
     assert document["worst"] == "note"
 
 
+def test_fix_mends_a_foreign_file_with_its_own_column_names(run, run_json, tmp_path):
+    """Efforts reversed and two of them exchanged, in a table that somebody else wrote."""
+    log = moving_log(PUMA, seed=2)
+    tau = -log.tau[:, [0, 2, 1, 3, 4, 5]]
+    names = [f"{kind}_{number}" for kind in ("pos", "vel", "torque") for number in range(1, 7)]
+    table = np.column_stack([log.time, log.q, log.dq, tau])
+    path, fix = tmp_path / "theirs.csv", tmp_path / "fix.toml"
+    np.savetxt(path, table, delimiter=",", header=",".join(["time", *names]), comments="", fmt="%.12g")
+    document = run_json("doctor", path, "--robot", "puma560", "--fix", fix, exit_code=1)
+    assert {finding["fault"] for finding in document["findings"][:2]} == {"effort-sign", "joint-order"}
+    mapping = read_mapping(fix)
+    assert mapping.joints["joint2"].effort == "torque_3" and mapping.joints["joint3"].effort == "torque_2"
+    assert all(section.effort_sign == -1 for section in mapping.joints.values())
+    assert "# doctor: effort-sign" in fix.read_text() and "# doctor: joint-order" in fix.read_text()
+    assert run_json("doctor", path, "--robot", "puma560", "--mapping", fix)["worst"] == "note"
+    mended = cp.read_log(path, PUMA, fix)
+    np.testing.assert_allclose(mended.tau, log.tau, rtol=1e-9, atol=1e-9)
+
+
+def test_what_only_limits_a_fit_ends_with_0(run, tmp_path):
+    path = tmp_path / "gap.csv"
+    cp.write_log(LOG[(LOG.time < 8.0) | (LOG.time > 9.0)], path)
+    result = run("doctor", path, "--robot", "puma560")
+    assert result.exit_code == 0 and "limits" in result.stdout and "time gaps" in words(result.stdout)
+
+
 def test_nothing_is_written_where_no_mapping_mends(run, good, tmp_path):
     fix = tmp_path / "fix.toml"
     result = run("doctor", good, "--robot", "puma560", "--fix", fix)

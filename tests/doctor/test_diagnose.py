@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from analytic_log import moving_log
 from counterpoise.doctor.diagnose import diagnose
 from counterpoise.doctor.finding import Consequence, Fault
 from counterpoise.errors import InputError
@@ -61,6 +62,29 @@ def test_mended_by_its_fix_the_recording_is_sound(log: Log) -> None:
 def test_of_motor_side_numbers_nothing_else_is_said(log: Log) -> None:
     (finding,) = diagnose(MODEL, at_the_motors(log)).alarms
     assert finding.fault is Fault.MOTOR_SIDE
+
+
+def test_any_numbers_are_survived() -> None:
+    """NaN, infinities, constant and large values in every group of channels: findings or none, never an exception."""
+    short = moving_log(ARM, duration=8.0)
+    for trial in range(12):
+        random = np.random.default_rng(trial)
+        changes = {}
+        for name in ("time", "q", "dq", "tau", "wrench"):
+            values = np.array(getattr(short, name))
+            bad = random.random(values.shape) < random.choice([0.0, 0.02, 0.6, 1.0], p=[0.5, 0.2, 0.2, 0.1])
+            values[bad] = random.choice([np.nan, np.inf, -np.inf, 0.0, 1e6])
+            changes[name] = values
+        diagnose(MODEL, replace(short, **changes))
+
+
+@pytest.mark.parametrize(("row", "stamp"), [(700, 0.0), (0, 0.0), (-1, 1.8e9), (700, 1e300)])
+def test_one_wrong_stamp_hides_no_fault(log: Log, row: int, stamp: float) -> None:
+    """A message stamped 0 beside others of today makes half a minute last for 50 years."""
+    time = log.time + 1.7e9
+    time[row] = stamp
+    named = {finding.fault for finding in diagnose(MODEL, replace(reversed_effort(log, 1), time=time)).alarms}
+    assert {Fault.EFFORT_SIGN, Fault.TIME_GAPS} <= named <= {Fault.EFFORT_SIGN, Fault.TIME_GAPS, Fault.TIME_DUPLICATES}
 
 
 def test_other_joints_are_refused_with_both_lists(log: Log) -> None:

@@ -42,6 +42,24 @@ def test_points_are_few_and_lie_outside_gaps() -> None:
     assert not np.any((motion.time > 8.2) & (motion.time < 11.8))
 
 
+def test_a_wrong_stamp_does_not_stretch_the_recording() -> None:
+    """Bins between today and 1970 would fill the memory."""
+    log = swinging()
+    time = log.time + 1.7e9
+    time[5] = 0.0
+    motion = motion_of(replace(log, time=time))
+    assert motion.time.min() > 1.6e9
+    np.testing.assert_allclose(motion.effort, 3.0 * motion.q, atol=1e-3)
+
+
+def test_long_recordings_are_averaged_more_coarsely() -> None:
+    """Three hours that are one piece are kept whole."""
+    time = np.linspace(0.0, 10_800.0, 30_000)
+    q = np.sin(2.0 * np.pi * 0.02 * time)[:, None]
+    motion = motion_of(Log(("a",), time, q, np.gradient(q, time, axis=0), 3.0 * q))
+    assert motion.time[-1] - motion.time[0] > 10_000.0
+
+
 def test_swings_are_counted_not_samples() -> None:
     slow, fast = motion_of(swinging(50.0)), motion_of(swinging(400.0))
     assert slow.effective == pytest.approx(fast.effective, rel=0.15)

@@ -100,6 +100,8 @@ def shrinks(numbers: dict[str, Any]) -> str:
     """Return in words on which joint a change explains most."""
     before, after = numbers["unexplained_as_recorded"], numbers["unexplained"]
     joint = max(after, key=lambda name: before[name] / max(after[name], 1e-12))
+    if before[joint] < 1.1 * after[joint]:  # the priors pay for it: masses or friction that nobody would expect
+        return f"the recording is e^{numbers['log_evidence']:.0f} times as likely"
     return (
         f"{short(after[joint])} {numbers['unit'][joint]} of {joint} stay unexplained instead of {short(before[joint])}"
     )

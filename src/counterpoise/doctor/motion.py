@@ -136,7 +136,8 @@ def _together(time: Array) -> npt.NDArray[np.bool_]:
     breaks = np.flatnonzero(np.diff(clock) > BREAK)
     first, last = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(clock) - 1]])
     largest = int(np.argmax(last - first))
-    return stamped & (time >= clock[first[largest]]) & (time <= clock[last[largest]])
+    together: npt.NDArray[np.bool_] = stamped & (time >= clock[first[largest]]) & (time <= clock[last[largest]])
+    return together
 
 
 def _cutoff(q: Array, step: float) -> float:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..description.frozen import Array
 from .case import AMBIGUOUS, Case, confidence, rounded, shrinks
 from .cost import ALL_SIGNS, ORDER, SIGN, UNIT
 from .finding import Consequence, Fault, Finding
+from .moves import DEGREE
 from .reading import Reading
+from .velocities import velocity_slopes
 from .wording import listed, short
 
 
@@ -78,10 +82,22 @@ def _grouped(case: Case, joints: list[int], fault: Fault) -> list[Finding]:
                 evidence={"joints": {case.names[joint]: numbers for joint, _, numbers in members}},
                 confidence=confidence(min(gain for _, gain, _ in members), SIGN, int(unsure)),
                 alternatives=(other_fault.value,) if unsure else (),
-                fix={"joints": {name: {f"{part}_sign": -1} for name in names}},
+                fix={"joints": {case.names[joint]: _sign_change(case, joint, part) for joint, _, _ in members}},
             )
         )
     return findings
+
+
+def _sign_change(case: Case, joint: int, part: str) -> dict[str, int]:
+    """Return the mapping's change; a velocity that already has the other sign than its position keeps it."""
+    change = {f"{part}_sign": -1}
+    if part == "position" and _slopes(case)[joint] < 0.0:
+        change["velocity_sign"] = 1
+    return change
+
+
+def _slopes(case: Case) -> Array:
+    return velocity_slopes(case.log, case.search.comparison.motion)
 
 
 def _flipped(reading: Reading, joint: int, *, effort: bool) -> Reading:
@@ -111,13 +127,16 @@ def name_order(case: Case) -> list[Finding]:
     """Name channels in another order than the robot's joints."""
     now, before = case.reading, case.begin
     position, effort = now.position_from, now.effort_from
+    # Velocities that have nothing to do with the positions of their channel were not exchanged with them.
+    exchanged = [joint for joint, channel in enumerate(position) if joint != channel]
+    with_positions = ("position",) if np.any(_slopes(case)[exchanged] == 0.0) else ("position", "velocity")
     if position == effort != before.effort_from:
         without = replace(now, position_from=before.position_from, effort_from=before.effort_from)
-        return [_reordered(case, "joint", position, without, ("position", "velocity", "effort"))]
+        return [_reordered(case, "joint", position, without, (*with_positions, "effort"))]
     findings = []
     if position != before.position_from:
         without = replace(now, position_from=before.position_from)
-        findings.append(_reordered(case, "position", position, without, ("position", "velocity")))
+        findings.append(_reordered(case, "position", position, without, with_positions))
     if effort != before.effort_from:
         without = replace(now, effort_from=before.effort_from)
         findings.append(_reordered(case, "effort", effort, without, ("effort",)))
@@ -157,6 +176,9 @@ def name_degrees(case: Case) -> list[Finding]:
     travel = np.ptp(case.search.comparison.motion.q, axis=0)
     numbers = case.numbers(gain, other, case.alive)
     numbers["travel_as_recorded"] = {case.names[joint]: rounded(travel[joint]) for joint in joints}
+    slopes = np.abs(_slopes(case)[joints])
+    # Velocities a hundredth of what degrees change by are radians already.
+    in_radians = bool(np.nanmedian(slopes) < math.sqrt(DEGREE)) if np.isfinite(slopes).any() else False
     return [
         Finding(
             fault=Fault.DEGREES,
@@ -166,9 +188,12 @@ def name_degrees(case: Case) -> list[Finding]:
                 f"The positions are degrees, not radians: they travel up to {short(float(travel[joints].max()))}, and "
                 f"taken for degrees {shrinks(numbers)}."
             ),
-            remedy='State unit = "deg" for positions, and "deg/s" for velocities that were recorded with them.',
+            remedy=(
+                'State unit = "deg" for positions, and '
+                + ('"rad/s" for velocities, which they are.' if in_radians else '"deg/s" for their velocities.')
+            ),
             evidence=numbers,
             confidence=confidence(gain, UNIT),
-            fix={"position": {"unit": "deg"}, "velocity": {"unit": "deg/s"}},
+            fix={"position": {"unit": "deg"}, "velocity": {"unit": "rad/s" if in_radians else "deg/s"}},
         )
     ]

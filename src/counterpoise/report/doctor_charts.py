@@ -115,6 +115,9 @@ def _effort(finding: Finding, shown: Evidence) -> Chart | None:
     gravity = robot.gravity(smooth.q)[:, joints]
     measured = np.where(smooth.effort_known, smooth.tau, np.nan)[:, joints]
     own, model = np.std(measured, axis=0), np.std(gravity, axis=0)
+    level = np.sqrt(np.mean(gravity**2, axis=0))
+    steady = model < 1e-3 * level  # a lift: its weight is one number, so sizes are compared instead of swings
+    own, model = np.where(steady, np.sqrt(np.mean(measured**2, axis=0)), own), np.where(steady, level, model)
     ratio = np.divide(own, model, out=np.ones(len(joints)), where=model > 1e-3 * float(model.max(initial=1e-9)))
     factor = np.where((ratio > OTHER_SIZE) | (ratio * OTHER_SIZE < 1.0), ratio, 1.0)
     series = [
@@ -122,6 +125,8 @@ def _effort(finding: Finding, shown: Evidence) -> Chart | None:
         Series("holding torque of the model", factor * gravity, EXPECTED, "dash"),
     ]
     units = [shown.effort_unit(joint) for joint in joints]
+    if finding.fault in (Fault.EFFORT_IS_CURRENT, Fault.MOTOR_SIDE):
+        units = ["as recorded"] * len(joints)
     names = [shown.log.joint_names[joint] for joint in joints]
     remarks = ["" if value == 1.0 else f"model drawn × {value:.2g}" for value in factor]
     return time_chart(smooth.time - shown.start, series, names, units, remarks=remarks)

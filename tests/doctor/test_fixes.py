@@ -1,0 +1,271 @@
+"""A fix mends: a faulty recording, read again through the mapping that the doctor writes, is the sound one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from analytic_log import late, moving_log
+from counterpoise.description.rotations import rotation_from_rpy
+from counterpoise.doctor.diagnose import diagnose
+from counterpoise.doctor.diagnosis import Diagnosis
+from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.logs.log import Log
+from counterpoise.logs.mapping import LogMapping
+from counterpoise.logs.mapping_file import write_mapping
+from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
+
+STUDIES = Path(__file__).parents[2] / "studies"
+ARM = cp.load("wam4")
+MODEL = wrong_model(ARM)
+EXACT = {
+    *("effort sign", "all effort signs", "position sign", "effort order", "position order", "whole-joint order"),
+    *("degrees", "gravity compensated"),
+}
+"""Faults whose fix has no number that is estimated."""
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What became of a faulty recording."""
+
+    before: Diagnosis
+    after: Diagnosis
+    log: Log
+
+
+def mended(model: cp.Robot, faulty: Log, folder: Path, more: dict[str, Any] | None = None) -> Mended:
+    """Write the recording as CSV, diagnose it, write the mapping that mends it, and read it again through that."""
+    cp.write_log(faulty, folder / "run.csv")
+    first = cp.read_log(folder / "run.csv", model)
+    before = diagnose(model, first)
+    mapping = LogMapping.from_table(first.declared.mapping).merged_with(before.fix).merged_with(more or {})
+    write_mapping(mapping, folder / "fix.toml")
+    log = cp.read_log(folder / "run.csv", model, folder / "fix.toml")
+    return Mended(before, diagnose(model, log), log)
+
+
+def assert_same(found: Log, sound: Log) -> None:
+    """Positions, velocities and efforts are the same but for rounding."""
+    for name in ("time", "q", "dq", "tau"):
+        np.testing.assert_allclose(getattr(found, name), getattr(sound, name), rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def log() -> Log:
+    return recording(ARM)
+
+
+@pytest.fixture(scope="module")
+def study() -> Any:
+    """Return the faults that the study puts into recordings."""
+    sys.path.insert(0, str(STUDIES))
+    try:
+        import doctor_model_faults
+    finally:
+        sys.path.remove(str(STUDIES))
+    return doctor_model_faults
+
+
+@pytest.fixture(scope="module")
+def put_in(study: Any, log: Log) -> Callable[[str], tuple[Log, Any]]:
+    """Return a function that puts one of the study's faults into the recording."""
+    made = study.Recording("wam4", "multisine", 0, MODEL, ARM, log)
+    return lambda kind: study.INJECTIONS[kind](made, log, np.random.default_rng(5))
+
+
+def test_every_fault_of_the_study_is_tried_here(study: Any) -> None:
+    assert {*EXACT, "effort is current", "motor side", "gain", "offset"} == set(study.INJECTIONS)
+
+
+@pytest.mark.parametrize("kind", sorted(EXACT))
+def test_signs_order_and_units_are_mended_exactly(
+    put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path, kind: str
+) -> None:
+    faulty, expected = put_in(kind)
+    done = mended(MODEL, faulty, tmp_path)
+    assert expected.named_by(done.before.findings)
+    assert done.after.alarms == ()
+    # Gravity that the robot adds is declared, not put back.
+    assert_same(done.log, faulty if kind == "gravity compensated" else log)
+    if kind == "gravity compensated":
+        assert done.log.declared.adds_gravity is True
+
+
+def test_the_fix_alone_is_a_mapping_too(put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path) -> None:
+    """As docs/doctor.md has it: read_log(path, robot, mapping=diagnosis.fix)."""
+    faulty, _ = put_in("position order")
+    cp.write_log(faulty, tmp_path / "run.csv")
+    fix = diagnose(MODEL, cp.read_log(tmp_path / "run.csv", MODEL)).fix
+    assert_same(cp.read_log(tmp_path / "run.csv", MODEL, fix), log)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda log: replace(log, q=np.degrees(log.q)), Fault.DEGREES),
+        (lambda log: replace(log, q=log.q * [1.0, 1.0, 1.0, -1.0]), Fault.POSITION_SIGN),
+        (lambda log: exchanged(log, 1, 3, "q"), Fault.JOINT_ORDER),
+    ],
+    ids=["degrees", "sign", "order"],
+)
+def test_velocities_that_were_right_are_left_alone(
+    log: Log, tmp_path: Path, change: Callable[[Log], Log], fault: Fault
+) -> None:
+    """Positions alone are wrong: their fix must not turn the velocities."""
+    done = mended(MODEL, change(log), tmp_path)
+    assert [finding.fault for finding in done.before.alarms if finding.consequence is Consequence.DANGER] == [fault]
+    assert_same(done.log, log)
+
+
+def test_a_gain_is_mended_within_its_uncertainty(
+    put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path
+) -> None:
+    faulty, expected = put_in("gain")
+    done = mended(MODEL, faulty, tmp_path)
+    (finding,) = done.before.alarms
+    assert (finding.fault, finding.subjects) == (Fault.GAIN, expected.joints)
+    joint = ARM.joint_names.index(expected.joints[0])
+    left = done.log.tau[:, joint] @ log.tau[:, joint] / (log.tau[:, joint] @ log.tau[:, joint])
+    assert abs(np.log(left)) < 3.0 * finding.evidence["relative_std"] < 0.5
+    assert done.after.alarms == ()
+    np.testing.assert_allclose(np.delete(done.log.tau, joint, 1), np.delete(log.tau, joint, 1), rtol=1e-12)
+
+
+def test_an_offset_is_mended_within_its_uncertainty(
+    put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path
+) -> None:
+    faulty, expected = put_in("offset")
+    done = mended(MODEL, faulty, tmp_path)
+    (finding,) = done.before.alarms
+    assert (finding.fault, finding.subjects) == (Fault.OFFSET, expected.joints)
+    joint = ARM.joint_names.index(expected.joints[0])
+    left = done.log.tau[:, joint] - log.tau[:, joint]
+    assert float(np.ptp(left)) < 1e-9
+    assert abs(float(left.mean())) < 3.0 * finding.evidence["offset_std"] < float(log.tau[:, joint].std())
+    assert done.after.alarms == ()
+
+
+def test_currents_are_mended_within_their_uncertainty(
+    put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path
+) -> None:
+    """The factors stand in for torque constants. That the efforts are currents stays said until these are stated."""
+    faulty, _ = put_in("effort is current")
+    done = mended(MODEL, faulty, tmp_path)
+    (finding,) = done.before.alarms
+    assert finding.fault is Fault.EFFORT_IS_CURRENT
+    assert finding.evidence["torque_per_unit"]
+    for name, doubt in finding.evidence["relative_std"].items():
+        joint = ARM.joint_names.index(name)
+        factor = float(np.median(log.tau[:, joint] / done.log.tau[:, joint]))
+        assert abs(np.log(factor)) < 3.0 * doubt + 0.05, name
+    assert done.after.alarms == ()
+
+
+def test_motor_side_needs_the_makers_ratios_and_is_mended_with_them(
+    put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path
+) -> None:
+    faulty, _ = put_in("motor side")
+    ratio = np.median(faulty.q / log.q, axis=0)
+    without = mended(MODEL, faulty, tmp_path)
+    assert [finding.fault for finding in without.before.alarms] == [Fault.MOTOR_SIDE]
+    assert [finding.fault for finding in without.after.alarms] == [Fault.MOTOR_SIDE]
+    done = mended(MODEL, faulty, tmp_path, {"motor": {"ratio": ratio.tolist()}})
+    assert done.after.alarms == ()
+    np.testing.assert_allclose(done.log.q, log.q, atol=1e-9)
+    np.testing.assert_allclose(done.log.tau, log.tau, rtol=1e-9)
+
+
+def test_gain_and_offset_of_one_joint_are_put_together_in_the_right_order(log: Log, tmp_path: Path) -> None:
+    """The offset is found on the corrected effort, so it must be taken off after the gain."""
+    faulty = scaled_effort(shifted_effort(log, 1, 1.2), 1, 0.45)
+    done = mended(MODEL, faulty, tmp_path)
+    found = {finding.fault: finding for finding in done.before.alarms}
+    assert set(found) == {Fault.GAIN, Fault.OFFSET}
+    gain, offset = found[Fault.GAIN].evidence, found[Fault.OFFSET].evidence
+    left = np.polyfit(log.tau[:, 1], done.log.tau[:, 1], 1)
+    assert abs(np.log(left[0])) < 3.0 * gain["relative_std"] + 0.02
+    assert abs(left[1]) < 3.0 * np.hypot(offset["offset_std"], gain["relative_std"] * offset["offset"])
+    assert done.after.alarms == ()
+
+
+def test_a_second_fix_is_put_on_top_of_a_first(log: Log, tmp_path: Path) -> None:
+    """A mapping that already turns signs and exchanges columns is changed, not replaced."""
+    faulty = exchanged(reversed_effort(log, 1), 1, 3, "tau")  # the columns of 2 and 4 exchanged; 4 now holds −tau2
+    wrong = {"joints": {"joint3": {"effort_sign": -1}}}
+    done = mended(MODEL, faulty, tmp_path)
+    assert {finding.fault for finding in done.before.alarms} == {Fault.EFFORT_SIGN, Fault.JOINT_ORDER}
+    assert_same(done.log, log)
+    cp.write_log(log, tmp_path / "sound.csv")
+    misread = cp.read_log(tmp_path / "sound.csv", MODEL, wrong)
+    fix = diagnose(MODEL, misread).fix
+    assert fix == {"joints": {"joint3": {"effort_sign": -1}}}
+    both = LogMapping.from_table(misread.declared.mapping).merged_with(fix)
+    assert_same(cp.read_log(tmp_path / "sound.csv", MODEL, both), log)
+
+
+def test_other_mountings_are_mended_in_the_mapping(tmp_path: Path) -> None:
+    done = mended(MODEL, recording(ARM.mounted(rpy=(0.3, -0.5, 0.0))), tmp_path)
+    assert [finding.fault for finding in done.before.alarms] == [Fault.MOUNT]
+    assert done.after.alarms == ()
+
+
+@pytest.mark.parametrize(("channel", "name", "lag"), [("velocity", "dq", 0.25), ("effort", "tau", 0.2)])
+def test_delays_are_mended_within_their_uncertainty(
+    log: Log, tmp_path: Path, channel: str, name: str, lag: float
+) -> None:
+    done = mended(MODEL, late(log, name, lag)[100:], tmp_path)  # the first values stand in for what was before
+    (finding,) = done.before.alarms
+    assert finding.fault is Fault.DELAY and finding.subjects == (channel,)
+    assert abs(finding.evidence["lag_s"] - lag) < max(3.0 * finding.evidence["std_s"], 2e-3)
+    assert done.after.alarms == ()
+    rows = np.searchsorted(log.time, done.log.time)[50:-50]
+    sound, was = getattr(log, name)[rows], getattr(late(log, name, lag), name)[rows]
+    left = np.sqrt(np.mean((getattr(done.log, name)[50:-50] - sound) ** 2, axis=0))
+    before = np.sqrt(np.mean((was - sound) ** 2, axis=0))
+    noise = np.std(np.diff(sound, axis=0), axis=0)
+    assert np.all(left < np.hypot(3.0 * finding.evidence["std_s"] / lag * before, 1.5 * noise))
+    assert np.all(left < 0.5 * before)
+
+
+def _turned(degrees: tuple[float, float, float], sign: float = 1.0) -> np.ndarray:
+    return sign * np.kron(np.eye(2), rotation_from_rpy(np.radians(degrees)))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "faults"),
+    [
+        (_turned((0.0, 0.0, 0.0), -1.0), {Fault.PLATE_SIGN}),
+        (_turned((0.0, 0.0, 25.0)), {Fault.PLATE_YAW}),
+        (_turned((6.0, -4.0, 0.0)), {Fault.PLATE_TILT}),
+        (np.diag([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]), {Fault.PLATE_HANDEDNESS}),
+    ],
+    ids=["sign", "yaw", "tilt", "mirrored"],
+)
+def test_a_plate_is_mended(tmp_path: Path, matrix: np.ndarray, faults: set[Fault]) -> None:
+    """By angles, to their uncertainty: the wrench is off by no more than the turn that is left."""
+    sound = moving_log(ARM, seed=5)
+    faulty = replace(sound, wrench=sound.wrench @ matrix.T)
+    done = mended(MODEL, faulty, tmp_path)
+    assert {finding.fault for finding in done.before.alarms} == faults
+    assert done.after.alarms == ()
+    weight = float(np.linalg.norm(sound.wrench[:, :3], axis=1).max())
+    doubt = np.radians(np.linalg.norm(done.before.alarms[0].evidence["std_deg"]))
+    sign = -1.0 if done.log.declared.sensor_reads == "on_sensor" else 1.0
+    off = np.abs(sign * done.log.wrench - sound.wrench)[:, :3].max()
+    assert off < 3.0 * doubt * weight
+
+
+def test_a_late_plate_is_mended(tmp_path: Path) -> None:
+    done = mended(MODEL, late(moving_log(ARM, seed=5), "wrench", 0.12), tmp_path)
+    (finding,) = done.before.alarms
+    assert finding.fault is Fault.PLATE_LAG
+    assert finding.fix["wrench"]["lag"] == pytest.approx(0.12, abs=max(0.005, 3.0 * finding.evidence["lag_std_s"]))
+    assert done.after.alarms == ()

@@ -1,0 +1,92 @@
+"""The search: it only goes up, stays where nothing is wrong, and leaves no better step untaken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.doctor.motion import motion_of
+from counterpoise.doctor.moves import effort_moves, exchangeable, in_degrees, position_moves
+from counterpoise.doctor.reading import Reading, swapped
+from counterpoise.doctor.search import Search, search
+from counterpoise.logs.log import Log
+from doctor_cases import (
+    Change,
+    as_currents,
+    exchanged,
+    recording,
+    reversed_effort,
+    reversed_position,
+    shifted_effort,
+    wrong_model,
+)
+
+ARM = cp.load("wam4")
+MODEL = wrong_model(ARM)
+PLAIN = Reading.as_recorded(MODEL)
+LOG = recording(ARM)
+
+
+def searched(log: Log, first: Reading | None = None) -> Search:
+    return search(MODEL, motion_of(log), PLAIN, first)
+
+
+FAULTY: dict[str, tuple[Change, Reading]] = {
+    "sound": (lambda log: log, PLAIN),
+    "effort reversed": (lambda log: reversed_effort(log, 3), PLAIN.with_effort_flipped(3)),
+    "position reversed": (lambda log: reversed_position(log, 1), PLAIN.with_position_flipped(1)),
+    "whole joints exchanged": (
+        lambda log: exchanged(log, 1, 3, "q", "dq", "tau"),
+        PLAIN.with_channels(position=swapped(4, 1, 3), effort=swapped(4, 1, 3)),
+    ),
+    "offset": (lambda log: shifted_effort(log, 3, -1.5), replace(PLAIN, offset=frozenset({3}))),
+    "sign and order": (
+        lambda log: exchanged(reversed_effort(log, 1), 1, 3, "tau"),
+        PLAIN.with_channels(effort=swapped(4, 1, 3)).with_effort_flipped(1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_reading_that_undoes_the_fault_is_found(name: str) -> None:
+    change, true = FAULTY[name]
+    found = searched(change(LOG))
+    assert found.found.reading == true
+    assert found.start.reading == PLAIN
+    assert found.score(found.found) >= found.score(found.start)
+
+
+@pytest.mark.parametrize("name", ["sound", "position reversed", "sign and order"])
+def test_no_single_step_from_what_was_found_is_better(name: str) -> None:
+    """All steps are tried here, not only those that a coarse look ranks first."""
+    found = searched(FAULTY[name][0](LOG))
+    reading, pairs = found.found.reading, exchangeable(MODEL, found.moving)
+    steps = [
+        *effort_moves(reading, PLAIN, found.alive, pairs, (3,)),
+        *position_moves(reading, PLAIN, found.moving, pairs, found.alive),
+    ]
+    best = max(found.score(found.comparison.best(step)) for step in steps)
+    assert best <= found.score(found.found)
+
+
+def test_the_way_does_not_matter() -> None:
+    """From a wrong beginning the search comes back to the same place."""
+    direct = searched(LOG)
+    back = searched(LOG, PLAIN.with_effort_flipped(1).with_position_flipped(3))
+    assert back.found.reading == direct.found.reading
+    assert back.score(back.found) == pytest.approx(direct.score(direct.found), abs=0.5)
+
+
+def test_degrees_are_tried_only_beyond_a_turn() -> None:
+    degrees = replace(LOG, q=np.degrees(LOG.q), dq=np.degrees(LOG.dq))
+    assert searched(degrees).found.reading == in_degrees(MODEL, PLAIN)
+    assert all(abs(factor) == 1.0 for factor in searched(as_currents(LOG)).found.reading.position_factor)
+
+
+def test_joints_that_stand_are_not_moved() -> None:
+    q, dq = LOG.q.copy(), LOG.dq.copy()
+    q[:, 0], dq[:, 0] = 0.2, 0.0
+    assert searched(replace(LOG, q=q, dq=dq)).moving == (1, 2, 3)
