@@ -265,6 +265,15 @@ def put(page: Path, name: str, lines: Sequence[str]) -> None:
     page.write_text(head + begin + "\n".join(lines) + "\n" + end + tail, encoding="utf-8")
 
 
+def _without_nan(value: Any) -> Any:
+    """Return tables and lists with None for what is not known: JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: _without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
 def main() -> None:
     """Run everything, write the JSON and the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -282,8 +291,8 @@ def main() -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=here, stdout=subprocess.PIPE, text=True, check=False
     ).stdout.strip()
-    content = {"seed": SEED, "commit": commit, "seconds": arguments.seconds, "runs": results}
-    (here / "base_sensor_friction.json").write_text(json.dumps(content, indent=1) + "\n")
+    content = {"seed": SEED, "commit": commit, "seconds": arguments.seconds, "runs": _without_nan(results)}
+    (here / "base_sensor_friction.json").write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
     page = here.parent / "docs" / "base-sensor-friction.md"
     for arm_name, runs in results.items():
         put(page, f"friction {arm_name}", friction_table(runs))

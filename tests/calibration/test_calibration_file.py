@@ -17,7 +17,8 @@ from calibration_data import motion, other_masses
 from counterpoise.calibration import file as calibration_file
 from counterpoise.calibration.calibrate import calibrate
 from counterpoise.calibration.design import design_poses
-from counterpoise.calibration.file import NOT_TRUSTED, checksum, load_calibration, read_content
+from counterpoise.calibration.document import checksum
+from counterpoise.calibration.file import NOT_TRUSTED, load_calibration, read_content
 from counterpoise.calibration.file_schema import TermsTable
 from counterpoise.calibration.fit import Fit
 from counterpoise.calibration.static_poses import static_poses

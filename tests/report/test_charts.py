@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
-from counterpoise.report.charts import Chart, Series, bar_chart, rounded, scatter_chart, thinned, time_chart
+from counterpoise.report.charts import Chart, Series, bar_chart, rounded, scatter_chart, shaded, thinned, time_chart
 
 
 @settings(max_examples=60, deadline=None)
@@ -64,3 +64,22 @@ def test_figures_are_valid_plotly() -> None:
     ]
     for panel in (panel for chart in charts for panel in chart.panels):
         graph_objects.Figure(panel.figure)
+
+
+def test_band_is_closed_and_broken_at_gaps():
+    """Two stretches about a gap make two closed pieces: there along the upper edge, back along the lower."""
+    x = np.arange(5.0)
+    lower = np.array([0.0, 1.0, np.nan, 3.0, 4.0])
+    trace = shaded(x, lower, lower + 1.0, "#102030")
+    assert trace["x"] == [0, 1, 1, 0, None, 3, 4, 4, 3, None]
+    assert trace["y"] == [1, 2, 1, 0, None, 4, 5, 4, 3, None]
+    assert trace["fillcolor"] == "rgba(16,32,48,0.22)"
+
+
+def test_band_of_a_long_series_keeps_its_extremes():
+    time = np.linspace(0.0, 1.0, 5000)
+    values = np.zeros((5000, 1))
+    values[1234] = 7.0
+    chart = time_chart(time, [Series("a", values, band=np.full((5000, 1), 0.5))], ["j"], ["N m"], points=100)
+    band = chart.panels[0].figure["data"][0]["y"]
+    assert max(value for value in band if value is not None) == 7.5 and len(band) < 200

@@ -134,13 +134,13 @@ def raw_flags(sensor: BaseSensor, log: Log) -> npt.NDArray[np.int64]:
         (bad_position, EstimateFlag.POSITION_INVALID),
         (full & ~bad_reading, EstimateFlag.SATURATED),
         (stale, EstimateFlag.STALE),
-        (_frozen(reading, log.q), EstimateFlag.FROZEN),
+        (frozen_rows(reading, log.q), EstimateFlag.FROZEN),
     ):
         flags[rows] |= int(flag)
     return flags
 
 
-def _frozen(reading: Array, q: Array) -> npt.NDArray[np.bool_]:
+def frozen_rows(reading: Array, q: Array) -> npt.NDArray[np.bool_]:
     """Say which rows belong to a long run of identical readings during which a joint moved, shape (k,)."""
     found = np.zeros(len(reading), dtype=bool)
     edges = np.flatnonzero((reading[1:] != reading[:-1]).any(axis=1)) + 1

@@ -154,7 +154,8 @@ class TorqueVariance:
         Args:
             q: Joint positions [rad or m], shape (n,) or (k, n).
             zero_known: Whether a tare took the reading's zero away.
-            q_tare: Pose of the tare, shape (n,), whose gravity is differenced away; None where none is.
+            q_tare: Pose of the tare, shape (n,), whose gravity is differenced away, or poses, shape (j, n), whose mean
+                is: a zero found by comparing with the model over them; None where none is.
             gravity: Whether the gravity model is used.
             tare_variance: Variances of the tare's mean reading, shape (6,).
             since_tare: Time since the tare [s].
@@ -164,7 +165,7 @@ class TorqueVariance:
         rows = np.atleast_2d(q)
         reading = self.reading_variance(zero_known, tare_variance, since_tare)
         result = np.empty((len(rows), self.robot.n))
-        start = None if q_tare is None else self.gravity_columns(q_tare)
+        start = None if q_tare is None else self.gravity_columns(np.atleast_2d(q_tare)).mean(axis=0)
         for first in range(0, len(rows), BATCH_ROWS):
             piece = slice(first, first + BATCH_ROWS)
             result[piece] = self._variances(rows[piece], reading, start, gravity, acceleration, includes_gravity)

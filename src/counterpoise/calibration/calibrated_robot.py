@@ -38,7 +38,17 @@ def with_gravity_parameters(robot: Robot, base_values: Array) -> Robot:
         robot: The robot that was fitted.
         base_values: Values of ``robot.base_parameters`` [kg m, or kg for linear joints], shape (b,).
     """
-    gravity = completed_gravity_parameters(robot, base_values).reshape(-1, 4)
+    return with_masses(robot, completed_gravity_parameters(robot, base_values))
+
+
+def with_masses(robot: Robot, gravity_parameters: Array) -> Robot:
+    """Return the robot with other masses and first moments; tensors about the centres of mass stay.
+
+    Args:
+        robot: The robot.
+        gravity_parameters: Four per moving body, as in ``robot.gravity_parameters``, shape (4 b,).
+    """
+    gravity = np.asarray(gravity_parameters, dtype=np.float64).reshape(-1, 4)
     old = robot.inertial_parameters[10:].reshape(-1, 10)
     new = np.empty_like(old)
     for body in range(len(new)):

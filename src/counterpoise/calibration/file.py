@@ -11,24 +11,21 @@ trusted says so in its name and in its content (``status``).
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from ..description.files import read_bounded
 from ..description.frozen import frozen
 from ..dynamics.robot import Robot
-from ..errors import DataFileError, InputError, ModelFileError, locate
-from ..logs.atomic import write_atomically
+from ..errors import DataFileError, InputError
 from .calibrated_robot import with_inertial_parameters
 from .columns import Columns
+from .document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
 from .file_schema import (
     SCHEMA,
     VERSION,
@@ -40,7 +37,6 @@ from .file_schema import (
     IdentifiableTable,
     ModelTable,
     ParameterTable,
-    RobotTable,
     TermsTable,
     from_numbers,
     rows,
@@ -49,8 +45,6 @@ from .file_schema import (
 )
 from .fit import Fit, Parameter
 from .identifiability import Combination, Identifiability
-from .identity import Identity, kinematics_fingerprint
-from .moving import MOUNT_TOLERANCE
 from .sag import Sag
 from .terms import Terms
 from .verdict import Check, Verdict
@@ -80,13 +74,7 @@ def save_calibration(fit: Fit, path: str | Path) -> Path:
         stem = target.name.removesuffix(ENDING) if target.name.endswith(ENDING) else target.stem
         target = target.with_name(f"{stem}.{NOT_TRUSTED}{target.name[len(stem) :]}")
     content = msgspec.to_builtins(content_of(fit))
-    document = {"schema": SCHEMA, "version": VERSION, "checksum": checksum(content), "content": content}
-    data = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(data)
-
-    write_atomically(target, write)
+    write_document(target, SCHEMA, VERSION, content)
     return target
 
 
@@ -102,7 +90,7 @@ def load_calibration(path: str | Path, robot: Robot) -> Fit:
             belongs to another robot or mounting; the message says which.
     """
     content = read_content(path)
-    _refuse_other_robot(content.robot, robot, path)
+    refuse_other_robot(content.robot, robot, path)
     try:
         return _fit(content, robot)
     except InputError as error:  # numbers that no fit has: lengths that differ, joints without measured effort
@@ -115,32 +103,7 @@ def read_content(path: str | Path) -> ContentTable:
     Raises:
         DataFileError: The file cannot be read, is no calibration, is damaged, or was written by a newer version.
     """
-    try:
-        data = read_bounded(path)
-    except ModelFileError as error:
-        message = str(error).removeprefix(f"{locate(error.path, error.line)}: ").partition("; give a path")[0]
-        raise DataFileError(message, path=path) from error
-    try:
-        document = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataFileError(f"is not JSON ({error}); the file is damaged or of another kind", path=path) from error
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        found = document.get("schema") if isinstance(document, dict) else type(document).__name__
-        raise DataFileError(f"is no calibration: its schema is {found!r}, expected {SCHEMA!r}", path=path)
-    version, content = document.get("version"), document.get("content")
-    if isinstance(version, bool) or not isinstance(version, int) or not isinstance(content, dict):
-        raise DataFileError("is damaged: version or content is missing", path=path)
-    if version > VERSION:
-        raise DataFileError(
-            f"has version {version} of the format; this package reads up to {VERSION}. Update counterpoise", path=path
-        )
-    if document.get("checksum") != checksum(content):
-        raise DataFileError(
-            "is damaged: its checksum does not fit its content. It was changed after it was written; calibrate again "
-            "or take "
-            "the file from a copy",
-            path=path,
-        )
+    version, content = read_document(path, SCHEMA, VERSION, "calibration")
     while version < VERSION:
         if version not in MIGRATIONS:
             raise DataFileError(f"has version {version} of the format, which was never written", path=path)
@@ -152,56 +115,15 @@ def read_content(path: str | Path) -> ContentTable:
         raise DataFileError(f"does not hold what a calibration has: {error}", path=path) from error
 
 
-def checksum(content: dict[str, Any]) -> str:
-    """Return the checksum of a file's content: sha256 of its canonical JSON."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def _refuse_other_robot(made_for: RobotTable, robot: Robot, path: str | Path) -> None:
-    if made_for.joints != robot.joint_names:
-        raise DataFileError(
-            f"belongs to robot '{made_for.name}' with joints {', '.join(made_for.joints)}; robot '{robot.name}' has "
-            f"{', '.join(robot.joint_names)}",
-            path=path,
-        )
-    if made_for.kinematics_sha256 != kinematics_fingerprint(robot):
-        raise DataFileError(
-            f"belongs to robot '{made_for.name}': joints of the same names, but another geometry than robot "
-            f"'{robot.name}'. "
-            "Load it with the description it was made with, or calibrate again",
-            path=path,
-        )
-    then, now = np.array(made_for.gravity_base), robot.gravity_base
-    angle = math.atan2(float(np.linalg.norm(np.cross(then, now))), float(then @ now))
-    if angle > MOUNT_TOLERANCE or abs(np.linalg.norm(then) - np.linalg.norm(now)) > 0.01 * np.linalg.norm(now):
-        raise DataFileError(
-            f"was made with gravity along {np.round(then, 2).tolist()} in base axes; the robot is mounted with "
-            f"{np.round(now, 2).tolist()}. What was measured on one mounting does not tell all for another: mount the "
-            "robot as "
-            "it was (robot.mounted), or calibrate again",
-            path=path,
-        )
-
-
 def content_of(fit: Fit) -> ContentTable:
     """Return what a fit's file says, as plain tables."""
-    identity = fit.identity
     return ContentTable(
         status="trusted" if fit.trusted else NOT_TRUSTED,
         method=fit.method,
         units=fit.units,
         created=fit.created,
         package=fit.version,
-        robot=RobotTable(
-            name=identity.robot,
-            joints=fit.robot.joint_names,
-            kinematics_sha256=identity.kinematics,
-            masses_sha256=identity.masses,
-            serial=identity.serial,
-            tool=identity.tool,
-            gravity_base=identity.gravity_base,
-        ),
+        robot=robot_table(fit.identity, fit.robot.joint_names),
         data=DataTable(
             sha256=fit.data_sha256,
             kind=fit.data,
@@ -328,14 +250,7 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
         unreliable=content.unreliable,
         notes=content.notes,
         verdict=_verdict(content),
-        identity=Identity(
-            content.robot.name,
-            content.robot.kinematics_sha256,
-            content.robot.masses_sha256,
-            content.robot.serial,
-            content.robot.tool,
-            content.robot.gravity_base,
-        ),
+        identity=robot_identity(content.robot),
         data_sha256=data.sha256,
         created=content.created,
         version=content.package,

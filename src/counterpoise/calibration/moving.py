@@ -174,7 +174,7 @@ def effort_of(robot: Robot, log: Log) -> Array:
             "calibrated; record the total torque"
         )
     if declared.gravity_base is not None:
-        _refuse_other_mount(robot, declared.gravity_base)
+        refuse_other_mount(robot, declared.gravity_base)
     tau = np.array(log.tau)
     if declared.effort_kind == "current" and declared.torque_constant is not None:
         tau = tau * declared.torque_constant
@@ -187,7 +187,12 @@ def effort_of(robot: Robot, log: Log) -> Array:
     return tau
 
 
-def _refuse_other_mount(robot: Robot, gravity_base: Array) -> None:
+def refuse_other_mount(robot: Robot, gravity_base: Array) -> None:
+    """Refuse a log whose gravity, in base axes [m/s²], shape (3,), is not the robot's.
+
+    Raises:
+        InputError: They lie further apart than MOUNT_TOLERANCE.
+    """
     across = np.linalg.norm(np.cross(gravity_base, robot.gravity_base))
     angle = math.atan2(float(across), float(gravity_base @ robot.gravity_base))
     if angle > MOUNT_TOLERANCE:

@@ -27,13 +27,22 @@ def refuse_unwritable(out_path: str | None, page_path: str | None) -> None:
     Raises:
         click.UsageError: Another ending than .json for a calibration, .html for a page, or no such folder.
     """
-    for option, path, endings in (("--out", out_path, (".json",)), ("--page", page_path, (".html", ".htm"))):
-        if path is None:
-            continue
-        if not Path(path).parent.is_dir():
-            raise click.UsageError(f"{option} {path}: there is no folder {Path(path).parent}")
-        if not path.lower().endswith(endings):
-            raise click.UsageError(f"{option} {path}: its name must end in {endings[0]}")
+    refuse_file("--out", out_path, (".json",))
+    refuse_file("--page", page_path, (".html", ".htm"))
+
+
+def refuse_file(option: str, path: str | None, endings: tuple[str, ...]) -> None:
+    """Refuse, before any work, a file that could not be written at the end.
+
+    Raises:
+        click.UsageError: Another ending, or no such folder.
+    """
+    if path is None:
+        return
+    if not Path(path).parent.is_dir():
+        raise click.UsageError(f"{option} {path}: there is no folder {Path(path).parent}")
+    if not path.lower().endswith(endings):
+        raise click.UsageError(f"{option} {path}: its name must end in {endings[0]}")
 
 
 def print_verdict(screen: Console, headline: str, verdict: Verdict) -> None:

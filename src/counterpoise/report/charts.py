@@ -37,12 +37,14 @@ class Series:
         values: One column per panel, shape (k, n).
         colour: Its colour; None for the next of COLOURS.
         dash: How the line is drawn.
+        band: Half width of a shaded band about the line, shape (k, n); None for none.
     """
 
     name: str
     values: Array
     colour: str | None = None
     dash: Dash = "solid"
+    band: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,11 @@ def time_chart(
     panels = []
     for panel in range(n):
         traces = [
+            shaded(*_edges(time, entry.values[:, panel], entry.band[:, panel], points), style.colour)
+            for entry, style in zip(series, styles, strict=True)
+            if entry.band is not None
+        ]
+        traces += [
             _line(*thinned(time, entry.values[:, panel], points), style)
             for entry, style in zip(series, styles, strict=True)
         ]
@@ -246,6 +253,45 @@ def _line(time: Array, values: Array, style: LegendEntry) -> dict[str, Any]:
         "y": rounded(values),
         "line": {"color": style.colour, "dash": style.dash, "width": width},
     }
+
+
+def shaded(x: Array, lower: Array, upper: Array, colour: str) -> dict[str, Any]:
+    """Return the area between two lines as plotly.js takes it, one closed piece for every stretch without a gap.
+
+    Args:
+        x: Abscissae, shape (k,).
+        lower: Lower line, shape (k,); NaN makes a gap.
+        upper: Upper line, shape (k,).
+        colour: Its colour, "#rrggbb"; drawn faintly.
+    """
+    known = np.isfinite(lower) & np.isfinite(upper)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
+    around: list[list[float | None]] = [[], []]
+    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        there, back = slice(begin, end), slice(end - 1, begin - 1 if begin else None, -1)
+        around[0] += [*rounded(x[there]), *rounded(x[back]), None]
+        around[1] += [*rounded(upper[there]), *rounded(lower[back]), None]
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": around[0],
+        "y": around[1],
+        "fill": "toself",
+        "fillcolor": f"rgba({red},{green},{blue},0.22)",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+
+
+def _edges(time: Array, values: Array, half_width: Array, points: int) -> tuple[Array, Array, Array]:
+    """Return the edges of a band: of each of points/2 stretches the lowest and the highest, at its middle."""
+    lower, upper = values - half_width, values + half_width
+    k, stretches = len(time), max(1, points // 2)
+    if k <= stretches:
+        return time, lower, upper
+    starts = np.linspace(0, k, stretches + 1).astype(np.int64)[:-1]
+    return time[starts], np.fmin.reduceat(lower, starts), np.fmax.reduceat(upper, starts)
 
 
 def _layout(x_title: str, y_title: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..description.frozen import Array
-from .charts import GREY, Chart, LegendEntry, Panel, rounded
+from .charts import GREY, Chart, LegendEntry, Panel, rounded, shaded
 
 MOST_POINTS = 700
 """Points of a cloud that are drawn: more would only hide each other."""
@@ -27,6 +27,7 @@ class Cloud:
         mode: Points or a line.
         error: Half the length of error bars, shape (k,); None for none.
         labels: Names of the abscissae where these are no numbers; shown when a point is pointed at as well.
+        band: Half width of a shaded band about a line, shape (k,); None for none.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Cloud:
     mode: Literal["markers", "lines"] = "markers"
     error: Array | None = None
     labels: tuple[str, ...] = ()
+    band: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,13 @@ def _panel(panel: PointPanel) -> Panel:
         layout["xaxis"] |= {"range": [-0.6, len(labels) - 0.4]}
     if panel.y_range is not None:
         layout["yaxis"]["range"] = list(panel.y_range)
-    return Panel(panel.title, panel.remark, {"data": [_trace(cloud) for cloud in panel.clouds], "layout": layout})
+    traces: list[Mapping[str, Any]] = [
+        shaded(cloud.x, cloud.y - cloud.band, cloud.y + cloud.band, cloud.colour)
+        for cloud in panel.clouds
+        if cloud.band is not None
+    ]
+    traces += [_trace(cloud) for cloud in panel.clouds]
+    return Panel(panel.title, panel.remark, {"data": traces, "layout": layout})
 
 
 def _trace(cloud: Cloud) -> Mapping[str, Any]:

@@ -1,0 +1,375 @@
+r"""What a recording tells about a plate: mounting, sign, gain and cross-talk, zero, drift, lag, each with its spread.
+
+The plate's raw reading r and the wrench w that it exerts on the robot (base axes, base origin) belong together by
+
+.. math:: r(t) = \pm G\, X(R, p)\, w(t - \mathrm{lag}) + b + d\,(t - t_0),
+
+with X the change to the sensor's axes R and origin p, and G a gain near the identity. Only the product M = G X can be
+seen. It is split so that G lies nearest the identity (sensor_split.py): what all channels turn alike is rotation, what
+is left is gain and cross-talk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..calibration.identity import Identity, data_fingerprint, identity_of
+from ..description.frozen import Array, frozen
+from ..description.rotations import transform
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.filters import increasing, interpolated
+from ..logs.log import Log
+from ..logs.sample import SampleFlag
+from .sensor import BaseSensor
+from .sensor_data import PlateData, plate_data
+from .sensor_fit import BIAS, DRIFT, LAG, MASSES, MOUNT, PARTS, PlateComparison, SensorFit, fit_sensor, outlier_share
+from .sensor_prior import SensorPrior
+from .sensor_split import canonical_covariance
+from .sensor_start import Found, find_start
+from .sensor_words import CHANNELS, Spreads, determined, sentences, shown_gains
+from .variance import Uncertainty
+from .wrench_frame import WrenchFrame
+
+HELD_OUT = 0.25
+"""Share of the recording, its end, that is predicted from the rest."""
+EXACT = 0.05
+"""Share of the spread of "cad" that "exact" masses keep: half a percent, half a millimetre. Gears that yield and motion
+that a low-pass rounds off look like as much."""
+LAG_FLOOR = 0.1
+"""A lag is not known better than this share of a sample's period: nobody knows when in it a channel was sampled."""
+ORIGIN_FLOOR = 1e-3
+"""Nor is an origin known better than this [m]: filters and encoders round off as much of the forces' moments."""
+Masses = Literal["exact", "cad"] | float
+
+
+@dataclass(frozen=True, eq=False)
+class SensorCalibration:
+    """A plate as a recording shows it. What the recording does not show is left at its prior and said to be.
+
+    Attributes:
+        frame: Pose, sign, gain and bias; the bias is that at ``reference``.
+        lag: How late the readings are [s]; negative for early.
+        drift: How the bias moves [N, N m], per second or per kelvin, shape (6,).
+        drift_per: "s" or "K".
+        reference: Time by the recording's clock [s], or temperature, at which the bias holds.
+        noise: Standard deviation of what is left of each channel [N, N m], shape (6,), low-passed at ``cutoff``.
+        frame_error: What the frame's own uncertainty makes of a typical wrench of the recording, per channel [N, N m],
+            shape (6,).
+        rotation_std: Standard deviations of the axes, about the sensor's x, y and z [rad], shape (3,).
+        origin_std: ... of the sensor's origin, base axes [m], shape (3,).
+        bias_std: ... of the bias [N, N m], shape (6,).
+        gain_std: ... of the gain, shape (6, 6).
+        lag_std: ... of the lag [s].
+        drift_std: ... of the drift, shape (6,).
+        determined: What was looked for, in words ("yaw", "tilt about x", "gain of mx", …), and whether the recording
+            shows it.
+        gain_determined: The same for each entry of the gain, shape (6, 6), bool.
+        signal: Standard deviation of each channel of the reading [N, N m], shape (6,).
+        residual_before: Root mean square of reading less prediction for the plate as declared, a constant left out
+            [N, N m], shape (6,).
+        residual_after: The same for the calibrated plate, shape (6,).
+        heldout: The same on the last part of the recording, predicted by a fit of the part before, shape (6,).
+        masses: How well the robot's masses are known: "exact", "cad", or a factor on the spread of "cad".
+        prior: What was assumed beforehand.
+        cutoff: Of the low-pass [Hz].
+        samples: Rows that were fitted.
+        outliers: Share of the readings that were weighted down.
+        sentences: All of this in words.
+        identity: The robot it belongs to.
+        joint_names: Its joints.
+        data_sha256: Fingerprint of the recording.
+        created: When it was made, ISO 8601.
+        version: Of the package.
+    """
+
+    frame: WrenchFrame
+    lag: float
+    drift: Array
+    drift_per: Literal["s", "K"]
+    reference: float
+    noise: Array
+    frame_error: Array
+    rotation_std: Array
+    origin_std: Array
+    bias_std: Array
+    gain_std: Array
+    lag_std: float
+    drift_std: Array
+    determined: Mapping[str, bool]
+    gain_determined: npt.NDArray[np.bool_]
+    signal: Array
+    residual_before: Array
+    residual_after: Array
+    heldout: Array
+    masses: str
+    prior: SensorPrior
+    cutoff: float
+    samples: int
+    outliers: float
+    sentences: tuple[str, ...]
+    identity: Identity
+    joint_names: tuple[str, ...]
+    data_sha256: str
+    created: str
+    version: str
+
+    @property
+    def undetermined(self) -> tuple[str, ...]:
+        """What the recording does not show, in words; these numbers are the prior's."""
+        return tuple(name for name, shown in self.determined.items() if not shown)
+
+    @property
+    def residuals(self) -> tuple[tuple[str, float, float, float], ...]:
+        """The residual table: channel, its own deviation, what was left before and what is left after [N, N m]."""
+        rows = zip(CHANNELS, self.signal, self.residual_before, self.residual_after, strict=True)
+        return tuple((name, float(own), float(before), float(after)) for name, own, before, after in rows)
+
+    def sensor(self, robot: Robot, *, of: Literal["raw", "corrected"] = "raw", **options: Any) -> BaseSensor:
+        """Return the plate under a robot, its uncertainty filled in.
+
+        The spread of the frame counts as noise of a reading; so does the noise that was left.
+
+        Args:
+            robot: The robot.
+            of: "raw" for a sensor that takes raw readings, "corrected" for one that takes those of :meth:`corrected`.
+            **options: Further arguments of BaseSensor, such as range or terms.
+
+        Raises:
+            InputError: An unknown ``of``, or an argument of BaseSensor that cannot be.
+        """
+        if of not in ("raw", "corrected"):
+            raise InputError(f"of is {of!r}; expected 'raw' or 'corrected'")
+        noise = np.hypot(self.noise, self.frame_error)
+        zero = self.bias_std
+        if of == "corrected":
+            to_base = self.frame.to_base**2
+            noise, zero = np.sqrt(to_base @ noise**2), np.sqrt(to_base @ zero**2)
+        given: dict[str, Any] = {"uncertainty": Uncertainty.checked(robot, noise=noise, zero=zero)}
+        if of == "raw":
+            frame = self.frame
+            given |= {"T_base_sensor": frame.T_base_sensor, "reads": frame.reads, "point": frame.point}
+            given |= {"gain": frame.gain, "bias": frame.bias}
+        return BaseSensor(robot, **(given | options))
+
+    def corrected(self, log: Log, *, temperature: npt.ArrayLike | None = None) -> Log:
+        """Return a recording with the wrench on the robot, base axes, base origin, and without lag or drift.
+
+        A drift in time is taken off only of the recording it was found in: another has another clock.
+
+        Args:
+            log: A recording of the same plate, raw readings.
+            temperature: Of the plate at each sample, shape (k,), where the drift is per kelvin.
+
+        Returns:
+            The recording, declared as read "on_robot" with the plate at the base's origin. Where a reading would lie
+            beyond the end, the wrench is NaN and flagged.
+
+        Raises:
+            InputError: The log has no plate readings, or the temperature does not fit.
+        """
+        if log.wrench is None:
+            raise InputError("the log has no plate readings (wrench); there is nothing to correct")
+        straight = log.wrench - self.drift * self._away(log, temperature)[:, None]
+        rows = increasing(log.time)
+        if len(rows) == 0:
+            raise InputError("no sample of the log has a time; the lag cannot be taken off")
+        time = log.time[rows]
+        wanted = log.time + self.lag
+        wanted = np.where((wanted < time[0]) | (wanted > time[-1]), np.nan, wanted)
+        wrench = self.frame.wrench(interpolated(wanted, time, straight[rows]))
+        lost = np.isnan(wrench).any(axis=1)
+        flags = log.flags.copy() if len(log.flags) else np.zeros(len(log), dtype=np.int64)
+        flags[lost] |= int(SampleFlag.WRENCH_INVALID)
+        declared = replace(log.declared, sensor_reads="on_robot", T_base_sensor=np.eye(4))
+        return replace(log, wrench=wrench, flags=flags, declared=declared)
+
+    def _away(self, log: Log, temperature: npt.ArrayLike | None) -> Array:
+        """Return how far each sample is from the reference, in the drift's unit, shape (k,); zeros where unknown."""
+        if self.drift_per == "K" and temperature is not None:
+            given = np.asarray(temperature, dtype=np.float64)
+            if given.shape != (len(log),):
+                raise InputError(f"temperature has shape {given.shape}; expected ({len(log)},), one per sample")
+            return np.where(np.isfinite(given), given - self.reference, 0.0)
+        if self.drift_per == "s" and data_fingerprint(log) == self.data_sha256:
+            return log.time - self.reference
+        return np.zeros(len(log))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the calibration file, all or nothing; see sensor_file.py.
+
+        Raises:
+            DataFileError: It cannot be written.
+        """
+        from .sensor_file import save_sensor_calibration
+
+        return save_sensor_calibration(self, path)
+
+    def yaw(self) -> float:
+        """Return the turn of the sensor's axes about the base's z [rad], of R = Rz(yaw) · (a tilt)."""
+        rotation = self.frame.T_base_sensor[:3, :3]
+        return math.atan2(rotation[1, 0] - rotation[0, 1], rotation[0, 0] + rotation[1, 1])
+
+    def tilt(self) -> float:
+        """Return the angle between the sensor's z axis and the base's [rad]."""
+        return math.acos(float(np.clip(self.frame.T_base_sensor[2, 2], -1.0, 1.0)))
+
+
+def calibrate_sensor(
+    robot: Robot,
+    log: Log,
+    *,
+    fit: Collection[str] = PARTS,
+    prior: SensorPrior | None = None,
+    masses: Masses = "cad",
+    cutoff: float | None = None,
+    temperature: npt.ArrayLike | None = None,
+) -> SensorCalibration:
+    """Calibrate a plate from a recording of the robot on it, moving or standing in many poses, touching nothing.
+
+    The sign, the rough axes and the lag are found by comparing all of them (doctor/plate_fit.py); what is declared of
+    the plate's pose is only where the search starts.
+
+    Args:
+        robot: The robot, mounted as it stood, with masses.
+        log: The recording, with the plate's raw readings.
+        fit: What is fitted, of "bias", "rotation", "origin", "gain", "lag" and "drift"; the rest stays as declared.
+        prior: What is assumed beforehand; None for the defaults of SensorPrior.
+        masses: "exact" where the robot's masses are known, "cad" where each link may be off by a tenth and its centre
+            by 10 mm (doctor/expectation.py), or a factor on that.
+        cutoff: Of the low-pass [Hz]; None to choose it from the motion.
+        temperature: Of the plate at each sample, shape (len(log),); then the drift is per kelvin.
+
+    Raises:
+        InputError: The recording cannot be used, or an argument cannot be.
+        ModelError: The robot has no masses.
+    """
+    parts = _parts(fit)
+    spread = _spread(masses)
+    known = SensorPrior() if prior is None else prior
+    data = plate_data(robot, log, cutoff=cutoff, temperature=temperature)
+    found = find_start(robot, log, data, parts)
+    comparison = PlateComparison(robot, data, spread)
+    best = fit_sensor(comparison, found.start, known, parts)
+    mounting = best.mounting.canonical()
+    spreads = _spreads(comparison, best)
+    shown = determined(spreads, parts, data.rate, sign_shown=found.sign_shown)
+    residual = _declared_residual(comparison, found), best.residual.std(axis=0)
+    reads = "on_robot" if found.start.sign > 0.0 else "on_sensor"
+    unit: Literal["s", "K"] = "s" if temperature is None else "K"
+    told = sentences(
+        mounting=mounting,
+        declared=found.declared.mounting,
+        reads=reads,
+        turned_over=found.start.sign != found.declared.sign,
+        lag=best.lag,
+        spreads=spreads,
+        shown=shown,
+        residual=residual,
+        drift=(best.drift, comparison.span, unit),
+        outliers=outlier_share(best),
+        masses=str(masses),
+    )
+    from .. import __version__
+
+    return SensorCalibration(
+        frame=WrenchFrame.checked(
+            transform(mounting.rotation, mounting.origin), reads, gain=mounting.gain, bias=best.bias
+        ),
+        lag=best.lag,
+        drift=frozen(best.drift),
+        drift_per=unit,
+        reference=data.reference,
+        noise=frozen(best.noise),
+        frame_error=frozen(_frame_error(comparison, best)),
+        rotation_std=frozen(spreads.rotation),
+        origin_std=frozen(spreads.origin),
+        bias_std=frozen(spreads.bias),
+        gain_std=frozen(spreads.gain),
+        lag_std=spreads.lag,
+        drift_std=frozen(spreads.drift),
+        determined=shown,
+        gain_determined=shown_gains(spreads),
+        signal=frozen(comparison.reading(best.lag).std(axis=0)),
+        residual_before=frozen(residual[0]),
+        residual_after=frozen(residual[1]),
+        heldout=frozen(_heldout(comparison, found, known, parts)),
+        masses=str(masses),
+        prior=known,
+        cutoff=data.cutoff,
+        samples=len(data.rows),
+        outliers=outlier_share(best),
+        sentences=told,
+        identity=identity_of(robot),
+        joint_names=robot.joint_names,
+        data_sha256=data_fingerprint(log),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+    )
+
+
+def _parts(fit: Collection[str]) -> tuple[str, ...]:
+    unknown = [name for name in fit if name not in PARTS]
+    if isinstance(fit, str) or unknown or not fit:
+        raise InputError(f"fit is {fit!r}; expected names out of {', '.join(PARTS)}")
+    return tuple(name for name in PARTS if name in fit)
+
+
+def _spread(masses: Masses) -> float:
+    """Return the factor on the spread of the robot's masses."""
+    factor = {"exact": EXACT, "cad": 1.0}.get(masses) if isinstance(masses, str) else float(masses)
+    if factor is None or not 0.0 <= factor < 100.0:
+        raise InputError(f"masses is {masses!r}; expected 'exact', 'cad' or a factor on the spread of 'cad'")
+    return factor
+
+
+def _spreads(comparison: PlateComparison, fit: SensorFit) -> Spreads:
+    """Return the standard deviations of the canonical split."""
+    after = np.sqrt(np.diag(canonical_covariance(fit.mounting, fit.covariance[:MOUNT, :MOUNT])))
+    before = np.sqrt(np.diag(canonical_covariance(fit.start.mounting, np.diag(fit.prior_std[:MOUNT] ** 2))))
+    std = np.sqrt(np.diag(fit.covariance))
+    return Spreads(
+        rotation=after[:3],
+        origin=np.hypot(after[3:6], ORIGIN_FLOOR) if after[3:6].any() else after[3:6],
+        gain=after[6:].reshape(6, 6),
+        gain_before=before[6:].reshape(6, 6),
+        bias=std[BIAS],
+        drift=std[DRIFT],
+        drift_before=fit.prior_std[DRIFT],
+        lag=math.hypot(float(std[LAG]), LAG_FLOOR / comparison.data.rate) if std[LAG] > 0.0 else 0.0,
+        unit=comparison.unit,
+    )
+
+
+def _frame_error(comparison: PlateComparison, fit: SensorFit) -> Array:
+    """Return what the spread of frame, zero, drift and lag makes of a typical reading, shape (6,)."""
+    columns = comparison.columns(fit.start, fit.mounting, fit.masses)[:, :, :MASSES]
+    variance = np.einsum("kci,ij,kcj->c", columns, fit.covariance[:MASSES, :MASSES], columns, optimize=True)
+    error: Array = np.sqrt(np.maximum(variance, 0.0) / len(columns))
+    return error
+
+
+def _declared_residual(comparison: PlateComparison, found: Found) -> Array:
+    """Return what the plate as declared leaves, a constant aside, shape (6,)."""
+    declared = found.declared
+    left = comparison.reading(0.0) - declared.sign * comparison.wrench @ declared.mounting.matrix.T
+    std: Array = left.std(axis=0)
+    return std
+
+
+def _heldout(comparison: PlateComparison, found: Found, prior: SensorPrior, parts: Collection[str]) -> Array:
+    """Return what is left of the end of the recording when it is predicted from the rest, a constant aside, (6,)."""
+    data: PlateData = comparison.data
+    first = round((1.0 - HELD_OUT) * len(data.rows))
+    trained = fit_sensor(comparison, found.start, prior, parts, slice(0, first))
+    left = (comparison.reading(trained.lag) - comparison.predicted(trained))[first:]
+    std: Array = left.std(axis=0)
+    return std

@@ -1,0 +1,92 @@
+"""Where a plate's calibration starts: sign, rough axes and lag, as the doctor's comparison finds them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..doctor.plate import AMBIGUOUS, BELIEVED, UNRELATED, check_plate
+from ..doctor.plate_fit import Class, PlateFit, PlateModel, fit_plate, turn
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.log import Log
+from .sensor_data import PlateData
+from .sensor_fit import Start
+from .sensor_split import Mounting
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A start and how sure it is.
+
+    Attributes:
+        start: The start.
+        declared: The plate as declared, gain 1 and no lag.
+        sign_shown: Whether the recording tells the sign apart from a half turn and the like.
+    """
+
+    start: Start
+    declared: Start
+    sign_shown: bool
+
+
+def find_start(robot: Robot, log: Log, data: PlateData, parts: Collection[str]) -> Found:
+    """Return where to start.
+
+    Args:
+        robot: The robot.
+        log: The recording; what it declares of the plate is what the start is measured against.
+        data: The recording, prepared.
+        parts: What is to be fitted; rotation and lag stay as declared where they are not.
+
+    Raises:
+        InputError: The readings have nothing to do with the model, or come from left-handed axes or mixed signs.
+    """
+    declared = log.declared
+    sign = -1.0 if declared.sensor_reads == "on_sensor" else 1.0
+    pose = np.eye(4) if declared.T_base_sensor is None else np.asarray(declared.T_base_sensor)
+    rotation, origin = np.array(pose[:3, :3]), np.array(pose[:3, 3])
+    as_declared = Start(sign, Mounting(rotation, origin, np.eye(6)), 0.0)
+    smooth = replace(data.smooth, good=data.usable, wrench=data.reading)
+    fit = fit_plate(PlateModel(robot, smooth, pose, sign))
+    if fit.mismatch > UNRELATED:
+        raise InputError(
+            f"what the plate reads has no relation to the robot's model: {fit.mismatch:.0%} of mx and my are left over "
+            "whatever axes, sign and lag are tried. Check that robot, joint order, units and the plate's columns are "
+            "right (counterpoise doctor), and that nothing touches the arm"
+        )
+    kind, angles, lag = fit.kind, np.array([fit.yaw, *fit.tilt]), fit.lag
+    if not _is_rotation(kind):
+        kind, angles = _other_class(robot, log, fit)
+    turned = turn(kind, angles)
+    flipped = kind.force < 0.0 and not kind.mirrored
+    if kind.mirrored:  # negated and mirrored: a plate that lies upside down
+        turned = -turned
+    axes: Array = rotation @ turned.T
+    if "rotation" not in parts:
+        flipped = flipped and abs(fit.yaw) < 0.5 * math.pi
+        axes = rotation
+    start = Start(-sign if flipped else sign, Mounting(axes, origin, np.eye(6)), lag if "lag" in parts else 0.0)
+    return Found(start, as_declared, fit.margin > AMBIGUOUS)
+
+
+def _is_rotation(kind: Class) -> bool:
+    """Say whether a class is a turned plate, right-handed, of either sign."""
+    return kind.force == kind.moment and (not kind.mirrored or kind.force < 0.0)
+
+
+def _other_class(robot: Robot, log: Log, fit: PlateFit) -> tuple[Class, Array]:
+    """Return the runner-up where the best class is no turned plate and not sure either; refuse otherwise."""
+    runner_up, yaw = fit.runner_up
+    unsure = fit.gain < BELIEVED or fit.margin < AMBIGUOUS
+    if unsure and _is_rotation(runner_up):
+        return runner_up, np.array([yaw, 0.0, 0.0])
+    findings = [one for one in check_plate(robot, log) if one.fault.value in ("plate-handedness", "plate-sign")]
+    told = " ".join(f"{one.sentence} {one.remedy}" for one in findings[:1]) or (
+        "The plate's axes are left-handed, or forces and moments have opposite signs."
+    )
+    raise InputError(f"the plate cannot be calibrated as it is mapped. {told}")

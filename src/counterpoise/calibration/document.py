@@ -1,0 +1,137 @@
+"""Files of results: JSON with schema, version and checksum, written all or nothing, that no other robot is given.
+
+JSON::
+
+    {"schema": "counterpoise-…", "version": 1, "checksum": "sha256:…", "content": {…}}
+
+The checksum covers the content as canonical JSON (sorted keys, no spaces).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+
+from ..description.files import read_bounded
+from ..dynamics.robot import Robot
+from ..errors import DataFileError, ModelFileError, locate
+from ..logs.atomic import write_atomically
+from .file_schema import RobotTable
+from .identity import Identity, kinematics_fingerprint
+from .moving import MOUNT_TOLERANCE
+
+
+def write_document(path: str | Path, schema: str, version: int, content: dict[str, Any]) -> None:
+    """Write a document, all or nothing.
+
+    Raises:
+        DataFileError: It cannot be written.
+    """
+    document = {"schema": schema, "version": version, "checksum": checksum(content), "content": content}
+    data = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(data)
+
+    write_atomically(path, write)
+
+
+def read_document(path: str | Path, schema: str, newest: int, kind: str) -> tuple[int, dict[str, Any]]:
+    """Read a document and check that it is whole; return its version and its content.
+
+    Args:
+        path: The file.
+        schema: What it must be.
+        newest: Version up to which this package reads.
+        kind: What such a file is called in messages.
+
+    Raises:
+        DataFileError: The file cannot be read, is of another kind, is damaged, or was written by a newer version.
+    """
+    try:
+        data = read_bounded(path)
+    except ModelFileError as error:
+        message = str(error).removeprefix(f"{locate(error.path, error.line)}: ").partition("; give a path")[0]
+        raise DataFileError(message, path=path) from error
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DataFileError(f"is not JSON ({error}); the file is damaged or of another kind", path=path) from error
+    if not isinstance(document, dict) or document.get("schema") != schema:
+        found = document.get("schema") if isinstance(document, dict) else type(document).__name__
+        raise DataFileError(f"is no {kind}: its schema is {found!r}, expected {schema!r}", path=path)
+    version, content = document.get("version"), document.get("content")
+    if isinstance(version, bool) or not isinstance(version, int) or not isinstance(content, dict):
+        raise DataFileError("is damaged: version or content is missing", path=path)
+    if version > newest:
+        raise DataFileError(
+            f"has version {version} of the format; this package reads up to {newest}. Update counterpoise", path=path
+        )
+    if document.get("checksum") != checksum(content):
+        raise DataFileError(
+            "is damaged: its checksum does not fit its content. It was changed after it was written; calibrate again "
+            "or take the file from a copy",
+            path=path,
+        )
+    return version, content
+
+
+def checksum(content: dict[str, Any]) -> str:
+    """Return the checksum of a file's content: sha256 of its canonical JSON."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def robot_table(identity: Identity, joint_names: tuple[str, ...]) -> RobotTable:
+    """Return a robot's identity as files have it."""
+    return RobotTable(
+        name=identity.robot,
+        joints=joint_names,
+        kinematics_sha256=identity.kinematics,
+        masses_sha256=identity.masses,
+        serial=identity.serial,
+        tool=identity.tool,
+        gravity_base=identity.gravity_base,
+    )
+
+
+def robot_identity(table: RobotTable) -> Identity:
+    """Return the identity that a file states."""
+    return Identity(
+        table.name, table.kinematics_sha256, table.masses_sha256, table.serial, table.tool, table.gravity_base
+    )
+
+
+def refuse_other_robot(made_for: RobotTable, robot: Robot, path: str | Path) -> None:
+    """Refuse a robot of other joints, another geometry or another mounting than a file was made for.
+
+    Raises:
+        DataFileError: It is another; the message says how.
+    """
+    if made_for.joints != robot.joint_names:
+        raise DataFileError(
+            f"belongs to robot '{made_for.name}' with joints {', '.join(made_for.joints)}; robot '{robot.name}' has "
+            f"{', '.join(robot.joint_names)}",
+            path=path,
+        )
+    if made_for.kinematics_sha256 != kinematics_fingerprint(robot):
+        raise DataFileError(
+            f"belongs to robot '{made_for.name}': joints of the same names, but another geometry than robot "
+            f"'{robot.name}'. Load it with the description it was made with, or calibrate again",
+            path=path,
+        )
+    then, now = np.array(made_for.gravity_base), robot.gravity_base
+    angle = math.atan2(float(np.linalg.norm(np.cross(then, now))), float(then @ now))
+    if angle > MOUNT_TOLERANCE or abs(np.linalg.norm(then) - np.linalg.norm(now)) > 0.01 * np.linalg.norm(now):
+        raise DataFileError(
+            f"was made with gravity along {np.round(then, 2).tolist()} in base axes; the robot is mounted with "
+            f"{np.round(now, 2).tolist()}. What was measured on one mounting does not tell all for another: mount the "
+            "robot as it was (robot.mounted), or calibrate again",
+            path=path,
+        )

@@ -1,0 +1,268 @@
+"""The page of a plate's torques: may they be used, what each joint shows, do plate and model agree, what is unknown."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..base_sensor.plate_friction import PlateFriction
+from ..base_sensor.recording_torques import RecordingTorques
+from ..base_sensor.recording_verdict import RecordingVerdict, used_plate
+from ..base_sensor.sensor_calibration import SensorCalibration
+from ..base_sensor.wrench_check import WrenchCheck
+from .base_sensor_charts import (
+    CHANNELS,
+    dynamic_chart,
+    friction_chart,
+    residual_chart,
+    torque_chart,
+    wrench_chart,
+)
+from .charts import Chart
+from .page import Page, Paragraph, Section, Table, Verdict
+
+MANY = 12
+"""Rows from which a table is folded."""
+
+
+def base_sensor_page(
+    title: str, found: RecordingTorques, verdict: RecordingVerdict, friction: PlateFriction | None = None
+) -> Page:
+    """Return the page of a recording's torques.
+
+    Args:
+        title: Name of the recording.
+        found: The torques.
+        verdict: What to think of them.
+        friction: Friction of the joints, where it was fitted.
+    """
+    sections = [_joints_section(found)]
+    if found.torque.valid.any():
+        sections.append(Section("Torque at the joints", _torque_parts(found)))
+        if found.informative:
+            text = Paragraph("What moves the links: the torque at the joint less gravity, τ_d.")
+            sections.append(Section("The same without gravity", (text, dynamic_chart(found))))
+    if friction is not None:
+        sections.append(_friction_section(found, friction))
+    if found.check is not None:
+        sections.append(_check_section(found, found.check))
+    if found.calibration is not None:
+        sections.append(_sensor_section(found.calibration))
+    sections += [_unknown_section(found, friction), _about_section(found)]
+    rate = found.log.rate
+    length = float(found.log.time[-1] - found.log.time[0])
+    subtitle = f"{found.robot.name}, {found.robot.n} joints; {len(found.log)} samples, {length:.4g} s"
+    subtitle += f", {rate:.4g} Hz" if math.isfinite(rate) else ""
+    headline = Verdict(verdict.level, verdict.headline, verdict.sentences)
+    return Page(f"Torques from the plate: {title}", subtitle, headline, tuple(sections))
+
+
+def _joints_section(found: RecordingTorques) -> Section:
+    columns = (
+        *("joint", "torque", "band", "without gravity", "its band", "valid samples"),
+        *("motor effort", "motor − plate", "of it constant"),
+    )
+    rows = []
+    for joint in found.joints:
+        unit = joint.unit
+        effort = _number(joint.effort, unit)
+        if joint.informative:
+            cells = (
+                _number(joint.torque, unit),
+                _band(joint.band, unit),
+                _number(joint.dynamic, unit) if joint.dynamic_informative else "in its band",
+                _band(joint.dynamic_band, unit),
+                f"{joint.valid:.0%}",
+                effort,
+                _number(joint.effort_difference, unit),
+                _number(joint.effort_offset, unit),
+            )
+        else:
+            cells = ("no information", _band(joint.band, unit), "–", "–", f"{joint.valid:.0%}", effort, "–", "–")
+        rows.append((joint.name, *cells))
+    caption = (
+        "Root mean squares over the valid samples; bands are one standard deviation. Motor − plate is friction, rotor "
+        "inertia and an error of the motor's torque constant, as far as it exceeds the band."
+    )
+    return Section("Joint by joint", (Paragraph(used_plate(found)), Table(columns, tuple(rows), ("joint",), caption)))
+
+
+def _torque_parts(found: RecordingTorques) -> tuple[Paragraph | Table | Chart, ...]:
+    text = (
+        "Torque that the joint exerts on its link, gravity included, τ_d + g. The plate feels no friction: where the "
+        "motor's effort lies beside the plate, friction or the rotor takes the rest."
+    )
+    return Paragraph(text), torque_chart(found)
+
+
+def _check_section(found: RecordingTorques, check: WrenchCheck) -> Section:
+    units = ["N"] * 3 + ["N m"] * 3
+    rows = tuple(
+        (
+            name,
+            _number(check.signal[i], units[i]),
+            _number(check.left_over[i], units[i]),
+            f"{max(check.explained[i], 0.0):.1%}",
+            f"{check.offset[i]:+.3g} {units[i]}",
+        )
+        for i, name in enumerate(CHANNELS)
+    )
+    columns = ("channel", "changes of the model", "left over", "explained", "mean of plate − model")
+    zero = "a mean is an error of the zero or of masses"
+    if check.tared:
+        zero = "the tare takes constant differences away"
+    elif found.calibration is not None:
+        zero = "the zero is the one for which means agree"
+    caption = f"Base axes, at the base origin, what the plate exerts on the robot. Deviations over time; {zero}."
+    table = Table(columns, rows, left=("channel",), caption=caption)
+    parts = (table, wrench_chart(found, check), residual_chart(found, check))
+    findings = tuple(Paragraph(f"{finding.sentence} {finding.remedy}") for finding in found.findings)
+    return Section("Plate against model", (*findings, *parts))
+
+
+def _sensor_section(calibration: SensorCalibration) -> Section:
+    shown = tuple(
+        (name, "yes" if known else "no", "from this recording's data" if known else "left as assumed beforehand")
+        for name, known in calibration.determined.items()
+    )
+    told = Table(
+        ("what", "shown", ""),
+        shown,
+        left=("what", "shown", ""),
+        folded=len(shown) > MANY,
+        summary=f"What the data show of the plate: {sum(calibration.determined.values())} of {len(shown)}",
+    )
+    residuals = Table(
+        ("channel", "reading changes by", "left over as declared", "left over as calibrated", "on data not fitted"),
+        tuple(
+            (name, *(_number(value, "N" if i < 3 else "N m") for value in (*row, calibration.heldout[i])))
+            for i, (name, *row) in enumerate(calibration.residuals)
+        ),
+        left=("channel",),
+    )
+    text = tuple(Paragraph(sentence) for sentence in calibration.sentences)
+    return Section("The plate", (*text, _numbers_table(calibration), told, residuals, _gain_table(calibration)))
+
+
+def _numbers_table(calibration: SensorCalibration) -> Table:
+    frame = calibration.frame
+    place, spread = frame.T_base_sensor[:3, 3], calibration.origin_std
+    turned = np.degrees(calibration.rotation_std)
+    rows = [
+        ("reads", "what it exerts on the robot" if frame.reads == "on_robot" else "what the robot exerts on it", ""),
+        ("yaw", f"{math.degrees(calibration.yaw()):.2f}°", f"± {turned[2]:.2g}°"),
+        ("tilt", f"{math.degrees(calibration.tilt()):.2f}°", f"± {max(turned[0], turned[1]):.2g}°"),
+        *(
+            (f"origin {axis}", f"{1e3 * place[i]:.1f} mm", f"± {1e3 * spread[i]:.2g} mm")
+            for i, axis in enumerate("xyz")
+        ),
+        ("lag", f"{1e3 * calibration.lag:.2f} ms", f"± {1e3 * calibration.lag_std:.2g} ms"),
+        *(
+            (f"zero of {name}", _number(frame.bias[i], unit), _band(calibration.bias_std[i], unit))
+            for i, (name, unit) in enumerate(zip(CHANNELS, ["N"] * 3 + ["N m"] * 3, strict=True))
+        ),
+    ]
+    return Table(("what", "value", "standard deviation"), tuple(rows), left=("what",))
+
+
+def _gain_table(calibration: SensorCalibration) -> Table:
+    gain, known = calibration.frame.gain, calibration.gain_determined
+    rows = tuple(
+        (name, *(f"{gain[i, j]:.4f}" if known[i, j] else f"({gain[i, j]:.4f})" for j in range(6)))
+        for i, name in enumerate(CHANNELS)
+    )
+    return Table(
+        ("channel", *CHANNELS),
+        rows,
+        left=("channel",),
+        caption="What a channel takes of each component. In brackets: not shown by the data, left as assumed.",
+        folded=True,
+        summary="Gain and cross-talk",
+    )
+
+
+def _friction_section(found: RecordingTorques, friction: PlateFriction) -> Section:
+    parts: list[Paragraph | Table | Chart] = []
+    chart = friction_chart(found.robot, friction)
+    if chart is not None:
+        parts.append(chart)
+    columns = (
+        *("joint", "Coulomb", "viscous upwards", "viscous downwards", "breakaway", "with load"),
+        *("constant", "rotor inertia", "torque gain"),
+    )
+    rows = []
+    for joint in friction.joints:
+        if not joint.determined:
+            rows.append((joint.name, "no information", *["–"] * 7))
+            continue
+        rows.append(
+            (
+                joint.name,
+                _spread(joint.coulomb, joint.coulomb_std),
+                _spread(joint.viscous_positive, joint.viscous_positive_std),
+                _spread(joint.viscous_negative, joint.viscous_negative_std),
+                _spread(joint.breakaway, joint.breakaway_std),
+                "–" if math.isnan(joint.load) else f"{joint.load:.1%} ± {joint.load_std:.1%}",
+                _spread(joint.offset, joint.offset_std),
+                _spread(joint.rotor_inertia, joint.rotor_inertia_std),
+                f"{joint.gain:.3f} ± {joint.gain_std:.3f}" if joint.gain_determined else "not told, taken as 1",
+            )
+        )
+    caption = (
+        "Motor effort less rotor inertia less the plate's torque; N m, N m s/rad and kg m², of linear joints N, N s/m "
+        "and kg. A dash: the data do not ask for the term."
+    )
+    parts.append(Table(columns, tuple(rows), ("joint",), caption))
+    parts += [Paragraph(f"{joint.name}: no information; {joint.reason}") for joint in friction.joints if joint.reason]
+    return Section("Friction", tuple(parts))
+
+
+def _unknown_section(found: RecordingTorques, friction: PlateFriction | None) -> Section:
+    told = [f"{joint.name}: {joint.why}." for joint in found.joints if not joint.informative]
+    if found.calibration is not None and found.calibration.undetermined:
+        told.append(f"Of the plate, not shown by the data: {', '.join(found.calibration.undetermined)}.")
+    told += [
+        "A force on a link before a joint, from a cable or a hand, looks like a torque of the joints behind it.",
+        "A load that the model lacks widens the bands of the joints that carry it: it cannot be told from an error.",
+        f"Nothing above {found.cutoff:g} Hz: vibrations of arm and plate are filtered off on both sides.",
+    ]
+    if friction is None and not found.effort_note:
+        told.append("Motor − plate is not friction alone; --friction separates rotor inertia and the torque constant.")
+    if found.form == "full":
+        told.append(
+            "The untared form rests on the masses and on the plate's zero; a tare takes both away near its pose."
+        )
+    return Section("What this cannot tell", tuple(Paragraph(sentence) for sentence in told))
+
+
+def _about_section(found: RecordingTorques) -> Section:
+    frame, tare = found.sensor.frame, found.tare
+    rows = [
+        ("robot", f"{found.robot.name}, {found.robot.total_mass:.4g} kg"),
+        ("gravity in base axes", " ".join(f"{value:.4g}" for value in found.robot.gravity_base) + " m/s²"),
+        ("plate", used_plate(found)),
+        ("plate's origin in the base frame", " ".join(f"{value:.4g}" for value in frame.T_base_sensor[:3, 3]) + " m"),
+    ]
+    if tare is not None:
+        reach = tare.model_range if found.form == "tared+model" else tare.range
+        rows.append(("tare", f"mean of {tare.count} samples at " + " ".join(f"{value:.4g}" for value in tare.q)))
+        rows.append(("valid within", " ".join(f"{value:.3g}" for value in reach) + " rad or m of it"))
+    if found.calibration is not None:
+        made = found.calibration
+        rows.append(
+            ("calibration", f"{made.created} by counterpoise {made.version}, recording sha256 {made.data_sha256}")
+        )
+    return Section("About", (Table(("", "value"), tuple(rows), left=("", "value")),))
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:.3g} {unit}" if np.isfinite(value) else "–"
+
+
+def _spread(value: float, std: float) -> str:
+    return f"{value:.3g} ± {std:.2g}" if np.isfinite(value) else "–"
+
+
+def _band(value: float, unit: str) -> str:
+    return f"± {value:.2g} {unit}" if np.isfinite(value) else "–"
