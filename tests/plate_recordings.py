@@ -98,19 +98,19 @@ def simulated_puma(seed: int, seconds: float) -> tuple[cp.Log, cp.Robot, Array]:
     """Return a multi-sine of the simulated PUMA, its robot, and the wrench on it that its own plate filtered, (k, 6).
 
     The plate's own gain, bias and drift are taken off, so that others can be put on; its noise, walk, steps and
-    low-pass stay. Gears are the stiff ones, the plate as stiff as such plates are: with a ten times stiffer one the
-    simulation's step leaves half a percent of the horizontal forces out.
+    low-pass stay. The arm is driven softly: a hard drive shakes it beyond half the sampling rate, and the plate's
+    readings alias.
     """
-    from counterpoise.control.tuning import careful_gains
+    from counterpoise.control.safe_stop import joint_inertias
     from counterpoise.plants.presets import preset
-    from counterpoise.plants.presets.plates import force_platform
 
     made = preset("puma550", "stiff")
-    made = replace(made, config=replace(made.config, plate=force_platform(height=0.672)))
     arm, plate = made.arm(seed=seed), made.config.plate
     robot = arm.robot
     start = np.asarray(made.config.position)
-    gains = careful_gains(robot, start, arm.effort_limit, arm.period)
+    bandwidth, fastest = 2.0 * np.pi * 2.0, 2.0 * np.pi * made.config.encoder.cutoff
+    kd = np.minimum(2.0 * bandwidth * joint_inertias(robot, start), 0.25 * fastest * robot.rotor_inertia)
+    kp = 0.5 * bandwidth * kd
     dry = np.asarray(made.config.drive.friction.coulomb)
     rng = np.random.default_rng([65, seed])
     omega, phase = 2.0 * np.pi * rng.uniform(0.1, 0.9, (robot.n, 3)), rng.uniform(0.0, 2.0 * np.pi, (robot.n, 3))
@@ -123,8 +123,8 @@ def simulated_puma(seed: int, seconds: float) -> tuple[cp.Log, cp.Robot, Array]:
             grown = min(sample.time / 2.0, 1.0)
             goal = start + grown * np.sum(size * (np.sin(omega * sample.time + phase) - np.sin(phase)), axis=1)
             speed = grown * np.sum(size * omega * np.cos(omega * sample.time + phase), axis=1)
-            push = 0.95 * dry * np.tanh(speed / 1e-3) + robot.gravity(sample.q)
-            arm.write(gains.kp * (goal - sample.q) + gains.kd * (speed - sample.dq) + push)
+            push = 0.95 * dry * np.tanh(speed / 0.02) + robot.gravity(sample.q)
+            arm.write(kp * (goal - sample.q) + kd * (speed - sample.dq) + push)
     log = cp.Log.from_samples(samples, robot.joint_names)
     own = np.asarray(plate.crosstalk) @ wrench_transform(inverse_transform(np.asarray(plate.T_base_sensor)))
     plain = log.wrench - plate.bias - np.asarray(plate.drift) * log.time[:, None]

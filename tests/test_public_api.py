@@ -27,7 +27,9 @@ NAMES = {
     "MissingExtraError",
     "ModelError",
     "ModelFileError",
+    "OnlineGravity",
     "OverrunError",
+    "PayloadEstimator",
     "PhysicalConsistencyError",
     "PlantError",
     "ReplayPlant",
@@ -55,7 +57,7 @@ def test_top_level_names() -> None:
     """The top level holds the public names and, besides them, only the package's own rooms."""
     rooms = {
         *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration", "base_sensor", "control"),
-        *("plants", "report", "cli"),
+        *("estimation", "plants", "report", "cli"),
     }
     found = {name for name in dir(cp) if not name.startswith("_")}
     assert found - rooms == NAMES

@@ -1,0 +1,97 @@
+"""``counterpoise track``: gravity and payload through a recording, and live on a simulated arm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.logs.declared import Declared
+from payload_data import random_poses, stream
+
+WAM = cp.load("wam7")
+FRICTION = np.array([0.94, 1.36, 0.77, 0.6, 0.21, 0.21, 0.05])
+DT = 0.01
+
+
+def recording(path, load: cp.Robot | None, first: int, count: int = 20):
+    """Write a log of an arm that goes from pose to pose, with a load from pose ``first`` on."""
+    random = np.random.default_rng(0)
+    poses = random_poses(WAM, count, random)
+    robots = [WAM if load is None or index < first else load for index in range(count)]
+    q, dq, tau = (np.array(column) for column in zip(*stream(robots, poses, FRICTION, DT, random), strict=True))
+    told = Declared(effort_kind="torque", effort_side="link", position_side="link")
+    cp.write_log(cp.Log(WAM.joint_names, DT * np.arange(len(q)), q, dq, tau, declared=told), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """A recording in which 2 kg are picked up at 20 s."""
+    load = WAM.with_payload(2.0, com=(0.0, 0.0, 0.1), link="toolplate")
+    return recording(tmp_path_factory.mktemp("track") / "loaded.npz", load, 10)
+
+
+def test_text_names_mass_links_and_times(run, loaded):
+    result = run("track", loaded, "--robot", "wam7")
+    assert result.exit_code == 0, result.output
+    assert "payload attached" in result.stdout and "kg, on link" in result.stdout
+    assert "Holding torque at the end" in result.stdout and "joint4" in result.stdout
+
+
+def test_json_and_page(run_json, loaded, tmp_path):
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    page = tmp_path / "track.html"
+    document = run_json("track", loaded, "--robot", "wam7", "--page", page)
+    payload = document["payload"]
+    assert payload["detected"] and payload["mass_known"] and payload["mass"] == pytest.approx(2.0, rel=0.1)
+    assert sum(payload["links"].values()) == pytest.approx(1.0)
+    assert [event["kind"] for event in document["events"]] == ["attached"]
+    assert 20.0 <= document["events"][0]["time"] <= 24.1
+    history = document["history"]
+    assert len(history["time"]) == len(history["mass"]) == len(history["gravity_std"])
+    assert history["mass"][0] == 0.0 and history["mass"][-1] == pytest.approx(payload["mass"], rel=0.05)
+    assert history["gravity_std"][-1][1] < history["gravity_std"][0][1]
+    text = page.read_text(encoding="utf-8")
+    assert "A payload of" in text and "Holding torques" in text and "http://" not in text.split("<script")[0]
+
+
+def test_an_empty_arm_stays_empty(run_json, tmp_path):
+    path = recording(tmp_path / "empty.npz", None, 0, count=12)
+    document = run_json("track", path, "--robot", "wam7")
+    assert not document["payload"]["detected"] and document["events"] == []
+
+
+def test_wrong_command_lines(run, loaded, tmp_path):
+    for arguments, words in (
+        ((loaded,), "--robot is missing"),
+        ((loaded, "--robot", "wam7", "--payload", 1), "belong to a simulated arm"),
+        (("wam7", "--robot", "wam7"), "belong to a recording"),
+        (("wam7", "--payload", 1, "--attach", 5, "--release", 4), "not after"),
+        ((loaded, "--robot", "wam7", "--page", tmp_path / "page.txt"), ".html"),
+    ):
+        result = run("track", *arguments)
+        assert result.exit_code == 2 and words in result.stderr
+
+
+def test_recordings_that_cannot_be_tracked(run, tmp_path):
+    """No torques, and currents without constants, are refused with what to do."""
+    zeros = np.zeros((50, 7))
+    time = DT * np.arange(50)
+    silent = cp.Log(WAM.joint_names, time, zeros, zeros, np.full((50, 7), np.nan))
+    cp.write_log(silent, tmp_path / "silent.npz")
+    result = run("track", tmp_path / "silent.npz", "--robot", "wam7")
+    assert result.exit_code == 1 and "no measured effort" in result.stderr
+    amperes = cp.Log(WAM.joint_names, time, zeros, zeros, zeros, declared=Declared(effort_kind="current"))
+    cp.write_log(amperes, tmp_path / "amperes.npz")
+    result = run("track", tmp_path / "amperes.npz", "--robot", "wam7")
+    assert result.exit_code == 1 and "currents" in result.stderr
+    result = run("track", "nosuchpreset")
+    assert result.exit_code == 1 and "no preset" in result.stderr
+
+
+def test_live_on_a_simulated_arm(run_json):
+    """A few seconds of the simulated WAM: the loop runs, both estimators are fed, nothing is found on an empty arm."""
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    document = run_json("track", "wam7", "--poses", 2, "--seed", 1)
+    assert document["samples"] > 1000 and not document["payload"]["detected"]

@@ -1,0 +1,333 @@
+"""The torque loop through the plate: what it computes, how it starts, and what it does without the plate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.base_sensor.sensor import BaseSensor
+from counterpoise.control.base_sensor_control import base_sensor_control, plate_of
+from counterpoise.control.gravity import PDGravity
+from counterpoise.control.law import Law, LimitAware, Reporting
+from counterpoise.control.loop import ControlLoop
+from counterpoise.control.pd import PD
+from counterpoise.control.plate_torque import FROZEN_TICKS, PlateTorque
+from counterpoise.control.reference import Hold, Sine, Triangle
+from counterpoise.control.torque_compensator import IntegralCompensator, TorqueCompensator
+from counterpoise.control.torque_loop import BRIDGED_TICKS, TorqueLoop, TorqueSignal
+from counterpoise.description.frozen import Array
+from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.plants.config import ArmConfig, Timing
+from counterpoise.plants.plate_config import Plate
+from counterpoise.plants.presets import preset
+from counterpoise.plants.single_joint import OneLink, SingleJoint
+
+T = 2e-3
+LINK = OneLink(inertia=2.0, rotor_inertia=0.5, gravity=8.0, gravity_angle=0.3, effort_limit=60.0, velocity_limit=3.0)
+RNG = np.random.default_rng(5)
+
+
+def joint(**changes: Any) -> SingleJoint:
+    return SingleJoint(LINK, ArmConfig(timing=Timing(period=T), plate=Plate(T_base_sensor=np.eye(4)), **changes))
+
+
+ROBOT = joint().robot
+
+
+def moment(value: float) -> Array:
+    return np.array([0.0, 0.0, 0.0, 0.0, 0.0, value])
+
+
+def sample(
+    q: float = 0.0, dq: float = 0.0, mz: float | None = 0.0, *, time: float = 0.0, effort: float = 0.0
+) -> Sample:
+    wrench = None if mz is None else moment(mz)
+    return Sample(time, np.array([q]), np.array([dq]), np.array([effort]), wrench)
+
+
+def sensor(q: float = 0.0) -> BaseSensor:
+    """A plate tared at q with a reading of 0; tared + model subtracts the model's gravity since."""
+    made = BaseSensor(ROBOT)
+    made.tare([q], moment(0.0), range=3.0)
+    return made
+
+
+def loop_law(**changes: Any) -> TorqueLoop:
+    settings: dict[str, Any] = {"period": T, "gravity": "plant", "start": "zero"} | changes
+    desired = settings.pop("desired", TorqueSignal(Triangle([2.0], 1.0, centre=[0.0]), 1))
+    terms = {name: settings.pop(name) for name in ("proportional", "derivative") if name in settings}
+    compensator = IntegralCompensator([settings.pop("k_int", 10.0)], integral_limit=50.0, period=T, **terms)
+    plate = settings.pop("plate", None) or PlateTorque(sensor(), "tared")
+    return TorqueLoop(desired, plate, compensator, **settings)
+
+
+def test_protocols() -> None:
+    """It is a law that listens and reports; it does not ask the filter to stop for a bad plate."""
+    law = loop_law()
+    assert isinstance(law, Law) and isinstance(law, LimitAware) and isinstance(law, Reporting)
+    assert isinstance(law.compensator, TorqueCompensator)
+    assert not law.uses_wrench and not law.adds_gravity
+    assert loop_law(gravity=ROBOT).adds_gravity and loop_law(gravity="tare", start="effort").adds_gravity
+
+
+def test_torque_is_feed_forward_plus_integral() -> None:
+    """Eq. (25): τ_des + k_int ∫ (τ_des − τ_est), in N m, with a constant error."""
+    law = loop_law(desired=TorqueSignal(Hold([3.0]), 1), k_int=10.0)
+    law.reset(sample())
+    for tick in range(50):
+        tau = law.torque(sample(mz=1.0 + 1e-9 * tick), tick * T)
+    assert tau[0] == pytest.approx(3.0 + 10.0 * (3.0 - 1.0) * 50 * T, rel=1e-6)
+    assert law.torque(sample(mz=1.0), 50 * T) is tau
+
+
+def test_position_control_is_a_pid_with_momentum_feedback() -> None:
+    """In free motion without friction eqs. (26–27) are P = k_p + k_int k_d, I = k_int k_p and −k_int J_l q̇."""
+    kp, kd, k_int, inertia = 300.0, 20.0, 30.0, LINK.inertia
+    law = loop_law(desired=PD([kp], [kd], Hold([0.0])), k_int=k_int)
+    law.reset(sample())
+    q = v = total = 0.0
+    for tick in range(200):
+        before, v = v, v + RNG.normal(scale=1e-3)
+        q += v * T
+        total += q * T
+        tau = law.torque(sample(q, v, inertia * (v - before) / T), tick * T)
+        pid = -(kp + k_int * kd) * q - kd * v - k_int * kp * total - k_int * inertia * v
+        assert tau[0] == pytest.approx(pid, rel=1e-9, abs=1e-9)
+
+
+def test_optional_terms() -> None:
+    """Proportional and derivative terms act on the torque error; feed-forward can be left out."""
+    law = loop_law(desired=TorqueSignal(Hold([1.0]), 1), k_int=0.0, proportional=0.5, derivative=0.01, feed_forward=0.0)
+    law.reset(sample())
+    law.torque(sample(mz=1.0), 0.0)
+    tau = law.torque(sample(mz=0.6), T)
+    assert tau[0] == pytest.approx(0.5 * 0.4 + 0.01 * 0.4 / T)
+
+
+def test_gravity_by_model_and_by_tare() -> None:
+    """The model's g(q) moves with the pose, the tare's holding torque stays; the estimate excludes both."""
+    q, holding = 0.7, ROBOT.gravity(np.array([0.7]))[0]
+    for gravity, expected in ((ROBOT, ROBOT.gravity(np.array([0.2]))[0]), ("tare", 9.0)):
+        law = loop_law(
+            desired=TorqueSignal(Hold([0.0]), 1),
+            gravity=gravity,
+            start="effort",
+            plate=PlateTorque(sensor(q), "tared+model"),
+        )
+        law.reset(sample(q, effort=9.0))
+        assert law.torque(sample(q), 0.0)[0] == pytest.approx(9.0)
+        # Held at another pose the plate reads the change of the weight: no torque error, no growth.
+        weight = ROBOT.gravity(np.array([0.2]))[0] - holding
+        extra = 9.0 - holding if gravity is ROBOT else 0.0
+        assert law.torque(sample(0.2, mz=weight), T)[0] == pytest.approx(expected + extra)
+
+
+def test_integral_is_bounded_and_does_not_grow_against_a_cut() -> None:
+    """It stays within its limit, and a torque that the filter cut takes this tick's growth back."""
+    law = loop_law(desired=TorqueSignal(Hold([40.0]), 1), k_int=100.0)
+    law.reset(sample())
+    law.torque(sample(mz=1e-3), 0.0)
+    grown = law.compensator.integral.copy()  # type: ignore[attr-defined]
+    law.torque(sample(mz=2e-3), T)
+    law.limited(np.array([1.0]))
+    assert law.compensator.integral[0] > grown[0]  # type: ignore[attr-defined]
+    law.reset(sample())
+    for tick in range(30):
+        law.torque(sample(mz=1e-3 * tick), tick * T)
+        law.limited(np.array([-1.0]))
+    assert law.compensator.integral[0] == pytest.approx(0.0)  # type: ignore[attr-defined]
+    for tick in range(30):
+        law.torque(sample(mz=1e-3 * tick), tick * T)
+    assert law.compensator.integral[0] == 50.0  # type: ignore[attr-defined]
+    law.limited(np.array([-1.0]))
+    assert law.compensator.integral[0] == 50.0  # type: ignore[attr-defined]  # at its limit nothing grew
+
+
+@pytest.mark.parametrize(
+    ("bad", "word"),
+    [
+        (sample(mz=None), "no plate reading"),
+        (replace(sample(mz=1.0), flags=SampleFlag.WRENCH_INVALID), "invalid"),
+        (replace(sample(mz=1.0), flags=SampleFlag.WRENCH_SATURATED), "range"),
+        (sample(mz=np.nan), "not finite"),
+        (sample(mz=200.0), "range"),
+        (sample(q=4.0), "pose of the tare"),
+    ],
+    ids=["missing", "marked", "saturated", "nan", "beyond range", "far from the tare"],
+)
+def test_bad_readings_are_refused(bad: Sample, word: str) -> None:
+    """A reading that may not be used is told with its reason, and the next good one is used again."""
+    made = BaseSensor(ROBOT, range=np.full(6, 100.0))
+    made.tare([0.0], moment(0.0), range=3.0)
+    plate = PlateTorque(made)
+    assert not plate.read(bad) and word in plate.reason
+    assert plate.read(sample(mz=2.0)) and plate.reason == "" and plate.value[0] == pytest.approx(2.0)
+
+
+def test_frozen_plate_is_refused() -> None:
+    """A reading that never changes is none."""
+    plate = PlateTorque(sensor())
+    seen = [plate.read(sample(mz=1.0)) for _ in range(FROZEN_TICKS + 2)]
+    assert seen[0] and seen[FROZEN_TICKS - 1] and not seen[-1]
+    assert plate.read(sample(mz=1.1))
+
+
+def test_thorough_estimate_judges_like_the_sensor() -> None:
+    """With thorough=True BaseSensor.estimate decides, and says why."""
+    plate = PlateTorque(sensor(), thorough=True)
+    assert not plate.read(sample(mz=None, time=0.1)) and "no_wrench" in plate.reason
+    assert plate.read(sample(mz=2.0, time=0.2)) and plate.value[0] == pytest.approx(2.0)
+
+
+def test_losing_the_plate_fades_to_pd_with_gravity_and_back() -> None:
+    """No tick jumps; a few bad ticks are bridged; then PD + g to rounding; then the loop closes again."""
+    kp, kd, target = 200.0, 5.0, 0.05
+    law = loop_law(
+        desired=PD([kp], [kd], Hold([target])),
+        gravity=ROBOT,
+        start="effort",
+        plate=PlateTorque(sensor()),
+        k_int=20.0,
+        feed_forward=0.5,
+        proportional=0.2,
+    )
+    g = ROBOT.gravity(np.array([0.0]))[0]
+    law.reset(sample(effort=g))
+    sent: list[float] = []
+
+    def ticks(count: int, usable: bool) -> None:
+        for _ in range(count):
+            mz = 4.0 + 1e-3 * len(sent) if usable else None
+            sent.append(float(law.torque(sample(mz=mz), len(sent) * T)[0]))
+
+    ticks(100, usable=True)
+    kept = sent[-1]
+    ticks(BRIDGED_TICKS, usable=False)
+    assert sent[-1] == kept and law.closed and not law.news()
+    ticks(300, usable=False)
+    assert not law.closed
+    assert [kind for kind, _ in law.news()] == ["plate_lost"]
+    assert sent[-1] == pytest.approx(g + kp * target)
+    ticks(100, usable=True)
+    assert law.closed
+    assert [kind for kind, _ in law.news()] == ["plate_back"]
+    growth = 20.0 * T * abs(kp * target - 4.0) + 0.2 * 1e-3 + 1e-9
+    fade = 1.5 * max(abs(kept - g - kp * target), 1.0) / (0.5 / T)
+    assert np.abs(np.diff(sent[1:])).max() <= max(growth, fade) * 1.01
+
+
+def test_events_reach_the_report() -> None:
+    """In a control loop the loss and the return of the plate are events of the run, and the arm is not stopped."""
+
+    class Failing(SingleJoint):
+        def read(self) -> Sample:
+            seen = super().read()
+            return replace(seen, wrench=None) if 0.7 <= seen.time < 1.5 else seen
+
+    config = preset("puma550").single_joint().config
+    with Failing(preset("puma550").single_joint().link, config) as plant:
+        plate = plate_of(plant, plant.robot)
+        first = plant.read()
+        plate.tare(first.q, first.wrench, range=0.2)
+        law = base_sensor_control(plant, plate, [1000.0], [60.0], [80.0], Triangle([2e-3], 2.0))
+        report = ControlLoop(plant, law, plant.robot).run(2.5, log=True)
+    kinds = [event.kind for event in report.events]
+    assert kinds == ["started", "plate_lost", "plate_back", "stopping", "stopped"]
+    assert report.log is not None and report.log.sent is not None
+    lost = (report.log.time > 0.69) & (report.log.time < 1.7)
+    assert np.abs(np.diff(report.log.sent[lost, 0])).max() < 1.5  # N m a tick: the encoder's counts through K_d
+
+
+def test_start_is_bumpless() -> None:
+    """From the torque that holds the arm: over the first second it neither jumps nor moves, with model and tare."""
+    for gravity in (None, "tare"):
+        plant = joint(position=0.4)
+        with plant:
+            plate = plate_of(plant, plant.robot)
+            first = plant.read()
+            plate.tare(first.q, first.wrench, range=0.2)
+            law = base_sensor_control(plant, plate, [400.0], [40.0], [20.0], gravity=gravity)  # type: ignore[arg-type]
+            report = ControlLoop(plant, law, plant.robot).run(1.0, log=True)
+        assert report.log is not None and report.log.sent is not None
+        driven = report.ticks - report.stop_ticks
+        assert np.ptp(report.log.sent[:driven]) < 1e-6
+        assert np.ptp(report.log.q[:driven]) < 1e-9
+
+
+def test_free_joint_follows() -> None:
+    """Without friction the closed loop follows a sine closely: sign and gravity are right end to end."""
+    with joint(position=0.4) as plant:
+        plate = plate_of(plant, plant.robot)
+        first = plant.read()
+        plate.tare(first.q, first.wrench, range=0.5)
+        law = base_sensor_control(plant, plate, [2000.0], [120.0], [20.0], Sine([0.1], 4.0))
+        log = ControlLoop(plant, law, plant.robot).run(8.0, log=True).log
+    assert log is not None
+    after = (log.time > 2.0) & (log.time < 8.0)
+    wanted = 0.4 + 0.1 * np.sin(2.0 * np.pi * log.time[after] / 4.0)
+    assert np.abs(log.q[after, 0] - wanted).max() < 2e-3
+
+
+def test_torque_control_overcomes_friction() -> None:
+    """Fig. 6: ±3 N m asked of a joint with more than 5 N m of friction; rms error below a quarter of the amplitude."""
+    made = preset("puma550")
+    with made.single_joint(0, seed=1) as plant:
+        plate = plate_of(plant, plant.robot)
+        first = plant.read()
+        plate.tare(first.q, first.wrench, range=3.0)
+        law = TorqueLoop(
+            TorqueSignal(Triangle([3.0], 1.0, centre=[0.0]), 1),
+            PlateTorque(plate),
+            IntegralCompensator([150.0], integral_limit=plant.effort_limit, period=plant.period),
+            period=plant.period,
+            gravity=plant.robot,
+        )
+        log = ControlLoop(plant, law, plant.robot).run(4.0, log=True).log
+    assert log is not None and log.wrench is not None
+    after = (log.time > 1.0) & (log.time < 3.99)
+    signal = Triangle([3.0], 1.0, centre=[0.0])
+    asked = np.array([signal.at(time).q[0] for time in log.time[after]])
+    estimated = plate.joint_torques(log.q, log.wrench)[after, 0]
+    assert np.sqrt(np.mean((asked - estimated) ** 2)) < 0.25 * 3.0
+
+
+def test_refusals() -> None:
+    """What cannot work is refused before anything moves."""
+    with pytest.raises(cp.InputError, match="adds gravity"):
+        loop_law(desired=PDGravity(ROBOT, [1.0], [1.0]))
+    with pytest.raises(cp.InputError, match="gravity is 'model'"):
+        loop_law(gravity="model")
+    with pytest.raises(cp.InputError, match="start='effort'"):
+        loop_law(gravity="tare")
+    with pytest.raises(cp.InputError, match="start is"):
+        loop_law(start="now")
+    with pytest.raises(cp.InputError, match="period"):
+        loop_law(period=0.0)
+    with pytest.raises(cp.InputError, match="no law"):
+        loop_law(desired=3.0)
+    with pytest.raises(cp.InputError, match="no base sensor"):
+        PlateTorque(ROBOT)  # type: ignore[arg-type]
+    with pytest.raises(cp.InputError, match="not tared"):
+        loop_law(plate=PlateTorque(BaseSensor(ROBOT), "tared")).reset(sample())
+    with pytest.raises(cp.InputError, match="measures none"):
+        law = loop_law(gravity="tare", start="effort")
+        law.reset(replace(sample(), flags=SampleFlag.EFFORT_INVALID))
+    with pytest.raises(cp.InputError, match="no plate"):
+        plate_of(SingleJoint(LINK), ROBOT)
+    with pytest.raises(cp.InputError, match="period"):
+        IntegralCompensator([1.0], integral_limit=1.0, period=0.0)
+
+
+def test_model_of_a_single_joint() -> None:
+    """The one-link robot has the plant's inertia, holding torque, rotor and limits, for either sign of gravity."""
+    for amplitude in (8.0, -8.0, 0.0):
+        link = replace(LINK, gravity=amplitude)
+        robot = SingleJoint(link).robot
+        for q in RNG.uniform(-3, 3, 5):
+            assert robot.gravity([q])[0] == pytest.approx(amplitude * np.sin(q + 0.3), abs=1e-12)
+            assert robot.inverse_dynamics([q], [0.0], [1.0])[0] - robot.gravity([q])[0] == pytest.approx(2.0)
+        assert robot.rotor_inertia.tolist() == [0.5] and robot.effort_limit.tolist() == [60.0]

@@ -1,0 +1,58 @@
+"""A small version of studies/online_gravity.py: how good the estimators are after how many held poses."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+STUDY = Path(__file__).parents[2] / "studies" / "online_gravity.py"
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("online_gravity_study", STUDY)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_few_poses_of_the_upper_body_without_friction(study: ModuleType) -> None:
+    """≤ 3 % after 3 held poses and ≤ 1 % after 10 from nothing; 30 times better than the inverse regressor."""
+    found = study.held_poses("dualarm19", "ideal", 1)["error"]
+    bare = found["from nothing, no friction looked for"]
+    assert bare[3] < 0.03
+    assert bare[10] < 0.01
+    assert found["from nothing"][10] < 0.01
+    assert found["from a description 10 % off"][3] < 0.03
+    law = study.one_pose_law("dualarm19", 1)
+    assert law["at the pose"] < 0.01
+    assert law["random"] > 30.0 * bare[3]
+
+
+def test_ten_poses_from_both_sides_with_stiction(study: ModuleType) -> None:
+    """The WAM preset: LuGre friction, compliant cables, counts, noise, torque constants 1 to 2 % off: ≤ 3 %."""
+    found = study.held_poses("wam7", "preset", 1)["error"]
+    assert found["from nothing"][10] < 0.03
+    assert found["from a description 10 % off"][10] < 0.03
+
+
+def test_abuse_is_survived(study: ModuleType) -> None:
+    """Finite, the deviation within 1/√LEAST_PRIOR of the prior's; the study does a million."""
+    found = study.abused(20_000, 0)
+    assert found["finite"]
+    assert found["largest deviation over the prior's"] < 1.4143
+    assert found["refused"] > 500
+
+
+def test_the_table_has_a_row_per_arm_and_estimator(study: ModuleType) -> None:
+    draw = {"error": {"from nothing": [1.0] + [0.01] * 10}}
+    text = study.table({"held poses": {"wam7, ideal": [draw]}, "inverse regressor": {"wam7": [{"random": 0.9}]}})
+    assert "| wam7, ideal | from nothing | 1e+02 % | 1 % | 1 % | 1 % | 1 % | 1 % |" in text
+    assert "inverse regressor" in text

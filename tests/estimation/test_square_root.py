@@ -1,0 +1,98 @@
+"""The triangular factor: equal to batch least squares, never indefinite, and what folding leaves behind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from counterpoise.errors import InputError
+from counterpoise.estimation import kernel, square_root
+from counterpoise.estimation.square_root import covariance_of, factor_of, standard_deviations
+
+P = 7
+
+
+def prior(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return a mean and a covariance with scales from 1e-3 to 1e3."""
+    root = rng.standard_normal((P, P)) * np.logspace(-3, 3, P)[:, None]
+    return rng.standard_normal(P), root @ root.T
+
+
+@pytest.mark.parametrize("module", [square_root, kernel])
+def test_folding_rows_is_batch_least_squares(module: object) -> None:
+    """The estimate and its covariance are those of prior and all rows together."""
+    rng = np.random.default_rng(0)
+    mean, covariance = prior(rng)
+    factor = factor_of(mean, covariance)
+    rows, values = rng.standard_normal((40, P)), rng.standard_normal(40)
+    for row, value in zip(rows, values, strict=True):
+        module.fold(factor, np.append(row, value))  # type: ignore[attr-defined]
+    x = np.empty(P)
+    module.solve(factor, x)  # type: ignore[attr-defined]
+    information = np.linalg.inv(covariance)
+    posterior = np.linalg.inv(information + rows.T @ rows)
+    np.testing.assert_allclose(x, posterior @ (information @ mean + rows.T @ values), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(covariance_of(factor), posterior, rtol=1e-6, atol=1e-12)
+    assert np.all(np.diag(factor) > 0.0)
+    np.testing.assert_array_equal(np.tril(factor[:, :-1], -1), 0.0)
+
+
+def test_what_folding_leaves_is_the_innovation_and_its_share() -> None:
+    """ρ = (y − a x̂)/√(a P aᵀ + σ²) and γ² = σ²/(a P aᵀ + σ²)."""
+    rng = np.random.default_rng(1)
+    mean, covariance = rng.standard_normal(P), np.diag(rng.uniform(0.5, 2.0, P))
+    a, y, sigma = rng.standard_normal(P), 1.7, 0.3
+    innovation, kept = kernel.fold(factor_of(mean, covariance), np.append(a, y) / sigma)
+    variance = a @ covariance @ a + sigma**2
+    assert innovation == pytest.approx((y - a @ mean) / np.sqrt(variance), abs=1e-12)
+    assert kept**2 == pytest.approx(sigma**2 / variance, abs=1e-12)
+
+
+def test_native_and_specification_agree() -> None:
+    """The same torques folded by both give the same triangle, innovation and estimate."""
+    rng = np.random.default_rng(2)
+    n, b = 3, 4
+    columns = np.array([1, 2, 5, 7], dtype=np.int64)
+    p = b + 2 * n
+    ours = factor_of(np.zeros(p), np.diag(rng.uniform(0.1, 10.0, p)))
+    theirs = ours.copy()
+    for joint in (0, 2, 1, 0):
+        regressor = rng.standard_normal((n, 8))
+        arguments = (regressor, columns, joint, n, -1.0, rng.standard_normal(), 0.2, b, b + n)
+        first = kernel.fold_torque(ours, np.zeros(p + 1), *arguments)
+        second = square_root.fold_torque(theirs, np.zeros(p + 1), *arguments)
+        assert first == pytest.approx(second, abs=1e-12)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_a_row_of_a_million_does_not_hurt() -> None:
+    """Rows of very different size leave a finite triangle with a positive diagonal."""
+    rng = np.random.default_rng(3)
+    factor = factor_of(np.zeros(P), np.eye(P))
+    for exponent in rng.uniform(-12.0, 12.0, 2000):
+        kernel.fold(factor, 10.0**exponent * rng.standard_normal(P + 1))
+    assert np.isfinite(factor).all()
+    assert np.all(np.diag(factor) >= 1.0)
+    assert np.all(standard_deviations(factor, np.eye(P)) <= 1.0 + 1e-9)
+
+
+def test_an_indefinite_covariance_is_refused() -> None:
+    with pytest.raises(InputError, match="positive definite"):
+        factor_of(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+@pytest.mark.skipif(not kernel.NATIVE, reason="the native loops were not built")
+def test_wrong_buffers_are_refused() -> None:
+    """Of a wrong type or size: ValueError, nothing is read past an end."""
+    factor = factor_of(np.zeros(3), np.eye(3))
+    for row in (np.zeros(3), np.zeros(4, dtype=np.float32), np.zeros(8)[::2]):
+        with pytest.raises((ValueError, BufferError)):
+            kernel.fold(factor, row)
+    good = (factor, np.zeros(4), np.ones((1, 4)), np.array([1], dtype=np.int64))
+    for joint, joints in ((1, 1), (-1, 1), (0, 0)):
+        with pytest.raises(ValueError, match="out of range"):
+            kernel.fold_torque(*good, joint, joints, 1.0, 1.0, 1.0, 1, 2)
+    with pytest.raises(ValueError, match="out of range"):
+        kernel.fold_torque(
+            factor, np.zeros(4), np.ones((1, 4)), np.array([4], dtype=np.int64), 0, 1, 1.0, 1.0, 1.0, 1, 2
+        )
