@@ -94,7 +94,7 @@ def log_of(robot: cp.Robot, truth: Truth, time: Array, q: Array, dq: Array, wren
     return cp.Log(robot.joint_names, time, counts, dq, np.full(q.shape, np.nan), wrench=reading, declared=Declared())
 
 
-def simulated_puma(seed: int, seconds: float) -> tuple[cp.Log, cp.Robot, Array]:
+def simulated_puma(seed: int, seconds: float, variant: str = "stiff") -> tuple[cp.Log, cp.Robot, Array]:
     """Return a multi-sine of the simulated PUMA, its robot, and the wrench on it that its own plate filtered, (k, 6).
 
     The plate's own gain, bias and drift are taken off, so that others can be put on; its noise, walk, steps and
@@ -104,7 +104,7 @@ def simulated_puma(seed: int, seconds: float) -> tuple[cp.Log, cp.Robot, Array]:
     from counterpoise.control.safe_stop import joint_inertias
     from counterpoise.plants.presets import preset
 
-    made = preset("puma550", "stiff")
+    made = preset("puma550", variant)
     arm, plate = made.arm(seed=seed), made.config.plate
     robot = arm.robot
     start = np.asarray(made.config.position)

@@ -111,6 +111,15 @@ def test_friction_is_printed_per_joint(run, run_json, good):
     assert friction["joint2"]["determined"] and friction["joint2"]["coulomb"] == pytest.approx(level, rel=0.15)
 
 
+def test_without_efforts_friction_is_left_out_and_the_torques_are_written(run, tmp_path):
+    path, out = tmp_path / "silent.npz", tmp_path / "torques.csv"
+    cp.write_log(replace(LOG, wrench=LOG.wrench - BIAS, tau=np.full(LOG.tau.shape, np.nan)), path)
+    result = run("estimate", path, "--robot", "puma560", "--friction", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "friction is not fitted" in result.stderr
+    assert out.exists()
+
+
 def test_friction_is_not_fitted_to_a_plate_that_disagrees(run, turned):
     result = run("estimate", turned, "--robot", "puma560", "--friction")
     assert result.exit_code == 3 and "friction is not fitted" in result.stderr

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import InputError
 from .calibration_output import EXIT_NOT_TRUSTED, refuse_file
 from .estimate_output import document, print_friction, print_sensor, print_torques
 from .output import Progressing, json_option, note, print_json, warn
@@ -230,8 +231,12 @@ def _calibration(
     return calibrate_sensor(robot, log, masses=masses)
 
 
-def _friction(found: RecordingTorques) -> PlateFriction:
-    """Return the friction of every joint."""
+def _friction(found: RecordingTorques) -> PlateFriction | None:
+    """Return the friction of every joint; None, with a warning, where the recording cannot tell it."""
     from ..base_sensor.plate_friction import plate_friction
 
-    return plate_friction(found.robot, found.log, found.sensor)
+    try:
+        return plate_friction(found.robot, found.log, found.sensor)
+    except InputError as error:
+        warn(f"friction is not fitted: {error}")
+        return None

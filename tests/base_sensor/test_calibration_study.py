@@ -1,0 +1,24 @@
+"""The table of studies/base_sensor_calibration.py, and the place in the docs that it is written to."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_table_gives_median_and_worst_of_each_kind_of_gears(monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    spec = importlib.util.spec_from_file_location("calibration_study", ROOT / "studies" / "base_sensor_calibration.py")
+    study = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(study)
+    rows = [
+        {"variant": variant, **dict.fromkeys(study.NAMES, value)} for variant in study.VARIANTS for value in (1, 2, 9)
+    ]
+    lines = study.table(rows).splitlines()
+    assert len(lines) == 2 + len(study.VARIANTS)
+    assert lines[2] == "| stiff |" + " 2 (9) |" * len(study.NAMES)
+    page = study.DOCS.read_text(encoding="utf-8")
+    assert page.count("<!-- reached -->\n") == page.count("<!-- end of reached -->") == 1
