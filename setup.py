@@ -1,5 +1,5 @@
 """Builds the native code: the dynamics kernel, one translation unit per instruction set with its own flags, and the
-steppers of the simulated drives, the safety filter, and the readers of recordings.
+steppers of the simulated drives, the safety filter, the recursive estimator, and the readers of recordings.
 
 All extensions are optional: without a C++ compiler the package installs and computes with its NumPy references.
 """
@@ -15,6 +15,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = "src/counterpoise/dynamics/native"
+ESTIMATION = "src/counterpoise/estimation/native"
 FILTER = "src/counterpoise/control/native"
 READERS = "src/counterpoise/logs/native"
 STEPPERS = "src/counterpoise/plants/native"
@@ -86,6 +87,13 @@ setup(
             include_dirs=[numpy.get_include()],
             # Not contracted: the filter repeats its Python specification bit by bit.
             extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
+            language="c++",
+            optional=OPTIONAL,
+        ),
+        Extension(
+            "counterpoise.estimation._native",
+            sources=[f"{ESTIMATION}/module.cpp"],
+            extra_compile_args=COMMON,
             language="c++",
             optional=OPTIONAL,
         ),

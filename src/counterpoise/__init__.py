@@ -40,6 +40,8 @@ if _TYPE_CHECKING:
     from .control.loop import ControlLoop as ControlLoop
     from .control.safety import SafetyFilter as SafetyFilter
     from .doctor.diagnose import diagnose as diagnose
+    from .estimation.online_gravity import OnlineGravity as OnlineGravity
+    from .estimation.payload_estimator import PayloadEstimator as PayloadEstimator
     from .logs.files import write_log as write_log
     from .logs.log import Log as Log
     from .logs.read import read_log as read_log
@@ -53,6 +55,8 @@ _MODULE_OF = {
     "BaseSensor": "base_sensor.sensor",
     "ControlLoop": "control.loop",
     "Log": "logs.log",
+    "OnlineGravity": "estimation.online_gravity",
+    "PayloadEstimator": "estimation.payload_estimator",
     "ReplayPlant": "plants.replay",
     "SafetyFilter": "control.safety",
     "Sample": "logs.sample",

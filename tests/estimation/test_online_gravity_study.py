@@ -54,5 +54,5 @@ def test_abuse_is_survived(study: ModuleType) -> None:
 def test_the_table_has_a_row_per_arm_and_estimator(study: ModuleType) -> None:
     draw = {"error": {"from nothing": [1.0] + [0.01] * 10}}
     text = study.table({"held poses": {"wam7, ideal": [draw]}, "inverse regressor": {"wam7": [{"random": 0.9}]}})
-    assert "| wam7, ideal | from nothing | 1e+02 % | 1 % | 1 % | 1 % | 1 % | 1 % |" in text
+    assert "| wam7, ideal | from nothing | 100 % | 1 % | 1 % | 1 % | 1 % | 1 % |" in text
     assert "inverse regressor" in text

@@ -1,0 +1,180 @@
+r"""When did a payload come or go? A sequential test over held poses with a stated rate of false alarms.
+
+The Bayes factor of "a load since pose j" against "still empty" has the mean 1 while the arm is empty, for every j.
+Their sum over j, the Shiryaev–Roberts statistic, then grows by 1 a pose on average, and stopping when it exceeds 1/α
+makes false alarms at most once in 1/α poses on average ([Pollak1985]); starting points that leave the window only lower
+it.
+The same test decides, while a load is carried, between "the same load" and "another one, or none, since pose j".
+
+Poses before the change belong to the baseline and go on teaching it; poses under a load that has left are forgotten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .payload_estimate import PayloadEstimate, log_sum, marginal_evidence, no_payload, payload_estimate
+from .payload_statistics import Baseline, Sums
+
+WINDOW = 10
+"""Poses that may still turn out to be the first with a load."""
+LOADED_STARTS = 4
+"""Poses, the last ones, that may be the first after a load was exchanged or released."""
+MEMORY = 500.0
+"""Poses after which older ones have lost most of their weight: arms wear, plates drift."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEvent:
+    """A payload came or went.
+
+    Attributes:
+        kind: "attached", "released" or "exchanged".
+        poses_ago: How many held poses before the last the change was, 0 for the last.
+        log_statistic: Logarithm of the test's statistic.
+    """
+
+    kind: str
+    poses_ago: int
+    log_statistic: float
+
+
+class PayloadHistory:
+    """The held poses of a run, as far as they matter: the baseline's, the load's, and a window of recent ones.
+
+    Attributes:
+        loaded: Whether a load is taken to be carried.
+    """
+
+    def __init__(self, baseline: Baseline, *, max_mass: float, false_alarm: float) -> None:
+        """Begin with an arm that is as empty as its model says.
+
+        Args:
+            baseline: How well the empty arm is known.
+            max_mass: Heaviest load [kg].
+            false_alarm: α: false alarms per held pose, at most.
+        """
+        self.loaded = False
+        self._baseline = baseline
+        self._max_mass = max_mass
+        self._threshold = float(np.log(1.0 / false_alarm))
+        self._empty = baseline.nothing()
+        self._carried = baseline.nothing()
+        self._carried_poses = 0
+        self._window: list[Sums] = []
+        self._weighed = False
+
+    @property
+    def poses(self) -> int:
+        """Poses in the window and of the present load before it."""
+        return self._carried_poses + len(self._window)
+
+    def add(self, pose: Sums, *, weighed: bool) -> None:
+        """Take a held pose in for good.
+
+        Args:
+            pose: Its sums.
+            weighed: Whether a plate took part.
+        """
+        self._weighed = self._weighed or weighed
+        self._window.append(pose)
+        if len(self._window) > WINDOW:
+            oldest = self._window.pop(0)
+            if self.loaded:
+                self._carried = self._carried.scaled(1.0 - 1.0 / MEMORY) + oldest
+                self._carried_poses += 1
+            else:
+                self._empty = self._empty.scaled(1.0 - 1.0 / MEMORY) + oldest
+
+    def look(self, present: Sums | None = None) -> tuple[PayloadEstimate, ChangeEvent | None]:
+        """Test for a change and return the estimate.
+
+        Args:
+            present: Sums of the pose that is being held now and has not been added; None where there is none.
+        """
+        items = [*self._window, *([present] if present is not None else [])]
+        if not items:
+            return self._estimate(items), None
+        event = self._test_loaded(items) if self.loaded else self._test_empty(items)
+        if event is not None:
+            items = [*self._window, *([present] if present is not None else [])]
+        return self._estimate(items), event
+
+    def _estimate(self, items: list[Sums]) -> PayloadEstimate:
+        if not self.loaded:
+            return no_payload(self._baseline.places.robot, len(items))
+        carried = sum(items, self._carried)
+        return payload_estimate(
+            self._baseline,
+            self._empty + carried,
+            carried,
+            max_mass=self._max_mass,
+            poses=self._carried_poses + len(items),
+            detected=True,
+            weighed=self._weighed,
+        )
+
+    def _test_empty(self, items: list[Sums]) -> ChangeEvent | None:
+        since = _tails(items)
+        total = (self._empty + since[0]).repeated(len(items))
+        needed = self._threshold - np.log(len(items))
+        cases = Sums.stacked(since)
+        factors = marginal_evidence(self._baseline, total, cases, self._max_mass, self._weighed, needed=needed)
+        statistic = float(log_sum(factors))
+        if not (statistic > self._threshold and np.max(factors) >= needed):
+            return None
+        start = int(np.argmax(factors))
+        self._begin_load(items, start)
+        return ChangeEvent("attached", len(items) - 1 - start, statistic)
+
+    def _test_loaded(self, items: list[Sums]) -> ChangeEvent | None:
+        """Compare one load all along with one until pose j and another, or none, since."""
+        first = 0 if self._carried_poses else 1
+        starts = list(range(max(first, len(items) - LOADED_STARTS), len(items)))
+        if not starts:
+            return None
+        tails = _tails(items)
+        after = [tails[j] for j in starts]
+        before = [sum(items[:j], self._carried) for j in starts]
+        carried = sum(items, self._carried)
+        cases = Sums.stacked([carried, *before, *after])
+        totals = cases + self._empty.repeated(len(cases.square))
+        with_load = marginal_evidence(self._baseline, totals, cases, self._max_mass, self._weighed)
+        without = self._baseline.log_empty(totals)
+        k = len(starts)
+        same = without[0] + with_load[0]
+        earlier = without[1 : k + 1] + with_load[1 : k + 1]
+        another = with_load[k + 1 :]
+        later = without[k + 1 :] + np.logaddexp(0.0, another) - np.log(2.0)
+        factors = earlier + later - float(self._baseline.log_empty(self._empty)) - same
+        statistic = float(log_sum(factors))
+        if not statistic > self._threshold:
+            return None
+        best = int(np.argmax(factors))
+        self.loaded = False
+        self._carried, self._carried_poses = self._baseline.nothing(), 0
+        start = starts[best]
+        ago = len(items) - 1 - start
+        if another[best] > self._threshold:
+            self._window = self._window[start:]
+            self.loaded = True
+            return ChangeEvent("exchanged", ago, statistic)
+        self._window = self._window[start:]
+        return ChangeEvent("released", ago, statistic)
+
+    def _begin_load(self, items: list[Sums], start: int) -> None:
+        for pose in self._window[:start]:
+            self._empty = self._empty + pose
+        self._window = self._window[start:]
+        self._carried, self._carried_poses = self._baseline.nothing(), 0
+        self.loaded = True
+
+
+def _tails(items: list[Sums]) -> list[Sums]:
+    """Return the sums from each item to the last."""
+    tails = [items[-1]]
+    for item in reversed(items[:-1]):
+        tails.append(item + tails[-1])
+    return tails[::-1]

@@ -1,0 +1,266 @@
+"""What is known of a payload: whether there is one, where it may sit, what it weighs, and what stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..description.frozen import Array, frozen
+from ..dynamics.robot import Robot
+from .payload_hypotheses import evidence_bound, link_evidence, log_evidence
+from .payload_places import Places
+from .payload_statistics import Baseline, Sums
+
+SET_PROBABILITY = 0.9
+"""The set of links is the smallest one that holds the load with this probability."""
+KNOWN_SHARE = 0.2
+"""A mass counts as known when its standard deviation is below this share of it."""
+TRUSTED_ROWS = 30.0
+"""The stated scatter counts as this many rows of data beside the scatter that is found."""
+LEAST_PROBABILITY = 1e-6
+"""No place is ruled out altogether: the model behind the probabilities is not the arm."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCombination:
+    """A combination of a load's mass and first moment that the data tell although they do not tell each.
+
+    Attributes:
+        text: E.g. "mx + 0.55·m", in the joint frame of the link.
+        value: Its estimate [kg m].
+        std: Its standard deviation [kg m].
+    """
+
+    text: str
+    value: float
+    std: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PayloadEstimate:
+    """What is known of a payload.
+
+    Attributes:
+        detected: Whether a load was found.
+        log_evidence: Logarithm of the Bayes factor of a load against none.
+        link: The most probable link; None where no load was found.
+        links: Probability of each link given that there is a load, most probable first.
+        link_set: The smallest set of links that holds it with SET_PROBABILITY.
+        mass: Its mass on that link [kg]; 0 where none was found. Where it is not known, it is what the link's size and
+            the moments make probable, which depends on what loads are thought of.
+        mass_std: Standard deviation over all links [kg].
+        com: Its centre of mass in the link's frame [m], shape (3,).
+        com_std: Standard deviations of the three coordinates [m], shape (3,).
+        mass_known: Whether the mass itself is known; False where only combinations are.
+        combinations: What is known on the most probable link where the mass is not.
+        confidence: Probability that the load is on ``link`` and real; 0 where none was found.
+        poses: Poses at rest behind it.
+        widening: Scatter of the data in units of the stated one: all deviations were widened, or narrowed, by it.
+        parameters: Mean of the load's gravity parameters over all links, the robot's joint frames, shape (4 b,):
+            the gravity torque changes by gravity_regressor(q) @ parameters.
+        covariance: Of ``parameters``, shape (4 b, 4 b).
+        advice: What would settle what is open, one sentence; "" where nothing is.
+    """
+
+    detected: bool
+    log_evidence: float
+    link: str | None
+    links: Mapping[str, float]
+    link_set: tuple[str, ...]
+    mass: float
+    mass_std: float
+    com: Array
+    com_std: Array
+    mass_known: bool
+    combinations: tuple[KnownCombination, ...]
+    confidence: float
+    poses: int
+    widening: float
+    parameters: Array
+    covariance: Array
+    advice: str
+
+    def gravity_change(self, robot: Robot, q: Array) -> tuple[Array, Array]:
+        """Return by how much the holding torques change at a pose, and the standard deviation, shapes (n,) [N m or N].
+
+        Args:
+            robot: The arm, empty.
+            q: The pose [rad or m], shape (n,).
+        """
+        Y = robot.gravity_regressor(q)
+        return Y @ self.parameters, np.sqrt(np.maximum(np.einsum("ip,pq,iq->i", Y, self.covariance, Y), 0.0))
+
+    def text(self) -> str:
+        """Return the estimate in one or two sentences."""
+        if not self.detected or self.link is None:
+            return f"no payload found in {self.poses} poses"
+        where = ", ".join(f"{link} {self.links[link]:.0%}" for link in self.link_set)
+        if self.mass_known:
+            told = f"{self.mass:.3g} ± {self.mass_std:.2g} kg"
+        elif self.combinations:
+            known = ", ".join(f"{one.text} = {one.value:.3g} ± {one.std:.2g} kg m" for one in self.combinations)
+            told = f"a load whose mass is not known; {known}"
+        else:
+            told = "a load of which the joints feel nothing more"
+        advice = f". {self.advice}" if self.advice else ""
+        return f"{told}, on {where}{advice}"
+
+
+def no_payload(robot: Robot, poses: int, log_evidence: float = 0.0) -> PayloadEstimate:
+    """Return the estimate of an empty arm."""
+    size = 4 * robot.tree.bodies
+    nothing = frozen(np.zeros(3))
+    return PayloadEstimate(
+        *(False, log_evidence, None, {}, (), 0.0, 0.0, nothing, nothing, True, (), 0.0, poses, 1.0),
+        *(frozen(np.zeros(size)), frozen(np.zeros((size, size))), ""),
+    )
+
+
+def payload_estimate(
+    baseline: Baseline, total: Sums, loaded: Sums, *, max_mass: float, poses: int, detected: bool, weighed: bool
+) -> PayloadEstimate:
+    """Return what is known of a load.
+
+    Args:
+        baseline: How well the empty arm is known.
+        total: Sums over all poses, loaded ones included.
+        loaded: Sums over the loaded poses.
+        max_mass: Heaviest load [kg].
+        poses: Number of loaded poses.
+        detected: Whether a load was found.
+        weighed: Whether a plate took part.
+    """
+    places = baseline.places
+    robot = places.robot
+    S, t = baseline.load_information(total, loaded)
+    found = link_evidence(S, t, places.centre, places.radius, max_mass)
+    evidence = float(log_sum(found.log_evidence + _log_prior(places, weighed)))
+    if not detected:
+        return no_payload(robot, poses, evidence)
+    # The data's own scatter: beyond the stated one everything is less certain than it looks. A smaller one counts only
+    # for joints alone, of which there are many alike; a plate's few rows must not be taken for better by them.
+    misfit, freedom = baseline.misfit(total)
+    left = max(misfit - 2.0 * float(np.max(found.best)), 0.0)
+    widening = (left + TRUSTED_ROWS) / (max(freedom - 4.0, 0.0) + TRUSTED_ROWS)
+    widening = max(widening, 1.0) if weighed else widening
+    if widening != 1.0:
+        found = link_evidence(S / widening, t / widening, places.centre, places.radius, max_mass)
+    share = _shares(found.log_evidence, places, weighed)
+    order = np.argsort(-share)
+    chosen = int(order[0])
+    inside = order[: int(np.searchsorted(np.cumsum(share[order]), SET_PROBABILITY)) + 1]
+    mass = float(found.mass[chosen])
+    mean = float(share @ found.mass)
+    std = float(np.sqrt(share @ (found.mass_std**2 + (found.mass - mean) ** 2)))
+    com, com_std = _centre(places, chosen, mass, found.moment[chosen], found.covariance[chosen])
+    # Where the joints do not feel the mass, only the link's size speaks: that is no measurement.
+    told = weighed or places.mass_felt[chosen]
+    known = told and float(found.mass_std[chosen]) < KNOWN_SHARE * mass and std < 2.0 * KNOWN_SHARE * mass
+    combinations = () if known else _combinations(places, chosen, mass, found.moment[chosen], found.covariance[chosen])
+    parameters, covariance = _mixture(places, share, found.mass, found.moment, found.covariance)
+    return PayloadEstimate(
+        detected=True,
+        log_evidence=evidence,
+        link=places.links[chosen],
+        links={places.links[at]: float(share[at]) for at in order.tolist()},
+        link_set=tuple(places.links[at] for at in inside.tolist()),
+        mass=mass,
+        mass_std=std,
+        com=frozen(com),
+        com_std=frozen(com_std),
+        mass_known=bool(known),
+        combinations=combinations,
+        confidence=float(share[chosen]),
+        poses=poses,
+        widening=float(np.sqrt(widening)),
+        parameters=frozen(parameters),
+        covariance=frozen(covariance),
+        advice=_advice(places, chosen, bool(known), len(inside), weighed),
+    )
+
+
+def marginal_evidence(
+    baseline: Baseline, total: Sums, loaded: Sums, max_mass: float, weighed: bool, *, needed: float = -np.inf
+) -> Array:
+    """Return the log Bayes factor of a load anywhere against none, for every case of the sums' leading axis.
+
+    Args:
+        baseline: How well the empty arm is known.
+        total: Sums over all poses, loaded ones included.
+        loaded: Sums over the loaded poses.
+        max_mass: Heaviest load [kg].
+        weighed: Whether a plate took part.
+        needed: Where no case can reach this, upper bounds are returned, which cost much less.
+    """
+    places = baseline.places
+    S, t = baseline.load_information(total, loaded)
+    prior = _log_prior(places, weighed)
+    bound = log_sum(evidence_bound(S, t) + prior)
+    if np.max(bound) < needed:
+        return bound
+    return log_sum(log_evidence(S, t, places.centre, places.radius, max_mass) + prior)
+
+
+def log_sum(logs: Array) -> Array:
+    """Return log Σ exp over the last axis."""
+    top = logs.max(axis=-1)
+    return np.asarray(top + np.log(np.sum(np.exp(logs - top[..., None]), axis=-1)))
+
+
+def _log_prior(places: Places, weighed: bool) -> Array:
+    """Return the logarithm of the places' prior probabilities: equal for all that can be felt, shape (l,)."""
+    felt = np.array([count > 0 or weighed for count in places.felt])
+    return np.where(felt, -np.log(float(felt.sum())), -np.inf)
+
+
+def _shares(log_evidence: Array, places: Places, weighed: bool) -> Array:
+    logs = log_evidence + _log_prior(places, weighed)
+    share = np.exp(logs - logs.max())
+    share = np.where(np.isfinite(logs), np.maximum(share / share.sum(), LEAST_PROBABILITY), 0.0)
+    return np.asarray(share / share.sum())
+
+
+def _centre(places: Places, place: int, mass: float, moment: Array, covariance: Array) -> tuple[Array, Array]:
+    """Return the centre of mass in the link's frame and its deviations, by the first order of μ/m."""
+    slope = np.hstack([-(moment / mass)[:, None], np.eye(3)]) / mass
+    turn = places.rotation_to_link(place)
+    spread = turn @ slope @ covariance @ slope.T @ turn.T
+    # The prior keeps μ/m within the link's size whatever the data say: so does its deviation.
+    std = np.minimum(np.sqrt(np.maximum(np.diag(spread), 0.0)), places.radius[place])
+    return places.com_in_link(place, moment / mass), std
+
+
+def _combinations(
+    places: Places, place: int, mass: float, moment: Array, covariance: Array
+) -> tuple[KnownCombination, ...]:
+    p = np.array([mass, *moment])
+    return tuple(
+        KnownCombination(text, float(row @ p), float(np.sqrt(max(float(row @ covariance @ row), 0.0))))
+        for row, text in places.combinations(place)
+    )
+
+
+def _mixture(places: Places, share: Array, mass: Array, moment: Array, covariance: Array) -> tuple[Array, Array]:
+    """Return mean and covariance of the load's parameters over all places; a load on the base moves no joint."""
+    size = 4 * places.robot.tree.bodies
+    mean, second = np.zeros(size), np.zeros((size, size))
+    for place, body in enumerate(places.bodies):
+        if body >= 0 and share[place] > 0.0:
+            at = slice(4 * body, 4 * body + 4)
+            p = np.array([mass[place], *moment[place]])
+            mean[at] += share[place] * p
+            second[at, at] += share[place] * (covariance[place] + np.outer(p, p))
+    return mean, second - np.outer(mean, mean)
+
+
+def _advice(places: Places, place: int, mass_known: bool, links: int, weighed: bool) -> str:
+    if not mass_known and not weighed and not places.mass_felt[place]:
+        link = places.links[place]
+        return f"no joint torque tells the mass of a load on {link}; a plate under the base would weigh it"
+    if not mass_known and not weighed:
+        return "more poses narrow it down; a plate under the base would settle the mass"
+    if links > 1:
+        return "more poses with other joint angles narrow the links down"
+    return ""

@@ -1,0 +1,359 @@
+"""Finding a payload: running, sample by sample, or at once from poses at rest."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..dynamics.inputs import as_rows
+from ..dynamics.reference import WRENCH_COMPONENTS
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.sample import Sample, SampleFlag
+from .payload_change import ChangeEvent, PayloadHistory
+from .payload_dwell import DwellGatherer, HeldPose
+from .payload_estimate import PayloadEstimate, marginal_evidence, no_payload, payload_estimate
+from .payload_places import Places, places_of
+from .payload_statistics import PLATE_ZERO_STD, SIDE_SHARE, Baseline, Sums, baseline_of, refuse_other_fit
+
+if TYPE_CHECKING:
+    from ..calibration.fit import Fit
+
+BAND_SHARE = 0.015
+"""Friction band of an arm of which nothing is known, as a share of the effort limit (of the largest gravity torque over
+the workspace, times five, where there is no limit)."""
+WRENCH_STD = np.array([0.4, 0.4, 0.4, 0.3, 0.3, 0.3])
+"""Scatter of a plate's reading from pose to pose [N, N m]: cross-talk and drift; noise averages out."""
+MASS_SHARE = 0.5
+"""Heaviest load that is looked for, as a share of the arm's moving mass."""
+FALSE_ALARM = 1e-7
+"""False alarms per held pose."""
+MOST_WAITING = 64
+"""Held poses that wait for a look; older ones are dropped."""
+LOOK_SLOTS = 25
+"""Slots between two looks while the arm stands: twice a second."""
+_BAD = SampleFlag.Q_INVALID | SampleFlag.DQ_INVALID | SampleFlag.EFFORT_INVALID | SampleFlag.STALE
+_BAD_WRENCH = SampleFlag.WRENCH_INVALID | SampleFlag.WRENCH_SATURATED
+
+
+class PayloadEstimator:
+    """Watches a stream of samples for a payload: when it comes, on which link, how heavy, and when it goes.
+
+    It learns from poses at rest only: while the arm moves, nothing is estimated. Every pose held for half a second
+    counts once. Most ticks cost a copy; a look at all hypotheses is taken twice a second while the arm stands, and when
+    it leaves a pose. A look takes some milliseconds: a fast control loop says ``look_in_tick=False`` and calls
+    :meth:`look` from another thread.
+
+    Attributes:
+        robot: The arm as it is when empty.
+        places: Where a payload may sit, and on which links joint torques can tell its mass.
+        estimate: What is known now.
+        events: When payloads came and went: time since the start [s], what, in order; the last 100.
+        time: Time since the start [s].
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        dt: float = 1e-3,
+        *,
+        fit: Fit | None = None,
+        friction_band: npt.ArrayLike | None = None,
+        scatter: npt.ArrayLike | None = None,
+        wrench_std: npt.ArrayLike = WRENCH_STD,
+        max_mass: float | None = None,
+        false_alarm: float = FALSE_ALARM,
+        control_tolerance: float = 0.5,
+        look_in_tick: bool = True,
+    ) -> None:
+        """Begin with an empty arm.
+
+        Args:
+            robot: The arm, mounted as it stands, without the payload; ``fit.robot`` where there is a calibration.
+            dt: Time between samples [s].
+            fit: The arm's calibration: its covariance is the baseline's, its friction band is taken over. Without one
+                the description is taken to be off by 10 % in masses; the first, empty poses then teach the baseline.
+            friction_band: Torque that friction may hold at rest, ± [N m or N], shape (n,); None for the calibration's,
+                else BAND_SHARE of the effort limits.
+            scatter: What of it changes from pose to pose where the side is known [N m or N], shape (n,); None for the
+                calibration's held-out error, else SIDE_SHARE of the band.
+            wrench_std: Scatter of the plate from pose to pose [N, N m], shape (6,).
+            max_mass: Heaviest load [kg]; None for half of the arm's moving mass.
+            false_alarm: False alarms per held pose, at most, on average, for friction and noise that are normal and as
+                stated.
+            control_tolerance: ``payload_for_control`` is handed out only while the deviation of the gravity change at
+                the last pose is, for every joint, within this share of the change itself or of the friction band.
+            look_in_tick: Whether ``update`` itself looks at the hypotheses when there is something new.
+
+        Raises:
+            InputError: A value that means nothing, or another robot's calibration.
+        """
+        if not (np.isfinite(dt) and 0.0 < dt <= 1.0):
+            raise InputError(f"dt is {dt!r}; expected the time between samples in s, above 0 and at most 1")
+        if not 0.0 < false_alarm < 1.0:
+            raise InputError(f"false_alarm is {false_alarm!r}; expected a rate per held pose between 0 and 1")
+        if not 0.0 < control_tolerance <= 10.0:
+            raise InputError(f"control_tolerance is {control_tolerance!r}; expected a share above 0, at most 10")
+        self.robot = robot
+        self.places = places_of(robot)
+        self._band = _band(robot, fit, friction_band)
+        self._max_mass = _max_mass(robot, max_mass)
+        self._share = control_tolerance
+        self._baseline = _baseline(self.places, fit, self._band, scatter, wrench_std)
+        self._history = PayloadHistory(self._baseline, max_mass=self._max_mass, false_alarm=false_alarm)
+        self._gatherer = DwellGatherer(robot.n, dt, self._band)
+        self._dt = dt
+        self._ticks = 0
+        self._until_look = 0
+        self._look_in_tick = look_in_tick
+        self._waiting: deque[HeldPose] = deque(maxlen=MOST_WAITING)
+        self._present: HeldPose | None = None
+        self._trusted = False
+        self._not_measured = np.full(robot.n, np.nan)
+        self.estimate = no_payload(robot, 0)
+        self.events: list[tuple[float, ChangeEvent]] = []
+
+    @property
+    def time(self) -> float:
+        """Time since the start [s]."""
+        return self._ticks * self._dt
+
+    @property
+    def friction_band(self) -> Array:
+        """Torque that friction may hold at rest, ± [N m or N], shape (n,)."""
+        return self._band
+
+    @property
+    def poses(self) -> int:
+        """Held poses behind the present estimate, the one being held left out."""
+        return self._history.poses
+
+    def update(
+        self,
+        q: npt.ArrayLike,
+        dq: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        wrench: npt.ArrayLike | None = None,
+        flags: SampleFlag = SampleFlag.NONE,
+    ) -> None:
+        """Take one sample in. Bad numbers and flagged samples are left out; nothing is learnt from them.
+
+        Args:
+            q: Positions [rad or m], shape (n,).
+            dq: Velocities [rad/s or m/s], shape (n,).
+            tau: Torques of the actuators, link side [N m or N], shape (n,).
+            wrench: Wrench that the plate exerts on the robot, base axes, base origin [N, N m], shape (6,): of a raw
+                reading ``WrenchFrame.wrench`` makes it. None where there is no plate.
+            flags: What the source knows to be wrong.
+
+        Raises:
+            InputError: A shape or a type does not fit.
+        """
+        self._ticks += 1
+        if flags:
+            if flags & _BAD:
+                tau = self._not_measured
+            if flags & _BAD_WRENCH:
+                wrench = None
+        gatherer = self._gatherer
+        gatherer.add(q, dq, tau, wrench)
+        if gatherer.slot_done:
+            self._after_slot()
+
+    def update_sample(self, sample: Sample, wrench: npt.ArrayLike | None = None) -> None:
+        """Take one sample in; ``wrench`` is the plate's, turned to base axes at the base origin."""
+        self.update(sample.q, sample.dq, sample.effort, wrench, sample.flags)
+
+    @property
+    def payload_for_control(self) -> PayloadEstimate | None:
+        """The payload, where it is known well enough for a controller; None otherwise. See :class:`.PayloadBlend`."""
+        return self.estimate if self.estimate.detected and self._trusted else None
+
+    def look(self) -> PayloadEstimate:
+        """Weigh the hypotheses with all that is new, and return the estimate; for ``look_in_tick=False``."""
+        present, q = self._present, None
+        while self._waiting:
+            pose = self._waiting.popleft()
+            self._history.add(self._sums(pose), weighed=pose.wrench is not None)
+            q = pose.q
+            self._judge(None, q)
+        if present is not None and (q is None or present is self._present):
+            self._judge(self._sums(present), present.q)
+        return self.estimate
+
+    def _after_slot(self) -> None:
+        gatherer = self._gatherer
+        if gatherer.finished is not None:
+            self._waiting.append(gatherer.finished)
+            self._present = None
+            self._until_look = 0
+        elif gatherer.count == 0:
+            self._present = None
+            self._until_look = 0
+            return
+        else:
+            self._until_look -= 1
+            if self._until_look > 0 or (present := gatherer.present()) is None:
+                return
+            self._present = present
+            self._until_look = LOOK_SLOTS
+        if self._look_in_tick:
+            self.look()
+
+    def _sums(self, pose: HeldPose) -> Sums:
+        return self._baseline.sums(
+            pose.q, pose.tau, tau_std=pose.tau_std, wrench=pose.wrench, side=pose.side, used=pose.fresh
+        )
+
+    def _judge(self, present: Sums | None, q: Array) -> None:
+        self.estimate, event = self._history.look(present)
+        if event is not None:
+            self.events = [*self.events[-99:], (self.time, event)]
+        change, std = self.estimate.gravity_change(self.robot, q)
+        known = (std <= self._share * np.abs(change)) | (std <= self._share * self._band)
+        self._trusted = self.estimate.detected and bool(np.all(known))
+
+
+def estimate_payload(
+    robot: Robot,
+    q: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    wrench: npt.ArrayLike | None = None,
+    side: npt.ArrayLike | None = None,
+    *,
+    empty: tuple[npt.ArrayLike | None, ...] | None = None,
+    fit: Fit | None = None,
+    friction_band: npt.ArrayLike | None = None,
+    scatter: npt.ArrayLike | None = None,
+    wrench_std: npt.ArrayLike = WRENCH_STD,
+    plate_zero_std: npt.ArrayLike = PLATE_ZERO_STD,
+    max_mass: float | None = None,
+    false_alarm: float = 1e-3,
+) -> PayloadEstimate:
+    """Find a payload that was carried at all of some poses at rest.
+
+    Args:
+        robot: The arm, mounted as it stands, without the payload; ``fit.robot`` where there is a calibration.
+        q: Poses [rad or m], shape (k, n).
+        tau: Torques that held them, link side [N m or N], shape (k, n); NaN where a joint is not measured.
+        wrench: What the plate exerted on the robot, base axes, base origin [N, N m], shape (k, 6); None for no plate.
+        side: Side from which each joint came to rest, +1 moving upwards, −1 downwards, 0 unknown, shape (k, n); None
+            where nothing is known. Worth much: friction then counts as one unknown per joint.
+        empty: (q, tau), (q, tau, wrench) or (q, tau, wrench, side) of the empty arm; None for none. They teach the
+            baseline, and the plate's zero.
+        fit: The arm's calibration: its covariance is the baseline's, its friction band is taken over.
+        friction_band: Torque that friction may hold at rest, ± [N m or N], shape (n,); None as in PayloadEstimator.
+        scatter: What of it changes from pose to pose where the side is known [N m or N], shape (n,); None likewise.
+        wrench_std: Scatter of the plate from pose to pose [N, N m], shape (6,).
+        plate_zero_std: How well the plate's zero is known [N, N m], shape (6,); unknown unless given.
+        max_mass: Heaviest load [kg]; None for half of the arm's moving mass.
+        false_alarm: Probability of finding a load on an empty arm, at most.
+
+    Raises:
+        InputError: A shape or a value does not fit.
+    """
+    places = places_of(robot)
+    band = _band(robot, fit, friction_band)
+    heaviest = _max_mass(robot, max_mass)
+    zero = _row(plate_zero_std, "plate_zero_std", WRENCH_COMPONENTS)
+    baseline = _baseline(places, fit, band, scatter, wrench_std, zero)
+    loaded = _summed(baseline, q, tau, wrench, side)
+    total = loaded if empty is None else loaded + _summed(baseline, *empty)
+    weighed = wrench is not None
+    factor = float(marginal_evidence(baseline, total, loaded, heaviest, weighed))
+    return payload_estimate(
+        baseline,
+        total,
+        loaded,
+        max_mass=heaviest,
+        poses=len(np.atleast_2d(np.asarray(q))),
+        detected=factor > np.log(1.0 / false_alarm),
+        weighed=weighed,
+    )
+
+
+def _summed(
+    baseline: Baseline,
+    q: npt.ArrayLike | None = None,
+    tau: npt.ArrayLike | None = None,
+    wrench: npt.ArrayLike | None = None,
+    side: npt.ArrayLike | None = None,
+) -> Sums:
+    robot = baseline.places.robot
+    if q is None or tau is None:
+        raise InputError("poses need positions and torques: (q, tau), then wrenches and sides where there are any")
+    poses = np.atleast_2d(as_rows(q, "q", robot.joint_names))
+    torques = np.atleast_2d(np.asarray(tau, dtype=np.float64))
+    if torques.shape != poses.shape:
+        raise InputError(f"tau has shape {torques.shape}; expected that of q, {poses.shape}")
+    plate = None if wrench is None else np.atleast_2d(as_rows(wrench, "wrench", WRENCH_COMPONENTS))
+    if plate is not None and len(plate) != len(poses):
+        raise InputError(f"wrench has {len(plate)} rows; expected one for each of the {len(poses)} poses")
+    sides = np.zeros_like(poses) if side is None else np.atleast_2d(as_rows(side, "side", robot.joint_names))
+    if sides.shape != poses.shape or not np.isin(sides, (-1.0, 0.0, 1.0)).all():
+        raise InputError(f"side has shape {sides.shape}; expected −1, 0 or +1 for every pose and joint, {poses.shape}")
+    found = baseline.nothing()
+    for at, (position, torque) in enumerate(zip(poses, torques, strict=True)):
+        wrench_there = None if plate is None else plate[at]
+        found = found + baseline.sums(position, torque, wrench=wrench_there, side=sides[at])
+    return found
+
+
+def _baseline(
+    places: Places,
+    fit: Fit | None,
+    band: Array,
+    scatter: npt.ArrayLike | None,
+    wrench_std: npt.ArrayLike,
+    zero: Array = PLATE_ZERO_STD,
+) -> Baseline:
+    spread = SIDE_SHARE * band
+    if scatter is not None:
+        spread = _row(scatter, "scatter", places.robot.joint_names)
+    elif fit is not None:
+        spread = np.where(np.isfinite(fit.heldout_rms) & (fit.heldout_rms > 0.0), fit.heldout_rms, spread)
+    return baseline_of(
+        places,
+        band=band,
+        scatter=np.asarray(spread),
+        wrench_std=_row(wrench_std, "wrench_std", WRENCH_COMPONENTS),
+        fit=fit,
+        plate_zero_std=zero,
+    )
+
+
+def _row(value: npt.ArrayLike, name: str, columns: tuple[str, ...]) -> Array:
+    row = as_rows(value, name, columns)
+    if row.ndim != 1 or not np.all(row > 0.0):
+        raise InputError(f"{name} is {row.tolist()}; expected {len(columns)} positive numbers")
+    return row
+
+
+def _band(robot: Robot, fit: Fit | None, given: npt.ArrayLike | None) -> Array:
+    """Return the friction band of every joint [N m or N], shape (n,)."""
+    if fit is not None:
+        refuse_other_fit(robot, fit)
+    limit = robot.effort_limit
+    if not np.isfinite(limit).all():
+        random = np.random.default_rng(0)
+        lower, upper = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
+        largest = np.abs(robot.gravity(random.uniform(lower, upper, (200, robot.n)))).max()
+        limit = np.where(np.isfinite(limit), limit, max(5.0 * float(largest), 1.0))
+    assumed = BAND_SHARE * np.maximum(limit, 1e-3)
+    if given is not None:
+        return _row(given, "friction_band", robot.joint_names)
+    if fit is not None:
+        found = fit.friction_band
+        return np.asarray(np.where(np.isfinite(found) & (found > 0.0), found, assumed))
+    return np.asarray(assumed)
+
+
+def _max_mass(robot: Robot, given: float | None) -> float:
+    mass = MASS_SHARE * float(robot.tree.mass.sum()) if given is None else float(given)
+    if not 0.1 <= mass <= 1e4:
+        raise InputError(f"max_mass is {mass:g} kg; expected 0.1 to 10000 kg")
+    return mass

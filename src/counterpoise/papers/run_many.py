@@ -1,0 +1,98 @@
+"""Running several experiments at once, each in a process of its own, with one progress for all."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CounterpoiseError
+from .experiment import Outcome
+from .registry import experiment
+
+COST: dict[str, float] = {"morel-fig8": 3.0, "morel-fig12": 3.0, "morel-fig11": 3.0, "morel-fig9": 4.0, "jo-2018": 4.0}
+"""How long experiments take beside each other; those not named count as 1. The longest begin first."""
+Tell = Callable[[float, str], None]
+"""Called with the share of the work that is done, 0 to 1, and with what was finished last."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Done:
+    """An experiment that was run.
+
+    Attributes:
+        name: Its name.
+        outcome: What it gave; None where it failed.
+        failure: Why it failed; "" where it did not.
+        seconds: How long it took [s].
+    """
+
+    name: str
+    outcome: Outcome | None
+    failure: str
+    seconds: float
+
+
+def run_many(names: tuple[str, ...], seeds: int, tell: Tell, jobs: int | None = None) -> list[Done]:
+    """Run experiments and return what they gave, in the order of the names.
+
+    Args:
+        names: Their names.
+        seeds: Seeds of each.
+        tell: Told how far they are.
+        jobs: Processes; None for as many as there are processors, 1 for this process alone.
+    """
+    workers = min(len(names), (os.cpu_count() or 1) if jobs is None else jobs)
+    total = sum(COST.get(name, 1.0) for name in names)
+    shares = dict.fromkeys(names, 0.0)
+
+    def report(name: str, share: float, finished: str) -> None:
+        shares[name] = share
+        tell(sum(COST.get(each, 1.0) * value for each, value in shares.items()) / total, finished)
+
+    if workers <= 1:
+        done = []
+        for name in names:
+            done.append(_run(name, seeds, lambda share, which=name: report(which, share, "")))  # type: ignore[misc]
+            report(name, 1.0, name)
+        return done
+    context = multiprocessing.get_context("spawn")  # plants hold native state that a fork would share
+    with context.Manager() as manager, ProcessPoolExecutor(workers, mp_context=context) as pool:
+        shared: Any = manager.Queue()
+        order = sorted(names, key=lambda name: -COST.get(name, 1.0))
+        futures = {name: pool.submit(_run_in_process, name, seeds, shared) for name in order}
+        _wait(futures, shared, report)
+        return [futures[name].result() for name in names]
+
+
+def _wait(futures: dict[str, Future[Done]], shared: Any, report: Callable[[str, float, str], None]) -> None:
+    """Pass on what the processes tell until all have ended."""
+    finished: set[str] = set()
+    while len(finished) < len(futures):
+        try:
+            name, share = shared.get(timeout=0.2)
+            report(name, share, "")
+        except queue.Empty:
+            pass
+        for name, future in futures.items():
+            if future.done() and name not in finished:
+                finished.add(name)
+                report(name, 1.0, name)
+
+
+def _run_in_process(name: str, seeds: int, shared: Any) -> Done:
+    return _run(name, seeds, lambda share: shared.put((name, share)))
+
+
+def _run(name: str, seeds: int, progress: Callable[[float], None]) -> Done:
+    begun = time.monotonic()
+    try:
+        outcome = experiment(name).run(seeds, progress)
+    except CounterpoiseError as error:
+        return Done(name, None, f"{type(error).__name__}: {error}", time.monotonic() - begun)
+    return Done(name, outcome, "", time.monotonic() - begun)

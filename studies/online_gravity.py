@@ -1,0 +1,286 @@
+"""On-line gravity: error of ĝ at random poses against the number of held poses on simulated arms; a million updates.
+
+    python studies/online_gravity.py              # some minutes; writes the JSON beside it and the docs' tables
+    python studies/online_gravity.py --draws 1 --updates 100000
+
+Arms are led through random poses under PD with gravity compensation. "ideal": rigid, no friction, perfect sensors, one
+visit a pose. "preset": LuGre friction, compliant gears, encoder counts, torque noise, torque constants 1 to 2 % off,
+each pose reached by a creep from above and from below. Estimators listen: starting from nothing; from a description
+whose masses are 10 % off (one standard deviation, each body by itself); and, without friction, the inverse regressor of
+[Jo] after 5 s at the first pose. The error is the rms over 500 random poses and all joints, as a share of the rms of g.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import counterpoise as cp
+from counterpoise.calibration.calibrated_robot import with_inertial_parameters
+from counterpoise.calibration.workspace import workspace_poses
+from counterpoise.control.tuning import careful_gains
+from counterpoise.estimation.gain_bound import largest_inertias
+from counterpoise.estimation.recursive import RecursiveGravity
+from counterpoise.papers.jo_scenario import GROUPS, PERIOD, PHASES, run_scenario
+from counterpoise.plants.config import ArmConfig, Timing
+from counterpoise.plants.presets import preset
+from counterpoise.plants.simulated import SimulatedArm
+
+Array = npt.NDArray[np.float64]
+
+SEED = 20_18
+ROBOTS = ("wam7", "dualarm19")
+POSES = 10
+COUNTS = (1, 2, 3, 5, 10)
+"""Numbers of held poses that the tables show."""
+MASS_ERROR = 0.1
+TRAVEL, CREEP, DWELL = 1.5, 1.2, 1.1
+"""Times of the way to a pose, of the creep onto it, and of the rest there [s]."""
+APPROACH = 0.03
+"""Where a creep begins, beside the pose [rad]."""
+Q_GAIN = 4.0
+"""Of the inverse regressor [1/s] ..."""
+FREQUENCY, DAMPING = 20.0, 0.8
+"""... and of the position loop around it: natural frequency [rad/s] and damping ratio."""
+HERE = Path(__file__).resolve().parent
+
+
+def lead(
+    arm: SimulatedArm,
+    poses: Array,
+    estimators: Sequence[cp.OnlineGravity],
+    *,
+    sides: Sequence[float] = (1.0, -1.0),
+    after: Callable[[int], None] = lambda pose: None,
+) -> None:
+    """Go through poses under PD with the true gravity while estimators listen.
+
+    Args:
+        arm: The arm.
+        poses: Where to rest [rad or m], shape (k, n).
+        estimators: What listens.
+        sides: Sides from which each pose is approached: 1 from above, −1 from below, 0 for a longer rest instead.
+        after: Called with the number of each pose when it has been held.
+    """
+    robot = arm.robot
+    here = np.asarray(arm.config.position)
+    gains = careful_gains(robot, here, arm.effort_limit, arm.period)
+    with arm:
+        for number, pose in enumerate(poses):
+            for side in sides:
+                beside = pose + side * APPROACH
+                for begin, end, duration in ((here, beside, TRAVEL), (beside, pose, CREEP), (pose, pose, DWELL)):
+                    for tick in range(round(duration / arm.period)):
+                        part = tick * arm.period / duration
+                        share = part**3 * (10.0 - 15.0 * part + 6.0 * part * part)
+                        slope = 30.0 * part**2 * (1.0 - part) ** 2 / duration
+                        sample = arm.read()
+                        for estimator in estimators:
+                            estimator.update(sample)
+                        goal, speed = begin + share * (end - begin), slope * (end - begin)
+                        tau = gains.kp * (goal - sample.q) + gains.kd * (speed - sample.dq)
+                        arm.write(tau + robot.gravity(sample.q))
+                here = pose
+            after(number)
+
+
+def relative_error(estimator: cp.OnlineGravity, truth: cp.Robot, poses: Array) -> float:
+    """Return the rms error of ĝ over poses (k, n), as a share of the rms of the true gravity torques."""
+    g = truth.gravity(poses)
+    return float(np.sqrt(np.mean((estimator.gravity(poses) - g) ** 2) / np.mean(g**2)))
+
+
+def wrong_description(robot: cp.Robot, seed: int) -> cp.Robot:
+    """Return the robot with every body's density off by MASS_ERROR (standard deviation)."""
+    random = np.random.default_rng(seed)
+    parameters = robot.inertial_parameters[10:].reshape(-1, 10)
+    changed = parameters * (1.0 + MASS_ERROR * random.standard_normal((len(parameters), 1)))
+    return with_inertial_parameters(robot, changed.ravel(), allow_unphysical=True)
+
+
+def made_arm(name: str, plant: str, seed: int) -> SimulatedArm:
+    """Return the simulated arm, "ideal" or "preset"."""
+    made = preset(name)
+    if plant == "preset":
+        return made.arm(seed=seed)
+    timing = Timing(period=made.config.timing.period, physics_step=5e-4)
+    return SimulatedArm(made.robot(), ArmConfig(timing=timing, position=made.config.position))
+
+
+def held_poses(name: str, plant: str, seed: int, count: int = POSES) -> dict[str, Any]:
+    """Return the errors after each held pose, per estimator, and how the stated deviation compares with the error."""
+    arm = made_arm(name, plant, seed)
+    robot, dt = arm.robot, arm.period
+    everywhere = workspace_poses(robot, 500, seed=99)
+    estimators = {
+        "from nothing": cp.OnlineGravity(robot, dt, prior="none"),
+        "from a description 10 % off": cp.OnlineGravity(wrong_description(robot, seed), dt),
+    }
+    if plant == "ideal":
+        estimators["from nothing, no friction looked for"] = cp.OnlineGravity(
+            robot, dt, prior="none", offset=False, friction=False
+        )
+    found: dict[str, list[float]] = {each: [relative_error(est, robot, everywhere)] for each, est in estimators.items()}
+
+    def after(_: int) -> None:
+        for each, est in estimators.items():
+            found[each].append(relative_error(est, robot, everywhere))
+
+    poses = workspace_poses(robot, count, seed=seed, margin=0.2)
+    lead(arm, poses, list(estimators.values()), sides=(0.0,) if plant == "ideal" else (1.0, -1.0), after=after)
+    ratios = {}
+    for each, est in estimators.items():
+        error, std = est.gravity(everywhere) - robot.gravity(everywhere), est.std(everywhere)
+        felt = std.max(axis=0) > 1e-9
+        ratios[each] = float(np.sqrt(np.mean((error[:, felt] / std[:, felt]) ** 2)))
+    return {"error": found, "error over std": ratios}
+
+
+def one_pose_law(name: str, seed: int) -> dict[str, float]:
+    """Return the inverse regressor's error after 5 s at one pose: there, 0.1 rad beside it, and at random poses."""
+    robot = cp.load(name)
+    pose = workspace_poses(robot, 1, seed=seed, margin=0.2)[0]
+    inertia = largest_inertias(robot)
+    kp, kd = inertia * FREQUENCY**2, 2.0 * DAMPING * FREQUENCY * inertia
+    config = ArmConfig(timing=Timing(period=1e-3, physics_step=5e-4), position=pose)
+    arm = SimulatedArm(robot, config)
+    est = cp.OnlineGravity(robot, 1e-3, "inverse-regressor", q_gain=Q_GAIN, kp=kp, kd=kd)
+    with arm:
+        for _ in range(5000):
+            sample = arm.read()
+            est.update(sample.q, sample.dq, sample.effort, pose)
+            arm.write(kp * (pose - sample.q) - kd * sample.dq + est.gravity(sample.q))
+    beside = pose + 0.1 * np.random.default_rng(seed).choice([-1.0, 1.0], (50, robot.n))
+    places = {"at the pose": pose[None], "0.1 rad beside": beside, "random": workspace_poses(robot, 500, seed=99)}
+    return {place: relative_error(est, robot, q) for place, q in places.items()}
+
+
+def scenario_with_all_states() -> dict[str, float]:
+    """Return, for the 31 s scenario without friction but with all states on, what the docs say about it."""
+    robot = cp.load("dualarm19")
+    alone, exact = run_scenario("none"), run_scenario("exact")
+    learned = run_scenario("recursive", estimator=cp.OnlineGravity(robot, PERIOD, prior="none"))
+    ratio = min(alone.at_end(phase)[group] / learned.at_end(phase)[group] for phase in PHASES[1:] for group in GROUPS)
+    moving = max(learned.while_moving(7.0)[group] / exact.while_moving(7.0)[group] for group in GROUPS)
+    return {"least ratio to PD at a phase's end": ratio, "moving, over PD with exact g": moving}
+
+
+def abused(updates: int, seed: int, name: str = "wam7") -> dict[str, float]:
+    """Return what random and faulty input does: the largest ĝ, the largest deviation over the prior's, refusals."""
+    robot = cp.load(name)
+    est = cp.OnlineGravity(robot, 1e-2)
+    inner = est.estimator
+    if not isinstance(inner, RecursiveGravity):
+        raise SystemExit("the default estimator is the recursive one")
+    random = np.random.default_rng(seed)
+    everywhere = workspace_poses(robot, 50, seed=2)
+    before = est.std(everywhere)
+    felt = before.max(axis=0) > 1e-9
+    q, tau = np.zeros(robot.n), np.zeros(robot.n)
+    largest, widest, finite = 0.0, 0.0, True
+    bad = (np.nan, np.inf, -np.inf, 1e300)
+    for tick in range(updates):
+        if tick % 70 == 0:
+            q = random.uniform(-1.0, 1.0, robot.n)
+            tau = random.standard_normal(robot.n) * 10.0 ** random.uniform(-2.0, 2.0)
+            noise = 0.01 * random.standard_normal((70, robot.n))
+            faults = random.random(70) < 0.02
+            flags = np.where(random.random(70) < 0.05, 32, 0).tolist()
+        at = tick % 70
+        torque = tau + noise[at]
+        if faults[at]:
+            torque[int(random.integers(robot.n))] = bad[int(random.integers(4))]
+        est.update(q, noise[at], torque, flags=flags[at])
+        if tick % 10_000 == 9_999:
+            g, std = est.gravity(everywhere), est.std(everywhere)
+            finite &= bool(np.isfinite(g).all() and np.isfinite(std).all())
+            largest = max(largest, float(np.abs(g).max()))
+            widest = max(widest, float((std[:, felt] / before[:, felt]).max()))
+    return {
+        "updates": updates,
+        "finite": finite,
+        "largest estimate [N m]": largest,
+        "largest deviation over the prior's": widest,
+        "holds learned": inner.holds,
+        "refused": inner.refused,
+    }
+
+
+def medians(draws: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """Return the median error per estimator after 0, 1, … poses."""
+    return {each: np.median([draw["error"][each] for draw in draws], axis=0).tolist() for each in draws[0]["error"]}
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, two digits."""
+    return f"{100 * share:.0f} %" if share > 0.1 else f"{100 * share:.2g} %"
+
+
+def table(results: dict[str, Any]) -> str:
+    """Return the docs' table of errors."""
+    head = " | ".join(f"{count}" for count in COUNTS)
+    lines = [f"| arm | estimator | before | {head} poses |", "|---|---|---" + "|---" * len(COUNTS) + "|"]
+    for key, draws in results["held poses"].items():
+        for each, row in medians(draws).items():
+            shown = " | ".join(percent(row[count]) for count in COUNTS)
+            lines.append(f"| {key} | {each} | {percent(row[0])} | {shown} |")
+    for name, draws in results["inverse regressor"].items():
+        value = np.median([draw["random"] for draw in draws])
+        lines.append(f"| {name}, ideal | inverse regressor | 100 % | {percent(value)} |" + " – |" * (len(COUNTS) - 1))
+    return "\n".join(lines)
+
+
+def put(page: Path, mark: str, text: str) -> None:
+    """Write a table between its marks in a page."""
+    head, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
+    _, _, tail = rest.partition(f"<!-- end of {mark} -->")
+    page.write_text(f"{head}<!-- {mark} -->\n{text}\n<!-- end of {mark} -->{tail}", encoding="utf-8")
+
+
+def main() -> None:
+    """Run the study."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--updates", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=SEED)
+    given = parser.parse_args()
+    begin = time.perf_counter()
+    results: dict[str, Any] = {"held poses": {}, "inverse regressor": {}}
+    seeds = range(given.seed, given.seed + given.draws)
+    for name in ROBOTS:
+        for plant in ("ideal", "preset"):
+            results["held poses"][f"{name}, {plant}"] = [held_poses(name, plant, seed) for seed in seeds]
+            print(f"{name}, {plant}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+        results["inverse regressor"][name] = [one_pose_law(name, seed) for seed in seeds]
+    results["scenario, all states on"] = scenario_with_all_states()
+    results["random and faulty input"] = abused(given.updates, given.seed)
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=HERE, stdout=subprocess.PIPE, text=True, check=False
+    ).stdout.strip()
+    content = {"seed": given.seed, "commit": commit, "settings": {"draws": given.draws}, **results}
+    rounded = json.loads(json.dumps(content), parse_float=lambda text: float(f"{float(text):.6g}"))
+    (HERE / "online_gravity.json").write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
+    text = table(results)
+    put(HERE.parent / "docs" / "online-gravity.md", "held poses", text)
+    print(text)
+    print(json.dumps({key: rounded[key] for key in ("scenario, all states on", "random and faulty input")}, indent=1))
+    for key, draws in results["held poses"].items():
+        print(
+            key,
+            "error over std",
+            {each: round(draws[0]["error over std"][each], 2) for each in draws[0]["error over std"]},
+        )
+    print("inverse regressor", results["inverse regressor"])
+
+
+if __name__ == "__main__":
+    main()
