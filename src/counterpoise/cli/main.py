@@ -14,12 +14,16 @@ from .bench import bench
 from .calibrate import calibrate
 from .catalog import catalog
 from .doctor import doctor
+from .estimate import estimate
 from .gravity import gravity
 from .load import load
 from .output import EXIT_ERROR, EXIT_USAGE, print_error
 from .pose_design import poses
 from .record import record
+from .reproduce import reproduce
 from .simulate import simulate
+from .track import track
+from .tune import tune
 from .verify import verify
 
 EXAMPLES = """\b
@@ -34,6 +38,10 @@ Examples:
   counterpoise calibrate wam7 run.npz --out wam7.calibration.json --page report.html
   counterpoise verify wam7 wam7.calibration.json later.npz
   counterpoise doctor run.csv --robot arm.urdf    what is wrong with a recording
+  counterpoise estimate run.csv --robot arm.urdf --calibrate-sensor --out torques.csv    joint torques from a plate
+  counterpoise tune puma550:50Hz --law bsc --joint joint1 --alone    gains by experiment
+  counterpoise track run.npz --robot wam7 --page track.html    gravity and payload as they are estimated
+  counterpoise reproduce all --page papers.html    published experiments, run again
   counterpoise bench --quick
 
 \b
@@ -41,7 +49,7 @@ Exit codes:
   0  done
   1  an error in a file or a value; stderr has one line "error: ..."
   2  the command line itself is wrong
-  3  calibrate, verify: the result is not to be trusted
+  3  calibrate, verify, estimate: the result is not to be trusted
 With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.
 """
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -79,5 +87,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-for command in (catalog, load, gravity, simulate, poses, record, calibrate, verify, bench, doctor):
+for command in (
+    *(catalog, load, gravity, simulate, poses, record, calibrate, verify, bench, doctor, estimate, tune),
+    *(track, reproduce),
+):
     main.add_command(command)

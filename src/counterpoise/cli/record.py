@@ -86,7 +86,7 @@ def record(
     from ..control.record import Recording
     from ..logs.files import write_log
 
-    simulated, driven, robot = _plant(plant, source, mount_rpy, _options(options), seed)
+    simulated, driven, robot = plant_and_model(plant, source, mount_rpy, driver_options(options), seed)
     plan = _plan(poses_path, robot, simulated, dwell, settle)
     recording = Recording(
         driven,
@@ -120,7 +120,7 @@ def record(
         raise SystemExit(EXIT_ERROR)
 
 
-def _plant(
+def plant_and_model(
     name: str,
     source: str | None,
     mount_rpy: tuple[float, float, float] | None,
@@ -149,7 +149,8 @@ def _plant(
     return False, make_plant(name, **options), Source(source, False, False, {}, mount_rpy).load()
 
 
-def _options(given: tuple[str, ...]) -> dict[str, Any]:
+def driver_options(given: tuple[str, ...]) -> dict[str, Any]:
+    """Return --option KEY=VALUE, repeated, as a dict; values are read as JSON where they are some."""
     options: dict[str, Any] = {}
     for text in given:
         key, separator, value = text.partition("=")

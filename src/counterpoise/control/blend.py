@@ -9,7 +9,7 @@ import numpy as np
 from ..description.frozen import Array, frozen
 from ..errors import InputError
 from ..logs.sample import Sample
-from .law import Law, LimitAware
+from .law import Law, LimitAware, Reporting
 from .safety import SafetyFilter
 
 
@@ -54,6 +54,11 @@ class Laws:
         return self._laws
 
     @property
+    def reporting(self) -> bool:
+        """Whether a law may have something to tell."""
+        return bool(self._reporters)
+
+    @property
     def listening(self) -> bool:
         """Whether a law wants to know what became of its torque."""
         return bool(self._listeners)
@@ -89,12 +94,17 @@ class Laws:
         for law in self._listeners:
             law.limited(cut)
 
+    def news(self) -> list[tuple[str, str]]:
+        """Return what the laws have to tell, as kinds and messages of events."""
+        return [event for law in self._reporters for event in law.news()]
+
     def in_force(self, law: Law) -> bool:
         """Tell whether ``law``, the very object, is one of those in force."""
         return _among(law, self._laws)
 
     def _changed(self) -> None:
         self._listeners = tuple(law for law in self._laws if isinstance(law, LimitAware))
+        self._reporters = tuple(law for law in self._laws if isinstance(law, Reporting))
         self._safety.uses_wrench = any(law.uses_wrench for law in (*self._laws, *self._before))
 
 

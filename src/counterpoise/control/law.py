@@ -46,3 +46,12 @@ class LimitAware(Protocol):
     def limited(self, cut: Array) -> None:
         """Take note of ``cut``, shape (n,): what was sent minus what this tick's laws asked for [N m or N]."""
         ...
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """A law that has something to tell now and then, for example that a sensor it can do without has failed."""
+
+    def news(self) -> list[tuple[str, str]]:
+        """Return what happened since the last call, as kinds and messages of events, and forget it."""
+        ...

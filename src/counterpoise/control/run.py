@@ -186,6 +186,9 @@ class Run:
                 self._make_switches(sample)
             ended = until is not None and until(sample)
             asked = self._asked = self._laws.torques(sample, self.recorder.tick * safety.period)
+            if self._laws.reporting:
+                for kind, message in self._laws.news():
+                    self.recorder.event(kind, message)
         except Exception as error:  # a user's code: whatever it raises, the arm is stopped first
             return self._law_raised(error)
         if ended or self.ending:

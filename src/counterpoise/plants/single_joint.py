@@ -23,6 +23,7 @@ from .kernel import OneJoint
 from .layout import LINK_PARAMETERS, LINK_STATE, LINK_STATES, STATE
 from .low_pass import butterworth, settled_state
 from .modes import refuse_long_step, refuse_stiff_damper, structural_modes
+from .one_link_robot import one_link_robot
 from .parameters import Joints
 from .plate import PlateSensor
 from .quantities import number, of_kind
@@ -86,6 +87,7 @@ class SingleJoint(SimulatedPlant):
 
     Attributes:
         link: The link.
+        robot: Its model, for laws and the base sensor.
         config: The configuration.
 
     Raises:
@@ -104,6 +106,7 @@ class SingleJoint(SimulatedPlant):
         )
         super().__init__(settings, joints, frozen([link.velocity_limit]))
         self.link = link
+        self.robot = one_link_robot(link)
         timing, plate = settings.timing, settings.plate
         self._plate_stiffness, damping, self._info = math.inf, 0.0, None
         self._moment_at_sensor = np.zeros(6)

@@ -1,0 +1,127 @@
+"""``counterpoise reproduce``: published experiments run again, the printed numbers beside ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .calibration_output import refuse_file
+from .output import Progressing, console, json_option, note, print_json, printable, table, warn
+
+if TYPE_CHECKING:
+    from ..papers.experiment import Outcome
+    from ..papers.run_many import Done
+
+EXIT_FAILED = 1
+EXAMPLES = """\b
+Examples:
+  counterpoise reproduce --list
+  counterpoise reproduce morel-fig8
+  counterpoise reproduce all --page papers.html         every figure on one page; some minutes
+  counterpoise reproduce morel-fig11 morel-fig13 --seeds 3 --json
+  counterpoise reproduce map --page map.html            the study of 80 random plants; half an hour
+
+\b
+Exit codes:
+  0  the experiments ran, whatever they showed
+  1  one of them could not be run
+  2  the command line itself is wrong
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("names", nargs=-1, metavar="[NAME...|all]")
+@click.option("--list", "listing", is_flag=True, help="Say which experiments there are.")
+@click.option("--seeds", type=click.IntRange(min=1, max=100), default=5, show_default=True, help="Runs of each.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as there are processors.")
+@click.option("--page", "page_path", metavar="FILE.html", help="Write a page with every figure.")
+@json_option
+def reproduce(
+    *, names: tuple[str, ...], listing: bool, seeds: int, jobs: int | None, page_path: str | None, as_json: bool
+) -> None:
+    """Run published experiments again on simulated arms.
+
+    Each prints the paper's numbers beside ours, as the median and the spread over the seeds, and ends with a verdict:
+    reproduced, partly or not, and what decides it. No plant is tuned to win; every controller is tuned by the same rule
+    on the same plant. Without NAME, the experiments are listed.
+    """
+    from ..papers import registry
+
+    refuse_file("--page", page_path, (".html", ".htm"))
+    if listing or not names:
+        if names or page_path:
+            raise click.UsageError("--list takes no names and no page")
+        _list(as_json)
+        return
+    chosen = registry.names(names)
+    from ..papers.run_many import run_many
+
+    with Progressing(f"running {', '.join(chosen)}") as progressing:
+        done = run_many(chosen, seeds, lambda share, _: progressing.update(share, 1.0), jobs)
+    if page_path is not None:
+        _write_page(done, seeds, page_path)
+    if as_json:
+        print_json({"seeds": seeds, "experiments": [_document(each) for each in done], "page": page_path})
+    else:
+        for each in done:
+            _print(each)
+        if page_path is not None:
+            note(f"the page is {page_path}")
+    if any(each.outcome is None for each in done):
+        raise click.exceptions.Exit(EXIT_FAILED)
+
+
+def _list(as_json: bool) -> None:
+    from ..papers.registry import MODULES, experiment
+
+    known = [experiment(name) for name in MODULES]
+    if as_json:
+        fields = ("name", "title", "source", "claim", "in_all")
+        print_json({"experiments": [{field: getattr(each, field) for field in fields} for each in known]})
+        return
+    lines = table("name", "what", "source", left=("name", "what", "source"))
+    for each in known:
+        lines.add_row(each.name, each.title + ("" if each.in_all else " (not part of all)"), each.source)
+    console().print(lines)
+
+
+def _write_page(done: list[Done], seeds: int, path: str) -> None:
+    from ..papers.registry import experiment
+    from ..report.page import write_page
+    from ..report.papers_page import papers_page
+
+    write_page(papers_page([(experiment(each.name), each.outcome, each.failure) for each in done], seeds), path)
+
+
+def _print(done: Done) -> None:
+    from ..papers.registry import experiment
+    from ..report.papers_page import number, spread, verdict_words
+
+    about = experiment(done.name)
+    screen = console()
+    screen.print(f"{about.name}: {about.title}", style="bold")
+    screen.print(f"{about.source}. {about.claim}")
+    outcome: Outcome | None = done.outcome
+    if outcome is None:
+        warn(f"{done.name} could not be run: {done.failure}")
+        return
+    lines = table("what", "unit", "paper", "ours", "seeds", left=("what", "unit"))
+    for entry in outcome.comparisons:
+        lines.add_row(printable(entry.what), entry.unit, number(entry.printed), number(entry.ours), spread(entry))
+    screen.print(lines)
+    screen.print(f"{verdict_words(outcome)}. {outcome.decides}")
+    for text in outcome.notes:
+        screen.print(f"  {text}")
+    screen.print()
+
+
+def _document(done: Done) -> dict[str, Any]:
+    if done.outcome is None:
+        return {"name": done.name, "failure": done.failure, "seconds": done.seconds}
+    numbers = [
+        {field: getattr(entry, field) for field in ("what", "unit", "printed", "ours", "spread")}
+        for entry in done.outcome.comparisons
+    ]
+    told = {field: getattr(done.outcome, field) for field in ("verdict", "decides", "notes")}
+    return {"name": done.name, "comparisons": numbers, **told, "seconds": done.seconds}

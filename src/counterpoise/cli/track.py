@@ -1,0 +1,220 @@
+"""``counterpoise track``: gravity and payload as they are estimated during a run, from a recording or live."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .calibration_output import refuse_file
+from .output import Progressing, console, fixed, json_option, note, print_json, printable, table
+
+if TYPE_CHECKING:
+    from ..calibration.fit import Fit
+    from ..dynamics.robot import Robot
+    from ..estimation.track import Track
+
+EXAMPLES = """\b
+Examples:
+  counterpoise track run.npz --robot wam7 --page track.html
+  counterpoise track run.mcap --robot arm.urdf --mapping arm.toml --calibration arm.calibration.json
+  counterpoise track wam7 --payload 1.5 --attach 30 --release 60      live, on a simulated arm
+  counterpoise track wam7:plate --payload 2 --payload-link link3 --attach 20
+  counterpoise track run.npz --robot wam7 --json | jq '.payload | {mass, links, mass_known}'
+
+\b
+Exit codes:
+  0  done, payload or none
+  1  an error: no torques in the recording, another robot's calibration
+  2  the command line itself is wrong
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("sources", nargs=-1, required=True, metavar="LOG...|PRESET")
+@click.option("--robot", "robot_name", metavar="NAME_OR_FILE", help="The arm of a recording, without the payload.")
+@click.option(
+    "--mount-rpy",
+    nargs=3,
+    type=float,
+    metavar="R P Y",
+    help="How the base stands: fixed-axis roll, pitch, yaw in the world [rad]; default as declared, else upright.",
+)
+@click.option("--mapping", metavar="M.toml", help="What a recording's columns mean where their names do not tell.")
+@click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")
+@click.option("--calibration", "calibration_path", metavar="F.json", help="The empty arm's calibration.")
+@click.option("--max-mass", type=click.FloatRange(min=0.1, max=1e4), help="Heaviest payload to think of [kg].")
+@click.option("--payload", type=click.FloatRange(min=0.0), default=0.0, metavar="MASS", help="Preset: a load [kg].")
+@click.option(
+    "--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
+)
+@click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@click.option("--attach", type=click.FloatRange(min=0.0), default=20.0, show_default=True, help="When it comes [s].")
+@click.option("--release", type=click.FloatRange(min=0.0), help="When it goes [s].")
+@click.option("--poses", type=click.IntRange(min=2, max=200), default=20, show_default=True, help="Preset: poses.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Preset: of poses and noise.")
+@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@json_option
+def track(
+    *,
+    sources: tuple[str, ...],
+    robot_name: str | None,
+    mount_rpy: tuple[float, float, float] | None,
+    mapping: str | None,
+    recover: bool,
+    calibration_path: str | None,
+    max_mass: float | None,
+    payload: float,
+    payload_com: tuple[float, float, float],
+    payload_link: str | None,
+    attach: float,
+    release: float | None,
+    poses: int,
+    seed: int,
+    page_path: str | None,
+    as_json: bool,
+) -> None:
+    """Track gravity and payload through a run.
+
+    LOG is a recording with positions and torques, and perhaps a plate's reading; PRESET is a simulated arm, which goes
+    from pose to pose. Two estimators run side by side: the holding torques with their error bars, and the payload:
+    whether there is one, its mass, and on which link, as a set with probabilities. Both learn from poses at rest.
+    """
+    refuse_file("--page", page_path, (".html", ".htm"))
+    live = len(sources) == 1 and not Path(sources[0]).exists() and "." not in Path(sources[0]).name
+    if live and (robot_name or mapping or recover or mount_rpy):
+        raise click.UsageError(
+            "--robot, --mapping, --recover and --mount-rpy belong to a recording; a preset has its arm"
+        )
+    if not live and robot_name is None:
+        raise click.UsageError("--robot is missing: the arm of the recording, e.g. --robot arm.urdf")
+    if not live and (payload or payload_link or release is not None):
+        raise click.UsageError("--payload, --payload-link and --release belong to a simulated arm, not to a recording")
+    if release is not None and release <= attach:
+        raise click.UsageError(f"--release {release:g} is not after --attach {attach:g}")
+    from .tracking import Load
+
+    if live:
+        load = Load(payload, payload_com, payload_link, attach, release)
+        found = _live(sources[0], load, calibration_path, max_mass, poses, seed)
+    else:
+        found = _recorded(sources, robot_name or "", mount_rpy, mapping, recover, calibration_path, max_mass)
+    name = ", ".join(Path(source).name for source in sources)
+    if page_path is not None:
+        from ..report.page import write_page
+        from ..report.track_page import track_page
+
+        write_page(track_page(name, found), page_path)
+    if as_json:
+        print_json(_document(sources, found, page_path))
+    else:
+        _print(name, found)
+        if page_path is not None:
+            note(f"the page is {page_path}")
+
+
+def _fit(path: str | None, robot: Robot) -> Fit | None:
+    from ..calibration.file import load_calibration
+
+    return None if path is None else load_calibration(path, robot)
+
+
+def _live(
+    source: str,
+    load: Any,
+    calibration_path: str | None,
+    max_mass: float | None,
+    poses: int,
+    seed: int,
+) -> Track:
+    from .simulation import named_preset
+    from .tracking import track_simulated
+
+    preset = named_preset(source)
+    fit = _fit(calibration_path, preset.robot())
+    with Progressing(f"simulating {preset.name}") as bar:
+        return track_simulated(preset, load, poses=poses, seed=seed, fit=fit, max_mass=max_mass, progress=bar.update)
+
+
+def _recorded(
+    sources: tuple[str, ...],
+    robot_name: str,
+    mount_rpy: tuple[float, float, float] | None,
+    mapping: str | None,
+    recover: bool,
+    calibration_path: str | None,
+    max_mass: float | None,
+) -> Track:
+    import numpy as np
+
+    from ..logs.read import read_log
+    from .source import Source
+    from .tracking import track_log
+
+    robot = Source(robot_name, False, False, {}, mount_rpy).load()
+    with Progressing(f"reading {sources[0]}") as bar:
+        log = read_log(list(sources), robot, mapping, recover=recover, progress=lambda share: bar.update(share, 1.0))
+    if mount_rpy is None and log.declared.gravity_base is not None:
+        robot = robot.mounted(rotation=np.eye(3), gravity=log.declared.gravity_base)
+    fit = _fit(calibration_path, robot)
+    with Progressing(f"tracking {sources[0]}") as bar:
+        return track_log(robot, log, fit=fit, max_mass=max_mass, progress=bar.update)
+
+
+def _print(name: str, found: Track) -> None:
+    from ..dynamics.joint_units import effort_units
+
+    screen, payload = console(), found.payload
+    length = float(found.time[-1]) if len(found.time) else 0.0
+    screen.print(printable(f"{name}: {found.samples} samples, {length:.4g} s, {found.robot.name}"), style="bold")
+    screen.print(printable(payload.text()), style="green" if payload.detected else "")
+    for time, event in found.events:
+        screen.print(f"  {time:7.1f} s  payload {event.kind}")
+    if not len(found.time):
+        return
+    rows = table(
+        "joint", "measured", "model", "estimated", "±", "", title="Holding torque at the end", left=("joint", "")
+    )
+    for joint, (joint_name, unit) in enumerate(zip(found.robot.joint_names, effort_units(found.robot), strict=True)):
+        values = (found.tau, found.model, found.gravity, found.gravity_std)
+        rows.add_row(printable(joint_name), *(fixed(float(value[-1, joint]), 3) for value in values), unit)
+    screen.print(rows)
+
+
+def _document(sources: tuple[str, ...], found: Track, page_path: str | None) -> dict[str, Any]:
+    payload = found.payload
+    return {
+        "sources": list(sources),
+        "robot": found.robot.name,
+        "samples": found.samples,
+        "payload": {
+            "detected": payload.detected,
+            "text": payload.text(),
+            "link": payload.link,
+            "links": dict(payload.links),
+            "link_set": list(payload.link_set),
+            "mass": payload.mass,
+            "mass_std": payload.mass_std,
+            "mass_known": payload.mass_known,
+            "com": payload.com,
+            "com_std": payload.com_std,
+            "combinations": [{"text": one.text, "value": one.value, "std": one.std} for one in payload.combinations],
+            "confidence": payload.confidence,
+            "poses": payload.poses,
+            "advice": payload.advice,
+        },
+        "events": [{"time": time, "kind": event.kind} for time, event in found.events],
+        "joints": list(found.robot.joint_names),
+        "history": {
+            "time": found.time,
+            "gravity": found.gravity,
+            "gravity_std": found.gravity_std,
+            "model": found.model,
+            "mass": found.mass,
+            "mass_std": found.mass_std,
+            "links": list(found.links),
+            "probabilities": found.shares,
+        },
+        "page": page_path,
+    }

@@ -1,0 +1,154 @@
+"""A run to be tracked: samples of a recording, or of a simulated arm that goes from pose to pose with a load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base_sensor.wrench_frame import WrenchFrame
+from ..calibration.design import design_poses
+from ..calibration.fit import Fit
+from ..calibration.moving import effort_of
+from ..control.gravity import PDGravity
+from ..control.loop import ControlLoop
+from ..control.reference import PoseList
+from ..control.tuning import careful_gains
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..estimation.track import Track, Tracker
+from ..logs.log import Log
+from ..logs.sample import Sample, SampleFlag
+from ..plants.events import AttachPayload, Event, RemovePayloads
+from ..plants.presets import Preset
+from ..plants.simulated import SimulatedArm
+
+DWELL = 1.2
+"""Time at each pose of a simulated run [s]."""
+SPEED_SHARE = 0.5
+FASTEST = 1.5
+"""A simulated run travels at this share of the speed limits, and not faster than this [rad/s or m/s]."""
+PROGRESS_EVERY = 500
+"""Samples between two reports of progress."""
+
+Progress = Callable[[float, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A load that comes, and perhaps goes, during a simulated run.
+
+    Attributes:
+        mass: [kg]; 0 for none.
+        com: Centre of mass in the link's frame [m].
+        link: Link that carries it; None for the only leaf.
+        attach: When it comes [s].
+        release: When it goes [s]; None for never.
+    """
+
+    mass: float = 0.0
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    link: str | None = None
+    attach: float = 0.0
+    release: float | None = None
+
+    def events(self) -> tuple[Event, ...]:
+        """Return what happens to the simulated arm."""
+        if not self.mass:
+            return ()
+        attached = AttachPayload(time=self.attach, mass=self.mass, com=self.com, link=self.link)
+        return (attached,) if self.release is None else (attached, RemovePayloads(time=self.release))
+
+
+def track_log(
+    robot: Robot, log: Log, *, fit: Fit | None = None, max_mass: float | None = None, progress: Progress | None = None
+) -> Track:
+    """Follow gravity and payload through a recording.
+
+    Args:
+        robot: The arm, mounted as it stood, without the payload.
+        log: The recording, with torques.
+        fit: The arm's calibration; None for a description alone.
+        max_mass: Heaviest load [kg]; None for half of the arm's moving mass.
+        progress: Called now and then with the samples done and in all.
+
+    Raises:
+        InputError: The recording is another robot's, or has no torques.
+    """
+    log = log.ordered()
+    declared = log.declared
+    tau = effort_of(robot, log)
+    if declared.effort_kind == "current" and declared.torque_constant is None:
+        raise InputError("the recording's efforts are currents; give its mapping the torque constants")
+    if not np.isfinite(log.rate):
+        raise InputError("the recording has one sample only")
+    frame = None
+    if log.wrench is not None and declared.sensor_reads is not None:
+        frame = WrenchFrame.checked(declared.T_base_sensor, declared.sensor_reads)
+    tracker = Tracker(robot if fit is None else fit.robot, 1.0 / log.rate, fit=fit, max_mass=max_mass)
+    for k in range(len(log)):
+        wrench = None if frame is None or log.wrench is None else frame.wrench(log.wrench[k])
+        tracker.update(log.q[k], log.dq[k], tau[k], wrench, SampleFlag(int(log.flags[k])))
+        if progress is not None and k % PROGRESS_EVERY == 0:
+            progress(float(k), float(len(log)))
+    return tracker.finished()
+
+
+def track_simulated(
+    preset: Preset,
+    load: Load,
+    *,
+    poses: int,
+    seed: int,
+    fit: Fit | None = None,
+    max_mass: float | None = None,
+    progress: Progress | None = None,
+) -> Track:
+    """Follow gravity and payload live, while a simulated arm goes from pose to pose.
+
+    Args:
+        preset: The arm.
+        load: What it picks up; the controller does not know of it.
+        poses: How many poses it goes to.
+        seed: Of the poses and of noise.
+        fit: The arm's calibration; None for the description, which is exact here.
+        max_mass: Heaviest load [kg]; None for half of the arm's moving mass.
+        progress: Called now and then with the seconds done and in all.
+
+    Raises:
+        InputError: A load that cannot be, or poses that cannot be reached.
+        SafetyError: The arm was stopped by a fault.
+        MissingExtraError: MuJoCo is not installed.
+    """
+    bare = preset.robot()
+    if load.mass:
+        bare.with_payload(load.mass, com=load.com, link=load.link)  # refuses what cannot be, before anything moves
+    arm = SimulatedArm(bare, preset.config.replaced(seed=seed, events=load.events()))
+    model = bare if fit is None else fit.robot
+    band = None
+    if fit is None and preset.config.drive.friction is not None:
+        band = np.broadcast_to(np.asarray(preset.config.drive.friction.coulomb, dtype=np.float64), (bare.n,))
+    tracker = Tracker(model, arm.period, fit=fit, friction_band=band, max_mass=max_mass)
+    plate = arm.plate
+    frame = None if plate is None else WrenchFrame.checked(plate.T_base_sensor, plate.reads)
+    speed = np.minimum(SPEED_SHARE * arm.velocity_limit, FASTEST)
+    reference = PoseList(list(design_poses(bare, poses, seed)), speed=speed, dwell=DWELL)
+    with arm:
+        start = arm.read().q
+        reference.reset(start)
+        duration = reference.duration + DWELL
+        ticks = 0
+
+        def watch(sample: Sample) -> bool:
+            nonlocal ticks
+            wrench = None if frame is None or sample.wrench is None else frame.wrench(sample.wrench)
+            tracker.update(sample.q, sample.dq, sample.effort, wrench, sample.flags)
+            if progress is not None and ticks % PROGRESS_EVERY == 0:
+                progress(ticks * arm.period, duration)
+            ticks += 1
+            return False
+
+        gains = careful_gains(model, start, arm.effort_limit, arm.period)
+        ControlLoop(arm, PDGravity(model, gains.kp, gains.kd, reference), model).run(duration, until=watch)
+    return tracker.finished()

@@ -1,0 +1,211 @@
+"""``counterpoise tune``: the gains of a law by experiment, by one written rule for every law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InputError
+from .output import Progressing, console, json_option, note, print_json, printable, table, warn
+from .record import driver_options, plant_and_model
+
+if TYPE_CHECKING:
+    from ..control.plant import Plant
+    from ..control.tune.free import FreeTuning
+    from ..control.tune.report import Tuning
+    from ..dynamics.robot import Robot
+
+EXAMPLES = """\b
+Examples:
+  counterpoise tune puma550 --law bsc --joint joint1 --alone          a simulated joint by itself: seconds
+  counterpoise tune puma550:50Hz --law pid --joint joint1 --out pid.toml
+  counterpoise tune titan2 --law bsc-p --joint joint3                 in the whole simulated arm
+  counterpoise tune puma550:20Hz --law pid --joint joint1 --alone --free
+  counterpoise tune puma550 --law bsc --joint joint1 --alone --json | jq .joints
+  counterpoise tune mydriver --robot arm.urdf --law pid --joint elbow --yes     a real arm: it moves
+
+\b
+Laws:
+  pd, pid, pi    conventional;   bsc    PD around the plate's torque loop;   bsc-p    P around it
+\b
+The rule, the same for every law:
+  K_p, K_d   position loop of --bandwidth (-3 dB) and --damping; less where the plant oscillates near it
+  K_i        80 % of the smallest value that is unstable for a step of --step degrees (pi: 75 %)
+  k_int      75 % of the smallest value at which the structure oscillates
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("plant")
+@click.option("--law", type=click.Choice(("pd", "pid", "pi", "bsc", "bsc-p")), required=True, help="What to tune.")
+@click.option("--joint", "joints", multiple=True, metavar="NAME", help="Joint to tune; may be repeated; all.")
+@click.option("--alone", is_flag=True, help="Simulate the joint by itself, the others locked: fast.")
+@click.option("--bandwidth", type=click.FloatRange(min=0.01), default=5.0, show_default=True, help="[Hz], -3 dB.")
+@click.option("--damping", type=click.FloatRange(min=0.05, max=5.0), default=0.5, show_default=True, help="Ratio.")
+@click.option("--step", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Of a probe [deg or cm].")
+@click.option("--free", is_flag=True, help="Choose bandwidth and damping for a slow triangle, at the same margin.")
+@click.option("--out", "out_path", metavar="FILE", help="Write the gains as .toml.")
+@click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
+@click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of a simulated arm's noise.")
+@click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog.")
+@click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
+@json_option
+def tune(
+    *,
+    plant: str,
+    law: str,
+    joints: tuple[str, ...],
+    alone: bool,
+    bandwidth: float,
+    damping: float,
+    step: float,
+    free: bool,
+    out_path: str | None,
+    source: str | None,
+    mount_rpy: tuple[float, float, float] | None,
+    options: tuple[str, ...],
+    seed: int,
+    estop: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Find the gains of a control law by experiments on a plant.
+
+    PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. Each experiment
+    moves one joint by a few degrees, a step or slowly there and back, with gains that grow until the plant begins to
+    oscillate. It goes through the control loop and the safety filter, is broken off when the joint strays, and ends in
+    the safe stop.
+
+    Printed are the gains, what limited each of them, and the frequency at which the structure swung at the limit: the
+    benefit of a plate's torque loop depends on it more than on anything else.
+    """
+    import math
+
+    from ..control.tune.rule import TuningRule
+
+    if out_path is not None and not out_path.lower().endswith(".toml"):
+        raise click.UsageError(f"--out {out_path}: gains are written as .toml")
+    if free and len(joints) != 1:
+        raise click.UsageError("--free tunes one joint for its task: give --joint once")
+    if alone and len(joints) > 1:
+        raise click.UsageError("--alone takes one --joint")
+    make, robot, indices, real = _plants(plant, joints, alone, source, mount_rpy, driver_options(options), seed)
+    if real and not yes:
+        moved = ", ".join(robot.joint_names[index] for index in indices)
+        raise click.UsageError(
+            f"this would move a real arm, {moved} by {step:g}° or cm to either side and until it oscillates: clear its "
+            "way, keep the emergency stop in reach, then add --yes"
+        )
+    rule = replace(TuningRule(), bandwidth=bandwidth, damping=damping, step=math.radians(step))
+    with Progressing(f"tuning {law} of {plant}") as progressing:
+        settings: dict[str, Any] = {"rule": rule, "progress": lambda share: progressing.update(share, 1.0)}
+        tuning, freely = _tune(make, robot, law, indices, free, settings, estop)
+    if out_path is not None:
+        tuning.gains.save(out_path, _comments(plant, tuning))
+    if as_json:
+        tried = None if freely is None else {"cost": freely.cost, "tried": freely.tried}
+        print_json({"plant": plant, **tuning.as_data(), "free": tried, "out": out_path})
+    else:
+        _print(plant, robot, tuning, freely)
+        if out_path is not None:
+            note(f"gains written to {out_path}")
+
+
+def _plants(
+    name: str,
+    joints: tuple[str, ...],
+    alone: bool,
+    source: str | None,
+    mount_rpy: tuple[float, float, float] | None,
+    options: dict[str, Any],
+    seed: int,
+) -> tuple[Callable[[], Plant], Robot, list[int], bool]:
+    """Return what makes the plant, its model, the joints to tune, and whether it is a real one."""
+    simulated, driven, robot = plant_and_model(name, source, mount_rpy, options, seed)
+    indices = [_index(robot, joint) for joint in joints] if joints else list(range(robot.n))
+    if not simulated:
+        if alone:
+            raise click.UsageError("--alone is for simulated arms")
+        return lambda: driven, robot, indices, True
+    from .simulation import named_preset
+
+    made = named_preset(name)
+    if not alone:
+        return lambda: made.arm(seed=seed), robot, indices, False
+    joint = indices[0]
+    return lambda: made.single_joint(joint, seed=seed), made.single_joint(joint).robot, [0], False
+
+
+def _index(robot: Robot, name: str) -> int:
+    if name not in robot.joint_names:
+        raise InputError(f"there is no joint '{name}'; '{robot.name}' has {', '.join(robot.joint_names)}")
+    return robot.joint_names.index(name)
+
+
+def _tune(
+    make: Callable[[], Plant],
+    robot: Robot,
+    law: Any,
+    indices: list[int],
+    free: bool,
+    settings: dict[str, Any],
+    estop: str | None,
+) -> tuple[Tuning, FreeTuning | None]:
+    if not free:
+        from ..control.tune.tune import tuned
+
+        return tuned(make, robot, law, joints=indices, i_have_an_estop=estop, **settings), None
+    from ..control.tune.free import freely_tuned
+    from ..control.tune.triangle_task import TriangleTask
+
+    task = TriangleTask(make, robot, joint=indices[0])
+    found = freely_tuned(make, robot, law, task.rms, joint=indices[0], **settings)
+    return found.tuning, found
+
+
+def _comments(plant: str, tuning: Tuning) -> list[str]:
+    lines = [f"{tuning.gains.kind} of {plant}, found by counterpoise tune"]
+    for joint in tuning.joints:
+        for limit in joint.limits:
+            lines.append(f"{joint.joint}: {limit.gain} {limit.chosen:.4g}, oscillates from {limit.limit:.4g} on")
+        lines += [f"{joint.joint}: {text}" for text in joint.notes]
+    return lines
+
+
+def _print(plant: str, robot: Robot, tuning: Tuning, freely: FreeTuning | None) -> None:
+    from ..control.tune.report import expected_ratio
+
+    screen = console()
+    probes = sum(joint.probes for joint in tuning.joints)
+    screen.print(f"{tuning.gains.kind} of {plant}: {probes} experiments, {tuning.seconds:.0f} s of the plant's time")
+    gains = table("joint", "K_p", "K_d", "K_i", "k_int", left=("joint",))
+    tuned_names = [joint.joint for joint in tuning.joints]
+    for name in tuned_names:
+        index = robot.joint_names.index(name)
+        values = (getattr(tuning.gains, which)[index] for which in ("kp", "kd", "ki", "k_int"))
+        gains.add_row(printable(name), *(f"{value:.4g}" for value in values))
+    screen.print(gains)
+    limits = table("joint", "gain", "chosen", "limit", "swings at", "what happens there", left=("joint", "gain"))
+    for joint in tuning.joints:
+        for limit in joint.limits:
+            swings = f"{limit.frequency:.3g} Hz" if limit.frequency > 0.0 else "–"
+            bound = "–" if limit.limit == float("inf") else f"{limit.limit:.4g}"
+            reason = printable(limit.reason)
+            limits.add_row(printable(joint.joint), limit.gain, f"{limit.chosen:.4g}", bound, swings, reason)
+    screen.print(limits)
+    for joint in tuning.joints:
+        frequency = joint.structural_frequency
+        if frequency is not None:
+            ratio = expected_ratio(frequency)
+            expect = "" if ratio is None else f"; PID's error is then about {ratio:.1f} times that of bsc"
+            screen.print(f"{printable(joint.joint)}: the structure swings at {frequency:.3g} Hz{expect}")
+        for text in joint.notes:
+            warn(f"{joint.joint}: {text}")
+    if freely is not None:
+        best = tuning.rule
+        screen.print(f"chosen freely: {best.bandwidth:.3g} Hz, damping {best.damping:g}; rms error {freely.cost:.3g}")

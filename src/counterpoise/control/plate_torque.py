@@ -1,0 +1,134 @@
+"""Joint torques from the plate at control rate, with a quick look at whether they may be used.
+
+``BaseSensor.estimate`` also gives standard deviations and looks for contacts, in some hundred microseconds. A loop that
+only feeds the torque back needs the torque, and to know at once when it is none.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..base_sensor.sensor import BaseSensor
+from ..description.frozen import Array
+from ..errors import InputError
+from ..logs.sample import Sample, SampleFlag
+
+FROZEN_TICKS = 20
+"""Identical readings in a row after which a plate counts as frozen."""
+
+_INVALID = int(SampleFlag.WRENCH_INVALID | SampleFlag.Q_INVALID)
+_SATURATED = int(SampleFlag.WRENCH_SATURATED)
+
+
+class PlateTorque:
+    """Reads the torques τ_d of a base sensor, sample by sample ([Morel2000], eqs. 21 and 23; B and C dropped, eq. 22).
+
+    A reading is refused when it is missing, marked, not finite, at the end of its range, the same for FROZEN_TICKS, or
+    taken further from the pose of the tare than the form is honest. With ``thorough=True`` the sensor's own estimate
+    judges instead, contacts included, with the accelerations of its filter: for arms with time to spare.
+
+    Attributes:
+        sensor: The base sensor.
+        value: The torques of the last good reading, without gravity [N m or N], shape (n,); always the same array.
+        reason: Why the last reading was refused; "" where it was not.
+    """
+
+    def __init__(
+        self, sensor: BaseSensor, form: str = "auto", *, thorough: bool = False, frozen_ticks: int = FROZEN_TICKS
+    ) -> None:
+        """Read ``sensor``.
+
+        Args:
+            sensor: The base sensor; tared before the first reading where the form needs it.
+            form: "auto", "full", "tared" or "tared+model", as in BaseSensor.joint_torques.
+            thorough: Judge by BaseSensor.estimate.
+            frozen_ticks: Identical readings in a row after which the plate counts as frozen.
+
+        Raises:
+            InputError: ``sensor`` is no base sensor.
+        """
+        if not isinstance(sensor, BaseSensor):
+            raise InputError(f"{sensor!r} is no base sensor; make one with cp.BaseSensor(robot, T_base_sensor, reads)")
+        self.sensor = sensor
+        self.value = np.zeros(sensor.robot.n)
+        self.reason = ""
+        self._form, self._thorough, self._frozen_ticks = form, thorough, frozen_ticks
+        self._bounded = bool(np.isfinite(sensor.range).any())
+        self._away, self._reading = np.zeros(sensor.robot.n), np.zeros(6)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past readings, and look at the sensor's tare anew.
+
+        Raises:
+            InputError: The form is unknown, or needs a tare that has not been taken.
+            ModelError: The form needs masses, of a robot without any.
+        """
+        self._same, self._last = 0, math.nan
+        self._used = self._form
+        self._centre = self._reach = None
+        tare = self.sensor.tare_state
+        if tare is None:
+            return
+        self._used = self.sensor.resolved_form(self._form)
+        if self._used != "full":
+            self._centre = tare.q
+            self._reach = tare.range if self._used == "tared" else tare.model_range
+
+    def ready(self) -> bool:
+        """Say whether the form can be computed: the tare it needs has been taken."""
+        forms = self.sensor.forms()
+        return bool(forms) if self._form == "auto" else self._form in forms
+
+    def read(self, sample: Sample) -> bool:
+        """Compute the torques of a sample into ``value``; False, and why in ``reason``, where they may not be used."""
+        if self._thorough:
+            return self._read_thoroughly(sample)
+        reading = sample.wrench
+        if reading is None:
+            self.reason = "the sample has no plate reading"
+            return False
+        self.reason = self._fault(reading, int(sample.flags)) or self._too_far(sample.q)
+        if self.reason:
+            return False
+        self.sensor.joint_torques(sample.q, reading, None, None, self._used, self.value)
+        return True
+
+    def _fault(self, reading: Array, flags: int) -> str:
+        """Say why a reading may not be used; "" where it may."""
+        if flags & _INVALID:
+            return "the plant marks the plate's reading as invalid"
+        size = float(reading.dot(reading))
+        if not math.isfinite(size):
+            return "the plate's reading is not finite"
+        if flags & _SATURATED or (self._bounded and (np.abs(reading, out=self._reading) >= self.sensor.range).any()):
+            return "the plate is at the end of its range"
+        self._same = self._same + 1 if size == self._last else 0
+        self._last = size
+        if self._same >= self._frozen_ticks:
+            return f"the plate's reading has not changed for {self._same} ticks"
+        return ""
+
+    def _too_far(self, q: Array) -> str:
+        """Say which joint is too far from the pose of the tare; "" where none is."""
+        if self._centre is None or self._reach is None:
+            return ""
+        away = np.subtract(q, self._centre, out=self._away)
+        if not (np.abs(away, out=away) > self._reach).any():
+            return ""
+        joint = int(np.argmax(away / self._reach))
+        return (
+            f"joint '{self.sensor.robot.joint_names[joint]}' is {away[joint]:.3g} from the pose of the tare, "
+            f"beyond the {self._reach[joint]:.3g} where the form '{self._used}' is honest"
+        )
+
+    def _read_thoroughly(self, sample: Sample) -> bool:
+        estimate = self.sensor.estimate(sample, form=self._form)
+        if not estimate.valid:
+            self.reason = f"the estimate is invalid: {', '.join(estimate.reasons).lower()}"
+            return False
+        self.value[:] = estimate.value
+        self.reason = ""
+        return True

@@ -1,0 +1,235 @@
+"""The torque loop of base sensor control: the plate closes a loop around any law's torque, inside the friction.
+
+With τ_des what another law asks of the links, τ_est what the plate feels of it, g what holds the weight,
+
+    τ = g + c τ_des + x,   x = ∫ k_int (τ_des − τ_est) dt            ([Morel2000], eq. 25 with c = 1)
+
+Around a torque signal this is torque control (eq. 25); around :class:`~.pd.PD` it is position control (eqs. 26–27),
+with K_d = 0 that of the hydraulic arm. Both torques are without gravity, as eq. (21) means it.
+
+In slow free motion it equals a PID with P = K_p + k_int K_d and I = k_int K_p, plus the clean momentum feedback
+−k_int J_l q̇ (J_l the links' inertia): all of the benefit is k_int, and what limits k_int is structure and delay. A
+constant error b of the estimate stays as a position error b / K_p.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.sample import Sample, SampleFlag
+from .gains import gain
+from .law import Law, LimitAware
+from .plate_torque import PlateTorque
+from .reference import Reference
+from .torque_compensator import TorqueCompensator
+
+BRIDGED_TICKS = 5
+"""Ticks without an estimate that are bridged by holding the correction, as the safety filter bridges bad samples."""
+BLEND_TIME = 0.5
+"""Time from the torque loop to its fallback [s]."""
+RETURN_TIME = 0.1
+"""Time for which estimates must be good before the torque loop closes again [s]."""
+
+
+class TorqueLoop:
+    """A torque loop through the plate around another law.
+
+    When the estimate fails for more than BRIDGED_TICKS, the correction x fades within BLEND_TIME to what makes the
+    torque g + τ_des: with PD inside, PD with gravity, at the mercy of friction again. When the estimate has been good
+    for RETURN_TIME, the loop closes from the torque of that moment. Both are reported as events. The law looks at the
+    plate itself, so that a plate which fails does not stop the arm (``uses_wrench`` is False).
+
+    Attributes:
+        desired: The law whose torque is followed.
+        plate: The estimate.
+        compensator: What is made of the torque error.
+        closed: Whether the plate closes the loop now.
+        correction: x [N m or N], shape (n,).
+    """
+
+    uses_wrench = False
+
+    def __init__(
+        self,
+        desired: Law,
+        plate: PlateTorque,
+        compensator: TorqueCompensator,
+        *,
+        period: float,
+        gravity: Robot | Literal["tare", "plant"],
+        feed_forward: npt.ArrayLike = 1.0,
+        start: Literal["effort", "zero"] = "effort",
+        blend_time: float = BLEND_TIME,
+    ) -> None:
+        """Make the law.
+
+        Args:
+            desired: Gives τ_des, without gravity: PD for position control, TorqueSignal for torque control.
+            plate: Gives τ_est.
+            compensator: Gives x, usually an IntegralCompensator.
+            period: Nominal time between two ticks [s].
+            gravity: What holds the weight: a robot's model; "tare", the torque that held the arm at the start, for
+                small motions of an unknown arm; or "plant", for an arm that bears its own weight.
+            feed_forward: c, shape (n,) or one number; 1 in eq. (25), 0 for the integral alone.
+            start: Where x begins: at what the measured effort is beyond g + c τ_des, so that nothing jumps, or "zero"
+                for a plant whose efforts are no torques.
+            blend_time: Time from the torque loop to its fallback [s].
+
+        Raises:
+            InputError: What was given does not belong together.
+        """
+        if not isinstance(desired, Law):
+            raise InputError(f"{desired!r} is no law: it lacks torque, reset, adds_gravity or uses_wrench")
+        if desired.adds_gravity:
+            raise InputError(f"{type(desired).__name__} adds gravity; the torque loop does that itself. Use PD inside")
+        if not isinstance(gravity, Robot) and gravity not in ("tare", "plant"):
+            raise InputError(f"gravity is {gravity!r}; expected a Robot, 'tare' or 'plant'")
+        if start not in ("effort", "zero"):
+            raise InputError(f"start is {start!r}; expected 'effort' or 'zero'")
+        if gravity == "tare" and start == "zero":
+            raise InputError("gravity='tare' holds the arm by the torque measured at the start; use start='effort'")
+        if not 1e-6 <= period <= 10.0:
+            raise InputError(f"period is {period!r}; expected the time between two ticks [s], 1e-6 to 10")
+        n = plate.sensor.robot.n
+        self.desired, self.plate, self.compensator = desired, plate, compensator
+        self._listener = desired if isinstance(desired, LimitAware) else None
+        self.feed_forward = gain(feed_forward, "feed_forward", n)
+        self._robot = gravity if isinstance(gravity, Robot) else None
+        self._gravity, self._start = gravity, start
+        self._fade_ticks = max(1, math.ceil(blend_time / period))
+        self._return_ticks = max(1, math.ceil(RETURN_TIME / period))
+        self._hold, self._tau, self._error = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.correction, self._faded_from = np.zeros(n), np.zeros(n)
+        self._rest = 1.0 - self.feed_forward
+        self.closed = True
+        self._begun = False
+        self._bad = self._good = self._fade = 0
+        self._news: list[tuple[str, str]] = []
+
+    @property
+    def adds_gravity(self) -> bool:
+        """Whether the torque holds the arm's weight."""
+        return self._gravity != "plant"
+
+    @property
+    def reference(self) -> Reference | None:
+        """What the inner law follows; None where it follows nothing."""
+        return getattr(self.desired, "reference", None)
+
+    def reset(self, sample: Sample) -> None:
+        """Start from the sample: reference from its pose, correction from its effort.
+
+        Raises:
+            InputError: The form of the estimate needs a tare; or gravity="tare" and the effort is not measured.
+        """
+        if not self.plate.ready():
+            raise InputError("the plate is not tared; call sensor.tare(q, wrench) with the arm at rest before the run")
+        self.plate.reset()
+        self.desired.reset(sample)
+        measured = not sample.flags & SampleFlag.EFFORT_INVALID and bool(np.isfinite(sample.effort).all())
+        if self._gravity == "tare":
+            if not measured:
+                raise InputError("gravity='tare' needs the torque that holds the arm, and the plant measures none")
+            self._hold[:] = sample.effort
+        self._found = sample.effort.copy() if self._start == "effort" and measured else None
+        self.closed, self._begun = True, False
+        self._bad = self._good = self._fade = 0
+        self._news.clear()
+
+    def torque(self, sample: Sample, time: float) -> Array:
+        """Return the torques [N m or N], shape (n,); always the same array."""
+        wanted, tau, error = self.desired.torque(sample, time), self._tau, self._error
+        if self._robot is not None:
+            self._robot.gravity(sample.q, out=self._hold)
+        usable = self.plate.read(sample)
+        if usable:
+            np.subtract(wanted, self.plate.value, out=error)
+        np.multiply(wanted, self.feed_forward, out=tau)
+        np.add(tau, self._hold, out=tau)
+        if not self._begun:
+            self._begin(tau)
+        if self.closed and usable:
+            self._bad = 0
+            self.correction[:] = self.compensator.act(error)
+        elif self.closed:
+            self._lose()
+        else:
+            self._fall_back(wanted, usable)
+        np.add(tau, self.correction, out=tau)
+        return tau
+
+    def limited(self, cut: Array) -> None:
+        """Tell the compensator, and the law inside, of a torque that was cut; shape (n,) [N m or N]."""
+        if self.closed and not self._bad:
+            self.compensator.limited(cut)
+        if self._listener is not None:
+            self._listener.limited(cut)
+
+    def news(self) -> list[tuple[str, str]]:
+        """Return what happened since the last call, as kinds and messages of events, and forget it."""
+        told, self._news = self._news, []
+        return told
+
+    def _begin(self, without: Array) -> None:
+        """Let the torque begin with the one that was found; ``without`` is it without a correction."""
+        self._begun = True
+        self.correction[:] = 0.0 if self._found is None else self._found - without
+        self.compensator.start_from(self.correction, self._error)
+
+    def _lose(self) -> None:
+        """Bridge a tick without an estimate, or begin to fall back."""
+        self._bad += 1
+        if self._bad <= BRIDGED_TICKS:
+            return
+        self.closed, self._fade, self._good = False, 0, 0
+        self._faded_from[:] = self.correction
+        self._news.append(("plate_lost", f"{self.plate.reason}; going on without torque feedback"))
+
+    def _fall_back(self, wanted: Array, usable: bool) -> None:
+        """Fade the correction out; close the loop again where the estimate has been good for long enough."""
+        self._fade = min(self._fade + 1, self._fade_ticks)
+        part = self._fade / self._fade_ticks
+        share = part * part * (3.0 - 2.0 * part)
+        np.multiply(self._rest * wanted, share, out=self.correction)
+        self.correction += (1.0 - share) * self._faded_from
+        self._good = self._good + 1 if usable else 0
+        if self._good < self._return_ticks:
+            return
+        self.closed, self._bad = True, 0
+        self.compensator.start_from(self.correction, self._error)
+        self._news.append(("plate_back", "the plate's estimate is good again; torque feedback goes on"))
+
+
+class TorqueSignal:
+    """A desired torque as a function of time, for torque control: τ_des = the signal's positions, read as N m or N.
+
+    Attributes:
+        signal: The signal, with its centre given: Triangle(amplitude=[3.0], period=1.0, centre=[0.0]) is ±3 N m.
+    """
+
+    adds_gravity = False
+    uses_wrench = False
+
+    def __init__(self, signal: Reference, n: int) -> None:
+        """Ask for ``signal`` of n joints; it is not started from the arm's pose but from zero torque."""
+        self.signal = signal
+        self._zero = np.zeros(n)
+        self._begin: float | None = None
+
+    def reset(self, sample: Sample) -> None:
+        """Start the signal anew."""
+        self.signal.reset(self._zero)
+        self._begin = None
+
+    def torque(self, sample: Sample, time: float) -> Array:
+        """Return the torques [N m or N], shape (n,)."""
+        if self._begin is None:
+            self._begin = time
+        return self.signal.at(time - self._begin).q

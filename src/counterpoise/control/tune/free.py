@@ -1,0 +1,117 @@
+"""A free tuner as a second baseline: bandwidth and damping are chosen for the task, with the same margin for every law.
+
+The rule of ``rule.py`` gives every law the same position gains, as the paper does. Here each law may have its own: the
+bandwidth grows from the rule's until the task's error no longer falls or the plant oscillates, then other damping
+ratios are tried. Every gain is the same share of its limit, that of PID's integral too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...dynamics.robot import Robot
+from ...errors import JointLimitError
+from .gains import LawGains
+from .probe import MakePlant, MakeSafety
+from .report import Tuning
+from .rule import WITHOUT_DERIVATIVE, LawKind, TuningRule
+from .tune import Report, tuned
+
+BANDWIDTH_GROWTH = 1.5
+"""Factor from one bandwidth tried to the next."""
+MOST_BANDWIDTHS = 5
+"""Bandwidths tried, at most."""
+DAMPINGS = (0.3, 0.8)
+"""Damping ratios tried besides the rule's, at the best bandwidth."""
+
+Cost = Callable[[LawGains], float]
+"""The error of a task with given gains; infinite where it failed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FreeTuning:
+    """What the free tuner chose.
+
+    Attributes:
+        tuning: The best gains, and how they were found; its rule has the bandwidth and damping ratio chosen.
+        cost: The task's error with them.
+        tried: Bandwidth asked for [Hz], damping ratio and error of every candidate, in order.
+    """
+
+    tuning: Tuning
+    cost: float
+    tried: tuple[tuple[float, float, float], ...]
+
+
+def freely_tuned(
+    make_plant: MakePlant,
+    robot: Robot,
+    kind: LawKind,
+    cost: Cost,
+    *,
+    joint: int = 0,
+    rule: TuningRule | None = None,
+    safety: MakeSafety | None = None,
+    progress: Report | None = None,
+) -> FreeTuning:
+    """Find the gains of a law that do best in a task, at the same gain margin for every law.
+
+    Args:
+        make_plant: Returns the plant for each experiment; see tuned().
+        robot: The arm's model.
+        kind: The law.
+        cost: The task's error, e.g. ``TriangleTask(make_plant, robot).rms``.
+        joint: Index of the joint.
+        rule: Where to begin; its oscillation_share is the margin of every gain. None for the defaults.
+        safety: Makes the safety filter of each experiment; None for the default one.
+        progress: Called now and then with the share of the work that is done, 0 to 1.
+    """
+    start = TuningRule() if rule is None else rule
+    start = replace(start, integral_share=start.oscillation_share)
+    most = MOST_BANDWIDTHS + len(DAMPINGS)
+    found: list[tuple[float, Tuning]] = []
+
+    def attempt(candidate: TuningRule) -> float:
+        begun = len(found)
+
+        def tell(share: float) -> None:
+            if progress is not None:
+                progress((begun + 0.8 * share) / most)
+
+        tuning = tuned(make_plant, robot, kind, joints=[joint], rule=candidate, safety=safety, progress=tell)
+        error = _cost_of(cost, tuning.gains)
+        found.append((error, tuning))
+        return error
+
+    candidate, before = start, np.inf
+    for _ in range(MOST_BANDWIDTHS):
+        error = attempt(candidate)
+        if error >= before or not _reached(found[-1][1]):
+            break
+        candidate, before = replace(candidate, bandwidth=BANDWIDTH_GROWTH * candidate.bandwidth), error
+    best = min(found, key=lambda each: each[0])[1]
+    if kind not in WITHOUT_DERIVATIVE:
+        for damping in DAMPINGS:
+            attempt(replace(best.rule, damping=damping))
+    if progress is not None:
+        progress(1.0)
+    error, tuning = min(found, key=lambda each: each[0])
+    tried = tuple((each.rule.bandwidth, each.rule.damping, err) for err, each in found)
+    return FreeTuning(tuning, error, tried)
+
+
+def _reached(tuning: Tuning) -> bool:
+    """Say whether the bandwidth asked for was reached; without a derivative there is none to reach."""
+    first = tuning.joints[0].limits[0]
+    return first.gain == "bandwidth" and first.chosen > 0.99 * tuning.rule.bandwidth
+
+
+def _cost_of(cost: Cost, gains: LawGains) -> float:
+    """Return the task's error; gains that run away in the task are no candidate."""
+    try:
+        return cost(gains)
+    except JointLimitError:
+        return np.inf

@@ -1,0 +1,155 @@
+"""The gains of a law as tuning finds them, the law made of them, and the file that keeps them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...base_sensor.sensor import BaseSensor
+from ...description.frozen import Array, frozen
+from ...dynamics.robot import Robot
+from ...errors import DataFileError, InputError
+from ..base_sensor_control import base_sensor_control
+from ..gravity import Gravity
+from ..law import Law
+from ..pd import PD
+from ..pid import PID
+from ..plant import Plant
+from ..reference import Reference
+from .rule import KINDS, WITH_PLATE, LawKind
+
+SCHEMA = "counterpoise/gains-1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LawGains:
+    """Gains of a law, per joint, shape (n,).
+
+    Attributes:
+        kind: The law.
+        joint_names: The joints.
+        kp: K_p [N m/rad or N/m].
+        kd: K_d [N m s/rad or N s/m].
+        ki: K_i of a PID or PI [N m/(rad s) or N/(m s)]; 0 elsewhere.
+        k_int: Integral gain of the torque loop [1/s]; 0 elsewhere.
+    """
+
+    kind: LawKind
+    joint_names: tuple[str, ...]
+    kp: Array
+    kd: Array
+    ki: Array
+    k_int: Array
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and refuse what cannot be."""
+        if self.kind not in KINDS:
+            raise InputError(f"kind is {self.kind!r}; expected one of {', '.join(KINDS)}")
+        for name in ("kp", "kd", "ki", "k_int"):
+            value = frozen(np.asarray(getattr(self, name), dtype=np.float64))
+            if value.shape != (len(self.joint_names),) or not (np.isfinite(value) & (value >= 0.0)).all():
+                raise InputError(f"{name} is {value.tolist()}; expected {len(self.joint_names)} finite numbers from 0")
+            object.__setattr__(self, name, value)
+
+    def with_joint(self, joint: int, **gains: float) -> LawGains:
+        """Return gains that differ on one joint, e.g. ``with_joint(0, kp=1100.0)``."""
+        changed: dict[str, Any] = {}
+        for name, value in gains.items():
+            row = getattr(self, name).copy()
+            row[joint] = value
+            changed[name] = row
+        return replace(self, **changed)
+
+    def laws(
+        self,
+        plant: Plant,
+        robot: Robot,
+        reference: Reference | None = None,
+        *,
+        sensor: BaseSensor | None = None,
+        **settings: Any,
+    ) -> tuple[Law, ...]:
+        """Return the law, with gravity, as ControlLoop takes it.
+
+        Args:
+            plant: What will be driven.
+            robot: The arm's model: gravity, unless the plant bears its own weight.
+            reference: What to follow; None holds the pose the arm has at the start.
+            sensor: The base sensor, for the laws that use one.
+            settings: Passed on to base_sensor_control: form, feed_forward, gravity and so on.
+
+        Raises:
+            InputError: The law needs a base sensor, or the joints are not the robot's.
+        """
+        if self.joint_names != robot.joint_names:
+            raise InputError(f"gains are for {list(self.joint_names)}, the robot has {list(robot.joint_names)}")
+        if self.kind in WITH_PLATE:
+            if sensor is None:
+                raise InputError(f"'{self.kind}' needs the plate: give sensor=, tared")
+            gravity = {"gravity": robot} | settings
+            return (base_sensor_control(plant, sensor, self.kp, self.kd, self.k_int, reference, **gravity),)
+        law: Law = PD(self.kp, self.kd, reference)
+        if self.kind != "pd":
+            law = PID(
+                self.kp,
+                self.ki,
+                self.kd,
+                integral_limit=plant.effort_limit,
+                period=plant.period,
+                reference=reference,
+            )
+        return (law,) if plant.adds_gravity else (law, Gravity(robot))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the gains as plain values."""
+        gains = {name: getattr(self, name).tolist() for name in ("kp", "kd", "ki", "k_int")}
+        return {"schema": SCHEMA, "law": self.kind, "joints": list(self.joint_names), **gains}
+
+    def save(self, path: str | Path, comments: Sequence[str] = ()) -> None:
+        """Write the gains as TOML, with comments before them.
+
+        Raises:
+            DataFileError: The file cannot be written.
+        """
+        lines = [f"# {line}" for text in comments for line in text.splitlines()]
+        lines += [f"{key} = {_toml(value)}" for key, value in self.as_data().items()]
+        try:
+            Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise DataFileError(f"the gains cannot be written: {error}", path=str(path)) from error
+
+
+def read_gains(path: str | Path) -> LawGains:
+    """Return the gains of a file that :meth:`LawGains.save` wrote.
+
+    Raises:
+        DataFileError: The file cannot be read or is none of these.
+    """
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataFileError(f"no gains can be read: {error}", path=str(path)) from error
+    if data.get("schema") != SCHEMA:
+        raise DataFileError(f"schema is {data.get('schema')!r}; expected {SCHEMA!r}", path=str(path))
+    missing = [key for key in ("law", "joints", "kp", "kd", "ki", "k_int") if key not in data]
+    unknown = sorted(set(data) - {"schema", "law", "joints", "kp", "kd", "ki", "k_int"})
+    if missing or unknown:
+        raise DataFileError(f"keys missing: {missing}; not known: {unknown}", path=str(path))
+    try:
+        names = tuple(str(name) for name in data["joints"])
+        return LawGains(data["law"], names, data["kp"], data["kd"], data["ki"], data["k_int"])
+    except (InputError, TypeError, ValueError) as error:
+        raise DataFileError(f"the gains make no sense: {error}", path=str(path)) from error
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(float(value))
