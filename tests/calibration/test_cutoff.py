@@ -44,6 +44,15 @@ def test_the_fastest_joint_decides_and_a_standing_one_does_not() -> None:
     assert band.cutoff == pytest.approx(HARMONICS * 2.0, rel=0.1)
 
 
+def test_a_slow_joint_with_a_coarse_encoder_does_not_look_fast() -> None:
+    """A joint that creeps over few counts scatters at all frequencies; that is no motion, and the others decide."""
+    time = np.arange(8000) / 200.0
+    q = np.stack([np.sin(2.0 * np.pi * 0.2 * time), 0.01 * np.sin(2.0 * np.pi * 0.15 * time + 1.0)], axis=1)
+    counted = 1e-4 * np.round(q / 1e-4)
+    log = cp.Log(("a", "b"), time, counted, np.full_like(q, np.nan), np.zeros_like(q))
+    assert motion_band(log).cutoff == pytest.approx(HARMONICS * 0.2, rel=0.2)
+
+
 def test_measured_velocities_are_used_where_they_are_better_and_agree() -> None:
     """Noisy positions speak for the measured velocity, noisy or wrong velocities against it."""
     assert motion_band(sine_log(0.5, noise=1e-3, dq_noise=1e-3)).velocity_measured.all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.base_sensor_control import plate_of
+from counterpoise.control.loop import ControlLoop
 from counterpoise.control.tune.free import freely_tuned
 from counterpoise.control.tune.gains import LawGains, read_gains
 from counterpoise.control.tune.oscillation import NO_SWING, Swing, rings, sustained, swing
-from counterpoise.control.tune.probe import Probed
+from counterpoise.control.tune.probe import Probed, holding_gains, take_tare
 from counterpoise.control.tune.report import EXPECTED_RATIOS, Tuning, expected_ratio
 from counterpoise.control.tune.rule import KINDS, LawKind, TuningRule, natural_frequency
 from counterpoise.control.tune.search import oscillation_limit
@@ -258,3 +260,16 @@ def test_triangle_task_is_that_of_figure_8() -> None:
     cost = TriangleTask(made, made().robot).rms
     gains = LawGains("pd", ("joint1",), [1094.0], [63.0], [0.0], [0.0])
     assert cost(gains) == pytest.approx(math.radians(0.1) / math.sqrt(3.0), rel=0.1)
+
+
+def test_tare_waits_for_a_joint_without_friction() -> None:
+    """Started with a wrong torque it moves; the plate is tared once it is held."""
+    made = preset("puma550")
+    config = made.config.replaced(drive=replace(made.config.drive, friction=None), seed=0)
+    with SingleJoint.of(made.robot(), config) as plant:
+        for _ in range(3):
+            plant.write(np.array([4.0]))
+        sensor = plate_of(plant, plant.robot)
+        hold = holding_gains(plant, plant.robot, plant.read().q).laws(plant, plant.robot)
+        take_tare(ControlLoop(plant, hold, plant.robot), sensor, TuningRule())
+        assert sensor.tare_state is not None and abs(plant.read().dq[0]) < 0.01

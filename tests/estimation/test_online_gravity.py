@@ -20,7 +20,7 @@ def test_lists_and_other_numbers_are_taken() -> None:
     for _ in range(100):
         plain.update(np.array(Q), np.zeros(3), tau)
         other.update(Q, np.zeros(3, dtype=np.float32), strided)
-    np.testing.assert_array_equal(plain.gravity(Q), other.gravity(Q))
+        np.testing.assert_array_equal(plain.gravity(Q), other.gravity(Q))
     np.testing.assert_allclose(plain.gravity(Q), tau, rtol=0.2)
 
 

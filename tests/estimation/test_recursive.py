@@ -237,6 +237,48 @@ def test_does_not_learn_when_told_not_to() -> None:
     assert not inner(est).parameters.any()
 
 
+def hold(est: cp.OnlineGravity, q: np.ndarray, tau: np.ndarray, ticks: int = 100) -> None:
+    """Stand at a pose with constant torques."""
+    for _ in range(ticks):
+        est.update(q, np.zeros_like(q), tau)
+
+
+def test_one_hold_that_contradicts_is_doubted() -> None:
+    """Brakes hold the arm while its drives are off, or somebody leans on it: no weight is unlearned at one pose."""
+    robot = cp.load("wam7")
+    poses, everywhere = workspace_poses(robot, 6, seed=1, margin=0.2), workspace_poses(robot, 50, seed=2)
+    est = listen(cp.OnlineGravity(robot, DT), visits(robot, poses))
+    before, learned = est.gravity(everywhere), inner(est).holds
+    parked, pushed = workspace_poses(robot, 2, seed=9, margin=0.2)
+    for shake in (0.0, 0.004):  # a hold that is shaken a little is the same hold
+        hold(est, parked + shake, np.zeros(7), 300)
+    hold(est, poses[0], robot.gravity(poses[0]))
+    hold(est, pushed, robot.gravity(pushed) + 0.2 * robot.effort_limit)
+    hold(est, poses[1], robot.gravity(poses[1]))
+    assert inner(est).doubted_holds == 3
+    assert inner(est).holds <= learned + 2
+    np.testing.assert_allclose(est.gravity(everywhere), before, atol=0.05)
+
+
+def test_the_side_is_followed_while_nothing_is_learned() -> None:
+    """Up by 1 rad and back by 0.3 while learning is off: the joint rests on the friction of the way down."""
+    robot = cp.load("pendulum")
+    est = cp.OnlineGravity(robot, DT, prior="none")
+    friction, zero = 0.05 * float(robot.effort_limit[0]), np.zeros(1)
+    log = visits(robot, np.array([[0.2], [-0.3], [0.4]]), friction=friction)
+    listen(est, log)
+    rest, truth, learned = np.array([0.9]), robot.gravity([0.9]), inner(est).holds
+    est.learning = False
+    for q, side in [*((q, 1.0) for q in np.linspace(0.4, 1.9, 80)), *((q, -1.0) for q in np.linspace(1.9, 0.9, 50))]:
+        est.update(np.array([q]), zero, robot.gravity([q]) + side * friction)
+    hold(est, rest, truth - friction)
+    assert inner(est).holds == learned
+    est.learning = True
+    hold(est, rest, truth - friction)
+    assert inner(est).doubted_holds == 0
+    np.testing.assert_allclose(est.gravity(rest), truth, rtol=0.01)
+
+
 def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
     """Rests, jumps, NaN, infinities, absurd numbers and random torques: all finite, covariance within twice the prior.
 

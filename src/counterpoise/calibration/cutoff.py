@@ -76,8 +76,8 @@ def motion_band(log: Log, cutoff: float | None = None) -> MotionBand:
     frequencies, power = _spectrum(interpolated(grid, log.time, bridged(log.time, log.q)), rate)
     noise = _noise_density(frequencies, power, rate)
     velocity = np.maximum(power - noise, 0.0) * (2.0 * np.pi * frequencies)[:, None] ** 2
-    # What remains of noise scatters about zero: it is no motion.
-    velocity[power < 4.0 * noise] = 0.0
+    # Noise scatters, and the counts of an encoder come in lumps: below their highest peak nothing is surely motion.
+    velocity[power <= power[_without_motion(frequencies, rate)].max(axis=0)] = 0.0
     total = velocity.sum(axis=0)
     if not total.max(initial=0.0) > 0.0:
         raise InputError("no joint moves in this recording; expected motion. Poses at rest are fitted as static poses")
@@ -122,8 +122,13 @@ def _measured_velocity(
 
 def _noise_density(frequencies: Array, power: Array, rate: float) -> Array:
     """Return the density of white noise [unit²/Hz], shape (n,): the upper half of the band, where no arm moves."""
-    found: Array = np.median(power[frequencies > 0.25 * rate], axis=0) / math.log(2.0)  # its mean from its median
+    found: Array = np.median(power[_without_motion(frequencies, rate)], axis=0) / math.log(2.0)  # mean from median
     return found
+
+
+def _without_motion(frequencies: Array, rate: float) -> npt.NDArray[np.bool_]:
+    """Say which frequencies are in the upper half of the band, where no arm moves, shape (m,)."""
+    return frequencies > 0.25 * rate
 
 
 def _spectrum(channels: Array, rate: float) -> tuple[Array, Array]:

@@ -82,7 +82,7 @@ def _list(as_json: bool) -> None:
         return
     lines = table("name", "what", "source", left=("name", "what", "source"))
     for each in known:
-        lines.add_row(each.name, each.title + ("" if each.in_all else " (not part of all)"), each.source)
+        lines.add_row(each.name, each.title + ("" if each.in_all else "; not in all"), each.source)
     console().print(lines)
 
 

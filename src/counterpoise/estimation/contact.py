@@ -87,12 +87,16 @@ def tip_wrench(robot: Robot, q: npt.ArrayLike, external: ExternalTorque, at: str
     position = as_rows(q, "q", robot.joint_names)
     link = robot.link_names[link_index(robot.link_names, robot.tree.leaves, at)]
     J = robot.jacobian(position, at=link)
-    weight = 1.0 / np.maximum(external.std, LEAST_STD) ** 2
+    root = 1.0 / np.maximum(external.std, LEAST_STD)
     prior = np.array([FORCE_PRIOR] * 3 + [MOMENT_PRIOR] * 3)
-    scaled = J * prior[:, None]  # in units of the prior: well scaled whatever the pose
-    covariance = np.linalg.inv((scaled * weight) @ scaled.T + np.eye(6))
-    wrench = prior * (covariance @ scaled @ (weight * external.value))
-    covariance = covariance * np.outer(prior, prior)
+    # In units of the prior, by singular values: a direction that is hardly felt beside one that is felt sharply must
+    # not drown in rounding.
+    axes, sizes, rows = np.linalg.svd((J * root) * prior[:, None], full_matrices=True)
+    felt = np.zeros(6)
+    felt[: len(sizes)] = sizes
+    gain = sizes / (1.0 + sizes**2)
+    wrench = prior * (axes[:, : len(sizes)] @ (gain * (rows[: len(sizes)] @ (root * external.value))))
+    covariance = (axes / (1.0 + felt**2)) @ axes.T * np.outer(prior, prior)
     std = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     return TipWrench(link, frozen(wrench), frozen(std), frozen(covariance), np.asarray(std < TOLD_SHARE * prior))
 

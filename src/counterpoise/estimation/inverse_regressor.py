@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
+from ..dynamics.inputs import MAX_INPUT
 from ..dynamics.kinematics import ancestors
 from ..dynamics.robot import Robot
 from ..dynamics.tree import REVOLUTE
@@ -76,7 +77,9 @@ class IntegratingGravity(ABC):
         refuse_large_gain(robot, self.q_gain, self.kp, self.kd)
         self.learning = True
         self.refused = 0
-        self._most = EFFORT_SHARE * np.asarray(robot.effort_limit)
+        # Without a limit: far more than any gravity torque, so that the estimate stays finite whatever is measured.
+        limit = np.asarray(robot.effort_limit)
+        self._most = EFFORT_SHARE * np.where(np.isfinite(limit), limit, MAX_INPUT)
 
     def update(self, q: Array, dq: Array, tau: Array | None, q_desired: Array, flags: int = 0) -> None:
         """Take in one sample.
@@ -93,7 +96,11 @@ class IntegratingGravity(ABC):
         if flags & UNUSABLE or not self._endured(q, dq, tau, q_desired):
             self.refused += 1
             return
-        self._integrate(q, self.dt * self.q_gain * (self.kp * (q_desired - q) - self.kd * dq))
+        step = self.dt * self.q_gain * (self.kp * (q_desired - q) - self.kd * dq)
+        # Integral action winds up where the goal cannot be reached: no more weight than the drives can hold is learned.
+        held = self.gravity(q)
+        winds = (np.abs(held + step) > self._most) & (held * step > 0.0)
+        self._integrate(q, np.where(winds, 0.0, np.clip(step, -self._most, self._most)))
 
     @abstractmethod
     def gravity(self, q: npt.ArrayLike) -> Array:
@@ -114,7 +121,7 @@ class IntegratingGravity(ABC):
 
     def _endured(self, q: Array, dq: Array, tau: Array | None, q_desired: Array) -> bool:
         """Say whether the sample is whole, the arm quasi-static and no drive saturated ("gravity-endurable")."""
-        if not np.isfinite(q @ q + dq @ dq + q_desired @ q_desired):
+        if not all(bool(np.all(np.abs(values) <= MAX_INPUT)) for values in (q, dq, q_desired)):  # false for NaN too
             return False
         if np.abs(dq).max() > HELD_SPEED:
             return False

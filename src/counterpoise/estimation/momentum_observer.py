@@ -23,6 +23,7 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..friction.law import FrictionLaw
 from ..logs.sample import SampleFlag
+from .friction_band import friction_band as band_of
 
 MOVING_SHARE = 0.2
 """What of the friction band stays unknown while a joint moves."""
@@ -71,7 +72,7 @@ class MomentumObserver:
         *,
         bandwidth: float = 20.0,
         friction: FrictionLaw | None = None,
-        friction_band: npt.ArrayLike = 0.0,
+        friction_band: npt.ArrayLike | None = None,
         model_std: npt.ArrayLike = 0.0,
         rotor_inertia: npt.ArrayLike | None = None,
     ) -> None:
@@ -82,7 +83,8 @@ class MomentumObserver:
             dt: Time between samples [s].
             bandwidth: K, the reciprocal of the observer's time constant [1/s], at most 0.5/dt.
             friction: The friction law that is taken off while a joint moves; None for none.
-            friction_band: Torque that friction may hold at rest, ± [N m or N], one or n.
+            friction_band: Torque that friction may hold at rest, ± [N m or N], one or n; None for BAND_SHARE of the
+                effort limits, as of an arm of which nothing is known.
             model_std: Deviation of the model's torque, e.g. ``OnlineGravity.std`` [N m or N], one or n.
             rotor_inertia: Drive inertia on the link side [kg m² or kg], shape (n,); None for the robot's.
 
@@ -99,9 +101,10 @@ class MomentumObserver:
         self._still = robot.mounted(gravity=(0.0, 0.0, 0.0))
         self._dt, self._gain = dt, bandwidth
         self._friction = friction
+        band = band_of(robot) if friction_band is None else friction_band
         self._band, self._model_std = (
             _not_negative(robot, value, name)
-            for value, name in ((friction_band, "friction_band"), (model_std, "model_std"))
+            for value, name in ((band, "friction_band"), (model_std, "model_std"))
         )
         rotors = robot.rotor_inertia if rotor_inertia is None else rotor_inertia
         self._rotor = _not_negative(robot, rotors, "rotor_inertia")
@@ -154,6 +157,7 @@ class MomentumObserver:
         else:
             self._integral = self._integral + self._dt * (known + self._r)
             self._r = np.clip(self._gain * (momentum - self._integral), -LARGEST, LARGEST)
+            self._integral = momentum - self._r / self._gain  # nothing is left behind the bound
         std = np.hypot(np.where(resting, 1.0, MOVING_SHARE) * self._band, self._model_std)
         self.external = ExternalTorque(frozen(self._r), frozen(std), True)
         return self.external

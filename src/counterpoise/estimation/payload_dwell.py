@@ -148,6 +148,8 @@ class DwellGatherer:
         n, rows = self._n, self._buffer
         mean = rows.mean(axis=0)
         motion = mean[: 3 * n]
+        if not (np.abs(rows[:, 3 * n :]).max() < LARGEST):
+            mean[3 * n :] = np.nan
         if not (np.abs(rows[:, : 3 * n]).max() < LARGEST):  # false for NaN too
             self._recent[:] = np.nan
             self._close()

@@ -14,6 +14,9 @@ from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.sample import Sample, SampleFlag
+from .friction_band import friction_band as band_of
+from .friction_band import positive_row
+from .gate import EFFORT_SHARE, STOP_MARGIN
 from .payload_change import ChangeEvent, PayloadHistory
 from .payload_dwell import DwellGatherer, HeldPose
 from .payload_estimate import PayloadEstimate, marginal_evidence, no_payload, payload_estimate
@@ -23,15 +26,15 @@ from .payload_statistics import PLATE_ZERO_STD, SIDE_SHARE, Baseline, Sums, base
 if TYPE_CHECKING:
     from ..calibration.fit import Fit
 
-BAND_SHARE = 0.015
-"""Friction band of an arm of which nothing is known, as a share of the effort limit (of the largest gravity torque over
-the workspace, times five, where there is no limit)."""
 WRENCH_STD = np.array([0.4, 0.4, 0.4, 0.3, 0.3, 0.3])
 """Scatter of a plate's reading from pose to pose [N, N m]: cross-talk and drift; noise averages out."""
 MASS_SHARE = 0.5
 """Heaviest load that is looked for, as a share of the arm's moving mass."""
 FALSE_ALARM = 1e-7
 """False alarms per held pose."""
+LIMP_SHARE, LIMP_WEIGHT = 0.3, 3.0
+"""Drives count as switched off where all torques are below this share of the friction band, and the empty arm's weight
+is this many times the band at some joint."""
 MOST_WAITING = 64
 """Held poses that wait for a look; older ones are dropped."""
 LOOK_SLOTS = 25
@@ -100,7 +103,7 @@ class PayloadEstimator:
             raise InputError(f"control_tolerance is {control_tolerance!r}; expected a share above 0, at most 10")
         self.robot = robot
         self.places = places_of(robot)
-        self._band = _band(robot, fit, friction_band)
+        self._band = _known_band(robot, fit, friction_band)
         self._max_mass = _max_mass(robot, max_mass)
         self._share = control_tolerance
         self._baseline = _baseline(self.places, fit, self._band, scatter, wrench_std)
@@ -112,7 +115,7 @@ class PayloadEstimator:
         self._look_in_tick = look_in_tick
         self._waiting: deque[HeldPose] = deque(maxlen=MOST_WAITING)
         self._present: HeldPose | None = None
-        self._trusted = False
+        self._for_control: PayloadEstimate | None = None
         self._not_measured = np.full(robot.n, np.nan)
         self.estimate = no_payload(robot, 0)
         self.events: list[tuple[float, ChangeEvent]] = []
@@ -171,7 +174,7 @@ class PayloadEstimator:
     @property
     def payload_for_control(self) -> PayloadEstimate | None:
         """The payload, where it is known well enough for a controller; None otherwise. See :class:`.PayloadBlend`."""
-        return self.estimate if self.estimate.detected and self._trusted else None
+        return self._for_control
 
     def look(self) -> PayloadEstimate:
         """Weigh the hypotheses with all that is new, and return the estimate; for ``look_in_tick=False``."""
@@ -205,9 +208,21 @@ class PayloadEstimator:
             self.look()
 
     def _sums(self, pose: HeldPose) -> Sums:
-        return self._baseline.sums(
-            pose.q, pose.tau, tau_std=pose.tau_std, wrench=pose.wrench, side=pose.side, used=pose.fresh
-        )
+        used = pose.fresh & self._carries(pose)
+        return self._baseline.sums(pose.q, pose.tau, tau_std=pose.tau_std, wrench=pose.wrench, side=pose.side, used=used)
+
+    def _carries(self, pose: HeldPose) -> npt.NDArray[np.bool_]:
+        """Say which drives carry their joint's weight alone, shape (n,).
+
+        Not one that is saturated, nor one whose joint rests at a stop; and none where all are limp although the empty
+        arm would need many times their friction: brakes hold it, or somebody does.
+        """
+        robot = self.robot
+        room = np.minimum(pose.q - robot.lower, robot.upper - pose.q)
+        stopped = (room < STOP_MARGIN) & (robot.upper - robot.lower > 4.0 * STOP_MARGIN)
+        limp = np.all(np.abs(pose.tau) < LIMP_SHARE * self._band)
+        limp = limp and np.any(np.abs(robot.gravity(pose.q)) > LIMP_WEIGHT * self._band)
+        return ~(stopped | (np.abs(pose.tau) >= EFFORT_SHARE * robot.effort_limit) | limp)
 
     def _judge(self, present: Sums | None, q: Array) -> None:
         self.estimate, event = self._history.look(present)
@@ -215,7 +230,7 @@ class PayloadEstimator:
             self.events = [*self.events[-99:], (self.time, event)]
         change, std = self.estimate.gravity_change(self.robot, q)
         known = (std <= self._share * np.abs(change)) | (std <= self._share * self._band)
-        self._trusted = self.estimate.detected and bool(np.all(known))
+        self._for_control = self.estimate if self.estimate.detected and np.all(known) else None
 
 
 def estimate_payload(
@@ -257,9 +272,9 @@ def estimate_payload(
         InputError: A shape or a value does not fit.
     """
     places = places_of(robot)
-    band = _band(robot, fit, friction_band)
+    band = _known_band(robot, fit, friction_band)
     heaviest = _max_mass(robot, max_mass)
-    zero = _row(plate_zero_std, "plate_zero_std", WRENCH_COMPONENTS)
+    zero = positive_row(plate_zero_std, "plate_zero_std", WRENCH_COMPONENTS)
     baseline = _baseline(places, fit, band, scatter, wrench_std, zero)
     loaded = _summed(baseline, q, tau, wrench, side)
     total = loaded if empty is None else loaded + _summed(baseline, *empty)
@@ -313,43 +328,23 @@ def _baseline(
 ) -> Baseline:
     spread = SIDE_SHARE * band
     if scatter is not None:
-        spread = _row(scatter, "scatter", places.robot.joint_names)
+        spread = positive_row(scatter, "scatter", places.robot.joint_names)
     elif fit is not None:
         spread = np.where(np.isfinite(fit.heldout_rms) & (fit.heldout_rms > 0.0), fit.heldout_rms, spread)
     return baseline_of(
         places,
         band=band,
         scatter=np.asarray(spread),
-        wrench_std=_row(wrench_std, "wrench_std", WRENCH_COMPONENTS),
+        wrench_std=positive_row(wrench_std, "wrench_std", WRENCH_COMPONENTS),
         fit=fit,
         plate_zero_std=zero,
     )
 
 
-def _row(value: npt.ArrayLike, name: str, columns: tuple[str, ...]) -> Array:
-    row = as_rows(value, name, columns)
-    if row.ndim != 1 or not np.all(row > 0.0):
-        raise InputError(f"{name} is {row.tolist()}; expected {len(columns)} positive numbers")
-    return row
-
-
-def _band(robot: Robot, fit: Fit | None, given: npt.ArrayLike | None) -> Array:
-    """Return the friction band of every joint [N m or N], shape (n,)."""
+def _known_band(robot: Robot, fit: Fit | None, given: npt.ArrayLike | None) -> Array:
     if fit is not None:
         refuse_other_fit(robot, fit)
-    limit = robot.effort_limit
-    if not np.isfinite(limit).all():
-        random = np.random.default_rng(0)
-        lower, upper = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
-        largest = np.abs(robot.gravity(random.uniform(lower, upper, (200, robot.n)))).max()
-        limit = np.where(np.isfinite(limit), limit, max(5.0 * float(largest), 1.0))
-    assumed = BAND_SHARE * np.maximum(limit, 1e-3)
-    if given is not None:
-        return _row(given, "friction_band", robot.joint_names)
-    if fit is not None:
-        found = fit.friction_band
-        return np.asarray(np.where(np.isfinite(found) & (found > 0.0), found, assumed))
-    return np.asarray(assumed)
+    return band_of(robot, fit, given)
 
 
 def _max_mass(robot: Robot, given: float | None) -> float:

@@ -18,9 +18,11 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
   since the hold before, any part of its friction may hold it, on either side, and its torque counts with that error;
 - a pass in which every joint's torque was known beforehand to a third of the measurement's own error teaches nothing
   and is thrown away: without excitation the estimator stands still (γ² of square_root.py), unless it is surprised;
-- old data are forgotten by 1 % per learned hold, and faster, but never below FLOOR, when a hold contradicts them by
-  five standard deviations: a load was attached, a cable added. The prior is not forgotten, so that the covariance stays
-  bounded by twice the prior's;
+- a hold that contradicts what is known by five standard deviations is doubted: somebody may lean on the arm, its brakes
+  may hold it while its drives are off. It is learned from only if the next hold, ELSEWHERE, contradicts as well;
+- old data are forgotten by 1 % per learned hold, and faster, but never below FLOOR, when a contradiction is learned: a
+  load was attached, a cable added. The prior is not forgotten, so that the covariance stays bounded by twice the
+  prior's;
 - hold_i is learned from the innovations, each weighed by how much of it was foreseen.
 
 The values that :meth:`gravity` uses follow the estimate over BLEND, so that a controller that adds them sees no step.
@@ -61,7 +63,9 @@ LET_GO = 0.5
 EXCITATION = 0.1
 """A pass is thrown away where 1 − γ² stays below this for every joint."""
 SURPRISE = 5.0
-"""Innovation, in standard deviations, that makes the estimator forget faster."""
+"""Innovation, in standard deviations, that makes the estimator doubt a hold, and forget faster if it is no error."""
+ELSEWHERE = 0.1
+"""A joint must have moved this far for another surprise to bear out the first [rad or m]."""
 MEMORY = 0.99
 """What remains of the information of old data after one more learned hold ..."""
 FLOOR = 0.5
@@ -83,6 +87,7 @@ class RecursiveGravity:
         learning: Whether new holds are learned from; may be set.
         holds: Number of holds that were learned from.
         frozen_holds: Number of holds that had nothing to teach.
+        doubted_holds: Number of holds that contradicted what is known and were not learned from.
         refused: Number of samples that were flagged, missing or absurd.
     """
 
@@ -120,7 +125,7 @@ class RecursiveGravity:
         self.robot = robot
         self.states = states_of(robot, prior, offset=offset, friction=friction)
         self.learning = True
-        self.holds = self.frozen_holds = self.refused = 0
+        self.holds = self.frozen_holds = self.doubted_holds = self.refused = 0
         n, p = robot.n, len(self.states.names)
         self._columns = np.array(robot.base_parameters.columns, dtype=np.int64)
         self._hold_start = _noise(hold_noise, HOLD_SHARE * self.states.effort)
@@ -145,6 +150,8 @@ class RecursiveGravity:
         self._standing = 0
         self._fresh = True
         self._slid_from = np.full(n, np.nan)
+        self._doubted_at: Array | None = None
+        self._hold_at = np.zeros(n)
         self._begin_segment()
 
     @property
@@ -176,17 +183,20 @@ class RecursiveGravity:
             tau: Torques of the actuators, link side [N m or N], shape (n,), float64.
             flags: What the source knows to be wrong (logs.sample.SampleFlag).
         """
-        if self._blend:
-            self._blend -= 1
-            np.multiply(self._way, 1.0 - self._blend / self._blend_ticks, out=self._values)
-            np.add(self._values, self._from, out=self._values)
         if flags & UNUSABLE:
+            self._follow()
             self.refused += 1
             return
+        # Watched even while nothing is learned: the side from which a joint comes must be known afterwards. It may
+        # refuse the arrays, so nothing is changed before.
+        collect = self.learning and self._standing >= self._settle_ticks
+        seen = watch(self._memory, q, dq, tau, self._limits, collect)
+        self._follow()
         if not self.learning:
-            return
-        seen = watch(self._memory, q, dq, tau, self._limits, self._standing >= self._settle_ticks)
-        if seen == Seen.STILL:
+            if self._standing:
+                self._end_segment()
+                self._standing, self._fresh = 0, True
+        elif seen == Seen.STILL:
             self._standing += 1
             if self._standing > self._settle_ticks:
                 self._collected += 1
@@ -232,7 +242,7 @@ class RecursiveGravity:
         self._memory[Row.SUM_Q : Row.SUM_SQUARE + 1] = 0.0
         self._collected = 0
         self._joint = -1
-        self._learned = self._told = False
+        self._learned = self._told = self._doubted = False
 
     def _end_segment(self) -> None:
         """Keep what the hold taught, and be ready for the next one."""
@@ -256,6 +266,8 @@ class RecursiveGravity:
                 at = self.states.friction_at
                 root = np.linalg.inv(self._committed[at:, at:-1])
                 self._unknown_side = self._x[at:] ** 2 + np.sum(root**2, axis=1)
+        elif self._doubted:
+            self.doubted_holds += 1
         elif self._told and self._joint < 0:
             self.frozen_holds += 1
         if self._told:
@@ -285,7 +297,8 @@ class RecursiveGravity:
         changed = (mean - memory[Row.SLIDING]) ** 2
         side = np.where(slid & (changed < LET_GO**2 * self._unknown_side), memory[Row.DIRECTION], 0.0)
         variance = self._hold**2 + scatter + np.where(side == 0.0, self._unknown_side, changed)
-        self.robot.gravity_regressor(memory[Row.ANCHOR] + memory[Row.SUM_Q] / count, self._regressor)
+        self._hold_at = memory[Row.ANCHOR] + memory[Row.SUM_Q] / count
+        self.robot.gravity_regressor(self._hold_at, self._regressor)
         self._torque, self._side, self._sigma = mean.tolist(), side.tolist(), np.sqrt(variance).tolist()
         self._told = self._first = True
 
@@ -324,7 +337,15 @@ class RecursiveGravity:
         if self._first:
             surprised = self._surprised = bool(np.abs(self._innovation).max() > SURPRISE)
             excited = bool(1.0 - np.square(self._kept).min() > EXCITATION)
-            if not (surprised or (excited and self._fresh)):
+            if surprised:
+                self._doubted = self._doubted_at is None or bool(
+                    np.abs(self._hold_at - self._doubted_at).max() < ELSEWHERE
+                )
+                if self._doubted_at is None:
+                    self._doubted_at = self._hold_at
+            else:
+                self._doubted_at = None
+            if self._doubted or not (surprised or (excited and self._fresh)):
                 return
             self._hold_innovation, self._hold_kept = self._innovation.copy(), self._kept.copy()
             self._first = False
@@ -334,6 +355,13 @@ class RecursiveGravity:
         self._current, self._work = self._work, self._current
         self._learned = True
         self._publish(self._current)
+
+    def _follow(self) -> None:
+        """Let the values in use follow the estimate by one tick."""
+        if self._blend:
+            self._blend -= 1
+            np.multiply(self._way, 1.0 - self._blend / self._blend_ticks, out=self._values)
+            np.add(self._values, self._from, out=self._values)
 
     def _publish(self, factor: Array) -> None:
         """Solve a triangle and let the values in use follow it."""

@@ -53,6 +53,7 @@ class Judged:
         rms: Rms error by law [rad].
         largest: Largest error by law [rad].
         failure: Why it could not be judged; "" where it could.
+        unlearned: Why its friction could not be learned; "" where it could.
     """
 
     seed: int
@@ -63,6 +64,7 @@ class Judged:
     rms: dict[str, float] | None = None
     largest: dict[str, float] | None = None
     failure: str = ""
+    unlearned: str = ""
 
     def ratio(self, above: str, below: str) -> float:
         """Return the ratio of two laws' rms errors, NaN where it was not judged."""
@@ -86,7 +88,7 @@ def _judged(seed: int) -> Judged:
     drawn = random_joint(seed)
     joint = tuned_joint(drawn.plant, RULE)
     pid, bsc = joint.gains("pid"), joint.gains("bsc")
-    learned = learned_friction(drawn.plant, joint.robot, bsc).law
+    learned, unlearned = _learned(joint, bsc)
     errors = {
         "pid": _error(joint, pid, None, NOISE + seed),
         "bsc": _error(joint, bsc, None, NOISE + seed),
@@ -102,7 +104,16 @@ def _judged(seed: int) -> Judged:
         structural_frequency=met,
         rms={name: rms(error) for name, error in errors.items()},
         largest={name: largest(error) for name, error in errors.items()},
+        unlearned=unlearned,
     )
+
+
+def _learned(joint: TunedJoint, gains: LawGains) -> tuple[Dahl | None, str]:
+    """Return the friction learned from the plate, and why there is none; then nothing is sent ahead."""
+    try:
+        return learned_friction(lambda: joint.make(None), joint.robot, gains).law, ""
+    except CounterpoiseError as error:
+        return None, str(error)
 
 
 def _error(joint: TunedJoint, gains: LawGains, friction: Dahl | None, seed: int) -> Array:
@@ -167,8 +178,9 @@ def outcome_of(found: Sequence[Judged]) -> Outcome:
         f"{np.median(paper):.2g} times in the median; sending learned friction ahead makes its error "
         f"{np.median(improved):.2g} times smaller again. {len(found) - len(good)} joints could not be judged."
     )
-    notes = tuple(f"joint {each.seed}: {each.failure}" for each in found if each.failure)
-    return Outcome(tuple(comparisons), _panels(good), "reproduced" if share > 0.5 else "not", decides, notes)
+    notes = [f"joint {each.seed}: {each.failure}" for each in found if each.failure]
+    notes += [f"joint {each.seed}: nothing sent ahead, {each.unlearned}" for each in good if each.unlearned]
+    return Outcome(tuple(comparisons), _panels(good), "reproduced" if share > 0.5 else "not", decides, tuple(notes))
 
 
 BANDS = ((15.0, 30.0), (30.0, 60.0), (60.0, 100.0), (100.0, 200.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from ..control.tune.rule import LawKind
 from ..description.frozen import Array
@@ -55,14 +56,14 @@ def run(seeds: int, progress: Progress) -> Outcome:
     decides = (
         f"PI's rms error is {ratios[0]:.2f} times that of base sensor control, not 3.91. One count of joint 2 is "
         f"{count:.1f} mm at the tip, more than the paper's rms error: at 0.166 turns a minute a joint takes seconds "
-        "from count to count, and both laws work at the resolver's resolution. Dropping the dynamic terms B and C does no "
-        "harm on these two parallel axes at such speeds."
+        "from count to count, and both laws work at the resolver's resolution. Dropping the dynamic terms B and C "
+        "does no harm on these two parallel axes at such speeds."
     )
     part = f"Each seed draws {PART:g} of a turn of {PERIOD:.0f} s from another place of the circle, after {LEAD:g} s."
     return Outcome(tuple(comparisons), _panels(found), verdict, decides, (ASSUMED, part))
 
 
-def _from_centre(paths: tuple[Array, Array], judged: Array, phase: float) -> tuple[Array, Array]:
+def _from_centre(paths: tuple[Array, Array], judged: npt.NDArray[np.bool_], phase: float) -> tuple[Array, Array]:
     """Return the paths from the circle's centre [mm], judged part only."""
     start = RADIUS * (math.cos(phase) * PLANE[0] + math.sin(phase) * PLANE[1])
     was, should = ((path[judged] + start) * 1e3 for path in paths)

@@ -78,7 +78,8 @@ def run(seeds: int, progress: Progress) -> Outcome:
     decides = (
         f"The torque at the link follows with an rms error of {share:.0f} % of the amplitude although friction is "
         "twice the desired torque: the integral passes friction's turn in a few of its time constants. A proportional "
-        "term on top of it brings the structure nearer to swinging; the derivative one brings nothing; feed-forward helps a little: section 3.2's remarks hold."
+        "term on top of it brings the structure nearer to swinging; the derivative one brings "
+        "nothing; feed-forward helps a little: section 3.2's remarks hold."
     )
     notes = (f"k_int {joint.bsc.gains.k_int[0]:.3g} 1/s, found with the position loop closed; period 1 s assumed.",)
     return Outcome(tuple(comparisons), _panels(own[0], blind[0]), verdict, decides, notes)

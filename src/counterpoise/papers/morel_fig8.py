@@ -186,7 +186,8 @@ def _judged(found: dict[str, list[TaskRun]], plants: tuple[str, ...]) -> tuple[V
     return verdict, (
         f"The ratio of rms errors is {told}, and {bare:.2f} where there is no friction: the benefit is "
         "friction's. What decides it is k_int, and what bounds k_int is structure and delay. On a soft structure "
-        "the position gains are bounded as well, for every law; PID's integral then suffers more than the torque loop's."
+        "the position gains are bounded as well, for every law; PID's integral then suffers more than the torque "
+        "loop's."
     )
 
 

@@ -25,6 +25,8 @@ from ..errors import SafetyError
 from ..logs.sample import Sample
 from .experiment import Comparison
 
+SETTLING = 1.0
+"""Time for which the arm is held before the plate is tared [s]: without friction it swings at first."""
 TARE = TuningRule(tare_time=0.5)
 """How the plate is tared before a run: half a second at rest."""
 
@@ -119,6 +121,7 @@ def run_laws(
         sensor = plate_of(plant, robot) if plant.plate is not None else None
         hold = holding_gains(plant, robot, plant.read().q).laws(plant, robot)
         loop = ControlLoop(plant, hold, robot)
+        loop.run(SETTLING, then="keep")
         take_tare(loop, sensor, TARE)
         loop.switch(make_laws(plant, sensor))  # type: ignore[arg-type]  # laws without a plate ignore it
         report = loop.run(duration, until=watch if truth else None, log=True)
@@ -126,7 +129,7 @@ def run_laws(
     if log is None:
         raise SafetyError("the run left no recording")
     ticks = round(duration / plant.period)
-    time = np.arange(ticks) * plant.period
+    time = np.arange(ticks, dtype=np.float64) * plant.period
     wanted = np.array([reference.at(moment).q for moment in time.tolist()])
     sent = np.zeros_like(log.q) if log.sent is None else log.sent
     felt = np.zeros_like(log.q)

@@ -103,7 +103,7 @@ def fit_dahl(path: Array, friction: Array) -> tuple[Dahl, float]:
         solution, *_ = np.linalg.lstsq(rows, friction, rcond=None)
         residual = float(np.sqrt(np.mean((rows @ solution - friction) ** 2)))
         if best is None or residual < best[0]:
-            best = residual, presliding, solution
+            best = residual, float(presliding), np.asarray(solution, dtype=np.float64)
     if best is None or best[2][0] + best[2][1] <= 0.0:
         raise InputError("the torque beyond what the plate feels does not oppose the motion: no friction was seen")
     residual, presliding, (forward, backward, _) = best

@@ -6,6 +6,7 @@ the step or its torque swings hard, and always ends in the safe stop.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -36,6 +37,11 @@ STRAY = 2.0
 """How many steps the joint may be from its reference before a probe is broken off."""
 HARD_SWING, WATCHED = 0.1, 0.3
 """Share of the effort limit by which a torque may swing before a probe is broken off; how often it is looked at [s]."""
+
+STILL = 2e-4
+"""How far a joint may move while the plate is tared [rad or m]: what accelerates it is taken for its weight."""
+SETTLE_TIMES = (1.5, 4.0)
+"""Times for which an arm that moved while the plate was tared is held before the next attempts [s]."""
 
 Motion = Literal["step", "move"]
 MakePlant = Callable[[], Plant]
@@ -281,16 +287,20 @@ def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) ->
         sensor: The plate; None where there is none.
         rule: Says for how long, and how far the joints will go.
     """
-    seen: list[Sample] = []
+    length = max(1, round(rule.tare_time / loop.safety.period))
+    for duration in (rule.tare_time, *SETTLE_TIMES):
+        seen: deque[Sample] = deque(maxlen=length)
 
-    def watch(sample: Sample) -> bool:
-        if sample.wrench is not None:
+        def watch(sample: Sample, seen: deque[Sample] = seen) -> bool:
             seen.append(sample)
-        return False
+            return False
 
-    loop.run(rule.tare_time, until=watch, then="keep")
-    if sensor is not None and seen:
-        poses, readings = np.array([each.q for each in seen]), np.array([each.wrench for each in seen])
+        loop.run(duration, until=watch, then="keep")
+        poses = np.array([each.q for each in seen])
+        if sensor is None or np.ptp(poses, axis=0).max(initial=0.0) <= STILL:
+            break
+    if sensor is not None:
+        readings = np.array([each.wrench for each in seen if each.wrench is not None])
         sensor.tare(poses, readings, time=seen[-1].time, range=2.0 * STRAY * rule.step)
 
 

@@ -1,0 +1,167 @@
+"""Other inner laws than the integral: a notch on the structural mode and a double integral, beside friction sent ahead.
+
+    python studies/inner_laws.py                     # some minutes; prints a table and writes the JSON beside it
+    python studies/inner_laws.py --plants stiff 0
+
+Each keeps the outer loop of base sensor control, knows only what tuning met, and has its k_int tuned again by the same
+rule. Plants are the PUMA's presets and joints of counterpoise/papers/plant_distribution.py, seeds for developing.
+A first-order disturbance observer is not among them: x = Q (x + τ_des − τ_est) with Q = 1 / (T s + 1) is the integral
+with k_int = 1 / T.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from counterpoise.control.friction_feed_forward import FrictionFeedForward
+from counterpoise.control.law import Law
+from counterpoise.control.pd import PD
+from counterpoise.control.plate_torque import PlateTorque
+from counterpoise.control.reference import Triangle
+from counterpoise.control.torque_compensator import IntegralCompensator
+from counterpoise.control.torque_loop import TorqueLoop
+from counterpoise.control.tune.friction import learned_friction
+from counterpoise.control.tune.gains import LawGains
+from counterpoise.control.tune.probe import Prober
+from counterpoise.control.tune.tune import JointTuner
+from counterpoise.papers.base_sensor_map import RULE
+from counterpoise.papers.morel_plants import SHARE, MakeJoint, TunedJoint, puma_joint_1, tuned_joint
+from counterpoise.papers.plant_distribution import random_joint
+from counterpoise.papers.task import rms, run_laws
+
+Array = npt.NDArray[np.float64]
+HERE = Path(__file__).parent
+PLANTS = ("stiff", "50Hz", "20Hz", "0", "1", "2", "3")
+NOISE = 9_000
+
+
+class NotchedIntegral(IntegralCompensator):
+    """The integral behind a notch at a frequency [Hz]: zeros damped by 0.1, poles by 0.7."""
+
+    def __init__(self, k_int: Array, frequency: float, period: float, integral_limit: Array) -> None:
+        """Make it."""
+        super().__init__(k_int, integral_limit=integral_limit, period=period)
+        w = math.tan(math.pi * min(frequency * period, 0.45))
+        norm = 1.0 / (1.0 + 1.4 * w + w * w)
+        self._b = np.array([1.0 + 0.2 * w + w * w, 2.0 * (w * w - 1.0), 1.0 - 0.2 * w + w * w]) * norm
+        self._a = np.array([2.0 * (w * w - 1.0), 1.0 - 1.4 * w + w * w]) * norm
+        self._first, self._second = np.zeros(len(k_int)), np.zeros(len(k_int))
+
+    def act(self, error: Array) -> Array:
+        """Return the correction of the filtered error."""
+        out = self._b[0] * error + self._first
+        self._first = self._b[1] * error - self._a[0] * out + self._second
+        self._second = self._b[2] * error - self._a[1] * out
+        return super().act(out)
+
+
+class DoubleIntegral(IntegralCompensator):
+    """k_int ∫e + (k_int / 3)² ∬e: a ramp of friction leaves no error in the end."""
+
+    def __init__(self, k_int: Array, period: float, integral_limit: Array) -> None:
+        """Make it."""
+        super().__init__(k_int, integral_limit=integral_limit, period=period)
+        self._more, self._sum = (k_int / 3.0) ** 2 / np.maximum(k_int, 1e-9) * period, np.zeros(len(k_int))
+
+    def act(self, error: Array) -> Array:
+        """Return the correction of the error and of its sum."""
+        self._sum = self._sum + self._more * error
+        return super().act(error + self._sum)
+
+
+class CandidateGains(LawGains):
+    """Gains whose law has another compensator."""
+
+    __slots__ = ("candidate", "frequency")
+
+    def with_joint(self, joint: int, **gains: float) -> CandidateGains:
+        """Return gains that differ on one joint."""
+        return candidate(super().with_joint(joint, **gains), self.candidate, self.frequency)
+
+    def laws(self, plant: Any, robot: Any, reference: Any = None, *, sensor: Any = None, **_: Any) -> tuple[Law, ...]:
+        """Return the law."""
+        shared: dict[str, Any] = {"period": plant.period, "integral_limit": plant.effort_limit}
+        compensator: IntegralCompensator = DoubleIntegral(self.k_int, **shared)
+        if self.candidate == "notch":
+            compensator = NotchedIntegral(self.k_int, self.frequency, **shared)
+        outer = PD(self.kp, self.kd, reference)
+        return (TorqueLoop(outer, PlateTorque(sensor), compensator, period=plant.period, gravity=robot),)
+
+
+def candidate(gains: LawGains, name: str, frequency: float) -> CandidateGains:
+    """Return gains as those of a candidate."""
+    made = CandidateGains(gains.kind, gains.joint_names, gains.kp, gains.kd, gains.ki, gains.k_int)
+    object.__setattr__(made, "candidate", name)
+    object.__setattr__(made, "frequency", frequency)
+    return made
+
+
+def retuned(joint: TunedJoint, name: str, frequency: float) -> LawGains:
+    """Return the candidate's gains: k_int found again by the rule."""
+    plant = joint.make(None)
+    with plant:
+        q = plant.read().q.copy()
+    prober = Prober(lambda: joint.make(None), joint.robot, 0, RULE)
+    tuner = JointTuner(prober, joint.robot, 0, q, RULE, plant.period, float(plant.effort_limit[0]))
+    return tuner.tune(candidate(joint.bsc.gains, name, frequency), joint.pid.gains)
+
+
+def error(joint: TunedJoint, gains: LawGains, ahead: Any = None) -> float:
+    """Return the rms error of the task of Fig. 8 [deg]."""
+    reference = Triangle([math.radians(0.1)], 10.0)
+    more = () if ahead is None else (FrictionFeedForward(reference, [ahead], SHARE),)
+    made = run_laws(
+        joint.make(NOISE),
+        joint.robot,
+        lambda plant, sensor: (*gains.laws(plant, joint.robot, reference, sensor=sensor), *more),
+        reference,
+        12.5,
+    )
+    return math.degrees(rms(made.after(2.5).error()))
+
+
+def one(name: str) -> dict[str, Any]:
+    """Judge the candidates on one plant."""
+    make: MakeJoint = random_joint(int(name)).plant if name.isdigit() else puma_joint_1(name)
+    joint = tuned_joint(make, RULE)
+    met = joint.bsc.joints[0].structural_frequency or joint.pid.joints[0].structural_frequency
+    learned = learned_friction(lambda: make(None), joint.robot, joint.bsc.gains).law
+    row: dict[str, Any] = {"plant": name, "frequency": met, "k_int": float(joint.bsc.gains.k_int[0])}
+    row["integral"] = error(joint, joint.bsc.gains)
+    row["ahead"] = error(joint, joint.bsc.gains, learned)
+    if met is not None:
+        gains = retuned(joint, "notch", met)
+        row |= {"notch": error(joint, gains), "notch k_int": float(gains.k_int[0])}
+    gains = retuned(joint, "double", 0.0)
+    row |= {"double": error(joint, gains), "double k_int": float(gains.k_int[0])}
+    return row
+
+
+def main() -> None:
+    """Judge the candidates on every plant, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plants", nargs="+", default=list(PLANTS), help="variants of the PUMA, or seeds of joints")
+    parser.add_argument("--out", type=Path, default=HERE / "inner_laws.json", help="file to write")
+    arguments = parser.parse_args()
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=HERE, stdout=subprocess.PIPE, text=True, check=False
+    ).stdout.strip()
+    rows = []
+    for name in arguments.plants:
+        rows.append(one(name))
+        print(rows[-1], file=sys.stderr, flush=True)
+        content = {"seed": NOISE, "commit": commit, "rows": rows}
+        arguments.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
