@@ -12,6 +12,7 @@ from analytic_log import moving_log, standing_log
 from counterpoise.doctor.finding import Consequence, Fault
 from counterpoise.doctor.friction_band import check_friction, check_one_sided, friction_bands
 from counterpoise.doctor.prepared import prepare
+from counterpoise.logs.stillness import still_segments
 
 PUMA = cp.load("puma560")
 
@@ -57,6 +58,17 @@ def test_poses_from_one_side_are_named(side):
 @pytest.mark.parametrize("sides", [[1.0, -1.0] * 4, [1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0, 1.0], [1.0] * 3])
 def test_both_sides_or_few_poses_are_not(sides):
     assert check_one_sided(PUMA, standing_log(PUMA, sides)) == []
+
+
+def test_short_stands_on_the_way_are_no_poses():
+    """A point that is passed from the other side, with a short stop, before each pose."""
+    log = standing_log(PUMA, [1.0] * 8)
+    poses = still_segments(log)
+    via = [replace(pose, duration=0.3 * pose.duration, approach=-pose.approach, q=pose.q + 0.1) for pose in poses]
+    (finding,) = check_one_sided(PUMA, log, tuple(one for pair in zip(via, poses, strict=True) for one in pair)[3:])
+    assert finding.evidence["standing_poses"] == len(poses) - 1
+    equal = tuple(replace(one, duration=poses[0].duration) for pair in zip(via, poses, strict=True) for one in pair)
+    assert check_one_sided(PUMA, log, equal) == []
 
 
 def test_moving_recording_has_no_poses():

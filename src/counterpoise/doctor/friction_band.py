@@ -32,6 +32,8 @@ MANY = 0.5
 procedure."""
 LEAST_STANDING = 0.5
 """Shortest standing that counts as a pose [s]; a joint that friction holds up on its way stands for less."""
+VIA = 0.5
+"""Stands shorter than this share of the usual one are points on the way, not poses."""
 SEPARATE = 0.02
 """Distance between two standing poses, in any joint, from which they are two [rad or m]."""
 
@@ -169,7 +171,8 @@ def check_one_sided(robot: Robot | None, log: Log, segments: tuple[StillSegment,
         segments: Where the arm stands, where that was found before.
     """
     standing = still_segments(log, least_time=LEAST_STANDING) if segments is None else segments
-    poses = _separate(standing)
+    usual = float(np.median([segment.duration for segment in standing])) if standing else 0.0
+    poses = _separate(tuple(segment for segment in standing if segment.duration >= VIA * usual))
     if len(poses) < LEAST_POSES:
         return []
     approach = np.array([segment.approach for segment in poses])
