@@ -51,15 +51,7 @@ def test_every_recording_of_the_study_is_tested(study: ModuleType) -> None:
     assert tuple(study.CASES) == NAMES
 
 
-SHORT_OF_IT = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the bounds are missed: 1.157 in the median joint, 1.57 in joint 3; this part hardly tells joint 5's offset "
-    "from its first moments",
-)
-
-
-@pytest.mark.parametrize("name", [pytest.param(NAMES[0], marks=SHORT_OF_IT), *NAMES[1:]])
+@pytest.mark.parametrize("name", NAMES)
 def test_held_out_errors_are_like_those_of_a_careful_fit(name: str, study: ModuleType, read) -> None:
     """On the README's split: at most 1.15 times its figure in the median joint, 1.4 times in any."""
     robot, log = read(name)
