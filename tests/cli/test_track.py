@@ -95,3 +95,20 @@ def test_live_on_a_simulated_arm(run_json):
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     document = run_json("track", "wam7", "--poses", 2, "--seed", 1)
     assert document["samples"] > 1000 and not document["payload"]["detected"]
+
+
+def test_a_recording_without_velocities_is_tracked(run_json, loaded, tmp_path):
+    log = cp.read_log(loaded, WAM)
+    bare = cp.Log(log.joint_names, log.time, log.q, np.full_like(log.q, np.nan), log.tau, declared=log.declared)
+    cp.write_log(bare, tmp_path / "bare.npz")
+    assert run_json("track", tmp_path / "bare.npz", "--robot", "wam7")["payload"]["mass"] == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_joint_without_efforts_is_named(run, loaded, tmp_path):
+    log = cp.read_log(loaded, WAM)
+    tau = log.tau.copy()
+    tau[:, 6] = np.nan
+    cp.write_log(cp.Log(log.joint_names, log.time, log.q, log.dq, tau, declared=log.declared), tmp_path / "part.npz")
+    result = run("track", tmp_path / "part.npz", "--robot", "wam7")
+    assert result.exit_code == 1
+    assert "no efforts of joint7" in result.output

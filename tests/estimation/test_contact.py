@@ -12,6 +12,7 @@ from counterpoise.estimation.momentum_observer import ExternalTorque, MomentumOb
 from counterpoise.estimation.payload_places import places_of
 from counterpoise.friction.coulomb_viscous import CoulombViscous
 from counterpoise.logs.sample import SampleFlag
+from random_robots import random_robot
 
 WAM = cp.load("wam7")
 PLACES = places_of(WAM)
@@ -83,6 +84,30 @@ def test_observer_stays_bounded_under_random_input() -> None:
     assert np.isfinite(found.value).all() and np.abs(found.value).max() <= 1e6
 
 
+def test_a_glitch_of_the_velocity_is_over_soon() -> None:
+    """One absurd velocity within the accepted range leaves nothing after some time constants; a free arm is free."""
+    observer = MomentumObserver(WAM, DT)
+    q, still = motion(0.0)[0], np.zeros(7)
+    assert np.all(observer.external.std > 0.0)
+    for tick in range(1500):
+        found = observer.update(q, still if tick != 100 else np.full(7, 1e5), WAM.gravity(q))
+    np.testing.assert_allclose(found.value, 0.0, atol=1e-3)
+    assert not found.touched
+
+
+def test_a_direction_hardly_felt_does_not_drown() -> None:
+    """Near a singular pose, with torques known exactly, felt components are exact and the others have the prior's."""
+    random = np.random.default_rng(4)
+    prior = np.array([FORCE_PRIOR] * 3 + [MOMENT_PRIOR] * 3)
+    for _ in range(20):
+        q = np.zeros(7) + 1e-9 * random.normal(size=7)
+        q[0] = random.uniform(-2.0, 2.0)
+        J, wrench = WAM.jacobian(q, at="toolplate"), random.normal(size=6)
+        found = tip_wrench(WAM, q, ExternalTorque(frozen(J.T @ wrench), frozen(np.zeros(7)), True), at="toolplate")
+        np.testing.assert_allclose(J.T @ found.wrench, J.T @ wrench, atol=1e-6)
+        assert np.linalg.eigvalsh(found.covariance / np.outer(prior, prior)).max() == pytest.approx(1.0, abs=0.01)
+
+
 def external(q: np.ndarray, link: str, force: np.ndarray, random: np.random.Generator) -> ExternalTorque:
     value = WAM.wrench_torque(q, np.concatenate([force, np.zeros(3)]), at=link) + STD * random.normal(size=7)
     return ExternalTorque(frozen(value), frozen(STD), True)
@@ -134,3 +159,23 @@ def test_touched_link_is_among_the_set_with_its_probability() -> None:
     assert inside / count > 0.85
     quiet = touched_link(PLACES, q, ExternalTorque(frozen(0.5 * STD), frozen(STD), True))
     assert quiet.probability < 0.5
+
+
+def test_observer_on_trees_with_linear_and_following_joints() -> None:
+    """Random trees in motion, pushed on a leaf from the fifth of a second on: free before, Jᵀw after."""
+    for seed in (300, 302, 307, 312):
+        robot = random_robot(seed, joints=6).robot()
+        random = np.random.default_rng(seed)
+        size, rate = random.uniform(0.1, 0.3, robot.n), random.uniform(0.5, 2.0, robot.n)
+        leaf, wrench = robot.tree.leaves[0], np.array([5.0, -3.0, 4.0, 0.5, 0.2, -0.3])
+        observer = MomentumObserver(robot, DT, bandwidth=40.0, friction_band=0.01)
+        before, push = np.zeros(robot.n), np.zeros(robot.n)
+        for tick in range(500):
+            phase = rate * tick * DT
+            q, dq, ddq = size * np.sin(phase), size * rate * np.cos(phase), -size * rate**2 * np.sin(phase)
+            push = robot.wrench_torque(q, wrench, at=leaf) * (tick > 200)
+            tau = robot.inverse_dynamics(q, dq, ddq) + robot.rotor_inertia * ddq - push
+            found = observer.update(q, dq, tau)
+            before = found.value if tick == 200 else before
+        assert np.abs(before).max() < 0.1
+        np.testing.assert_allclose(found.value, push, atol=0.05 * np.abs(push).max() + 0.05)

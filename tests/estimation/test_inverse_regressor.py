@@ -177,6 +177,21 @@ def test_only_a_held_arm_teaches() -> None:
     assert est.s.any()
 
 
+@pytest.mark.parametrize("method", ["inverse-regressor", "transpose-regressor"])
+def test_does_not_wind_up(method: str) -> None:
+    """A goal that is never reached, and absurd ones: no more than the drives can hold is learned, nothing overflows."""
+    robot = cp.load("planar3")
+    kp, kd = loop_gains(robot)
+    est = cp.OnlineGravity(robot, 1e-3, method, q_gain=2.0, kp=kp, kd=kd)
+    still = np.zeros(3)
+    for goal in (POSE + 0.5, np.full(3, 1e8), np.full(3, 1e200), np.full(3, -np.inf), -POSE):
+        for _ in range(3000):
+            est.update(POSE, still, None, goal)
+        assert np.all(np.abs(est.gravity(POSE)) <= 5.0 * robot.effort_limit)
+    est.update(np.full(3, 1e200), np.full(3, 1e200), None, still)
+    assert np.isfinite(est.gravity(POSE)).all()
+
+
 def test_linear_joints_are_refused() -> None:
     with pytest.raises(cp.ModelError, match="recursive"):
         cp.OnlineGravity(cp.load("scara"), method="inverse-regressor", q_gain=1.0, kp=1.0, kd=1.0)

@@ -260,6 +260,31 @@ def test_one_hold_that_contradicts_is_doubted() -> None:
     np.testing.assert_allclose(est.gravity(everywhere), before, atol=0.05)
 
 
+def test_a_contradiction_that_is_borne_out_is_learned_everywhere() -> None:
+    """A load that comes and stays, two poses in turn: the first hold is doubted, the others teach."""
+    robot = cp.load("wam7")
+    loaded = robot.with_payload(3.0, com=(0.0, 0.0, 0.1))
+    one, other = workspace_poses(robot, 2, seed=9, margin=0.2)
+    est = listen(cp.OnlineGravity(robot, DT), visits(robot, workspace_poses(robot, 6, seed=1, margin=0.2)))
+    before, learned = relative_error(est, loaded, np.array([one, other])), inner(est).holds
+    for pose in (one, other, one, other, one):
+        hold(est, pose, loaded.gravity(pose))
+    hold(est, one + 0.2, loaded.gravity(one + 0.2), 1)
+    assert inner(est).doubted_holds == 1
+    assert inner(est).holds == learned + 4
+    assert relative_error(est, loaded, np.array([one, other])) < 0.8 * before
+
+
+def test_an_arm_that_starts_on_its_brakes_keeps_its_weight() -> None:
+    """Torques of zero from the first sample on, at two poses, say nothing about gravity."""
+    robot = cp.load("wam7")
+    est, random = cp.OnlineGravity(robot, DT), np.random.default_rng(0)
+    everywhere = workspace_poses(robot, 50, seed=2)
+    for pose in workspace_poses(robot, 2, seed=1, margin=0.2):
+        hold(est, pose, 1e-4 * robot.effort_limit * random.normal(size=7))
+    np.testing.assert_allclose(est.gravity(everywhere), robot.gravity(everywhere), atol=1e-9)
+
+
 def test_the_side_is_followed_while_nothing_is_learned() -> None:
     """Up by 1 rad and back by 0.3 while learning is off: the joint rests on the friction of the way down."""
     robot = cp.load("pendulum")

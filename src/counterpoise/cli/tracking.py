@@ -74,7 +74,7 @@ def track_log(
         progress: Called now and then with the samples done and in all.
 
     Raises:
-        InputError: The recording is another robot's, or has no torques.
+        InputError: The recording is another robot's, or lacks torques of a joint.
     """
     log = log.ordered()
     declared = log.declared
@@ -83,13 +83,23 @@ def track_log(
         raise InputError("the recording's efforts are currents; give its mapping the torque constants")
     if not np.isfinite(log.rate):
         raise InputError("the recording has one sample only")
+    silent = [robot.joint_names[joint] for joint in np.flatnonzero(~np.isfinite(tau).any(axis=0)).tolist()]
+    if silent:
+        raise InputError(
+            f"the recording has no efforts of {', '.join(silent)}; gravity and payload are told by the torques of all "
+            "joints. Record them, or describe joints that do not move as fixed"
+        )
+    # Both estimators tell rest by the positions; a velocity that was never measured is none that is wrong.
+    unmeasured = ~np.isfinite(log.dq).any(axis=0)
+    dq = np.where(unmeasured, 0.0, log.dq)
+    ignored = SampleFlag.DQ_INVALID if unmeasured.any() else SampleFlag.NONE
     frame = None
     if log.wrench is not None and declared.sensor_reads is not None:
         frame = WrenchFrame.checked(declared.T_base_sensor, declared.sensor_reads)
     tracker = Tracker(robot if fit is None else fit.robot, 1.0 / log.rate, fit=fit, max_mass=max_mass)
     for k in range(len(log)):
         wrench = None if frame is None or log.wrench is None else frame.wrench(log.wrench[k])
-        tracker.update(log.q[k], log.dq[k], tau[k], wrench, SampleFlag(int(log.flags[k])))
+        tracker.update(log.q[k], dq[k], tau[k], wrench, SampleFlag(int(log.flags[k])) & ~ignored)
         if progress is not None and k % PROGRESS_EVERY == 0:
             progress(float(k), float(len(log)))
     return tracker.finished()

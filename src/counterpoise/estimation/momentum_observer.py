@@ -103,8 +103,7 @@ class MomentumObserver:
         self._friction = friction
         band = band_of(robot) if friction_band is None else friction_band
         self._band, self._model_std = (
-            _not_negative(robot, value, name)
-            for value, name in ((band, "friction_band"), (model_std, "model_std"))
+            _not_negative(robot, value, name) for value, name in ((band, "friction_band"), (model_std, "model_std"))
         )
         rotors = robot.rotor_inertia if rotor_inertia is None else rotor_inertia
         self._rotor = _not_negative(robot, rotors, "rotor_inertia")

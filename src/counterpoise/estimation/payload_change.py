@@ -11,11 +11,20 @@ Poses before the change belong to the baseline and go on teaching it; poses unde
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
-from .payload_estimate import PayloadEstimate, log_sum, marginal_evidence, no_payload, payload_estimate
+from .payload_estimate import (
+    PayloadEstimate,
+    estimating,
+    last_of,
+    log_sum,
+    marginal_bound,
+    marginal_evidence,
+    no_payload,
+)
 from .payload_statistics import Baseline, Sums
 
 WINDOW = 10
@@ -41,6 +50,10 @@ class ChangeEvent:
     log_statistic: float
 
 
+Test = Generator[None, None, ChangeEvent | None]
+Look = Generator[None, None, tuple[PayloadEstimate, ChangeEvent | None]]
+
+
 class PayloadHistory:
     """The held poses of a run, as far as they matter: the baseline's, the load's, and a window of recent ones.
 
@@ -62,7 +75,7 @@ class PayloadHistory:
         self._threshold = float(np.log(1.0 / false_alarm))
         self._empty = baseline.nothing()
         self._carried = baseline.nothing()
-        self._carried_poses = 0
+        self._carried_poses = self._empty_poses = 0
         self._window: list[Sums] = []
         self._weighed = False
 
@@ -87,6 +100,7 @@ class PayloadHistory:
                 self._carried_poses += 1
             else:
                 self._empty = self._empty.scaled(1.0 - 1.0 / MEMORY) + oldest
+                self._empty_poses += 1
 
     def look(self, present: Sums | None = None) -> tuple[PayloadEstimate, ChangeEvent | None]:
         """Test for a change and return the estimate.
@@ -94,19 +108,20 @@ class PayloadHistory:
         Args:
             present: Sums of the pose that is being held now and has not been added; None where there is none.
         """
+        return last_of(self.looking(present))
+
+    def looking(self, present: Sums | None = None) -> Look:
+        """Do as :meth:`look` in steps of some tenths of a millisecond; what is kept changes with the last ones only."""
         items = [*self._window, *([present] if present is not None else [])]
         if not items:
-            return self._estimate(items), None
-        event = self._test_loaded(items) if self.loaded else self._test_empty(items)
+            return no_payload(self._baseline.places.robot, self._empty_poses), None
+        event = yield from (self._testing_loaded(items) if self.loaded else self._testing_empty(items))
         if event is not None:
             items = [*self._window, *([present] if present is not None else [])]
-        return self._estimate(items), event
-
-    def _estimate(self, items: list[Sums]) -> PayloadEstimate:
         if not self.loaded:
-            return no_payload(self._baseline.places.robot, len(items))
+            return no_payload(self._baseline.places.robot, self._empty_poses + len(items)), event
         carried = sum(items, self._carried)
-        return payload_estimate(
+        found = yield from estimating(
             self._baseline,
             self._empty + carried,
             carried,
@@ -115,21 +130,32 @@ class PayloadHistory:
             detected=True,
             weighed=self._weighed,
         )
+        return found, event
 
-    def _test_empty(self, items: list[Sums]) -> ChangeEvent | None:
-        since = _tails(items)
-        total = (self._empty + since[0]).repeated(len(items))
-        needed = self._threshold - np.log(len(items))
-        cases = Sums.stacked(since)
-        factors = marginal_evidence(self._baseline, total, cases, self._max_mass, self._weighed, needed=needed)
-        statistic = float(log_sum(factors))
-        if not (statistic > self._threshold and np.max(factors) >= needed):
+    def _testing_empty(self, items: list[Sums]) -> Test:
+        since, baseline = _tails(items), self._baseline
+        total = self._empty + since[0]
+        uncertainty = baseline.uncertainty(total)
+        told, bounds = [], []
+        for case in since:
+            S, t = baseline.load_information(total, case, uncertainty)
+            told.append((S, t))
+            bounds.append(marginal_bound(baseline, S, t, self._weighed))
+            yield
+        if max(bounds) < self._threshold - np.log(len(items)):
+            return None
+        factors = []
+        for S, t in told:
+            factors.append(marginal_evidence(baseline, S, t, self._max_mass, self._weighed))
+            yield
+        statistic = float(log_sum(np.array(factors)))
+        if not statistic > self._threshold:
             return None
         start = int(np.argmax(factors))
         self._begin_load(items, start)
         return ChangeEvent("attached", len(items) - 1 - start, statistic)
 
-    def _test_loaded(self, items: list[Sums]) -> ChangeEvent | None:
+    def _testing_loaded(self, items: list[Sums]) -> Test:
         """Compare one load all along with one until pose j and another, or none, since."""
         first = 0 if self._carried_poses else 1
         starts = list(range(max(first, len(items) - LOADED_STARTS), len(items)))
@@ -138,11 +164,16 @@ class PayloadHistory:
         tails = _tails(items)
         after = [tails[j] for j in starts]
         before = [sum(items[:j], self._carried) for j in starts]
-        carried = sum(items, self._carried)
-        cases = Sums.stacked([carried, *before, *after])
-        totals = cases + self._empty.repeated(len(cases.square))
-        with_load = marginal_evidence(self._baseline, totals, cases, self._max_mass, self._weighed)
-        without = self._baseline.log_empty(totals)
+        cases = [sum(items, self._carried), *before, *after]
+        with_load, without = np.zeros(len(cases)), np.zeros(len(cases))
+        for at, case in enumerate(cases):
+            total = case + self._empty
+            S, t = self._baseline.load_information(total, case)
+            yield
+            with_load[at] = marginal_evidence(self._baseline, S, t, self._max_mass, self._weighed)
+            yield
+            without[at] = self._baseline.log_empty(total)
+            yield
         k = len(starts)
         same = without[0] + with_load[0]
         earlier = without[1 : k + 1] + with_load[1 : k + 1]
@@ -157,16 +188,16 @@ class PayloadHistory:
         self._carried, self._carried_poses = self._baseline.nothing(), 0
         start = starts[best]
         ago = len(items) - 1 - start
+        self._window = self._window[start:]
         if another[best] > self._threshold:
-            self._window = self._window[start:]
             self.loaded = True
             return ChangeEvent("exchanged", ago, statistic)
-        self._window = self._window[start:]
         return ChangeEvent("released", ago, statistic)
 
     def _begin_load(self, items: list[Sums], start: int) -> None:
         for pose in self._window[:start]:
             self._empty = self._empty + pose
+            self._empty_poses += 1
         self._window = self._window[start:]
         self._carried, self._carried_poses = self._baseline.nothing(), 0
         self.loaded = True

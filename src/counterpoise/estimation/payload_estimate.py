@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
-from .payload_hypotheses import evidence_bound, link_evidence, log_evidence
+from .payload_hypotheses import LEAST_MASS, evidence_bound, link_evidence, log_evidence
 from .payload_places import Places
 from .payload_statistics import Baseline, Sums
+
+Result = TypeVar("Result")
 
 SET_PROBABILITY = 0.9
 """The set of links is the smallest one that holds the load with this probability."""
@@ -50,7 +53,8 @@ class PayloadEstimate:
         link_set: The smallest set of links that holds it with SET_PROBABILITY.
         mass: Its mass on that link [kg]; 0 where none was found. Where it is not known, it is what the link's size and
             the moments make probable, which depends on what loads are thought of.
-        mass_std: Standard deviation over all links [kg].
+        mass_std: Standard deviation over all links [kg]; where the mass is not felt, of all masses up to the heaviest
+            that the moments leave open.
         com: Its centre of mass in the link's frame [m], shape (3,).
         com_std: Standard deviations of the three coordinates [m], shape (3,).
         mass_known: Whether the mass itself is known; False where only combinations are.
@@ -95,6 +99,8 @@ class PayloadEstimate:
     def text(self) -> str:
         """Return the estimate in one or two sentences."""
         if not self.detected or self.link is None:
+            if self.poses == 0:
+                return "nothing known of a payload: no pose was held at rest for half a second yet"
             return f"no payload found in {self.poses} poses"
         where = ", ".join(f"{link} {self.links[link]:.0%}" for link in self.link_set)
         if self.mass_known:
@@ -121,7 +127,15 @@ def no_payload(robot: Robot, poses: int, log_evidence: float = 0.0) -> PayloadEs
 def payload_estimate(
     baseline: Baseline, total: Sums, loaded: Sums, *, max_mass: float, poses: int, detected: bool, weighed: bool
 ) -> PayloadEstimate:
-    """Return what is known of a load.
+    """Return what is known of a load; arguments as of :func:`estimating`."""
+    steps = estimating(baseline, total, loaded, max_mass=max_mass, poses=poses, detected=detected, weighed=weighed)
+    return last_of(steps)
+
+
+def estimating(
+    baseline: Baseline, total: Sums, loaded: Sums, *, max_mass: float, poses: int, detected: bool, weighed: bool
+) -> Generator[None, None, PayloadEstimate]:
+    """Work out what is known of a load, in steps of some tenths of a millisecond, and return it.
 
     Args:
         baseline: How well the empty arm is known.
@@ -135,29 +149,39 @@ def payload_estimate(
     places = baseline.places
     robot = places.robot
     S, t = baseline.load_information(total, loaded)
+    yield
     found = link_evidence(S, t, places.centre, places.radius, max_mass)
     evidence = float(log_sum(found.log_evidence + _log_prior(places, weighed)))
+    yield
     if not detected:
         return no_payload(robot, poses, evidence)
     # The data's own scatter: beyond the stated one everything is less certain than it looks. A smaller one counts only
     # for joints alone, of which there are many alike; a plate's few rows must not be taken for better by them.
     misfit, freedom = baseline.misfit(total)
+    yield
     left = max(misfit - 2.0 * float(np.max(found.best)), 0.0)
     widening = (left + TRUSTED_ROWS) / (max(freedom - 4.0, 0.0) + TRUSTED_ROWS)
     widening = max(widening, 1.0) if weighed else widening
     if widening != 1.0:
         found = link_evidence(S / widening, t / widening, places.centre, places.radius, max_mass)
+        yield
     share = _shares(found.log_evidence, places, weighed)
     order = np.argsort(-share)
     chosen = int(order[0])
     inside = order[: int(np.searchsorted(np.cumsum(share[order]), SET_PROBABILITY)) + 1]
     mass = float(found.mass[chosen])
     mean = float(share @ found.mass)
-    std = float(np.sqrt(share @ (found.mass_std**2 + (found.mass - mean) ** 2)))
-    com, com_std = _centre(places, chosen, mass, found.moment[chosen], found.covariance[chosen])
     # Where the joints do not feel the mass, only the link's size speaks: that is no measurement.
-    told = weighed or places.mass_felt[chosen]
-    known = told and float(found.mass_std[chosen]) < KNOWN_SHARE * mass and std < 2.0 * KNOWN_SHARE * mass
+    told = np.array(places.mass_felt) | weighed
+    mass_std = np.where(told, found.mass_std, _open_std(places, found.mass, found.moment, max_mass))
+    std = float(np.sqrt(share @ (mass_std**2 + (found.mass - mean) ** 2)))
+    spread = found.covariance[chosen]
+    if not told[chosen]:
+        spread = np.block(
+            [[np.full((1, 1), mass_std[chosen] ** 2), np.zeros((1, 3))], [np.zeros((3, 1)), spread[1:, 1:]]]
+        )
+    com, com_std = _centre(places, chosen, mass, found.moment[chosen], spread)
+    known = bool(told[chosen]) and float(mass_std[chosen]) < KNOWN_SHARE * mass and std < 2.0 * KNOWN_SHARE * mass
     combinations = () if known else _combinations(places, chosen, mass, found.moment[chosen], found.covariance[chosen])
     parameters, covariance = _mixture(places, share, found.mass, found.moment, found.covariance)
     return PayloadEstimate(
@@ -170,37 +194,45 @@ def payload_estimate(
         mass_std=std,
         com=frozen(com),
         com_std=frozen(com_std),
-        mass_known=bool(known),
+        mass_known=known,
         combinations=combinations,
         confidence=float(share[chosen]),
         poses=poses,
         widening=float(np.sqrt(widening)),
         parameters=frozen(parameters),
         covariance=frozen(covariance),
-        advice=_advice(places, chosen, bool(known), len(inside), weighed),
+        advice=_advice(places, chosen, known, len(inside), weighed),
     )
 
 
-def marginal_evidence(
-    baseline: Baseline, total: Sums, loaded: Sums, max_mass: float, weighed: bool, *, needed: float = -np.inf
-) -> Array:
-    """Return the log Bayes factor of a load anywhere against none, for every case of the sums' leading axis.
+def marginal_evidence(baseline: Baseline, S: Array, t: Array, max_mass: float, weighed: bool) -> float:
+    """Return the log Bayes factor of a load anywhere against none.
 
     Args:
         baseline: How well the empty arm is known.
-        total: Sums over all poses, loaded ones included.
-        loaded: Sums over the loaded poses.
+        S: What is known of a load at each place, from ``baseline.load_information``, shape (l, 4, 4).
+        t: The matching vector, shape (l, 4).
         max_mass: Heaviest load [kg].
         weighed: Whether a plate took part.
-        needed: Where no case can reach this, upper bounds are returned, which cost much less.
     """
     places = baseline.places
-    S, t = baseline.load_information(total, loaded)
-    prior = _log_prior(places, weighed)
-    bound = log_sum(evidence_bound(S, t) + prior)
-    if np.max(bound) < needed:
-        return bound
-    return log_sum(log_evidence(S, t, places.centre, places.radius, max_mass) + prior)
+    found = log_evidence(S, t, places.centre, places.radius, max_mass)
+    return float(log_sum(found + _log_prior(places, weighed)))
+
+
+def marginal_bound(baseline: Baseline, S: Array, t: Array, weighed: bool) -> float:
+    """Return what :func:`marginal_evidence` cannot exceed; costs much less."""
+    return float(log_sum(evidence_bound(S, t) + _log_prior(baseline.places, weighed)))
+
+
+def last_of(steps: Generator[None, None, Result]) -> Result:
+    """Take all steps at once and return what they lead to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
 
 def log_sum(logs: Array) -> Array:
@@ -230,6 +262,21 @@ def _centre(places: Places, place: int, mass: float, moment: Array, covariance: 
     # The prior keeps μ/m within the link's size whatever the data say: so does its deviation.
     std = np.minimum(np.sqrt(np.maximum(np.diag(spread), 0.0)), places.radius[place])
     return places.com_in_link(place, moment / mass), std
+
+
+def _open_std(places: Places, mass: Array, moment: Array, max_mass: float) -> Array:
+    """Return the deviation of masses of which only the first moments are known, shape (l,) [kg].
+
+    Any mass with a centre within the link's size gives the same torques: from the one whose centre lies at its edge,
+    |μ/m − c| = r, to the heaviest. None of them is preferred.
+    """
+    along = np.sum(moment * places.centre, axis=-1)
+    room = places.radius**2 - np.sum(places.centre**2, axis=-1)
+    room = np.maximum(room, 1e-3 * places.radius**2)
+    least = (np.sqrt(along**2 + room * np.sum(moment**2, axis=-1)) - along) / room
+    least = np.clip(least, LEAST_MASS, mass)
+    above, below = np.maximum(max_mass - mass, 0.0), mass - least
+    return np.asarray(np.sqrt((above**3 + below**3) / np.maximum(3.0 * (above + below), 1e-9)))
 
 
 def _combinations(

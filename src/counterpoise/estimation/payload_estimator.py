@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from .friction_band import positive_row
 from .gate import EFFORT_SHARE, STOP_MARGIN
 from .payload_change import ChangeEvent, PayloadHistory
 from .payload_dwell import DwellGatherer, HeldPose
-from .payload_estimate import PayloadEstimate, marginal_evidence, no_payload, payload_estimate
+from .payload_estimate import PayloadEstimate, last_of, marginal_evidence, no_payload, payload_estimate
 from .payload_places import Places, places_of
 from .payload_statistics import PLATE_ZERO_STD, SIDE_SHARE, Baseline, Sums, baseline_of, refuse_other_fit
 
@@ -37,6 +38,9 @@ LIMP_SHARE, LIMP_WEIGHT = 0.3, 3.0
 is this many times the band at some joint."""
 MOST_WAITING = 64
 """Held poses that wait for a look; older ones are dropped."""
+STEP_TIME = 1e-3
+"""One step of a look is taken per so much time between samples [s]."""
+_DONE = object()
 LOOK_SLOTS = 25
 """Slots between two looks while the arm stands: twice a second."""
 _BAD = SampleFlag.Q_INVALID | SampleFlag.DQ_INVALID | SampleFlag.EFFORT_INVALID | SampleFlag.STALE
@@ -48,8 +52,8 @@ class PayloadEstimator:
 
     It learns from poses at rest only: while the arm moves, nothing is estimated. Every pose held for half a second
     counts once. Most ticks cost a copy; a look at all hypotheses is taken twice a second while the arm stands, and when
-    it leaves a pose. A look takes some milliseconds: a fast control loop says ``look_in_tick=False`` and calls
-    :meth:`look` from another thread.
+    it leaves a pose. A look takes some milliseconds, spread over ticks, some tenths of a millisecond each. A loop that
+    cannot spare those says ``look_in_tick=False`` and calls :meth:`look` from another thread.
 
     Attributes:
         robot: The arm as it is when empty.
@@ -113,6 +117,8 @@ class PayloadEstimator:
         self._ticks = 0
         self._until_look = 0
         self._look_in_tick = look_in_tick
+        self._work: Generator[None, None, None] | None = None
+        self._steps = max(1, round(dt / STEP_TIME))
         self._waiting: deque[HeldPose] = deque(maxlen=MOST_WAITING)
         self._present: HeldPose | None = None
         self._for_control: PayloadEstimate | None = None
@@ -166,6 +172,8 @@ class PayloadEstimator:
         gatherer.add(q, dq, tau, wrench)
         if gatherer.slot_done:
             self._after_slot()
+        if self._work is not None:
+            self._go_on(self._work)
 
     def update_sample(self, sample: Sample, wrench: npt.ArrayLike | None = None) -> None:
         """Take one sample in; ``wrench`` is the plate's, turned to base axes at the base origin."""
@@ -177,16 +185,29 @@ class PayloadEstimator:
         return self._for_control
 
     def look(self) -> PayloadEstimate:
-        """Weigh the hypotheses with all that is new, and return the estimate; for ``look_in_tick=False``."""
+        """Weigh the hypotheses with all that is new, at once, and return the estimate; for ``look_in_tick=False``."""
+        for work in (self._work, self._looking()):
+            if work is not None:
+                last_of(work)
+        self._work = None
+        return self.estimate
+
+    def _looking(self) -> Generator[None, None, None]:
         present, q = self._present, None
         while self._waiting:
             pose = self._waiting.popleft()
             self._history.add(self._sums(pose), weighed=pose.wrench is not None)
             q = pose.q
-            self._judge(None, q)
+            yield from self._judging(None, q)
         if present is not None and (q is None or present is self._present):
-            self._judge(self._sums(present), present.q)
-        return self.estimate
+            yield from self._judging(self._sums(present), present.q)
+
+    def _go_on(self, work: Generator[None, None, None]) -> None:
+        """Do one tick's share of a look."""
+        for _ in range(self._steps):
+            if next(work, _DONE) is _DONE:
+                self._work = self._looking() if self._waiting else None
+                return
 
     def _after_slot(self) -> None:
         gatherer = self._gatherer
@@ -204,12 +225,14 @@ class PayloadEstimator:
                 return
             self._present = present
             self._until_look = LOOK_SLOTS
-        if self._look_in_tick:
-            self.look()
+        if self._look_in_tick and self._work is None:
+            self._work = self._looking()
 
     def _sums(self, pose: HeldPose) -> Sums:
         used = pose.fresh & self._carries(pose)
-        return self._baseline.sums(pose.q, pose.tau, tau_std=pose.tau_std, wrench=pose.wrench, side=pose.side, used=used)
+        return self._baseline.sums(
+            pose.q, pose.tau, tau_std=pose.tau_std, wrench=pose.wrench, side=pose.side, used=used
+        )
 
     def _carries(self, pose: HeldPose) -> npt.NDArray[np.bool_]:
         """Say which drives carry their joint's weight alone, shape (n,).
@@ -224,8 +247,8 @@ class PayloadEstimator:
         limp = limp and np.any(np.abs(robot.gravity(pose.q)) > LIMP_WEIGHT * self._band)
         return ~(stopped | (np.abs(pose.tau) >= EFFORT_SHARE * robot.effort_limit) | limp)
 
-    def _judge(self, present: Sums | None, q: Array) -> None:
-        self.estimate, event = self._history.look(present)
+    def _judging(self, present: Sums | None, q: Array) -> Generator[None, None, None]:
+        self.estimate, event = yield from self._history.looking(present)
         if event is not None:
             self.events = [*self.events[-99:], (self.time, event)]
         change, std = self.estimate.gravity_change(self.robot, q)
@@ -279,7 +302,7 @@ def estimate_payload(
     loaded = _summed(baseline, q, tau, wrench, side)
     total = loaded if empty is None else loaded + _summed(baseline, *empty)
     weighed = wrench is not None
-    factor = float(marginal_evidence(baseline, total, loaded, heaviest, weighed))
+    factor = marginal_evidence(baseline, *baseline.load_information(total, loaded), heaviest, weighed)
     return payload_estimate(
         baseline,
         total,

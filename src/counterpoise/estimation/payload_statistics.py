@@ -44,7 +44,7 @@ PLATE_ZERO_STD = np.array([200.0, 200.0, 200.0, 100.0, 100.0, 100.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Sums over poses, in units of the baseline's prior; a leading axis of cases is allowed.
+    """Sums over poses, in units of the baseline's prior.
 
     Attributes:
         information: Λ, shape (d, d).
@@ -70,20 +70,6 @@ class Sums:
     def scaled(self, share: float) -> Sums:
         """Return a share of what was learnt, for forgetting."""
         return Sums(share * self.information, share * self.vector, share * self.square, share * self.rows)
-
-    @staticmethod
-    def stacked(parts: list[Sums]) -> Sums:
-        """Return several sums as one with a leading axis."""
-        return Sums(
-            np.array([part.information for part in parts]),
-            np.array([part.vector for part in parts]),
-            np.array([part.square for part in parts]),
-            np.array([part.rows for part in parts]),
-        )
-
-    def repeated(self, count: int) -> Sums:
-        """Return the same sums with a leading axis of ``count``."""
-        return Sums.stacked([self] * count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,14 +149,19 @@ class Baseline:
         H = H @ self.root
         return Sums(H.T @ H, H.T @ residual, np.asarray(residual @ residual), np.asarray(float(len(residual))))
 
-    def load_information(self, total: Sums, loaded: Sums) -> tuple[Array, Array]:
-        """Return S (…, l, 4, 4) and t (…, l, 4): what is known of a load at each place, baseline integrated out.
+    def uncertainty(self, total: Sums) -> Array:
+        """Return the covariance of z after all poses of ``total``, shape (d, d)."""
+        return np.asarray(np.linalg.inv(total.information + np.eye(self.size)))
+
+    def load_information(self, total: Sums, loaded: Sums, uncertainty: Array | None = None) -> tuple[Array, Array]:
+        """Return S (l, 4, 4) and t (l, 4): what is known of a load at each place, baseline integrated out.
 
         Args:
             total: Sums over all poses that the baseline is learnt from, loaded ones included.
             loaded: Sums over the poses at which the load is carried, part of ``total``.
+            uncertainty: ``uncertainty(total)`` where it is at hand already.
         """
-        inverse = np.linalg.inv(total.information + np.eye(self.size))
+        inverse = self.uncertainty(total) if uncertainty is None else uncertainty
         places = self.loads.shape[1] // 4
         U = loaded.information @ self.loads
         by_place = np.moveaxis(U.reshape(*U.shape[:-1], places, 4), -2, -3)  # (…, l, d, 4)
@@ -182,7 +173,7 @@ class Baseline:
         return S, t
 
     def log_empty(self, sums: Sums) -> Array:
-        """Return the log-evidence of poses without a load, up to a constant per row of data, shape (…)."""
+        """Return the log-evidence of poses without a load, up to a constant per row of data."""
         matrix = sums.information + np.eye(self.size)
         explained = np.einsum("...i,...i->...", sums.vector, np.linalg.solve(matrix, sums.vector[..., None])[..., 0])
         return np.asarray(-0.5 * (sums.square - explained) - 0.5 * np.linalg.slogdet(matrix)[1])

@@ -19,7 +19,8 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
 - a pass in which every joint's torque was known beforehand to a third of the measurement's own error teaches nothing
   and is thrown away: without excitation the estimator stands still (γ² of square_root.py), unless it is surprised;
 - a hold that contradicts what is known by five standard deviations is doubted: somebody may lean on the arm, its brakes
-  may hold it while its drives are off. It is learned from only if the next hold, ELSEWHERE, contradicts as well;
+  may hold it while its drives are off. It is learned from only if the next hold, ELSEWHERE, contradicts as well. A hold
+  at which no drive carries anything although there is weight is never learned from;
 - old data are forgotten by 1 % per learned hold, and faster, but never below FLOOR, when a contradiction is learned: a
   load was attached, a cable added. The prior is not forgotten, so that the covariance stays bounded by twice the
   prior's;
@@ -62,6 +63,9 @@ LET_GO = 0.5
 """A joint whose torque has changed by this share of its friction since it slid may be held from either side."""
 EXCITATION = 0.1
 """A pass is thrown away where 1 − γ² stays below this for every joint."""
+LIMP_WEIGHT = 10.0
+"""Drives count as switched off where all torques are below HOLD_SHARE of their limit, and the weight is this many times
+more at some joint."""
 SURPRISE = 5.0
 """Innovation, in standard deviations, that makes the estimator doubt a hold, and forget faster if it is no error."""
 ELSEWHERE = 0.1
@@ -283,7 +287,8 @@ class RecursiveGravity:
         elif not self._told:
             if self._collected >= self._window_ticks:
                 self._take_means()
-                self._begin_pass(self._forget)
+                if not self._doubted:
+                    self._begin_pass(self._forget)
         elif self.states.friction_at < 0 and self._collected >= self._longest_ticks:
             self._end_segment()
             self._fresh = False
@@ -301,6 +306,10 @@ class RecursiveGravity:
         self.robot.gravity_regressor(self._hold_at, self._regressor)
         self._torque, self._side, self._sigma = mean.tolist(), side.tolist(), np.sqrt(variance).tolist()
         self._told = self._first = True
+        # Drives that carry nothing although there is weight: the arm is held by its brakes, or by somebody.
+        nothing = HOLD_SHARE * self.states.effort
+        weight = np.abs(self._regressor @ self._values)
+        self._doubted = bool(np.all(np.abs(mean) < nothing) and np.any(weight > LIMP_WEIGHT * nothing))
 
     def _begin_pass(self, forget: float) -> None:
         """Begin to fold the means into what was known before the hold, of which a share is kept."""
@@ -343,6 +352,8 @@ class RecursiveGravity:
                 )
                 if self._doubted_at is None:
                     self._doubted_at = self._hold_at
+                elif not self._doubted:
+                    self._doubted_at = np.full(self.robot.n, np.inf)  # borne out: no pose is near, all may be learned
             else:
                 self._doubted_at = None
             if self._doubted or not (surprised or (excited and self._fresh)):

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
+from ..dynamics.inputs import MAX_INPUT
 from ..dynamics.robot import Robot
 from ..logs.sample import SampleFlag
 from .online_gravity import OnlineGravity
@@ -116,7 +117,7 @@ class Tracker:
         self.payload.update(q, dq, tau, wrench, flags)
         self.gravity.learning = not self.payload.estimate.detected
         self.gravity.update(q, dq, tau, flags=int(flags))
-        if self._count % self._every == 0 and np.isfinite(q).all():
+        if self._count % self._every == 0 and np.all(np.abs(q) <= MAX_INPUT):  # false for NaN too
             self._note(q, tau)
         self._count += 1
 
