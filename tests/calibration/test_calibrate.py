@@ -117,6 +117,27 @@ def test_currents_without_constants_are_said_to_be_command_units() -> None:
     np.testing.assert_allclose(both.per_joint("gain"), 0.4, rtol=0.05)
 
 
+@pytest.mark.parametrize("name", ["slider", "gantry"])
+def test_a_motion_tells_the_weight_on_linear_joints(name: str) -> None:
+    """Weight and offset are one constant there; the weight stands for both, as it does at rest."""
+    robot = cp.load(name)
+    truth = other_masses(robot, size=0.15)
+    fit = calibrate(robot, motion(truth, coulomb=0.5, noise=0.1), findings=())
+    q = np.zeros(robot.n)
+    np.testing.assert_allclose(fit.robot.gravity(q), truth.gravity(q), rtol=0.01, atol=0.1)
+    assert fit.trusted, fit.reasons
+
+
+def test_a_weight_far_from_the_descriptions_is_mentioned() -> None:
+    """Efforts at half their size make an arm of half the weight; only the description can tell."""
+    robot = cp.load("planar3")
+    q = design_poses(robot, 10)
+    halved = calibrate(robot, static_poses(robot.joint_names, q, 0.5 * robot.gravity(q)))
+    assert any("joint1 (0.5 times)" in note for note in halved.notes)
+    described = calibrate(robot, static_poses(robot.joint_names, q, 1.02 * robot.gravity(q)))
+    assert not any("far from the description" in note for note in described.notes)
+
+
 def test_a_table_without_times_is_a_list_of_poses() -> None:
     robot = cp.load("planar3")
     poses = poses_of(robot, other_masses(robot), count=10)

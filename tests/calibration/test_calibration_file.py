@@ -131,6 +131,21 @@ def test_another_mounting_is_refused(robot: cp.Robot, saved: Path) -> None:
         load_calibration(saved, robot.mounted(rpy=(0.0, 0.3, 0.0)))
 
 
+def test_another_payload_is_refused(fit: Fit, robot: cp.Robot, saved: Path, tmp_path: Path) -> None:
+    """The file's weights hold the load it was made with: another one would be swallowed, or counted twice."""
+    carrying = robot.with_payload(2.0, com=(0.0, 0.0, 0.1))
+    with pytest.raises(cp.DataFileError, match="payload of 0 kg; the robot carries 2 kg"):
+        load_calibration(saved, carrying)
+    q = design_poses(robot, 10)
+    loaded = calibrate(carrying, static_poses(robot.joint_names, q, carrying.gravity(q)))
+    written = loaded.save(tmp_path / "loaded.calibration.json")
+    with pytest.raises(cp.DataFileError, match="payload of 2 kg"):
+        load_calibration(written, robot)
+    found = load_calibration(written, carrying)
+    np.testing.assert_allclose(found.robot.gravity(q), carrying.gravity(q), atol=1e-9)
+    np.testing.assert_allclose(found.robot.without_payload().gravity(q), robot.gravity(q), atol=1e-9)
+
+
 def test_a_newer_version_is_refused(robot: cp.Robot, saved: Path) -> None:
     document = json.loads(saved.read_text())
     document["version"] = calibration_file.VERSION + 1

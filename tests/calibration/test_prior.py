@@ -11,6 +11,7 @@ import counterpoise as cp
 from counterpoise.calibration.columns import Columns
 from counterpoise.calibration.prior import (
     COM_SHARE,
+    GAIN_SHARE,
     MASS_SHARE,
     TOOL_MASS_SHARE,
     CadPrior,
@@ -74,6 +75,16 @@ def test_strength_is_trust_in_the_description_only() -> None:
     tool = TOOL_MASS_SHARE * ROBOT.tree.mass.sum()
     assert body_covariance(ROBOT, 1e9)[-1, 0, 0] == pytest.approx(tool**2)
     assert np.allclose(strong[:, bodies.stop :], weak[:, bodies.stop :])
+
+
+def test_a_gain_stays_near_its_first_guess_where_nothing_shows_it() -> None:
+    """The current of a joint that carries no weight is friction: without a prior its gain would be any number."""
+    columns = Columns(ROBOT, Terms(gain=("all",)), np.ones(7, dtype=bool), np.eye(7))
+    start = columns.start()
+    start[columns.groups["gain"]] = np.linspace(0.1, 0.7, 7)
+    root = prior_of(columns, 1.0, Scales(*(np.ones(7) for _ in range(4))), start).root
+    precision = (root.T @ root)[columns.groups["gain"], columns.groups["gain"]]
+    np.testing.assert_allclose(np.diag(precision), 1.0 / (GAIN_SHARE * np.linspace(0.1, 0.7, 7)) ** 2)
 
 
 @pytest.mark.parametrize("strength", [0.0, -1.0, float("nan")])

@@ -11,9 +11,13 @@ import counterpoise as cp
 from calibration_data import other_masses
 from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.estimate import Estimate
+from counterpoise.calibration.prior import CadPrior
+from counterpoise.calibration.samples import Samples
 from counterpoise.calibration.static_poses import static_poses
 from counterpoise.calibration.static_rows import solve_static
+from counterpoise.calibration.terms import Terms
 from counterpoise.calibration.verdict import EFFORT_TOLERANCE, TOLERANCE, judge, tolerance
+from counterpoise.calibration.weighted import weighted_fit
 from counterpoise.doctor.finding import Consequence, Fault, Finding
 
 
@@ -53,6 +57,19 @@ def test_a_check_fails_with_its_numbers(estimate: Estimate, check: str, changes:
     passed, sentence = judged(estimate, **changes)[check]
     assert not passed
     assert word in sentence
+
+
+@pytest.mark.parametrize(
+    ("check", "changes"),
+    [
+        ("residual", {"heldout_rms": np.array([0.06, np.nan, 0.06])}),
+        ("coverage", {"tolerated": np.array([0.5, np.nan, 0.5])}),
+        ("generalises", {"torque_rms": np.array([np.nan, 0.05, 0.05])}),
+        ("novelty", {"novelty": np.full(3, np.nan)}),
+    ],
+)
+def test_what_is_not_a_number_does_not_pass(estimate: Estimate, check: str, changes: dict[str, Any]) -> None:
+    assert not judged(estimate, **changes)[check][0]
 
 
 def test_poses_that_leave_something_open_fail_rank() -> None:
@@ -96,6 +113,21 @@ def test_what_spoils_a_recording_fails(estimate: Estimate) -> None:
     assert judged(estimate, findings=[finding])["recording"] == (False, "The effort of joint1 is dead. Mend it.")
     note = Finding(Fault.DEAD, Consequence.LIMITS, ("joint1",), "It is a bit dead.", "Mend it.")
     assert judged(estimate, findings=[note])["recording"][0]
+
+
+def test_an_assumed_rate_spoils_a_fit_of_motion_only(estimate: Estimate) -> None:
+    """Weights at rest do not depend on it; inertias and viscous friction do."""
+    assumed = Finding(Fault.NO_TIME, Consequence.LIMITS, (), "100 samples per second were assumed.", "Give the rate.")
+    assert judged(estimate, findings=[assumed])["recording"][0]
+    arm = estimate.robot
+    random = np.random.default_rng(1)
+    q, dq, ddq = random.uniform(-1.0, 1.0, (3, 200, 3))
+    tau = arm.inverse_dynamics(q, dq, ddq) + 0.05 * random.standard_normal(q.shape)
+    samples = Samples(arm.joint_names, np.arange(200.0), q, dq, ddq, tau, np.full(3, 0.01))
+    moving = Estimate.of_weighted(weighted_fit(arm, samples, terms=Terms.moving(None), prior=CadPrior()))
+    assert not judged(moving, findings=[assumed])["recording"][0]
+    given = Finding(Fault.NO_TIME, Consequence.NOTE, (), "The rate was given.", "Nothing.")
+    assert judged(moving, findings=[given])["recording"][0]
 
 
 def test_a_joint_tolerates_the_largest_of_three(estimate: Estimate) -> None:

@@ -12,6 +12,7 @@ from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.fit import Fit
 from counterpoise.calibration.static_poses import static_poses
 from counterpoise.calibration.verify import verify
+from counterpoise.logs.declared import Declared
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,38 @@ def test_a_motion_is_verified_as_a_motion(arm: cp.Robot, truth: cp.Robot) -> Non
     found = verify(moving, motion(truth, coulomb=0.5, noise=0.1, seed=5))
     assert found.holds, found.verdict.reasons
     assert not verify(moving, motion(truth.with_payload(2.0, com=(0.2, 0.0, 0.0)), coulomb=0.5, seed=5)).holds
+
+
+def test_a_joint_without_effort_is_not_said_to_hold(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:
+    q = design_poses(arm, 6, seed=7)
+    tau = truth.gravity(q)
+    tau[:, 1] = np.nan
+    found = verify(fit, static_poses(arm.joint_names, q, tau))
+    assert not found.holds
+    assert "no effort of joint2" in found.verdict.reasons[0]
+
+
+def test_one_pose_shows_nothing(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:
+    q = design_poses(arm, 2, seed=7)[:1]
+    found = verify(fit, static_poses(arm.joint_names, q, truth.gravity(q)))
+    assert not found.holds
+    assert "one pose only" in found.verdict.reasons[0]
+
+
+def test_a_table_of_poses_is_verified_as_one(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:
+    """What calibrate reads as rows, verify does too."""
+    q = design_poses(arm, 8, seed=7)
+    table = cp.Log(
+        arm.joint_names,
+        0.01 * np.arange(len(q)),
+        q,
+        np.zeros_like(q),
+        truth.gravity(q),
+        declared=Declared(time_from="rate"),
+    )
+    found = verify(fit, table)
+    assert found.holds, found.verdict.reasons
+    assert found.samples == len(q)
 
 
 def test_another_robot_is_refused(fit: Fit) -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..doctor.finding import Consequence, Finding
 from ..dynamics.robot import Robot
 from ..errors import InputError
+from ..logs.declared import Declared
 from ..logs.log import Log
 from .arrival import arrival_notes
 from .check import check_moving, check_static
@@ -260,6 +261,13 @@ def _base_prior(robot: Robot, strength: float) -> Gaussian:
     return Gaussian.from_covariance(mean, covariance)
 
 
+def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
+    """Return what is fitted of a motion: offsets only where they can be told from the weight."""
+    usable = separable_offsets(robot) & samples.active
+    names = tuple(name for name, kept in zip(robot.joint_names, usable, strict=True) if kept)
+    return replace(Terms.moving(declared), offset=names)
+
+
 def _moving(
     settings: _Settings, data: Log | StaticPoses | Samples, cutoff: float | None, loaded: Sequence[tuple[Robot, Log]]
 ) -> Collected:
@@ -276,7 +284,7 @@ def _moving(
         samples = data
     else:
         raise InputError("poses at rest hold no motion; use='moving' needs a recording")
-    terms = settings.terms if settings.terms is not None else Terms.moving(declared)
+    terms = settings.terms if settings.terms is not None else _usual_terms(robot, samples, declared)
     further = [Run(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
         notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")

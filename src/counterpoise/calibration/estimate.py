@@ -42,6 +42,8 @@ FELT = 1e-8
 PRIOR_LEFT = 1e-6
 """Share of the prior that is left in where the data alone are asked: what they do not tell then stays very
 uncertain."""
+ODD = 0.25
+"""A weight that differs from the description's by more than this share is worth a word."""
 AT_REST = ("offset", "spring", "counterbalance")
 """Terms of the drives that act at rest."""
 COMMAND_UNITS = "command units"
@@ -195,6 +197,20 @@ class Estimate:
         variance = np.einsum("kabi,bij,kabj->ka", by_body, spread, by_body)
         gains = np.nan_to_num(self.per_joint("gain"), nan=1.0)[self.columns.active]
         return np.asarray(np.abs(gains) * np.sqrt(np.mean(variance, axis=0)))
+
+    def weight_ratio(self, tolerated: Array) -> Array:
+        """Return the gravity efforts as a multiple of the description's, least squares over the workspace, shape (a,).
+
+        Args:
+            tolerated: What the active joints tolerate, shape (a,). NaN is returned where the two differ by no more, or
+                by no more than ODD of their size.
+        """
+        fitted = self.calibrated.gravity(self._workspace)[:, self.columns.active]
+        described = self.robot.gravity(self._workspace)[:, self.columns.active]
+        change = np.sqrt(np.mean((fitted - described) ** 2, axis=0))
+        size = np.sqrt(np.mean(described**2, axis=0))
+        odd = (change > np.maximum(ODD * size, tolerated)) & (size > 0.0)
+        return np.where(odd, np.mean(fitted * described, axis=0) / np.where(size > 0.0, size**2, 1.0), np.nan)
 
     @cached_property
     def prior_share(self) -> Array:

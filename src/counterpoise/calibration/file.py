@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..description.frozen import frozen
+from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import DataFileError, InputError
 from .calibrated_robot import with_inertial_parameters
@@ -91,6 +91,7 @@ def load_calibration(path: str | Path, robot: Robot) -> Fit:
     """
     content = read_content(path)
     refuse_other_robot(content.robot, robot, path)
+    _refuse_other_payload(content.model.payload, robot, path)
     try:
         return _fit(content, robot)
     except InputError as error:  # numbers that no fit has: lengths that differ, joints without measured effort
@@ -142,6 +143,7 @@ def content_of(fit: Fit) -> ContentTable:
             values=tuple(fit.x.tolist()),
             bodies=tuple(fit.robot.inertial_parameters[10:].tolist()),
             dynamics_allowed=fit.robot.tree.refusal == "",
+            payload=tuple(_payload(fit.described).tolist()) if fit.described.payloads else (),
         ),
         parameters=tuple(
             ParameterTable(
@@ -255,6 +257,24 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
         created=content.created,
         version=content.package,
     )
+
+
+def _payload(robot: Robot) -> Array:
+    """Return the share of a robot's payloads in its bodies' parameters, shape (10 b,)."""
+    return np.asarray((robot.inertial_parameters - robot.without_payload().inertial_parameters)[10:])
+
+
+def _refuse_other_payload(made_with: tuple[float, ...], robot: Robot, path: str | Path) -> None:
+    """Refuse a robot with another load: the file's weights include the load it was made with, and no other one."""
+    now = _payload(robot)
+    then = np.array(made_with) if made_with else np.zeros(len(now))
+    if then.shape != now.shape or not np.allclose(then, now, rtol=0.0, atol=1e-9):
+        raise DataFileError(
+            f"was made with a declared payload of {then[::10].sum():.3g} kg; the robot carries {now[::10].sum():.3g} "
+            "kg, or carries it elsewhere. Load it with the robot as it was then, and give fit.robot the payload of "
+            "today: with_payload(), without_payload()",
+            path=path,
+        )
 
 
 def _require_lengths(content: ContentTable, robot: Robot) -> None:

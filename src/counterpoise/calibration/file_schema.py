@@ -55,7 +55,10 @@ class TermsTable(_Table, frozen=True, kw_only=True):
 
 
 class ModelTable(_Table, frozen=True, kw_only=True):
-    """What was fitted: terms, which joints had a measured effort, couplings, the values, and all bodies' parameters."""
+    """What was fitted: terms, which joints had a measured effort, couplings, the values, and all bodies' parameters.
+
+    ``payload`` is the share of declared payloads in ``bodies``; empty for none.
+    """
 
     terms: TermsTable
     measured: tuple[bool, ...]
@@ -64,6 +67,7 @@ class ModelTable(_Table, frozen=True, kw_only=True):
     values: tuple[float, ...]
     bodies: tuple[float, ...]
     dynamics_allowed: bool
+    payload: tuple[float, ...] = ()
 
 
 class ParameterTable(_Table, frozen=True, kw_only=True):

@@ -39,6 +39,9 @@ LEAST_BODY_SHARE = 0.02
 links without any."""
 ZERO_STD = 0.05
 """Standard deviation of a joint's zero [rad or m]."""
+GAIN_SHARE = 1.0
+"""Standard deviation of a gain, as a share of its first guess: it does not matter where an effort shows the weight, and
+keeps the gain of a joint that carries none from running away."""
 TILT_STD = 0.1
 """Standard deviation of each angle of a tilt [rad]."""
 
@@ -135,7 +138,7 @@ def prior_of(columns: Columns, strength: float, scales: Scales, mean: Array) -> 
         columns: The unknowns.
         strength: How strongly to hold on to the CAD values of the bodies.
         scales: Sizes of what was measured.
-        mean: Where the unknowns start, shape (p,): :meth:`.Columns.start`. Gains have no prior.
+        mean: Where the unknowns start, shape (p,): :meth:`.Columns.start`, gains at their first guess.
     """
     root = np.zeros((len(mean), len(mean)))
     _fill_bodies(root, columns, strength)
@@ -156,6 +159,8 @@ def prior_of(columns: Columns, strength: float, scales: Scales, mean: Array) -> 
         if kind == "counterbalance":
             at = np.repeat(at, 2)
         root[np.arange(group.start, group.stop), np.arange(group.start, group.stop)] = 1.0 / deviation[at]
+    gain = np.arange(columns.groups["gain"].start, columns.groups["gain"].stop)
+    root[gain, gain] = 1.0 / (GAIN_SHARE * np.abs(mean[gain]))
     tilt = np.arange(columns.groups["tilt"].start, columns.groups["tilt"].stop)
     root[tilt, tilt] = 1.0 / TILT_STD
     known = np.any(root != 0.0, axis=1)

@@ -127,7 +127,7 @@ def fit_of(
         prior=estimate.prior,
         prior_share=_all_joints(estimate.prior_share, active),
         unreliable=_unreliable(estimate),
-        notes=collected.notes,
+        notes=(*collected.notes, *_weight_notes(estimate, tolerated)),
         verdict=verdict,
         identity=identity_of(robot, serial=serial, tool=tool),
         data_sha256=data_fingerprint(source),
@@ -217,6 +217,20 @@ def _unreliable(estimate: Estimate) -> tuple[str, ...]:
     if silent:
         found.append(f"torques of {listed(silent)}: no effort was measured there")
     return tuple(found)
+
+
+def _weight_notes(estimate: Estimate, tolerated: Array) -> tuple[str, ...]:
+    """Name the joints whose weight is far from the description's; a torque gain that is off looks the same."""
+    if estimate.command_units:
+        return ()
+    named = zip(estimate.columns.joint_names, estimate.weight_ratio(tolerated), strict=True)
+    odd = [f"{name} ({ratio:.2g} times)" for name, ratio in named if np.isfinite(ratio)]
+    if not odd:
+        return ()
+    return (
+        f"the weight is far from the description's at {listed(odd)}: a tool or masses that it does not know, or "
+        "torques that are recorded too large or too small",
+    )
 
 
 def _evidence(collected: Collected, measured: Array, predicted: Array, described: Array) -> Evidence:

@@ -72,7 +72,7 @@ def log_evidence(regression: JointRegression, prior: Gaussian, sigma: Array, inf
         total += rows.T @ rows
         slope += rows.T @ away
         squares += float(away @ away)
-    # Unknowns without prior (gains) have the same share for every strength: their precision is left out.
+    # Unknowns without prior have the same share for every strength: their precision is left out.
     known = np.flatnonzero(np.diag(precision) > 0.0)
     size = np.sqrt(np.diag(total))
     size[size == 0.0] = 1.0

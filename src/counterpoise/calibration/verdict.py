@@ -238,10 +238,12 @@ def _recording(findings: Sequence[Finding], terms: Terms) -> Iterable[Check]:
     handled |= {Fault.OFFSET} if terms.offset else set()
     handled |= {Fault.GAIN, Fault.EFFORT_IS_CURRENT} if terms.gain else set()
     handled |= {Fault.MOUNT} if terms.tilt else set()
+    timed = bool(terms.bodies == "full" or terms.viscous or terms.rotor)  # velocities and accelerations matter
     bad = [
         finding
         for finding in findings
-        if finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE and finding.fault not in handled
+        if (finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE and finding.fault not in handled)
+        or (timed and finding.fault is Fault.NO_TIME and finding.consequence >= Consequence.LIMITS)
     ]
     if not bad:
         return [Check("recording", True, "the doctor found nothing that spoils a fit")]
@@ -253,8 +255,11 @@ def _recording(findings: Sequence[Finding], terms: Terms) -> Iterable[Check]:
 def _each_joint(
     name: str, joints: Sequence[str], values: Array, limits: Array, fails: Callable[[int], str], passes: str
 ) -> Check:
-    """Return a check that every joint must pass; its numbers and its sentence are those of the worst."""
-    ratio = np.where(np.isnan(values), 0.0, values / np.maximum(limits, 1e-300))
+    """Return a check that every joint must pass; its numbers and its sentence are those of the worst.
+
+    What is not a number cannot be judged, and does not pass.
+    """
+    ratio = np.nan_to_num(values / np.maximum(limits, 1e-300), nan=np.inf)
     worst = int(np.argmax(ratio))
     failed = [joint for joint, size in zip(joints, ratio, strict=True) if size > 1.0]
     if not failed:

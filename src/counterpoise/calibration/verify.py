@@ -10,14 +10,15 @@ from ..description.frozen import Array, frozen
 from ..errors import InputError
 from ..logs.log import Log
 from .check import deviation, root_mean_square
+from .data_choice import data_kind
 from .estimate import COMMAND_UNITS
 from .fit import Evidence, Fit
 from .identity import data_fingerprint
 from .moving import moving_samples
 from .sag import Sag, tip_sag
 from .samples import Samples, samples_of_poses
-from .static_poses import StaticPoses
-from .still_poses import poses_from_log, without_friction
+from .static_poses import SAME_POSE, StaticPoses
+from .still_poses import poses_from_log, poses_from_rows, without_friction
 from .verdict import Check, Verdict
 
 GROWN = 2.0
@@ -105,6 +106,8 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         held=np.ones(len(samples.time[::step]), dtype=bool),
         v0=samples.v0,
     )
+    shown = bool(np.any(np.ptp(samples.q, axis=0) > SAME_POSE))
+    fresh = data_fingerprint(data) != fit.data_sha256
     return Verification(
         fit=fit,
         samples=len(samples),
@@ -115,7 +118,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         allowed=frozen(allowed),
         sag=sag,
         outside=outside,
-        verdict=_judge(fit, rms, allowed, _mean(error), outside, fresh=data_fingerprint(data) != fit.data_sha256),
+        verdict=_judge(fit, rms, allowed, _mean(error), outside, fresh=fresh, shown=shown),
         evidence=evidence,
     )
 
@@ -131,6 +134,8 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
         return data
     if isinstance(data, StaticPoses):
         return samples_of_poses(without_friction(data)[0])
+    if fit.data == "static" and data_kind(data, "auto", None, "weighted")[0] == "rows":
+        return samples_of_poses(poses_from_rows(robot, data)[0])
     if fit.data == "static":
         return samples_of_poses(without_friction(poses_from_log(robot, data).poses)[0])
     return moving_samples(robot, data)
@@ -150,7 +155,7 @@ def _mean(values: Array) -> Array:
     return mean
 
 
-def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float, *, fresh: bool) -> Verdict:
+def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float, *, fresh: bool, shown: bool) -> Verdict:
     names = fit.robot.joint_names
     checks = [
         Check(
@@ -162,6 +167,12 @@ def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float, *,
     if not fresh:
         same = "this is the recording that the calibration was made from: it shows nothing new. Verify with another one"
         checks.append(Check("fresh", False, same))
+    if not shown:
+        checks.append(Check("poses", False, "the recording shows one pose only; one pose can agree by chance"))
+    silent = [names[joint] for joint in np.flatnonzero(fit.columns.active & np.isnan(rms)).tolist()]
+    if silent:
+        lacks = f"the recording has no effort of {', '.join(silent)}: nothing shows whether the calibration holds there"
+        checks.append(Check("efforts", False, lacks))
     grown = [joint for joint in range(len(names)) if rms[joint] > allowed[joint]]
     if grown:
         worst = max(grown, key=lambda joint: float(rms[joint] / allowed[joint]))

@@ -105,6 +105,8 @@ def calibrate(
     novelty of the check, share of the prior, and what the doctor says of the recording.
     """
     refuse_unwritable(out_path, page_path)
+    if load_mass is not None and loaded is None:
+        raise click.UsageError("--load is the mass in a second recording; name that with --loaded")
     from ..calibration.calibrate import calibrate as run
     from ..logs.read import read_log
 

@@ -34,6 +34,8 @@ CHECKS = {
     "recording": "Is the recording sound?",
     "calibration": "Was the calibration trusted?",
     "fresh": "Is the recording a new one?",
+    "poses": "Does it show enough?",
+    "efforts": "Of every joint?",
     "error": "Does it still predict the arm?",
     "range": "Where was it tested?",
 }
