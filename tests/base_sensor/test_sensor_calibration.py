@@ -15,7 +15,7 @@ from counterpoise.base_sensor.sensor_split import Mounting, rotation_vector, spl
 from counterpoise.description.rotations import rotation_from_rpy, transform
 from counterpoise.logs.declared import Declared
 from counterpoise.logs.sample import SampleFlag
-from plate_recordings import SCALE, Truth, random_truth, recorded, reread, simulated_puma, standing_motion
+from plate_recordings import SCALE, Truth, fast_motion, random_truth, recorded, reread, simulated_puma, standing_motion
 
 SECONDS, RATE = 40.0, 100.0
 TIME = np.arange(0.0, SECONDS, 1.0 / RATE)
@@ -211,8 +211,6 @@ def test_the_corrected_log_is_the_wrench_on_the_robot(
     assert straight.declared.sensor_reads == "on_robot"
     assert np.array_equal(straight.declared.T_base_sensor, np.eye(4))
     # Slow motion of the whole recording against the model's statics plus dynamics, at the raw noise.
-    from plate_recordings import fast_motion
-
     wanted = puma.base_wrench(*fast_motion(puma, 0, TIME))
     left = straight.wrench[10:-10] - wanted[10:-10]
     assert np.all(left.std(axis=0) < [0.6, 0.6, 0.9, 0.3, 0.3, 0.1])
@@ -287,3 +285,77 @@ def test_bad_arguments_are_refused(puma: cp.Robot, calibrated) -> None:
         found.corrected(replace(log, wrench=None))
     with pytest.raises(cp.InputError, match="of is"):
         found.sensor(puma, of="other")
+
+
+@pytest.mark.parametrize("rate", [100.0, 500.0])
+def test_scattered_missing_readings_are_bridged(puma: cp.Robot, rate: float) -> None:
+    """Half a percent of lost packets, some with a rubbish number and a flag: as good as without."""
+    truth = random_truth(0)
+    log = recorded(puma, truth, 0, np.arange(0.0, SECONDS, 1.0 / rate))
+    random = np.random.default_rng(1)
+    missing = random.random(len(log)) < 0.005
+    rubbish = random.random(len(log)) < 0.001
+    reading = np.where(missing[:, None], np.nan, log.wrench)
+    reading[rubbish] = 1e6
+    flags = np.where(rubbish, int(SampleFlag.WRENCH_INVALID), 0)
+    found = calibrate_sensor(puma, replace(log, wrench=reading, flags=flags), masses="exact")
+    whole = calibrate_sensor(puma, log, masses="exact")
+    turn, _, gain = errors(found, truth)
+    assert np.degrees(np.linalg.norm(turn)) < 0.2
+    assert np.abs(gain).max() < 0.01
+    assert found.samples > 0.9 * whole.samples
+
+
+def test_a_plate_slower_than_the_recording_is_not_frozen(puma: cp.Robot) -> None:
+    """A plate at 20 Hz in a recording at 500 Hz repeats every reading 25 times, and is late by half of that."""
+    truth = random_truth(2)
+    log = recorded(puma, truth, 2, np.arange(0.0, SECONDS, 0.002))
+    held = log.wrench[np.arange(len(log)) // 25 * 25]
+    found = calibrate_sensor(puma, replace(log, wrench=held), masses="exact")
+    assert np.degrees(np.linalg.norm(errors(found, truth)[0])) < 0.5
+    assert abs(found.lag - truth.lag - 0.024) < 0.005
+
+
+def test_the_zero_counts_once(puma: cp.Robot) -> None:
+    """Readings of unseen poses are off by what noise, frame and zero say together, not by tenfold that."""
+    sizes = []
+    for seed in range(3):
+        truth = replace(random_truth(seed), drift=np.zeros(6))
+        found = calibrate_sensor(puma, recorded(puma, truth, seed, TIME[:2500]), masses="cad")
+        known = found.sensor(puma).variance.uncertainty
+        assert np.allclose(known.noise, np.hypot(found.noise, found.frame_error))
+        assert known.zero[2] < 0.7 * found.bias_std[2]  # gain of fz and its zero cancel at a weight that stays
+        q = np.random.default_rng(seed).uniform(-1.0, 1.0, (200, puma.n))
+        wrench = puma.base_wrench(q)
+        reading = truth.sign * wrench @ truth.mounting.matrix.T + truth.bias
+        off = reading - found.frame.reading(wrench)
+        sizes.append(np.sqrt(np.mean(off**2, axis=0)) / np.hypot(known.noise, known.zero))
+    assert 0.05 < np.sqrt(np.mean(np.square(sizes))) < 1.5
+
+
+def test_coarse_encoders(puma: cp.Robot) -> None:
+    """Counts of 9 mrad, whose flicker differentiates to far more than the arm moves: rough, but found, not refused."""
+    truth = random_truth(6)
+    time = np.arange(0.0, SECONDS, 1.0 / 300.0)
+    log = recorded(puma, truth, 6, time, lambda robot, seed, at: fast_motion(robot, seed, at, 0.15))
+    count = 6.0 * 2.0 * np.pi / 4096.0
+    found = calibrate_sensor(puma, replace(log, q=count * np.round(log.q / count)), masses="exact")
+    assert np.degrees(np.linalg.norm(errors(found, truth)[0])) < 4.0
+
+
+def slow_motion(robot: cp.Robot, seed: int, time: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A multi-sine up to 0.1 Hz."""
+    return fast_motion(robot, seed, time, 0.1)
+
+
+@pytest.mark.parametrize("cutoff", [2.0, 4.0])
+def test_slow_motion_converges(puma: cp.Robot, cutoff: float) -> None:
+    """Up to 0.1 Hz, turn and gain are hardly told apart; the fit descends to the plate's noise all the same."""
+    truth = random_truth(5)
+    time = np.arange(0.0, SECONDS, 1.0 / 300.0)
+    log = recorded(puma, truth, 5, time, slow_motion)
+    found = calibrate_sensor(puma, log, masses="exact", cutoff=cutoff)
+    assert np.all(found.noise < [0.1, 0.1, 0.15, 0.03, 0.03, 0.02])
+    turn, origin, _ = errors(found, truth)
+    assert np.all(np.abs(turn) < 3.0 * found.rotation_std)
+    assert np.all(np.abs(origin) < 3.0 * found.origin_std)

@@ -128,7 +128,13 @@ def test_a_weighed_load_tells_gains_from_masses(run_json, arm, truth, tmp_path: 
 
 @pytest.mark.parametrize(
     "options",
-    [("--out", "arm.txt"), ("--page", "page.txt"), ("--out", "nowhere/arm.json"), ("--loaded", "x.npz")],
+    [
+        ("--out", "arm.txt"),
+        ("--page", "page.txt"),
+        ("--out", "nowhere/arm.json"),
+        ("--loaded", "x.npz"),
+        ("--load", "2.0"),
+    ],
 )
 def test_wrong_options_are_exit_code_2(run, recording: Path, options: tuple[str, str]) -> None:
     assert run("calibrate", "planar3", recording, *options).exit_code == 2

@@ -40,6 +40,6 @@ def test_figure_6_follows_torque_in_spite_of_friction(stiff: TunedJoint) -> None
 def test_figure_8_on_the_stiff_plant(stiff: TunedJoint) -> None:
     """PD moves less than 5 % of what was asked for; base sensor control stays below a count."""
     pd = morel_fig8.triangle(stiff, stiff.gains("pd"), 3)
-    assert np.ptp(np.rad2deg(pd.q[:, 0])) < 0.05 * 0.2
+    assert np.ptp(np.rad2deg(pd.link[:, 0])) < 0.05 * 0.2
     bsc = morel_fig8.triangle(stiff, stiff.gains("bsc"), 3)
     assert np.rad2deg(morel_fig8.rms(bsc.error())) < COUNT

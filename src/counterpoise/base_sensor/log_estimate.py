@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,8 @@ CUTOFF = 10.0
 FROZEN_ROWS = 20
 """Identical readings in a row that mean a frozen plate, where a joint moved by FROZEN_TRAVEL meanwhile."""
 FROZEN_TRAVEL = 2e-3
+SLOW_RUNS = 3.0
+"""... and so many times the usual run, of a plate that is slower than the recording."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,10 +147,13 @@ def frozen_rows(reading: Array, q: Array) -> npt.NDArray[np.bool_]:
     """Say which rows belong to a long run of identical readings during which a joint moved, shape (k,)."""
     found = np.zeros(len(reading), dtype=bool)
     edges = np.flatnonzero((reading[1:] != reading[:-1]).any(axis=1)) + 1
+    # A plate that is slower than the recording repeats every reading: its usual run is no frozen one.
+    usual = float(np.median(np.diff(edges))) if len(edges) > FROZEN_ROWS else 1.0
+    least = max(FROZEN_ROWS, math.ceil(SLOW_RUNS * usual))
     for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(reading)], strict=True):
-        if last - first < FROZEN_ROWS:
+        if last - first < least:
             continue
         travel = np.ptp(q[first:last], axis=0)
         if travel.size and bool(np.nanmax(travel, initial=0.0) > FROZEN_TRAVEL):
-            found[first + FROZEN_ROWS - 1 : last] = True
+            found[first + least - 1 : last] = True
     return found

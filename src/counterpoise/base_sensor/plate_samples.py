@@ -1,8 +1,8 @@
 """Readings of a plate with the motion that belongs to them, ready for a fit: moving samples, or means of poses at rest.
 
 Positions, velocities, accelerations, readings and motor torques go through the same zero-phase low-pass
-(calibration/moving.py), so that what belongs together stays together. Readings that cannot be used (missing, saturated,
-frozen) are left out with all samples that the filter mixes them into.
+(calibration/moving.py), so that what belongs together stays together. Short gaps are bridged (reading_gaps.py); other
+readings that cannot be used (missing, saturated, frozen) are left out with all samples that the filter mixes them into.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from ..calibration.samples import Samples
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..errors import InputError
-from ..logs.filters import interpolated, smoothed
+from ..logs.filters import bridged, interpolated, smoothed
 from ..logs.log import Log
 from ..logs.stillness import still_segments
 from .log_estimate import raw_flags
+from .reading_gaps import short_gaps
 from .sensor import BaseSensor
-from .torque_estimate import UNUSABLE
+from .torque_estimate import UNUSABLE, EstimateFlag
 
 CUTOFFS = (6.0, 10.0)
 """Least and greatest cutoff [Hz]. Sines of wide swings have harmonics far above the motion's own frequency, and a
@@ -106,14 +107,19 @@ def moving_plate_samples(
     Raises:
         InputError: The recording cannot be used, or the arm does not move.
     """
-    usable = checked_log(robot, log, sensor)
+    checked_log(robot, log, sensor)
     given = log if efforts else without_efforts(log)
     preparation = prepare(robot, given, cutoff=plate_cutoff(log) if cutoff is None else cutoff)
     samples = moving_samples(robot, given, preparation=preparation)
-    readings = np.where(usable[:, None], np.zeros((len(log), 6)) if log.wrench is None else log.wrench, np.nan)
-    ordered = replace(log, wrench=sensor.frame.wrench(readings)).ordered()
-    wrench = np.zeros((len(ordered), 6)) if ordered.wrench is None else ordered.wrench
-    gaps = np.asarray(~np.isfinite(wrench).all(axis=1))
+    ordered = log.ordered()
+    flags = raw_flags(sensor, ordered)
+    gaps = np.asarray((flags & int(UNUSABLE)) != 0)
+    reading = np.zeros((len(ordered), 6)) if ordered.wrench is None else ordered.wrench
+    wrench = sensor.frame.wrench(np.where(gaps[:, None], np.nan, reading))
+    # a plate is saturated at peaks: a line across them would lower every one
+    short = short_gaps(ordered.time, gaps, preparation.cutoff) & ((flags & int(EstimateFlag.SATURATED)) == 0)
+    wrench = np.where(short[:, None], bridged(ordered.time, wrench), wrench)
+    gaps &= ~short
     at, rate = (
         interpolated(samples.time, ordered.time, smoothed(ordered.time, wrench, preparation.cutoff, derivative))
         for derivative in (0, 1)

@@ -62,8 +62,11 @@ class SensorCalibration:
         drift_per: "s" or "K".
         reference: Time by the recording's clock [s], or temperature, at which the bias holds.
         noise: Standard deviation of what is left of each channel [N, N m], shape (6,), low-passed at ``cutoff``.
-        frame_error: What the frame's own uncertainty makes of a typical wrench of the recording, per channel [N, N m],
-            shape (6,).
+        frame_error: What the uncertainty of frame, drift and lag makes of the change of a typical reading about the
+            recording's mean, per channel [N, N m], shape (6,); a tare does not take it away.
+        zero_error: The same of the recording's mean reading, shape (6,), which a tare takes away. It holds the bias and
+            what a wrong gain or axis makes of the mean wrench; they were fitted together and partly cancel, so that
+            ``bias_std`` must not be added to it.
         rotation_std: Standard deviations of the axes, about the sensor's x, y and z [rad], shape (3,).
         origin_std: ... of the sensor's origin, base axes [m], shape (3,).
         bias_std: ... of the bias [N, N m], shape (6,).
@@ -98,6 +101,7 @@ class SensorCalibration:
     reference: float
     noise: Array
     frame_error: Array
+    zero_error: Array
     rotation_std: Array
     origin_std: Array
     bias_std: Array
@@ -136,7 +140,11 @@ class SensorCalibration:
     def sensor(self, robot: Robot, *, of: Literal["raw", "corrected"] = "raw", **options: Any) -> BaseSensor:
         """Return the plate under a robot, its uncertainty filled in.
 
-        The spread of the frame counts as noise of a reading; so does the noise that was left.
+        The spread of the frame counts as noise of a reading; so does the noise that was left. The zero counts in the
+        form "full" alone. There it was found for masses that the calibration corrected along, while the sensor adds
+        the spread of the masses as if they were independent: bands of "full" are on the wide side. Over a recording
+        :func:`~counterpoise.base_sensor.recording_torques.recording_torques` takes the zero against the masses as
+        described instead, and judges the rest by the part that was held out; it brings its own uncertainty.
 
         Args:
             robot: The robot.
@@ -149,7 +157,7 @@ class SensorCalibration:
         if of not in ("raw", "corrected"):
             raise InputError(f"of is {of!r}; expected 'raw' or 'corrected'")
         noise = np.hypot(self.noise, self.frame_error)
-        zero = self.bias_std
+        zero = self.zero_error
         if of == "corrected":
             to_base = self.frame.to_base**2
             noise, zero = np.sqrt(to_base @ noise**2), np.sqrt(to_base @ zero**2)
@@ -263,6 +271,7 @@ def calibrate_sensor(
     spreads = _spreads(comparison, best)
     shown = determined(spreads, parts, data.rate, sign_shown=found.sign_shown)
     residual = _declared_residual(comparison, found), best.residual.std(axis=0)
+    changing, constant = _reading_errors(comparison, best)
     reads = "on_robot" if found.start.sign > 0.0 else "on_sensor"
     unit: Literal["s", "K"] = "s" if temperature is None else "K"
     told = sentences(
@@ -289,7 +298,8 @@ def calibrate_sensor(
         drift_per=unit,
         reference=data.reference,
         noise=frozen(best.noise),
-        frame_error=frozen(_frame_error(comparison, best)),
+        frame_error=frozen(changing),
+        zero_error=frozen(constant),
         rotation_std=frozen(spreads.rotation),
         origin_std=frozen(spreads.origin),
         bias_std=frozen(spreads.bias),
@@ -349,12 +359,18 @@ def _spreads(comparison: PlateComparison, fit: SensorFit) -> Spreads:
     )
 
 
-def _frame_error(comparison: PlateComparison, fit: SensorFit) -> Array:
-    """Return what the spread of frame, zero, drift and lag makes of a typical reading, shape (6,)."""
+def _reading_errors(comparison: PlateComparison, fit: SensorFit) -> tuple[Array, Array]:
+    """Return what the spread of frame, zero, drift and lag makes of readings, about their mean and of it, each (6,).
+
+    The mean square over the recording is the sum of the two squares.
+    """
     columns = comparison.columns(fit.start, fit.mounting, fit.masses)[:, :, :MASSES]
-    variance = np.einsum("kci,ij,kcj->c", columns, fit.covariance[:MASSES, :MASSES], columns, optimize=True)
-    error: Array = np.sqrt(np.maximum(variance, 0.0) / len(columns))
-    return error
+    covariance = fit.covariance[:MASSES, :MASSES]
+    mean = columns.mean(axis=0)
+    away = columns - mean
+    changing = np.einsum("kci,ij,kcj->c", away, covariance, away, optimize=True) / len(columns)
+    constant = np.einsum("ci,ij,cj->c", mean, covariance, mean)
+    return np.sqrt(np.maximum(changing, 0.0)), np.sqrt(np.maximum(constant, 0.0))
 
 
 def _declared_residual(comparison: PlateComparison, found: Found) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from ..logs.filters import filtered
 from ..logs.log import Log
 from ..logs.sample import SampleFlag
 from .log_estimate import frozen_rows
+from .reading_gaps import short_gaps
 
 Mask = npt.NDArray[np.bool_]
 
@@ -93,7 +94,8 @@ def plate_data(
             "with masses"
         )
     log = without_infinities(log)
-    lost = lost_readings(log)
+    missing, spoiled = missing_readings(log), spoiled_readings(log)
+    lost = missing | spoiled
     if lost.mean() > MOST_LOST:
         raise InputError(
             f"{lost.mean():.0%} of the plate's readings are no numbers, flagged, saturated or frozen; expected at most "
@@ -101,6 +103,7 @@ def plate_data(
         )
     _refuse_standing(log.q[np.isfinite(log.q).all(axis=1)])
     band = min(max(motion_band(log).cutoff, CUTOFFS[0]), CUTOFFS[1]) if cutoff is None else cutoff
+    log, lost = with_gaps(log, missing, spoiled, band)
     # The wrench is no linear function of the positions, so a low-pass of them is not one of it. They are smoothed
     # lightly, and then the reading and the model's wrench alike.
     smooth = prepare(log, WIDER * band)
@@ -164,17 +167,38 @@ def refuse_unusable(robot: Robot, log: Log) -> None:
             )
 
 
-def lost_readings(log: Log) -> Mask:
-    """Say which readings cannot be used: no numbers, flagged, frozen or at the end of a channel's range, shape (k,)."""
-    reading = np.zeros((len(log), 6)) if log.wrench is None else log.wrench
-    lost = np.asarray(~np.isfinite(reading).all(axis=1))
+def missing_readings(log: Log) -> Mask:
+    """Say which readings are no numbers, or marked by the plant as bad, shape (k,)."""
+    missing = np.zeros(len(log), dtype=bool) if log.wrench is None else ~np.isfinite(log.wrench).all(axis=1)
     if len(log.flags):
-        marked = SampleFlag.WRENCH_INVALID | SampleFlag.WRENCH_SATURATED | SampleFlag.Q_INVALID
-        lost |= (log.flags & int(marked)) != 0
-    lost |= frozen_rows(reading, log.q)
+        missing |= (log.flags & int(SampleFlag.WRENCH_INVALID)) != 0
+    return np.asarray(missing)
+
+
+def spoiled_readings(log: Log) -> Mask:
+    """Say which readings are numbers and wrong: frozen, or at the end of a channel's range; or without a pose, (k,)."""
+    reading = np.zeros((len(log), 6)) if log.wrench is None else log.wrench
+    spoiled = frozen_rows(reading, log.q)
+    if len(log.flags):
+        spoiled |= (log.flags & int(SampleFlag.WRENCH_SATURATED | SampleFlag.Q_INVALID)) != 0
     for column in reading.T:
-        lost |= _clipped(column)
-    return lost
+        spoiled |= _clipped(column)
+    return spoiled
+
+
+def with_gaps(log: Log, missing: Mask, spoiled: Mask, cutoff: float) -> tuple[Log, Mask]:
+    """Return the log with NaN for missing readings, which are bridged by straight lines, and those to keep away from.
+
+    Args:
+        log: The recording, with readings.
+        missing: See missing_readings, shape (k,).
+        spoiled: See spoiled_readings, shape (k,).
+        cutoff: Of the low-pass [Hz].
+    """
+    lost = spoiled | (missing & ~short_gaps(log.time, missing, cutoff))
+    if log.wrench is None:
+        return log, lost
+    return replace(log, wrench=np.where(missing[:, None], np.nan, log.wrench)), lost
 
 
 def _clipped(column: Array) -> Mask:

@@ -23,7 +23,7 @@ VERSION = 1
 
 Row = tuple[float, ...]
 _VECTORS = {
-    **dict.fromkeys(("drift", "noise", "frame_error", "bias_std", "drift_std", "signal"), (6,)),
+    **dict.fromkeys(("drift", "noise", "frame_error", "zero_error", "bias_std", "drift_std", "signal"), (6,)),
     **dict.fromkeys(("residual_before", "residual_after", "heldout"), (6,)),
     **dict.fromkeys(("rotation_std", "origin_std"), (3,)),
     "gain_std": (6, 6),
@@ -49,6 +49,7 @@ class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     reference: float
     noise: Row
     frame_error: Row
+    zero_error: Row
     rotation_std: Row
     origin_std: Row
     bias_std: Row

@@ -11,8 +11,10 @@ import numpy as np
 from ..description.frozen import Array
 from ..doctor.plate import AMBIGUOUS, BELIEVED, UNRELATED, check_plate
 from ..doctor.plate_fit import Class, PlateFit, PlateModel, fit_plate, turn
+from ..doctor.prepared import CUTOFF, Prepared
 from ..dynamics.robot import Robot
 from ..errors import InputError
+from ..logs.filters import filtered
 from ..logs.log import Log
 from .sensor_data import PlateData
 from .sensor_fit import Start
@@ -51,8 +53,7 @@ def find_start(robot: Robot, log: Log, data: PlateData, parts: Collection[str]) 
     pose = np.eye(4) if declared.T_base_sensor is None else np.asarray(declared.T_base_sensor)
     rotation, origin = np.array(pose[:3, :3]), np.array(pose[:3, 3])
     as_declared = Start(sign, Mounting(rotation, origin, np.eye(6)), 0.0)
-    smooth = replace(data.smooth, good=data.usable, wrench=data.reading)
-    fit = fit_plate(PlateModel(robot, smooth, pose, sign))
+    fit = fit_plate(PlateModel(robot, _slow(data), pose, sign))
     if fit.mismatch > UNRELATED:
         raise InputError(
             f"what the plate reads has no relation to the robot's model: {fit.mismatch:.0%} of mx and my are left over "
@@ -72,6 +73,14 @@ def find_start(robot: Robot, log: Log, data: PlateData, parts: Collection[str]) 
         axes = rotation
     start = Start(-sign if flipped else sign, Mounting(axes, origin, np.eye(6)), lag if "lag" in parts else 0.0)
     return Found(start, as_declared, fit.margin > AMBIGUOUS)
+
+
+def _slow(data: PlateData) -> Prepared:
+    """Return the recording as the doctor looks at it: accelerations of coarse encoders would drown the rest."""
+    smooth, cutoff = data.smooth, min(data.cutoff, CUTOFF)
+    q, dq, ddq = (filtered(smooth.q, smooth.period, cutoff, derivative=order) for order in range(3))
+    reading = filtered(data.reading, smooth.period, cutoff)
+    return replace(smooth, q=q, dq=dq, ddq=ddq, wrench=reading, good=data.usable, cutoff=cutoff)
 
 
 def _is_rotation(kind: Class) -> bool:

@@ -22,7 +22,17 @@ from ..doctor.prepared import CUTOFF, prepare, without_infinities
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
-from .sensor_data import LEAST_TIME, MOST_LOST, MOST_ROWS, ROWS_PER_PERIOD, lost_readings, near_times, refuse_unusable
+from .sensor_data import (
+    LEAST_TIME,
+    MOST_LOST,
+    MOST_ROWS,
+    ROWS_PER_PERIOD,
+    missing_readings,
+    near_times,
+    refuse_unusable,
+    spoiled_readings,
+    with_gaps,
+)
 from .sensor_split import across_rows, turned
 from .tool_motion import tool_columns
 from .wrench_frame import checked_pose
@@ -150,11 +160,13 @@ def _rows(robot: Robot, log: Log, cutoff: float) -> tuple[Array, Array, Array, A
     """Return positions, velocities, accelerations and readings that may be used, smoothed alike."""
     refuse_unusable(robot, log)
     log = without_infinities(log)
-    lost = lost_readings(log)
+    missing, spoiled = missing_readings(log), spoiled_readings(log)
+    useless = float(np.mean(missing | spoiled))
+    log, lost = with_gaps(log, missing, spoiled, cutoff)
     smooth = prepare(log, cutoff)
-    if smooth is None or smooth.wrench is None or lost.mean() > MOST_LOST:
+    if smooth is None or smooth.wrench is None or useless > MOST_LOST:
         raise InputError(
-            f"the recording of {len(log)} samples cannot be used: {lost.mean():.0%} of the readings are no numbers, "
+            f"the recording of {len(log)} samples cannot be used: {useless:.0%} of the readings are no numbers, "
             "flagged, saturated or frozen, or there are too few"
         )
     usable = np.flatnonzero(smooth.good & ~near_times(smooth.time, log.time[lost], 1.0 / smooth.cutoff))

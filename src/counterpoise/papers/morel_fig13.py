@@ -23,7 +23,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
     loaded = bare.with_payload(LOAD, com=(0.0, 0.0, 0.0), link=bare.link_names[-1])
     gains = {}
     for done, kind in enumerate(NAMES):
-        gains[kind] = titan_gains(kind, (JOINT,))
+        gains[kind] = titan_gains(kind)
         progress(0.3 * (done + 1))
     found: dict[tuple[str, LawKind], list[TaskRun]] = {}
     cases = [(name, arm, kind) for name, arm in (("without load", bare), ("210 N", loaded)) for kind in NAMES]
@@ -43,9 +43,9 @@ def run(seeds: int, progress: Progress) -> Outcome:
     verdict: Verdict = "reproduced" if ratio["210 N"] >= 2.0 else "partly" if ratio["210 N"] >= 1.15 else "not"
     decides = (
         f"With the payload PI's rms error is {ratio['210 N']:.2f} times that of base sensor control, without it "
-        f"{ratio['without load']:.2f} times; the paper prints a figure without numbers, in which PI is much degraded. "
-        "Here the torque source hardly feels the load once its weight is held, so that both laws keep what they had: "
-        "the degradation of the paper's PI must come from its valve."
+        f"{ratio['without load']:.2f} times; the paper shows a figure without numbers, in which PI is much degraded. "
+        "Here the torque source hardly feels the load once its weight is held, so that both laws nearly keep "
+        "what they had."
     )
     notes = (ASSUMED, "Gains are those found without the load; the laws know its weight.")
     return Outcome(tuple(comparisons), _panels(found), verdict, decides, notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,20 @@ from ..control.torque_loop import TorqueLoop, TorqueSignal
 from ..control.tune.oscillation import swing
 from .experiment import Curve, Experiment, Outcome, Panel, Progress, Verdict
 from .morel_plants import FIRST_SEED, TunedJoint, tuned_puma
-from .task import TaskRun, compared, largest, rms, run_laws
+from .task import TARE, TaskRun, compared, largest, rms, run_laws
 
 AMPLITUDE, PERIOD = 3.0, 1.0
 """Of the desired torque [N m]; the period [s] is not printed."""
 BEGIN, END = 2.0, 6.0
+WIDE = replace(TARE, step=0.3)
+"""The joint is free to drift by more than a radian; its axis is upright, so the tare holds everywhere."""
 SWING_FROM = 15.0
 """Frequency from which on a torque that swings does so by itself [Hz]."""
 VARIANTS: dict[str, dict[str, float]] = {
     "integral and feed-forward (eq. 25)": {},
     "without feed-forward": {"feed_forward": 0.0},
     "with a proportional term of 0.5": {"proportional": 0.5},
+    "with a proportional term of 1.5": {"proportional": 1.5},
     "with a derivative term of 2 ms": {"derivative": 2e-3},
     "no feedback": {"k_int": 0.0},
 }
@@ -51,7 +55,7 @@ def torque_control(joint: TunedJoint, seed: int, feed_forward: float = 1.0, **te
             ),
         )
 
-    return run_laws(joint.make(seed), joint.robot, laws, signal, END).after(BEGIN)
+    return run_laws(joint.make(seed), joint.robot, laws, signal, END, tare=WIDE).after(BEGIN)
 
 
 def run(seeds: int, progress: Progress) -> Outcome:
@@ -75,11 +79,12 @@ def run(seeds: int, progress: Progress) -> Outcome:
         comparisons.append(compared(f"swing above 15 Hz, {name}", "N m", None, [_swings(each) for each in made]))
     share = float(np.median([_relative(made) for made in own]))
     verdict: Verdict = "reproduced" if share <= 25.0 else "partly"
+    medians = {name: float(np.median([_relative(made) for made in each])) for name, each in runs.items()}
+    told = "; ".join(f"{name} {value:.3g} %" for name, value in medians.items())
     decides = (
         f"The torque at the link follows with an rms error of {share:.0f} % of the amplitude although friction is "
-        "twice the desired torque: the integral passes friction's turn in a few of its time constants. A proportional "
-        "term on top of it brings the structure nearer to swinging; the derivative one brings "
-        "nothing; feed-forward helps a little: section 3.2's remarks hold."
+        f"twice the desired torque. Rms errors by amplitude: {told}. Feed-forward helps a little, as section 3.2 says; "
+        "small proportional and derivative terms change little, and a proportional one of 1.5 makes the loop swing."
     )
     notes = (f"k_int {joint.bsc.gains.k_int[0]:.3g} 1/s, found with the position loop closed; period 1 s assumed.",)
     return Outcome(tuple(comparisons), _panels(own[0], blind[0]), verdict, decides, notes)

@@ -16,6 +16,8 @@ from ..plants.presets import preset
 from .arm_task import arm_run, tuned_arm
 from .task import TaskRun
 
+JOINTS = (1, 2)
+"""The joints with parallel axes that its experiments move."""
 COUNT = 360.0 / 4096.0
 """One count of a resolver [deg]; the paper says 0.087."""
 NAMES: dict[LawKind, str] = {"pi": "PI", "bsc-p": "base sensor control, P"}
@@ -25,17 +27,19 @@ ASSUMED = (
 )
 
 
-def titan(variant: str = "torque-source") -> tuple[Robot, ArmConfig]:
+def titan() -> tuple[Robot, ArmConfig]:
     """Return robot and configuration of the simulated arm."""
-    made = preset("titan2", variant)
+    made = preset("titan2", "torque-source")
     return made.robot(), made.config
 
 
 @cache
-def titan_gains(kind: LawKind, joints: tuple[int, ...], variant: str = "torque-source") -> LawGains:
-    """Return gains tuned on the arm by the rule (75 % of where it oscillates); once in a process."""
-    robot, config = titan(variant)
-    return tuned_arm(robot, config, kind, joints)
+def titan_gains(kind: LawKind) -> LawGains:
+    """Return gains of joints 2 and 3 tuned in the arm by the rule (75 % of where it oscillates); once in a process.
+
+    Joint 2 is tuned where joint 3 alone moves, too: one that only just holds lets the arm swing under joint 3.
+    """
+    return tuned_arm(*titan(), kind, JOINTS)
 
 
 def titan_run(
@@ -44,10 +48,9 @@ def titan_run(
     duration: float,
     seed: int,
     robot: Robot | None = None,
-    variant: str = "torque-source",
 ) -> TaskRun:
     """Follow a reference; ``robot`` is the arm with its load, which the laws know of, None for the bare one."""
-    bare, config = titan(variant)
+    bare, config = titan()
     return arm_run(bare if robot is None else robot, config, gains, reference, duration, seed)
 
 

@@ -96,6 +96,7 @@ def run_laws(
     reference: Reference,
     duration: float,
     truth: Callable[[], Array] | None = None,
+    tare: TuningRule = TARE,
 ) -> TaskRun:
     """Hold, tare, run laws that follow a reference, stop.
 
@@ -106,6 +107,7 @@ def run_laws(
         reference: What they follow.
         duration: How long [s].
         truth: Returns the links' true position [rad], shape (n,), asked for on every tick; None to do without.
+        tare: How the plate is tared: for how long, and by its step how far the joints will go.
 
     Raises:
         SafetyError: The run ended by a fault.
@@ -122,7 +124,7 @@ def run_laws(
         hold = holding_gains(plant, robot, plant.read().q).laws(plant, robot)
         loop = ControlLoop(plant, hold, robot)
         loop.run(SETTLING, then="keep")
-        take_tare(loop, sensor, TARE)
+        take_tare(loop, sensor, tare)
         loop.switch(make_laws(plant, sensor))  # type: ignore[arg-type]  # laws without a plate ignore it
         report = loop.run(duration, until=watch if truth else None, log=True)
     log = report.log
