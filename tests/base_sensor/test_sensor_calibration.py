@@ -87,6 +87,18 @@ def test_the_simulated_puma() -> None:
         assert np.abs(gain[found.gain_determined]).max() < 0.01
 
 
+def test_a_shaking_arm_is_not_relied_on(puma: cp.Robot) -> None:
+    """Forces that no rigid model explains: said first, and not of a good recording."""
+    log = recorded(puma, random_truth(11), 11, TIME)
+    good = calibrate_sensor(puma, log, masses="exact")
+    assert good.doubt == "" and "rely" not in " ".join(good.sentences)
+    shake = np.zeros(log.wrench.shape)
+    shake[:, 0] = 0.5 * log.wrench[:, 0].std() * np.sign(np.sin(2.0 * np.pi * 1.3 * log.time))
+    found = calibrate_sensor(puma, replace(log, wrench=log.wrench + shake), masses="exact")
+    assert found.doubt == found.sentences[0]
+    assert found.doubt.startswith("Do not rely on these numbers") and "fx (" in found.doubt
+
+
 def test_a_reversed_sign_is_found(puma: cp.Robot) -> None:
     """A plate that reads the opposite of what is declared."""
     truth = random_truth(11, sign=-1.0)

@@ -35,7 +35,7 @@ from .sensor_fit import BIAS, DRIFT, LAG, MASSES, MOUNT, PARTS, PlateComparison,
 from .sensor_prior import SensorPrior
 from .sensor_split import canonical_covariance
 from .sensor_start import Found, find_start
-from .sensor_words import CHANNELS, Spreads, determined, sentences, shown_gains
+from .sensor_words import CHANNELS, Spreads, determined, doubt, sentences, shown_gains
 from .variance import Uncertainty
 from .wrench_frame import WrenchFrame
 
@@ -130,6 +130,11 @@ class SensorCalibration:
     def undetermined(self) -> tuple[str, ...]:
         """What the recording does not show, in words; these numbers are the prior's."""
         return tuple(name for name, shown in self.determined.items() if not shown)
+
+    @property
+    def doubt(self) -> str:
+        """Why these numbers are not to be relied on: what the model leaves unexplained; "" where nothing."""
+        return doubt(self.signal, self.residual_after)
 
     @property
     def residuals(self) -> tuple[tuple[str, float, float, float], ...]:
@@ -274,6 +279,7 @@ def calibrate_sensor(
     changing, constant = _reading_errors(comparison, best)
     reads = "on_robot" if found.start.sign > 0.0 else "on_sensor"
     unit: Literal["s", "K"] = "s" if temperature is None else "K"
+    signal = comparison.reading(best.lag).std(axis=0)
     told = sentences(
         mounting=mounting,
         declared=found.declared.mounting,
@@ -282,6 +288,7 @@ def calibrate_sensor(
         lag=best.lag,
         spreads=spreads,
         shown=shown,
+        signal=signal,
         residual=residual,
         drift=(best.drift, comparison.span, unit),
         outliers=outlier_share(best),
@@ -308,7 +315,7 @@ def calibrate_sensor(
         drift_std=frozen(spreads.drift),
         determined=shown,
         gain_determined=shown_gains(spreads),
-        signal=frozen(comparison.reading(best.lag).std(axis=0)),
+        signal=frozen(signal),
         residual_before=frozen(residual[0]),
         residual_after=frozen(residual[1]),
         heldout=frozen(_heldout(comparison, found, known, parts)),

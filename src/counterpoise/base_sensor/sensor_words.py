@@ -26,6 +26,8 @@ LEARNED = 0.5
 """A gain or a drift is shown where its standard deviation is below this share of what it was beforehand."""
 NOTABLE = 0.01
 """Gain errors and cross-talk above this are told."""
+UNEXPLAINED = 0.1
+"""Share of what a channel varies by that may be left over; with more, the numbers found mean little."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +89,25 @@ def determined(spreads: Spreads, parts: Collection[str], rate: float, *, sign_sh
     return found
 
 
+def doubt(signal: Array, left: Array) -> str:
+    """Say which channels the model does not explain; "" where it explains all.
+
+    Args:
+        signal: Deviation of each channel of the reading [N, N m], shape (6,).
+        left: What is left over after the fit [N, N m], shape (6,).
+    """
+    share = left / np.maximum(signal, 1e-12)
+    poor = [
+        f"{name} ({percent(float(part))})" for name, part in zip(CHANNELS, share, strict=True) if part > UNEXPLAINED
+    ]
+    if not poor:
+        return ""
+    return (
+        f"Do not rely on these numbers: after the fit, {listed(poor)} of what the channel varies by stays unexplained. "
+        "The arm shakes, its gears yield, it was touched, or its masses are far off. Record a calmer motion."
+    )
+
+
 def sentences(
     *,
     mounting: Mounting,
@@ -96,6 +117,7 @@ def sentences(
     lag: float,
     spreads: Spreads,
     shown: Mapping[str, bool],
+    signal: Array,
     residual: tuple[Array, Array],
     drift: tuple[Array, float, str],
     outliers: float,
@@ -111,12 +133,14 @@ def sentences(
         lag: [s].
         spreads: Standard deviations.
         shown: What the recording shows.
+        signal: Deviation of the reading [N, N m], shape (6,).
         residual: Left over before and after [N, N m], shapes (6,).
         drift: Its rates, shape (6,), how far its variable reached, and its unit.
         outliers: Share of readings weighted down.
         masses: How well the robot's masses are known.
     """
-    told = []
+    doubtful = doubt(signal, residual[1])
+    told = [doubtful] if doubtful else []
     if turned_over:
         told.append(f"The plate reads the opposite of what is declared: '{reads}'.")
     if not shown["sign"]:

@@ -1,0 +1,67 @@
+"""The tables of studies/base_sensor_map.py, from joints made up here, and one joint really judged."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from counterpoise.papers.base_sensor_map import Judged, judged
+from counterpoise.papers.plant_distribution import random_joint
+
+STUDY = Path(__file__).parents[2] / "studies" / "base_sensor_map.py"
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    """The study as a module."""
+    spec = importlib.util.spec_from_file_location("base_sensor_map_study", STUDY)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def made_up(count: int) -> list[Judged]:
+    """Joints whose ratio is their gear mode by 10 Hz."""
+    found = []
+    for seed in range(count):
+        numbers = random_joint(seed).numbers
+        ratio = numbers["frequency"] / 10.0
+        errors = {"pid": ratio, "bsc": 1.0, "pid-ahead": 1.0, "bsc-ahead": 0.5}
+        found.append(Judged(seed, numbers, structural_frequency=numbers["frequency"], rms=errors, largest=errors))
+    return found
+
+
+def test_tables_show_what_drives_the_ratio(study: ModuleType) -> None:
+    """The gear mode is perfectly correlated here; sending ahead gains 2 everywhere."""
+    found = made_up(40)
+    gear = next(line for line in study.third_table(found) if line.startswith("| gear mode"))
+    assert "+1.00" in gear and gear.endswith("| 2.00 | 2.00 | 2.00 |")
+    bands = study.band_table(found)
+    assert len(bands) > 3 and all(line.endswith("| 2.00 |") for line in bands[2:])
+    assert study.rank_correlation(np.arange(9.0), -(np.arange(9.0) ** 3)) == pytest.approx(-1.0)
+
+
+def test_a_run_goes_on_where_it_was(study: ModuleType, tmp_path) -> None:
+    """The file keeps what was judged; a joint that failed is tried again; marks of a page are filled."""
+    bad = Judged(99, random_joint(99).numbers, failure="InputError: no room")
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps(study.content([*made_up(3), bad])))
+    assert [each.seed for each in study.kept(path)] == [0, 1, 2]
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- x -->\nold\n<!-- end x -->\nb\n")
+    study.put(page, "x", ["new"])
+    assert page.read_text() == "a\n<!-- x -->\nnew\n<!-- end x -->\nb\n"
+
+
+def test_one_joint_is_judged() -> None:
+    """A joint of the developing seeds: every law has an error, and base sensor control is the better one."""
+    found = judged(0)
+    assert found.failure == "" and found.rms is not None
+    assert set(found.rms) == {"pid", "bsc", "pid-ahead", "bsc-ahead"}
+    assert found.ratio("pid", "bsc") > 2.0 and found.ratio("bsc", "bsc-ahead") > 1.2
