@@ -15,7 +15,14 @@ from ..errors import CounterpoiseError
 from .experiment import Outcome
 from .registry import experiment
 
-COST: dict[str, float] = {"morel-fig8": 3.0, "morel-fig12": 3.0, "morel-fig11": 3.0, "morel-fig9": 4.0, "jo-2018": 4.0}
+COST: dict[str, float] = {
+    "morel-fig12": 6.0,
+    "morel-fig11": 5.0,
+    "morel-fig13": 5.0,
+    "morel-fig9": 5.0,
+    "morel-fig8": 5.0,
+    "jo-2018": 4.0,
+}
 """How long experiments take beside each other; those not named count as 1. The longest begin first."""
 Tell = Callable[[float, str], None]
 """Called with the share of the work that is done, 0 to 1, and with what was finished last."""

@@ -10,7 +10,7 @@ import numpy as np
 from .gains import LawGains
 from .rule import TuningRule
 
-EXPECTED_RATIOS: tuple[tuple[float, float], ...] = ()
+EXPECTED_RATIOS: tuple[tuple[float, float], ...] = ((24.6, 1.82), (40.7, 2.69), (68.5, 2.17))
 """Structural frequency [Hz], and the median ratio of PID's rms error to base sensor control's there, slowest first."""
 
 
