@@ -35,6 +35,7 @@ def print_torques(found: RecordingTorques, verdict: RecordingVerdict) -> None:
         title=f"Joint torques by the plate, root mean square over {len(found.log)} samples; bands are one deviation",
         left=("joint",),
     )
+    rows.columns[0].no_wrap = True
     for joint in found.joints:
         rows.add_row(*_row(joint))
     screen.print(rows)
@@ -46,7 +47,7 @@ def _row(joint: JointSummary) -> tuple[str, ...]:
     name = f"{printable(joint.name)} [{joint.unit}]"
     share = f"{joint.valid:.0%}"
     if not joint.informative:
-        return (name, "no information", number(joint.band), "–", "–", share, number(joint.effort), "–")
+        return (name, "silent", number(joint.band), "–", "–", share, number(joint.effort), "–")
     moving = number(joint.dynamic) if joint.dynamic_informative else "in its band"
     bands = (number(joint.band), number(joint.dynamic_band))
     compared = (number(joint.effort), number(joint.effort_difference))
@@ -67,10 +68,11 @@ def print_friction(robot: Robot, friction: PlateFriction) -> None:
 
     screen = console()
     rows = table(
-        *("joint", "Coulomb", "±", "viscous +", "viscous −", "breakaway", "load", "rotor inertia", "torque gain", "±"),
-        title="Friction per joint: motor effort less rotor inertia less plate torque",
+        *("joint", "Coulomb", "±", "visc. +", "visc. −", "break", "load", "rotor", "gain", "±"),
+        title="Friction per joint and torque gain: motor effort less rotor inertia less plate torque",
         left=("joint",),
     )
+    rows.columns[0].no_wrap = True
     for joint, unit in zip(friction.joints, effort_units(robot), strict=True):
         rows.add_row(*_friction_row(joint, unit))
     screen.print()
@@ -83,14 +85,16 @@ def print_friction(robot: Robot, friction: PlateFriction) -> None:
 def _friction_row(joint: JointFriction, unit: str) -> tuple[str, ...]:
     name = f"{printable(joint.name)} [{unit}]"
     if not joint.determined:
-        return (name, "no information", *["–"] * 8)
-    gain = (f"{joint.gain:.3f}", f"{joint.gain_std:.3f}") if joint.gain_determined else ("1, not told", "–")
+        return (name, "silent", *["–"] * 8)
+    gain = (f"{joint.gain:.3f}", f"{joint.gain_std:.3f}") if joint.gain_determined else ("1?", "–")
     load = "–" if math.isnan(joint.load) else f"{joint.load:.1%}"
     values = (
         *(joint.coulomb, joint.coulomb_std, joint.viscous_positive, joint.viscous_negative, joint.breakaway),
         joint.rotor_inertia,
     )
     cells = [number(value) for value in values]
+    if math.isfinite(joint.coulomb_std):
+        cells[1] = f"{joint.coulomb_std:.1g}"
     return (name, *cells[:5], load, cells[5], *gain)
 
 
