@@ -8,6 +8,7 @@ import click
 
 from .calibration_output import EXIT_NOT_TRUSTED, joint_table, print_verdict, refuse_unwritable
 from .output import Progressing, console, json_option, note, print_json, printable, warn
+from .recording import Reading, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
@@ -37,10 +38,7 @@ Exit codes:
 @click.command(epilog=EXAMPLES)
 @source_options
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option(
-    "--mapping", metavar="FILE.toml", help="What the recording's columns mean, where their names do not tell."
-)
-@click.option("--recover", is_flag=True, help="Read what is intact of a damaged file.")
+@reading_options
 @click.option(
     "--method",
     type=click.Choice(("weighted", "iterative", "coupled")),
@@ -78,8 +76,7 @@ def calibrate(
     *,
     source: Source,
     logs: tuple[str, ...],
-    mapping: str | None,
-    recover: bool,
+    reading: Reading,
     method: str,
     use: str,
     added: tuple[str, ...],
@@ -108,19 +105,15 @@ def calibrate(
     if load_mass is not None and loaded is None:
         raise click.UsageError("--load is the mass in a second recording; name that with --loaded")
     from ..calibration.calibrate import calibrate as run
-    from ..logs.read import read_log
 
     robot = source.load()
-    with Progressing(f"reading {logs[0]}") as progressing:
-        log = read_log(
-            list(logs), robot, mapping, recover=recover, progress=lambda share: progressing.update(share, 1.0)
-        )
+    log = reading.log(logs, robot)
     runs: list[tuple[Robot, Log]] = []
     if loaded is not None:
         if load_mass is None:
             raise click.UsageError("--loaded needs the mass of the load: --load 2.0")
         carrying = robot.with_payload(load_mass, com=load_com, link=load_link)
-        runs.append((carrying, read_log(loaded, robot, mapping, recover=recover)))
+        runs.append((carrying, reading.log([loaded], robot)))
     with Progressing(f"calibrating {robot.name}") as progressing:
         fit = run(
             robot,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import EXIT_ERROR, Progressing, console, json_option, note, print_json, printable, table
+from .output import EXIT_ERROR, console, json_option, note, print_json, printable, table
+from .recording import Reading, arm_options, reading_options
+from .source import Source
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,18 +42,8 @@ STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim
 
 @click.command(epilog=EXAMPLES)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--robot", "robot_name", metavar="NAME_OR_FILE", help="The arm: a file, or the name of a bundled one.")
-@click.option(
-    "--mount-rpy",
-    nargs=3,
-    type=float,
-    metavar="R P Y",
-    help="How the base is believed to stand: fixed-axis roll, pitch, yaw in the world [rad]; default upright.",
-)
-@click.option(
-    "--mapping", "mapping_path", metavar="M.toml", help="What the columns mean where their names do not tell."
-)
-@click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")
+@arm_options
+@reading_options
 @click.option("--show-mapping", is_flag=True, help="Print how the columns are read, with a reason for each.")
 @click.option("--fix", "fix_path", metavar="OUT.toml", help="Write the mapping that mends what a mapping can.")
 @click.option("--page", "page_path", metavar="OUT.html", help="Write a page with the evidence as charts.")
@@ -61,10 +53,8 @@ def doctor(
     ctx: click.Context,
     *,
     files: tuple[str, ...],
-    robot_name: str | None,
-    mount_rpy: tuple[float, float, float] | None,
-    mapping_path: str | None,
-    recover: bool,
+    arm: Source | None,
+    reading: Reading,
     show_mapping: bool,
     fix_path: str | None,
     page_path: str | None,
@@ -76,19 +66,15 @@ def doctor(
     order of consequence, each with its evidence and what to change. With a robot, efforts are compared with its model:
     signs, order, units, gains, offsets, mount, payload, plate. Without one, channels and time are judged by themselves.
     """
-    if mount_rpy is not None and robot_name is None:
-        raise click.UsageError("--mount-rpy needs --robot")
     from ..doctor.diagnose import diagnose
-    from ..logs.read import propose_mapping, read_log
-    from .source import Source
+    from ..logs.read import propose_mapping
 
-    robot = None if robot_name is None else Source(robot_name, False, False, {}, mount_rpy).load()
-    proposal = propose_mapping(files, robot, mapping_path, recover=recover) if show_mapping else None
+    robot = None if arm is None else arm.load()
+    proposal = propose_mapping(files, robot, reading.mapping, recover=reading.recover) if show_mapping else None
     if proposal is not None and not as_json:
         click.echo(printable(proposal.to_toml()))
     name = ", ".join(Path(file).name for file in files)
-    with Progressing(f"reading {name}") as bar:
-        log = read_log(files, robot, mapping_path, recover=recover, progress=lambda share: bar.update(share, 1.0))
+    log = reading.log(files, robot)
     diagnosis = diagnose(robot, log)
     mended = _mended(diagnosis, log)
     if fix_path is not None and mended:

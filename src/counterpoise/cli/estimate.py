@@ -11,6 +11,8 @@ from ..errors import InputError
 from .calibration_output import EXIT_NOT_TRUSTED, refuse_file
 from .estimate_output import document, print_friction, print_sensor, print_torques
 from .output import Progressing, json_option, note, print_json, warn
+from .recording import Reading, arm_options, reading_options
+from .source import Source
 
 if TYPE_CHECKING:
     from ..base_sensor.plate_friction import PlateFriction
@@ -39,16 +41,8 @@ Exit codes:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option("--robot", "robot_name", metavar="NAME_OR_FILE", help="The arm: a file, or the name of a bundled one.")
-@click.option(
-    "--mount-rpy",
-    nargs=3,
-    type=float,
-    metavar="R P Y",
-    help="How the base stands: fixed-axis roll, pitch, yaw in the world [rad]; default as declared, else upright.",
-)
-@click.option("--mapping", metavar="M.toml", help="What the columns mean where their names do not tell.")
-@click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")
+@arm_options
+@reading_options
 @click.option("--sensor", "sensor_path", metavar="F.json", help="The plate's calibration, of --save-sensor.")
 @click.option("--calibrate-sensor", is_flag=True, help="Find sign, axes, zero, gain and lag from this recording.")
 @click.option("--save-sensor", metavar="F.json", help="Keep what --calibrate-sensor found.")
@@ -75,10 +69,8 @@ Exit codes:
 def estimate(
     *,
     logs: tuple[str, ...],
-    robot_name: str | None,
-    mount_rpy: tuple[float, float, float] | None,
-    mapping: str | None,
-    recover: bool,
+    arm: Source | None,
+    reading: Reading,
     sensor_path: str | None,
     calibrate_sensor: bool,
     save_sensor: str | None,
@@ -100,7 +92,7 @@ def estimate(
     The plate is taken as the recording declares it. If it disagrees with the model, that is said; --calibrate-sensor
     then finds how it is mounted.
     """
-    if robot_name is None:
+    if arm is None:
         raise click.UsageError(
             "--robot is missing: torques from a plate need the arm's geometry, e.g. --robot arm.urdf"
         )
@@ -116,8 +108,10 @@ def estimate(
     from ..base_sensor.log_estimate import CUTOFF
     from ..base_sensor.recording_torques import recording_torques, refuse_without_plate
     from ..base_sensor.recording_verdict import judged
+    from ..doctor.prepared import without_infinities
 
-    robot, log = _read(robot_name, mount_rpy, logs, mapping, recover)
+    robot, log = reading.robot_and_log(arm, logs)
+    log = without_infinities(log)
     refuse_without_plate(robot, log)
     calibration = _calibration(robot, log, sensor_path, calibrate_sensor, masses)
     if calibration is not None and save_sensor is not None:
@@ -192,28 +186,6 @@ def _refuse_own_input(written: tuple[str | None, ...], read: tuple[str, ...]) ->
     for path in written:
         if path is not None and Path(path).resolve() in inputs:
             raise click.UsageError(f"{path} is one of the files that are read; give the result another name")
-
-
-def _read(
-    robot_name: str,
-    mount_rpy: tuple[float, float, float] | None,
-    logs: tuple[str, ...],
-    mapping: str | None,
-    recover: bool,
-) -> tuple[Robot, Log]:
-    """Return the robot as it stood, and the recording."""
-    import numpy as np
-
-    from ..doctor.prepared import without_infinities
-    from ..logs.read import read_log
-    from .source import Source
-
-    robot = Source(robot_name, False, False, {}, mount_rpy).load()
-    with Progressing(f"reading {logs[0]}") as bar:
-        log = read_log(list(logs), robot, mapping, recover=recover, progress=lambda share: bar.update(share, 1.0))
-    if mount_rpy is None and log.declared.gravity_base is not None:
-        robot = robot.mounted(rotation=np.eye(3), gravity=log.declared.gravity_base)
-    return robot, without_infinities(log)
 
 
 def _calibration(

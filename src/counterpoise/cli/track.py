@@ -9,12 +9,16 @@ import click
 
 from .calibration_output import refuse_file
 from .output import Progressing, console, fixed, json_option, note, print_json, printable, table
+from .recording import Reading, arm_options, reading_options
+from .source import Source
 
 if TYPE_CHECKING:
     from ..calibration.fit import Fit
     from ..dynamics.robot import Robot
     from ..estimation.track import Track
 
+ATTACH = 20.0
+"""When a simulated load comes, unless told [s]."""
 EXAMPLES = """\b
 Examples:
   counterpoise track run.npz --robot wam7 --page track.html
@@ -33,16 +37,8 @@ Exit codes:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("sources", nargs=-1, required=True, metavar="LOG...|PRESET")
-@click.option("--robot", "robot_name", metavar="NAME_OR_FILE", help="The arm of a recording, without the payload.")
-@click.option(
-    "--mount-rpy",
-    nargs=3,
-    type=float,
-    metavar="R P Y",
-    help="How the base stands: fixed-axis roll, pitch, yaw in the world [rad]; default as declared, else upright.",
-)
-@click.option("--mapping", metavar="M.toml", help="What a recording's columns mean where their names do not tell.")
-@click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")
+@arm_options
+@reading_options
 @click.option("--calibration", "calibration_path", metavar="F.json", help="The empty arm's calibration.")
 @click.option("--max-mass", type=click.FloatRange(min=0.1, max=1e4), help="Heaviest payload to think of [kg].")
 @click.option("--payload", type=click.FloatRange(min=0.0), default=0.0, metavar="MASS", help="Preset: a load [kg].")
@@ -50,7 +46,7 @@ Exit codes:
     "--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
 )
 @click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
-@click.option("--attach", type=click.FloatRange(min=0.0), default=20.0, show_default=True, help="When it comes [s].")
+@click.option("--attach", type=click.FloatRange(min=0.0), help="When it comes [s]; default 20.")
 @click.option("--release", type=click.FloatRange(min=0.0), help="When it goes [s].")
 @click.option("--poses", type=click.IntRange(min=2, max=200), default=20, show_default=True, help="Preset: poses.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Preset: of poses and noise.")
@@ -59,16 +55,14 @@ Exit codes:
 def track(
     *,
     sources: tuple[str, ...],
-    robot_name: str | None,
-    mount_rpy: tuple[float, float, float] | None,
-    mapping: str | None,
-    recover: bool,
+    arm: Source | None,
+    reading: Reading,
     calibration_path: str | None,
     max_mass: float | None,
     payload: float,
     payload_com: tuple[float, float, float],
     payload_link: str | None,
-    attach: float,
+    attach: float | None,
     release: float | None,
     poses: int,
     seed: int,
@@ -83,23 +77,24 @@ def track(
     """
     refuse_file("--page", page_path, (".html", ".htm"))
     live = len(sources) == 1 and not Path(sources[0]).exists() and "." not in Path(sources[0]).name
-    if live and (robot_name or mapping or recover or mount_rpy):
+    if live and (arm is not None or reading.given):
         raise click.UsageError(
             "--robot, --mapping, --recover and --mount-rpy belong to a recording; a preset has its arm"
         )
-    if not live and robot_name is None:
-        raise click.UsageError("--robot is missing: the arm of the recording, e.g. --robot arm.urdf")
-    if not live and (payload or payload_link or release is not None):
-        raise click.UsageError("--payload, --payload-link and --release belong to a simulated arm, not to a recording")
-    if release is not None and release <= attach:
-        raise click.UsageError(f"--release {release:g} is not after --attach {attach:g}")
+    if not live and (payload or payload_link or attach is not None or release is not None):
+        raise click.UsageError(
+            "--payload, --payload-link, --attach and --release belong to a simulated arm, not to a recording"
+        )
+    begin = ATTACH if attach is None else attach
+    if release is not None and release <= begin:
+        raise click.UsageError(f"--release {release:g} is not after --attach {begin:g}")
     from .tracking import Load
 
     if live:
-        load = Load(payload, payload_com, payload_link, attach, release)
+        load = Load(payload, payload_com, payload_link, begin, release)
         found = _live(sources[0], load, calibration_path, max_mass, poses, seed)
     else:
-        found = _recorded(sources, robot_name or "", mount_rpy, mapping, recover, calibration_path, max_mass)
+        found = _recorded(sources, arm, reading, calibration_path, max_mass)
     name = ", ".join(Path(source).name for source in sources)
     if page_path is not None:
         from ..report.page import write_page
@@ -139,24 +134,16 @@ def _live(
 
 def _recorded(
     sources: tuple[str, ...],
-    robot_name: str,
-    mount_rpy: tuple[float, float, float] | None,
-    mapping: str | None,
-    recover: bool,
+    arm: Source | None,
+    reading: Reading,
     calibration_path: str | None,
     max_mass: float | None,
 ) -> Track:
-    import numpy as np
-
-    from ..logs.read import read_log
-    from .source import Source
+    if arm is None:
+        raise click.UsageError("--robot is missing: the arm of the recording, e.g. --robot arm.urdf")
     from .tracking import track_log
 
-    robot = Source(robot_name, False, False, {}, mount_rpy).load()
-    with Progressing(f"reading {sources[0]}") as bar:
-        log = read_log(list(sources), robot, mapping, recover=recover, progress=lambda share: bar.update(share, 1.0))
-    if mount_rpy is None and log.declared.gravity_base is not None:
-        robot = robot.mounted(rotation=np.eye(3), gravity=log.declared.gravity_base)
+    robot, log = reading.robot_and_log(arm, sources)
     fit = _fit(calibration_path, robot)
     with Progressing(f"tracking {sources[0]}") as bar:
         return track_log(robot, log, fit=fit, max_mass=max_mass, progress=bar.update)

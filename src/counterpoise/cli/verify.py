@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .calibration_output import EXIT_NOT_TRUSTED, number, print_verdict, refuse_unwritable
-from .output import Progressing, console, json_option, note, print_json, printable, table
+from .output import console, json_option, note, print_json, printable, table
+from .recording import Reading, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
@@ -32,10 +33,7 @@ Exit codes:
 @source_options
 @click.argument("calibration")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option(
-    "--mapping", metavar="FILE.toml", help="What the recording's columns mean, where their names do not tell."
-)
-@click.option("--recover", is_flag=True, help="Read what is intact of a damaged file.")
+@reading_options
 @click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
 @json_option
 def verify(
@@ -43,8 +41,7 @@ def verify(
     source: Source,
     calibration: str,
     logs: tuple[str, ...],
-    mapping: str | None,
-    recover: bool,
+    reading: Reading,
     page_path: str | None,
     as_json: bool,
 ) -> None:
@@ -56,14 +53,10 @@ def verify(
     refuse_unwritable(None, page_path)
     from ..calibration.file import load_calibration
     from ..calibration.verify import verify as run
-    from ..logs.read import read_log
 
     robot = source.load()
     fit = load_calibration(calibration, robot)
-    with Progressing(f"reading {logs[0]}") as progressing:
-        log = read_log(
-            list(logs), robot, mapping, recover=recover, progress=lambda share: progressing.update(share, 1.0)
-        )
+    log = reading.log(logs, robot)
     found = run(fit, log)
     if page_path is not None:
         from ..report.calibration_page import verification_page

@@ -1,0 +1,89 @@
+"""The options of every command that reads a recording: whose it is, how the arm stands, what its columns mean."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .output import Progressing
+from .source import Source
+
+if TYPE_CHECKING:
+    from ..dynamics.robot import Robot
+    from ..logs.log import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How recordings are read.
+
+    Attributes:
+        mapping: Path of a mapping file; None where the columns' names tell.
+        recover: Read what is intact of damaged files.
+    """
+
+    mapping: str | None
+    recover: bool
+
+    @property
+    def given(self) -> bool:
+        """Whether anything was asked for."""
+        return self.mapping is not None or self.recover
+
+    def log(self, files: Sequence[str], robot: Robot | None) -> Log:
+        """Read files that belong together, with a progress bar."""
+        from ..logs.read import read_log
+
+        with Progressing(f"reading {files[0]}") as bar:
+            return read_log(
+                list(files), robot, self.mapping, recover=self.recover, progress=lambda done: bar.update(done, 1.0)
+            )
+
+    def robot_and_log(self, arm: Source, files: Sequence[str]) -> tuple[Robot, Log]:
+        """Read a robot and its recording; without --mount-rpy the robot stands as the recording declares."""
+        import numpy as np
+
+        robot = arm.load()
+        log = self.log(files, robot)
+        if arm.mount_rpy is None and log.declared.gravity_base is not None:
+            robot = robot.mounted(rotation=np.eye(3), gravity=log.declared.gravity_base)
+        return robot, log
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --mapping and --recover to a command, which receives them as one ``reading``."""
+
+    @functools.wraps(command)
+    def gathered(mapping: str | None, recover: bool, **others: Any) -> Any:
+        return command(reading=Reading(mapping, recover), **others)
+
+    decorated = click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")(gathered)
+    return click.option(
+        "--mapping", metavar="M.toml", help="What a recording's columns mean where their names do not tell."
+    )(decorated)
+
+
+def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --robot and --mount-rpy to a command, which receives them as one ``arm``, None where neither is given."""
+
+    @functools.wraps(command)
+    def gathered(robot_name: str | None, mount_rpy: tuple[float, float, float] | None, **others: Any) -> Any:
+        if robot_name is None and mount_rpy is not None:
+            raise click.UsageError("--mount-rpy needs --robot")
+        arm = None if robot_name is None else Source(robot_name, False, False, {}, mount_rpy)
+        return command(arm=arm, **others)
+
+    decorated = click.option(
+        "--mount-rpy",
+        nargs=3,
+        type=float,
+        metavar="R P Y",
+        help="How the base stands: fixed-axis roll, pitch, yaw in the world [rad]; default as declared, else upright.",
+    )(gathered)
+    return click.option(
+        "--robot", "robot_name", metavar="NAME_OR_FILE", help="The arm: a file, or the name of a bundled one."
+    )(decorated)
