@@ -11,6 +11,7 @@ CPU time of this thread where the system has one, so other programs count as lit
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,9 @@ import numpy as np
 import counterpoise as cp
 from counterpoise.cli.benchmark.peer import peer_of
 from counterpoise.cli.benchmark.timing import Ratio, Statement, time_interleaved
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
+from docs_page import put
 
 ROBOTS = ("puma560", "wam7", "dualarm19")
 ROUNDS, SECONDS, WARM_UP = 100, 1e-3, 2000
@@ -97,12 +101,7 @@ def main() -> None:
     print("\n".join(lines))
     if arguments.docs:
         page = Path(__file__).parents[1] / "docs" / "base-sensor.md"
-        text = page.read_text(encoding="utf-8")
-        head, rest = text.split("<!-- speed -->\n")
-        _, tail = rest.split("<!-- end of speed -->")
-        page.write_text(
-            head + "<!-- speed -->\n" + "\n".join(lines) + "\n<!-- end of speed -->" + tail, encoding="utf-8"
-        )
+        put(page, "speed", lines)
 
 
 if __name__ == "__main__":

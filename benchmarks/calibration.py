@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -33,6 +34,9 @@ from counterpoise.calibration.coupled import pose_matrices, solve_coupled
 from counterpoise.calibration.regression import JointRegression, solve
 from counterpoise.calibration.static_poses import StaticPoses, static_poses
 from counterpoise.calibration.static_rows import solve_static
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
+from docs_page import put
 
 Array = npt.NDArray[np.float64]
 
@@ -171,15 +175,6 @@ def plot(found: dict[str, dict[int, tuple[float, float]]], path: Path) -> None:
     axes.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=130)
-
-
-def put(page: Path, name: str, lines: list[str]) -> None:
-    """Replace what stands between a page's marks of this name."""
-    text = page.read_text(encoding="utf-8")
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    head, rest = text.split(begin)
-    _, tail = rest.split(end)
-    page.write_text(head + begin + "\n".join(lines) + "\n" + end + tail, encoding="utf-8")
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ for are a median of at most 20 µs for 7 joints and 60 µs for 19 of the ticks t
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 
@@ -21,6 +22,9 @@ import counterpoise as cp
 from counterpoise.calibration.workspace import workspace_poses
 from counterpoise.estimation.kernel import NATIVE
 from counterpoise.estimation.recursive import RecursiveGravity
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
+from docs_page import put
 
 ROBOTS = ("planar3", "wam7", "dualarm19")
 HOLDS, TICKS, RUNS = 60, 600, 3
@@ -87,9 +91,7 @@ def main() -> None:
     text = table()
     print(f"{'native' if NATIVE else 'NumPy'} loops\n{text}")
     if given.docs:
-        head, _, rest = DOCS.read_text(encoding="utf-8").partition("<!-- ticks -->\n")
-        _, _, tail = rest.partition("<!-- end of ticks -->")
-        DOCS.write_text(f"{head}<!-- ticks -->\n{text}\n<!-- end of ticks -->{tail}", encoding="utf-8")
+        put(DOCS, "ticks", [text])
 
 
 if __name__ == "__main__":

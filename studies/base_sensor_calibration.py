@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,6 +20,8 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
+
+from docs_page import commit, put  # noqa: E402
 
 from counterpoise.base_sensor.sensor_calibration import calibrate_sensor  # noqa: E402
 from counterpoise.base_sensor.sensor_split import rotation_vector  # noqa: E402
@@ -85,12 +86,9 @@ def main() -> None:
     print(table(found))
     if seeds != SEEDS:
         return
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    result = {"commit": commit, "rows": found}
+    result = {"commit": commit(), "rows": found}
     Path(__file__).with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-    before, rest = DOCS.read_text().split("<!-- reached -->\n")
-    after = rest.split("<!-- end of reached -->")[1]
-    DOCS.write_text(f"{before}<!-- reached -->\n{table(found)}<!-- end of reached -->{after}")
+    put(DOCS, "reached", [table(found).rstrip()])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs_page import commit
 
 from counterpoise.control.tune.rule import TuningRule
 from counterpoise.control.tune.triangle_task import TriangleTask
@@ -77,9 +77,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="seeds per plant (default 5)")
     arguments = parser.parse_args()
     target = Path(__file__).with_suffix(".json")
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=target.parent, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout.strip()
     for plant in arguments.plants:
         runs = []
         for seed in range(arguments.seeds):
@@ -88,7 +85,7 @@ def main() -> None:
         print(row(plant, runs), flush=True)
         # Plant by plant: an interrupted study keeps what it has.
         known = json.loads(target.read_text())["plants"] if target.exists() else {}
-        content = {"seed": SEED, "plants": known | {plant: {"commit": commit, "runs": runs}}}
+        content = {"seed": SEED, "plants": known | {plant: {"commit": commit(), "runs": runs}}}
         target.write_text(json.dumps(content, indent=1) + "\n")
 
 

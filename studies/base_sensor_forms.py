@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +22,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from docs_page import commit, put
 
 import counterpoise as cp
 from counterpoise.base_sensor.linear_table import LinearTable
 from counterpoise.base_sensor.log_estimate import estimate_log
 from counterpoise.base_sensor.trigonometric_table import TrigonometricTable
-from counterpoise.control.tuning import careful_gains
+from counterpoise.control.careful_gains import careful_gains
 from counterpoise.description.checks import checked
 from counterpoise.description.model import JointKind
 from counterpoise.logs.filters import smoothed
@@ -203,15 +203,6 @@ def _digits(value: float) -> str:
     return f"{value:.2g}" if abs(value) < 1e-6 else f"{value:.3f}" if abs(value) < 10.0 else f"{value:.1f}"
 
 
-def put(page: Path, name: str, lines: Sequence[str]) -> None:
-    """Replace what stands between a page's marks of this name."""
-    text = page.read_text(encoding="utf-8")
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    head, rest = text.split(begin)
-    _, tail = rest.split(end)
-    page.write_text(head + begin + "\n".join(lines) + "\n" + end + tail, encoding="utf-8")
-
-
 def main() -> None:
     """Run everything, write the JSON and the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -232,11 +223,8 @@ def main() -> None:
             }
     grid = grid_curve()
     here = Path(__file__).parent
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=here, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout.strip()
     settings = {"amplitudes": AMPLITUDES, "period": PERIOD, "mass_error": MASS_ERROR, "draws": arguments.draws}
-    content = {"seed": arguments.seed, "commit": commit, "settings": settings, "forms": results, "grid": grid}
+    content = {"seed": arguments.seed, "commit": commit(), "settings": settings, "forms": results, "grid": grid}
     target = here / "base_sensor_forms.json"
     target.write_text(json.dumps(content, indent=1, default=lambda value: np.round(value, 6).tolist()) + "\n")
     page = here.parent / "docs" / "base-sensor.md"

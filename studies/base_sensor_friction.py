@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,16 +22,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from docs_page import commit, put
 
 import counterpoise as cp
 from counterpoise.base_sensor.plate_friction import PlateFriction, plate_friction
 from counterpoise.base_sensor.plate_parameters import PlateParameters, plate_parameters
-from counterpoise.control.tuning import careful_gains
-from counterpoise.description.model import Inertia
+from counterpoise.control.careful_gains import careful_gains
 from counterpoise.friction.lugre import LuGre
 from counterpoise.plants.plate_config import Plate
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from simulated_motion import other_masses
 
 Array = npt.NDArray[np.float64]
 
@@ -150,18 +152,9 @@ def _fade(time: float) -> tuple[float, float]:
     return part**3 * (10.0 - 15.0 * part + 6.0 * part**2), 30.0 * part**2 * (1.0 - part) ** 2 / FADE
 
 
-def wrong_model(robot: cp.Robot, seed: int, mass: float = MASS_ERROR, com: float = COM_ERROR) -> cp.Robot:
+def wrong_model(robot: cp.Robot, seed: int) -> cp.Robot:
     """Return a description that is off: densities and centres of mass of every link."""
-    random = np.random.default_rng([32, seed])
-    links = []
-    for link in robot.description.links:
-        kept = link.inertia
-        if kept is not None and kept.mass > 0.0:
-            scale = 1.0 + mass * random.uniform(-1.0, 1.0)
-            center = kept.com + com * random.uniform(-1.0, 1.0, 3)
-            kept = Inertia(kept.mass * scale, center, kept.tensor_com * scale, as_published=True)
-        links.append(replace(link, inertia=kept))
-    return cp.Robot(replace(robot.description, links=tuple(links)))
+    return other_masses(robot, seed, MASS_ERROR, COM_ERROR)
 
 
 def plate_of(run: Run, model: cp.Robot) -> cp.BaseSensor:
@@ -256,15 +249,6 @@ def gravity_table(results: dict[str, list[dict[str, Any]]]) -> list[str]:
     return lines
 
 
-def put(page: Path, name: str, lines: Sequence[str]) -> None:
-    """Replace what stands between a page's marks of this name."""
-    text = page.read_text(encoding="utf-8")
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    head, rest = text.split(begin)
-    _, tail = rest.split(end)
-    page.write_text(head + begin + "\n".join(lines) + "\n" + end + tail, encoding="utf-8")
-
-
 def _without_nan(value: Any) -> Any:
     """Return tables and lists with None for what is not known: JSON has no NaN."""
     if isinstance(value, dict):
@@ -288,10 +272,7 @@ def main() -> None:
             print(f"{arm_name}, seed {seed}", file=sys.stderr)
             results[arm_name].append(one(arm_name, SEED + seed, arguments.seconds))
     here = Path(__file__).parent
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=here, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout.strip()
-    content = {"seed": SEED, "commit": commit, "seconds": arguments.seconds, "runs": _without_nan(results)}
+    content = {"seed": SEED, "commit": commit(), "seconds": arguments.seconds, "runs": _without_nan(results)}
     (here / "base_sensor_friction.json").write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
     page = here.parent / "docs" / "base-sensor-friction.md"
     for arm_name, runs in results.items():

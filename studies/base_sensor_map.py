@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs_page import commit, put
 
 from counterpoise.papers.base_sensor_map import AXES, Judged, band_medians, judged, outcome_of
 from counterpoise.papers.plant_distribution import FRESH
@@ -39,16 +39,13 @@ NAMES = {
 
 def content(found: list[Judged]) -> dict[str, Any]:
     """Return what is written: seed, commit, every joint, and the summary."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=HERE, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout.strip()
     ordered = sorted(found, key=lambda each: each.seed)
     summary = [
         {"what": line.what, "median": line.ours, "low": line.spread[0], "high": line.spread[1]}
         for line in outcome_of(ordered).comparisons
     ]
     joints = [each.as_data() for each in ordered]
-    return {"seed": FRESH, "commit": commit, "summary": summary, "bands": band_medians(ordered), "joints": joints}
+    return {"seed": FRESH, "commit": commit(), "summary": summary, "bands": band_medians(ordered), "joints": joints}
 
 
 def kept(path: Path) -> list[Judged]:
@@ -102,14 +99,6 @@ def rank_correlation(x: Any, y: Any) -> float:
     """Return Spearman's correlation."""
     ranks = [np.argsort(np.argsort(each)) for each in (x, y)]
     return float(np.corrcoef(*ranks)[0, 1])
-
-
-def put(page: Path, name: str, lines: list[str]) -> None:
-    """Put lines between the marks of a page."""
-    text = page.read_text(encoding="utf-8")
-    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
-    before, rest = text.split(begin)
-    page.write_text(before + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1], encoding="utf-8")
 
 
 def draw(found: list[Judged], path: Path) -> None:

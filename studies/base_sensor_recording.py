@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from docs_page import commit, put
 
 import counterpoise as cp
 from counterpoise.base_sensor.log_estimate import CUTOFF
@@ -133,14 +133,11 @@ def main() -> None:
     found = {
         variant: results(variant, arguments.draws, arguments.seed, arguments.duration) for variant in arguments.variants
     }
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=HERE, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout.strip()
     settings = {"swing": SWING, "yaw": YAW, "lag": LAG, "draws": arguments.draws, "duration": arguments.duration}
-    content = {"seed": arguments.seed, "commit": commit, "settings": settings, "runs": found}
+    content = {"seed": arguments.seed, "commit": commit(), "settings": settings, "runs": found}
     target = HERE / "base_sensor_recording.json"
     target.write_text(json.dumps(content, indent=1, default=lambda value: np.round(value, 6).tolist()) + "\n")
-    forms_study().put(HERE.parent / "docs" / "base-sensor.md", "recording", table(found))
+    put(HERE.parent / "docs" / "base-sensor.md", "recording", table(found))
 
 
 if __name__ == "__main__":

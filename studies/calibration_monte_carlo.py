@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from docs_page import commit, put
 
 import counterpoise as cp
 from counterpoise.calibration.coupled import solve_coupled
@@ -227,15 +227,6 @@ def touched_table(by_count: Mapping[int, Mapping[str, Array]]) -> list[str]:
     return lines
 
 
-def put(page: Path, name: str, lines: Sequence[str]) -> None:
-    """Replace what stands between a page's marks of this name."""
-    text = page.read_text(encoding="utf-8")
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    head, rest = text.split(begin)
-    _, tail = rest.split(end)
-    page.write_text(head + begin + "\n".join(lines) + "\n" + end + tail, encoding="utf-8")
-
-
 def main() -> None:
     """Run everything, write the JSON and the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -253,13 +244,10 @@ def main() -> None:
     ratios = sensitivity(max(trials // 4, 1), 25, COULOMB, seed)
 
     here = Path(__file__).parent
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=here, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout.strip()
     settings = {"coulomb": COULOMB, "relaxed": RELAXED, "asymmetry": ASYMMETRY, "noise": NOISE, "span": SPAN}
     results: dict[str, Any] = {
         "seed": seed,
-        "commit": commit,
+        "commit": commit(),
         "trials": trials,
         "settings": settings,
         "solvers": by_count,

@@ -13,12 +13,12 @@ import argparse
 import importlib.metadata
 import json
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs_page import commit, put
 
 import counterpoise as cp
 from counterpoise.calibration.check import deviation
@@ -165,12 +165,8 @@ def main() -> None:
     shared = Path(os.environ.get("COUNTERPOISE_DATA", ROOT.parent / "shared"))
     parser.add_argument("--data", type=Path, default=shared, help="folder that holds data/")
     found = study(parser.parse_args().data)
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False).stdout
-    RESULT.write_text(json.dumps({"commit": commit.strip(), "recordings": found}, indent=1) + "\n")
-    text = PAGE.read_text()
-    begin, end = "<!-- recordings -->\n", "\n<!-- end of recordings -->"
-    head, _, rest = text.partition(begin)
-    PAGE.write_text(head + begin + markdown(found) + end + rest.partition(end)[2])
+    RESULT.write_text(json.dumps({"commit": commit(), "recordings": found}, indent=1) + "\n")
+    put(PAGE, "recordings", [markdown(found)])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs_page import commit
 from doctor_recordings import ARMS, MOTIONS, Array, Recording, record
 from doctor_recordings import Path as PathOverTime
 
@@ -422,8 +422,7 @@ def _write(judged: list[dict[str, Any]], small: bool) -> None:
     """Write what is known so far; the small study writes nothing."""
     if small:
         return
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    text = json.dumps({"commit": commit, **summary(judged)}, indent=1)
+    text = json.dumps({"commit": commit(), **summary(judged)}, indent=1)
     Path(__file__).with_suffix(".json").write_text(text + "\n")
 
 

@@ -15,7 +15,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # two processes share two cores
 
 import argparse
 import json
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs_page import commit
 from doctor_channel_faults import FAULTS as CHANNEL_FAULTS
 from doctor_model_faults import INJECTIONS, SMALL, Expected, Unsuitable, felt, random_mount, random_payload
 from doctor_recordings import ARMS, MOTIONS, Recording, record
@@ -76,7 +76,7 @@ def main() -> None:
     print(file=sys.stderr)
     result = {
         "seed": given.seed,
-        "commit": _commit(),
+        "commit": commit(),
         "rows": sorted(rows, key=lambda row: (row["put_in"], row["seed"])),
     }
     print(summary(result))
@@ -270,11 +270,6 @@ def _missed_pair(row: Row) -> str:
 def _by_kind(result: dict[str, Any]) -> Iterator[tuple[str, list[Row]]]:
     for kind in dict.fromkeys(row["put_in"] for row in result["rows"]):
         yield kind, [row for row in result["rows"] if row["put_in"] == kind]
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False, cwd=DOCS.parent)
-    return done.stdout.strip() or "unknown"
 
 
 _HEAD = """# The doctor's study

@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from docs_page import commit
 
 from counterpoise.control.friction_feed_forward import FrictionFeedForward
 from counterpoise.control.law import Law
@@ -152,14 +152,11 @@ def main() -> None:
     parser.add_argument("--plants", nargs="+", default=list(PLANTS), help="variants of the PUMA, or seeds of joints")
     parser.add_argument("--out", type=Path, default=HERE / "inner_laws.json", help="file to write")
     arguments = parser.parse_args()
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=HERE, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout.strip()
     rows = []
     for name in arguments.plants:
         rows.append(one(name))
         print(rows[-1], file=sys.stderr, flush=True)
-        content = {"seed": NOISE, "commit": commit, "rows": rows}
+        content = {"seed": NOISE, "commit": commit(), "rows": rows}
         arguments.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -23,11 +22,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from docs_page import commit, put
 
 import counterpoise as cp
 from counterpoise.calibration.calibrated_robot import with_inertial_parameters
 from counterpoise.calibration.workspace import workspace_poses
-from counterpoise.control.tuning import careful_gains
+from counterpoise.control.careful_gains import careful_gains
 from counterpoise.estimation.gain_bound import largest_inertias
 from counterpoise.estimation.recursive import RecursiveGravity
 from counterpoise.papers.jo_scenario import GROUPS, PERIOD, PHASES, run_scenario
@@ -239,13 +239,6 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def put(page: Path, mark: str, text: str) -> None:
-    """Write a table between its marks in a page."""
-    head, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
-    _, _, tail = rest.partition(f"<!-- end of {mark} -->")
-    page.write_text(f"{head}<!-- {mark} -->\n{text}\n<!-- end of {mark} -->{tail}", encoding="utf-8")
-
-
 def main() -> None:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -263,14 +256,11 @@ def main() -> None:
         results["inverse regressor"][name] = [one_pose_law(name, seed) for seed in seeds]
     results["scenario, all states on"] = scenario_with_all_states()
     results["random and faulty input"] = abused(given.updates, given.seed)
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=HERE, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout.strip()
-    content = {"seed": given.seed, "commit": commit, "settings": {"draws": given.draws}, **results}
+    content = {"seed": given.seed, "commit": commit(), "settings": {"draws": given.draws}, **results}
     rounded = json.loads(json.dumps(content), parse_float=lambda text: float(f"{float(text):.6g}"))
     (HERE / "online_gravity.json").write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
     text = table(results)
-    put(HERE.parent / "docs" / "online-gravity.md", "held poses", text)
+    put(HERE.parent / "docs" / "online-gravity.md", "held poses", [text])
     print(text)
     print(json.dumps({key: rounded[key] for key in ("scenario, all states on", "random and faulty input")}, indent=1))
     for key, draws in results["held poses"].items():

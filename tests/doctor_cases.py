@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 
 import counterpoise as cp
 from analytic_log import moving_log
+from counterpoise.doctor.finding import Finding
 from counterpoise.logs.log import Log
 
 
@@ -84,3 +87,12 @@ def at_the_motors(log: Log) -> Log:
 
 
 Change = Callable[[Log], Log]
+
+
+def assert_readable(findings: Iterable[Finding]) -> None:
+    """Check what any finding owes its reader: words without NaN, a remedy, a probability, evidence that JSON holds."""
+    for finding in findings:
+        assert finding.sentence and finding.remedy, finding
+        assert not {"nan", "inf"} & set(re.findall(r"\w+", finding.sentence.lower())), finding.sentence
+        assert 0.0 <= finding.confidence <= 1.0, finding
+        json.dumps(finding.evidence)

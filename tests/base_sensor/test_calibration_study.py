@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
+from study_module import load_study
 
 
-def test_the_table_gives_median_and_worst_of_each_kind_of_gears(monkeypatch) -> None:
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    spec = importlib.util.spec_from_file_location("calibration_study", ROOT / "studies" / "base_sensor_calibration.py")
-    study = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(study)
+def test_the_table_gives_median_and_worst_of_each_kind_of_gears() -> None:
+    study = load_study("base_sensor_calibration")
     rows = [
         {"variant": variant, **dict.fromkeys(study.NAMES, value)} for variant in study.VARIANTS for value in (1, 2, 9)
     ]

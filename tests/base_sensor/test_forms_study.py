@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from study_module import load_study
+
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-STUDY = Path(__file__).parents[2] / "studies" / "base_sensor_forms.py"
 
 
 @pytest.fixture(scope="module")
 def study():
-    spec = importlib.util.spec_from_file_location("base_sensor_forms", STUDY)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["base_sensor_forms"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_study("base_sensor_forms")
 
 
 def test_three_forms_on_the_stiff_puma(study) -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-STUDY = Path(__file__).parents[2] / "studies" / "calibration_monte_carlo.py"
+from study_module import load_study
+
 TRIALS = 40
 
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("calibration_monte_carlo", STUDY)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_study("calibration_monte_carlo")
 
 
 def test_weighted_is_the_best_solver(study: ModuleType) -> None:

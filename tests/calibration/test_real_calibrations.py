@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +11,8 @@ import pytest
 
 import counterpoise as cp
 from shared_data import SHARED
+from study_module import load_study
 
-STUDY = Path(__file__).parents[2] / "studies" / "calibration_recordings.py"
 MEDIAN, WORST = 1.15, 1.4
 """How much larger than by hand our errors may be: the median joint, and any joint."""
 NAMES = ("panda, first part", "panda, last part", "ur10, first part", "ur10, last part", "lbr med 7", "tiago", "tx40")
@@ -22,13 +20,7 @@ NAMES = ("panda, first part", "panda, last part", "ur10, first part", "ur10, las
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("calibration_recordings", STUDY)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up there
-    spec.loader.exec_module(module)
-    return module
+    return load_study("calibration_recordings")
 
 
 @pytest.fixture

@@ -78,10 +78,13 @@ def test_wrong_fields_are_refused(field: str, value: Array, reason: str) -> None
         StaticPoses(robot.joint_names, **fields)
 
 
-def test_poses_that_differ_are_accepted() -> None:
-    for name in ("wam7", "scara", "dualarm19", "pendulum"):
-        robot = cp.load(name)
-        require_spread(robot, poses_of(robot, spread_poses(robot)))
+@pytest.mark.parametrize("name", ["wam7", "scara", "dualarm19", "pendulum"])
+def test_poses_that_differ_are_accepted_and_their_first_one_repeated_is_not(name: str) -> None:
+    robot = cp.load(name)
+    poses = spread_poses(robot)
+    require_spread(robot, poses_of(robot, poses))
+    with pytest.raises(InputError):
+        require_spread(robot, poses_of(robot, np.repeat(poses[:1], len(poses), axis=0)))
 
 
 def test_one_pose_is_refused() -> None:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from study_module import load_study
+
 pytest.importorskip("mujoco", reason="simulated arms need the sim extra")
-STUDIES = Path(__file__).parents[2] / "studies"
 
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
     """Return the study's module, imported from its folder."""
-    sys.path.insert(0, str(STUDIES))
-    try:
-        import doctor_faults
-    finally:
-        sys.path.remove(str(STUDIES))
-    return doctor_faults
+    return load_study("doctor_faults")
 
 
 @pytest.mark.parametrize(

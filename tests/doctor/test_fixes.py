@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +20,8 @@ from counterpoise.logs.log import Log
 from counterpoise.logs.mapping import LogMapping
 from counterpoise.logs.mapping_file import write_mapping
 from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
+from study_module import load_study
 
-STUDIES = Path(__file__).parents[2] / "studies"
 ARM = cp.load("wam4")
 MODEL = wrong_model(ARM)
 EXACT = {
@@ -66,12 +65,7 @@ def log() -> Log:
 @pytest.fixture(scope="module")
 def study() -> Any:
     """Return the faults that the study puts into recordings."""
-    sys.path.insert(0, str(STUDIES))
-    try:
-        import doctor_model_faults
-    finally:
-        sys.path.remove(str(STUDIES))
-    return doctor_model_faults
+    return load_study("doctor_model_faults")
 
 
 @pytest.fixture(scope="module")

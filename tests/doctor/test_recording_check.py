@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +11,9 @@ import counterpoise as cp
 from analytic_log import moving_log, standing_log, with_column
 from counterpoise.doctor.finding import Consequence, Fault
 from counterpoise.doctor.recording_check import check_recording
+from doctor_cases import assert_readable
+from study_module import load_study
 
-STUDIES = Path(__file__).parents[2] / "studies"
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)
 
@@ -50,7 +49,7 @@ def test_dead_joint_has_no_friction_band():
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 19, 25, 60])
 def test_short_recordings_are_survived(rows):
-    check_recording(PUMA, LOG[:rows])
+    assert_readable(check_recording(PUMA, LOG[:rows]))
 
 
 def test_any_numbers_are_survived():
@@ -63,17 +62,12 @@ def test_any_numbers_are_survived():
             bad = random.random(values.shape) < random.choice([0.0, 0.02, 0.6, 1.0])
             values[bad] = random.choice([np.nan, np.inf, -np.inf, 0.0, 1e6])
             changes[name] = values
-        check_recording(PUMA if trial % 2 else None, replace(LOG[:400], **changes))
+        assert_readable(check_recording(PUMA if trial % 2 else None, replace(LOG[:400], **changes)))
 
 
 @pytest.fixture(scope="module")
 def study():
-    sys.path.insert(0, str(STUDIES))
-    try:
-        import doctor_channel_faults
-    finally:
-        sys.path.remove(str(STUDIES))
-    return doctor_channel_faults
+    return load_study("doctor_channel_faults")
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+from study_module import load_study
 
-STUDY = Path(__file__).parents[2] / "studies" / "online_gravity.py"
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("online_gravity_study", STUDY)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_study("online_gravity")
 
 
 def test_few_poses_of_the_upper_body_without_friction(study: ModuleType) -> None:

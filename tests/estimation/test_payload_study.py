@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import counterpoise as cp
 from counterpoise.estimation.payload_places import places_of
-
-STUDY = Path(__file__).parents[2] / "studies" / "payload.py"
+from study_module import load_study
 
 
 @pytest.fixture(scope="module")
 def study():
-    spec = importlib.util.spec_from_file_location("payload_study", STUDY)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["payload_study"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_study("payload")
 
 
 @pytest.fixture(scope="module")

@@ -185,7 +185,8 @@ def test_damaged_files_give_a_log_or_our_error(tmp_path: Path, data: st.DataObje
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(bytes(content[: data.draw(st.integers(0, len(content)))]))
     with contextlib.suppress(DataFileError):
-        read_log(path)
+        log = read_log(path)
+        assert log.q.shape == log.tau.shape == (len(log), len(log.joint_names))
 
 
 def test_paths(tmp_path: Path) -> None:

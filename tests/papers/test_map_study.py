@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -12,18 +10,13 @@ import pytest
 
 from counterpoise.papers.base_sensor_map import Judged, judged
 from counterpoise.papers.plant_distribution import random_joint
-
-STUDY = Path(__file__).parents[2] / "studies" / "base_sensor_map.py"
+from study_module import load_study
 
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
     """The study as a module."""
-    spec = importlib.util.spec_from_file_location("base_sensor_map_study", STUDY)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_study("base_sensor_map")
 
 
 def made_up(count: int) -> list[Judged]:

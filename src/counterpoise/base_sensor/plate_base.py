@@ -32,6 +32,7 @@ from ..calibration.identifiability import (
 from ..calibration.prior import arm_reach
 from ..calibration.workspace import workspace_poses
 from ..description.frozen import Array, frozen
+from ..dynamics.ordered_columns import independent_columns
 from ..dynamics.regressors import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS
 from ..dynamics.robot import Robot
 
@@ -103,7 +104,7 @@ def plate_base(robot: Robot, kind: Kind) -> PlateBase:
     scaled = np.concatenate([W[:, :3] / sizes, W[:, 3:] / sizes / reach], axis=1)
     varying = (scaled - scaled.mean(axis=0)).reshape(-1, scaled.shape[2])
     order = sorted(range(len(sizes)), key=lambda at: (labels[at % len(labels)] == "m", at))
-    kept, shares = _ordered(varying, order)
+    kept, shares = independent_columns(varying, order, DEPENDENT)
     regrouping = shares / sizes[kept][:, None] * sizes
     regrouping = np.where(np.abs(regrouping) > 1e-9, regrouping, 0.0)
     link_names = body_parameter_names(robot, kind)
@@ -167,31 +168,3 @@ def identified(
         never_felt=base.never_felt,
     )
     return identify(language, workspace_yardstick(rows, sigma))
-
-
-def _ordered(rows: Array, order: list[int]) -> tuple[list[int], Array]:
-    """Return the columns that are independent of those before them, in column order, and the shares of all in them.
-
-    Gram–Schmidt in the given order, each column cleaned twice: rows[:, chosen] = basis · triangle.
-    """
-    largest = float(np.max(np.linalg.norm(rows, axis=0), initial=0.0))
-    chosen: list[int] = []
-    basis = np.zeros((len(rows), 0))
-    triangle = np.zeros((0, 0))
-    relations = np.zeros((rows.shape[1], rows.shape[1]))
-    for column in order:
-        rest, shares = rows[:, column].copy(), np.zeros(len(chosen))
-        for _ in range(2):
-            again = basis.T @ rest
-            rest -= basis @ again
-            shares += again
-        size = float(np.linalg.norm(rest))
-        if size > DEPENDENT * largest:
-            chosen.append(column)
-            basis = np.column_stack([basis, rest / size])
-            triangle = np.block([[triangle, shares[:, None]], [np.zeros((1, len(shares))), np.array([[size]])]])
-            relations[column, column] = 1.0
-        elif chosen:
-            relations[chosen, column] = np.linalg.solve(triangle, shares)
-    kept = sorted(chosen)
-    return kept, relations[kept]

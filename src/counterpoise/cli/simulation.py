@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..calibration.pose_plan import read_plan
+from ..control.careful_gains import Gains, careful_gains
 from ..control.gravity import PDGravity
 from ..control.law import Law
 from ..control.loop import ControlLoop
@@ -17,7 +18,6 @@ from ..control.pd import PD
 from ..control.pid import PID
 from ..control.reference import Eased, Hold, PoseList, Reference, Sine, Triangle
 from ..control.report import RunReport
-from ..control.tuning import Gains, careful_gains
 from ..description.frozen import Array
 from ..dynamics.joint_units import position_units, rotary
 from ..dynamics.robot import Robot

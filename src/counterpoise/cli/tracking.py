@@ -11,10 +11,10 @@ from ..base_sensor.wrench_frame import WrenchFrame
 from ..calibration.design import design_poses
 from ..calibration.fit import Fit
 from ..calibration.moving import effort_of
+from ..control.careful_gains import careful_gains
 from ..control.gravity import PDGravity
 from ..control.loop import ControlLoop
 from ..control.reference import PoseList
-from ..control.tuning import careful_gains
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..estimation.track import Track, Tracker

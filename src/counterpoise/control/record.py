@@ -26,6 +26,7 @@ from ..logs.declared import Declared
 from ..logs.log import Log
 from ..logs.sample import Sample
 from .both_sides import BothSides
+from .careful_gains import Gains, careful_gains
 from .clock import Clock
 from .gravity import Gravity
 from .law import Law
@@ -34,7 +35,6 @@ from .pid import PID
 from .plant import Plant
 from .report import RunReport
 from .safety import SafetyFilter
-from .tuning import Gains, careful_gains
 
 MARGIN_ROTARY, MARGIN_LINEAR = 0.02, 0.005
 """Distance kept from the joint limits [rad, m]."""
@@ -79,7 +79,7 @@ class Recording:
             robot: The arm's model.
             plan: The poses.
             integral: Which joints get integral action.
-            gains: Gains; None derives careful ones (control.tuning).
+            gains: Gains; None derives careful ones (control.careful_gains).
             margin: Distance kept from the joint limits [rad or m], one or n; None for 0.02 rad and 5 mm.
             safety: The filter; None makes one.
             pace: See ControlLoop.

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array, frozen
+from .ordered_columns import independent_columns
 from .regressors import GRAVITY_PARAMETERS, gravity_regressors
 from .tree import BASE, REVOLUTE, Tree
 
@@ -117,28 +118,8 @@ def _without_coupled(tree: Tree, kept: list[int], regrouping: Array) -> tuple[li
     """Drop columns that mimic joints make dependent: ordered elimination over a fixed set of poses."""
     poses = _fixed_poses(tree, 4 * len(kept) + 8)
     stacked = gravity_regressors(tree, poses)[:, :, kept].reshape(-1, len(kept))
-    scale = float(np.max(np.linalg.norm(stacked, axis=0), initial=0.0))
-    # Gram–Schmidt in fixed order, each column cleaned twice: stacked[:, chosen] = basis @ triangle.
-    chosen: list[int] = []
-    basis = np.zeros((len(stacked), 0))
-    triangle = np.zeros((0, 0))
-    relations = np.zeros((len(kept), len(kept)))
-    for index in range(len(kept)):
-        rest = stacked[:, index].copy()
-        shares = np.zeros(len(chosen))
-        for _ in range(2):
-            again = basis.T @ rest
-            rest -= basis @ again
-            shares += again
-        size = float(np.linalg.norm(rest))
-        if size > DEPENDENCE_TOLERANCE * scale:
-            chosen.append(index)
-            basis = np.column_stack([basis, rest / size])
-            triangle = np.block([[triangle, shares[:, None]], [np.zeros((1, len(shares))), np.array([[size]])]])
-            relations[index, index] = 1.0
-        else:
-            relations[chosen, index] = np.linalg.solve(triangle, shares)
-    return [kept[index] for index in chosen], relations[chosen] @ regrouping
+    chosen, shares = independent_columns(stacked, range(len(kept)), DEPENDENCE_TOLERANCE)
+    return [kept[index] for index in chosen], shares @ regrouping
 
 
 def _fixed_poses(tree: Tree, count: int) -> Array:

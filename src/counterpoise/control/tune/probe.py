@@ -20,11 +20,11 @@ from ...errors import InputError, JointLimitError
 from ...logs.log import Log
 from ...logs.sample import Sample
 from ..base_sensor_control import plate_of
+from ..careful_gains import careful_gains
 from ..loop import ControlLoop
 from ..plant import Plant
 from ..reference import Desired
 from ..safety import SafetyFilter
-from ..tuning import careful_gains
 from .gains import LawGains
 from .oscillation import NO_SWING, PURE, Swing, rings, sustained, swing
 from .rule import WITH_PLATE, TuningRule

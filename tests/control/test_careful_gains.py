@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.control.careful_gains import FULL_EFFORT_AT, ROTOR_TICKS, careful_gains
 from counterpoise.control.safe_stop import joint_inertias
-from counterpoise.control.tuning import FULL_EFFORT_AT, ROTOR_TICKS, careful_gains
 
 ARMS = [entry.name for entry in cp.catalog()]
 
