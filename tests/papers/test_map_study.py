@@ -47,9 +47,9 @@ def test_a_run_goes_on_where_it_was(study: ModuleType, tmp_path) -> None:
     path.write_text(json.dumps(study.content([*made_up(3), bad])))
     assert [each.seed for each in study.kept(path)] == [0, 1, 2]
     page = tmp_path / "page.md"
-    page.write_text("a\n<!-- x -->\nold\n<!-- end x -->\nb\n")
+    page.write_text("a\n<!-- x -->\nold\n<!-- end of x -->\nb\n")
     study.put(page, "x", ["new"])
-    assert page.read_text() == "a\n<!-- x -->\nnew\n<!-- end x -->\nb\n"
+    assert page.read_text() == "a\n<!-- x -->\nnew\n<!-- end of x -->\nb\n"
 
 
 def test_one_joint_is_judged() -> None:
