@@ -81,7 +81,7 @@ def main() -> None:
     }
     print(summary(result))
     if not given.small:
-        path.write_text(json.dumps(result, indent=0) + "\n")
+        path.write_text(as_text(result))
         DOCS.write_text(page(result, json.loads(CHANNELS.read_text())))
 
 
@@ -193,6 +193,13 @@ def summary(result: dict[str, Any]) -> str:
         else:
             lines.append(f"{kind}: {hits} of {len(rows)}")
     return "\n".join(lines)
+
+
+def as_text(result: dict[str, Any]) -> str:
+    """Return the results as JSON, a line a trial."""
+    head = json.dumps({key: value for key, value in result.items() if key != "rows"})
+    rows = ",\n".join(json.dumps(row) for row in result["rows"])
+    return f'{head[:-1]}, "rows": [\n{rows}\n]}}\n'
 
 
 def channel_section(found: dict[str, Any]) -> str:

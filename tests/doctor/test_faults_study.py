@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import ModuleType
 
 import pytest
@@ -48,7 +49,9 @@ def test_the_page_counts_hits_alarms_and_pairs(study: ModuleType) -> None:
         "recall": {"time-gaps": [3, 4]},
         "named": {"time-gaps": {"time-gaps": 2, "plate-lag, time-gaps": 1, "nothing": 1}},
     }
-    page = study.page({"seed": 7, "commit": "0123456789abcdef", "rows": rows}, channels)
+    result = {"seed": 7, "commit": "0123456789abcdef", "rows": rows}
+    assert json.loads(study.as_text(result)) == result
+    page = study.page(result, channels)
     assert "1 of 4 sound recordings raise an alarm: A channel sticks (1)." in page
     assert "| time-gaps | 3/4 (75 %) | plate-lag 1 |" in page
     assert "1 of 2 recordings raise an alarm (50.0 %): offset 1" in page
