@@ -218,7 +218,8 @@ def channel_section(found: dict[str, Any]) -> str:
         besides: Counter[str] = Counter()
         for names, times in found["named"][fault].items():
             besides.update(dict.fromkeys({name for name in names.split(", ") if name not in (fault, "nothing")}, times))
-        others = ", ".join(f"{name} {times}" for name, times in besides.most_common())
+        ranked = sorted(besides.items(), key=lambda entry: (-entry[1], entry[0]))
+        others = ", ".join(f"{name} {times}" for name, times in ranked)
         lines.append(f"| {fault} | {hits}/{count} ({100.0 * hits / count:.0f} %) | {others} |")
     return "\n".join(lines) + "\n"
 
