@@ -1,4 +1,4 @@
-"""Other inner laws than the integral: a notch on the structural mode and a double integral, beside friction sent ahead.
+"""Other inner laws than the integral: notch, double integral, the rotor's momentum, beside friction sent ahead.
 
     python studies/inner_laws.py                     # some minutes; prints a table and writes the JSON beside it
     python studies/inner_laws.py --plants stiff 0
@@ -6,7 +6,8 @@
 Each keeps the outer loop of base sensor control, knows only what tuning met, and has its k_int tuned again by the same
 rule. Plants are the PUMA's presets and joints of counterpoise/papers/plant_distribution.py, seeds for developing.
 A first-order disturbance observer is not among them: x = Q (x + τ_des − τ_est) with Q = 1 / (T s + 1) is the integral
-with k_int = 1 / T.
+with k_int = 1 / T. One that knows the rotor's momentum, x = Q (x + τ_des − τ_est − J_m q̈), is that integral and a
+velocity feedback −k_int J_m dq, and is tried as such.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from counterpoise.control.friction_feed_forward import FrictionFeedForward
 from counterpoise.control.law import Law
 from counterpoise.control.pd import PD
 from counterpoise.control.plate_torque import PlateTorque
-from counterpoise.control.reference import Triangle
+from counterpoise.control.reference import Reference, Triangle
 from counterpoise.control.torque_compensator import IntegralCompensator
 from counterpoise.control.torque_loop import TorqueLoop
 from counterpoise.control.tune.friction import learned_friction
 from counterpoise.control.tune.gains import LawGains
 from counterpoise.control.tune.probe import Prober
 from counterpoise.control.tune.tune import JointTuner
+from counterpoise.logs.sample import Sample
 from counterpoise.papers.base_sensor_map import RULE
 from counterpoise.papers.morel_plants import SHARE, MakeJoint, TunedJoint, puma_joint_1, tuned_joint
 from counterpoise.papers.plant_distribution import random_joint
@@ -78,6 +80,26 @@ class DoubleIntegral(IntegralCompensator):
         return super().act(error + self._sum)
 
 
+class RotorMomentum:
+    """τ = −k_int J_m (dq − dq_d): what a momentum observer of the rotor adds to the integral."""
+
+    adds_gravity = False
+    uses_wrench = False
+
+    def __init__(self, gain: Array, reference: Reference) -> None:
+        """Make it with k_int J_m [N m s/rad], shape (n,)."""
+        self._gain, self._reference, self._begin = gain, reference, math.nan
+
+    def reset(self, sample: Sample) -> None:
+        """Begin with the next sample."""
+        self._begin = math.nan
+
+    def torque(self, sample: Sample, time: float) -> Array:
+        """Return the torque [N m], shape (n,)."""
+        self._begin = time if math.isnan(self._begin) else self._begin
+        return -self._gain * (sample.dq - self._reference.at(time - self._begin).dq)
+
+
 class CandidateGains(LawGains):
     """Gains whose law has another compensator."""
 
@@ -93,8 +115,13 @@ class CandidateGains(LawGains):
         compensator: IntegralCompensator = DoubleIntegral(self.k_int, **shared)
         if self.candidate == "notch":
             compensator = NotchedIntegral(self.k_int, self.frequency, **shared)
+        elif self.candidate == "momentum":
+            compensator = IntegralCompensator(self.k_int, **shared)
         outer = PD(self.kp, self.kd, reference)
-        return (TorqueLoop(outer, PlateTorque(sensor), compensator, period=plant.period, gravity=robot),)
+        loop = TorqueLoop(outer, PlateTorque(sensor), compensator, period=plant.period, gravity=robot)
+        if self.candidate != "momentum":
+            return (loop,)
+        return (loop, RotorMomentum(self.k_int * robot.rotor_inertia, outer.reference))
 
 
 def candidate(gains: LawGains, name: str, frequency: float) -> CandidateGains:
@@ -141,8 +168,9 @@ def one(name: str) -> dict[str, Any]:
     if met is not None:
         gains = retuned(joint, "notch", met)
         row |= {"notch": error(joint, gains), "notch k_int": float(gains.k_int[0])}
-    gains = retuned(joint, "double", 0.0)
-    row |= {"double": error(joint, gains), "double k_int": float(gains.k_int[0])}
+    for which in ("double", "momentum"):
+        gains = retuned(joint, which, 0.0)
+        row |= {which: error(joint, gains), f"{which} k_int": float(gains.k_int[0])}
     return row
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from counterpoise.control.tune.gains import LawGains
 from counterpoise.plants.base import SimulatedPlant
+from counterpoise.plants.presets import preset
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -147,6 +149,7 @@ def test_what_cannot_be_done_is_refused(run, arguments, said):
         ("--plot", "run.pdf"),
         ("--out", "no/such/folder/run.npz"),
         ("--law", "lqr"),
+        ("--gains", "gains.toml", "--law", "pid"),
         ("--duration", 0),
     ],
 )
@@ -160,3 +163,18 @@ def test_an_arm_that_bears_its_weight_gets_a_law_without_gravity(run_json):
     short = ("--duration", "0.5")
     assert run_json("simulate", "titan2:flow-valve", *short)["law"] == "pd"
     assert run_json("simulate", "titan2", *short)["law"] == "pd-gravity"
+
+
+def test_tuned_gains_close_the_loop_on_the_plate(run_json, tmp_path):
+    """A file of counterpoise tune brings its law: the plate is tared first, and the slow triangle is followed."""
+    arm = preset("puma550").arm()
+    kp = [1094.0, 2643.0, 566.0, 266.0, 239.0, 273.0]
+    kd = [63.0, 87.0, 21.6, 7.2, 6.4, 7.3]
+    gains = LawGains("bsc", arm.joint_names, kp, kd, np.zeros(6), [120.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    gains.save(tmp_path / "bsc.toml")
+    swing = ("--reference", "triangle", "--joint", "joint1", "--amplitude", "0.002", "--period", "5", "--duration", "6")
+    tuned = run_json("simulate", "puma550", "--gains", str(tmp_path / "bsc.toml"), *swing)
+    careful = run_json("simulate", "puma550", "--law", "pd-gravity", *swing)
+    assert tuned["law"] == "bsc" and tuned["gains"]["k_int"][0] == 120.0
+    assert tuned["joints"][0]["rms"] < 0.1 * careful["joints"][0]["rms"]
+    assert not [event for event in tuned["events"] if event["kind"] == "plate_lost"]

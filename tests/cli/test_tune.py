@@ -38,6 +38,7 @@ def test_json_has_gains_limits_and_rule(run_json):
     [
         (("puma550",), 2, "--law"),
         (("puma550", "--law", "pd", "--out", "gains.csv"), 2, "written as .toml"),
+        (("puma550", "--law", "pd", "--friction"), 2, "--friction is learned from the plate"),
         (("puma550", "--law", "pd", "--free"), 2, "give --joint once"),
         (("puma550", "--law", "pd", "--joint", "joint1", "--joint", "joint2", "--alone"), 2, "--alone takes one"),
         (("puma550", "--law", "pd", "--joint", "elbow"), 1, "there is no joint 'elbow'"),
@@ -50,3 +51,13 @@ def test_refusals(run, arguments, code, words):
     result = run("tune", *arguments)
     assert result.exit_code == code, result.output
     assert words in result.stderr
+
+
+def test_friction_is_learned_and_written_with_the_gains(run, tmp_path):
+    """The levels that the plate shows are near those of the preset (5.2 to 6.3 N m), and go to the file."""
+    out = tmp_path / "gains.toml"
+    result = run("tune", "puma550", "--law", "bsc", *ALONE, "--friction", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "friction" in result.stdout and "presliding" in result.stdout
+    (learned,) = read_gains(out).friction
+    assert 4.5 < learned.forward < 7.0 and 4.5 < learned.backward < 7.0

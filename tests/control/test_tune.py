@@ -11,9 +11,11 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.base_sensor_control import plate_of
+from counterpoise.control.friction_feed_forward import FrictionFeedForward
 from counterpoise.control.loop import ControlLoop
+from counterpoise.control.reference import Triangle
 from counterpoise.control.tune.free import freely_tuned
-from counterpoise.control.tune.gains import LawGains, read_gains
+from counterpoise.control.tune.gains import FRICTION_SHARE, LawGains, read_gains
 from counterpoise.control.tune.oscillation import NO_SWING, Swing, rings, sustained, swing
 from counterpoise.control.tune.probe import Probed, holding_gains, take_tare
 from counterpoise.control.tune.report import EXPECTED_RATIOS, Tuning, expected_ratio
@@ -22,6 +24,7 @@ from counterpoise.control.tune.search import oscillation_limit
 from counterpoise.control.tune.triangle_task import TriangleTask
 from counterpoise.control.tune.tune import locked_inertia, tuned
 from counterpoise.description.frozen import Array
+from counterpoise.friction.dahl import Dahl
 from counterpoise.plants.config import ArmConfig, Encoder, Timing
 from counterpoise.plants.presets import preset
 from counterpoise.plants.single_joint import OneLink, SingleJoint
@@ -97,7 +100,25 @@ def test_gains_file_round_trip(tmp_path) -> None:
     gains = LawGains("bsc", ('a "b"', "c\\d"), *(RNG.uniform(0, 9, 2) for _ in range(4)))
     gains.save(tmp_path / "gains.toml", ["tuned\ntoday"])
     again = read_gains(tmp_path / "gains.toml")
-    assert again.as_data() == gains.as_data()
+    assert again.as_data() == gains.as_data() and again.friction is None
+    learned = gains.with_friction(1, Dahl(2.0, 3.0, 4e-4))
+    learned.save(tmp_path / "gains.toml")
+    assert read_gains(tmp_path / "gains.toml").friction == (Dahl(0.0, 0.0, 1.0), Dahl(2.0, 3.0, 4e-4))
+
+
+def test_learned_friction_is_sent_ahead_of_a_reference() -> None:
+    """With a reference the laws gain a feed-forward of the learned levels; a hold has nothing to send ahead."""
+    made = preset("puma550")
+    plant = made.single_joint()
+    gains = LawGains("pid", plant.joint_names, [100.0], [10.0], [50.0], [0.0]).with_friction(0, Dahl(5.0, 6.0, 1e-4))
+    assert not any(isinstance(law, FrictionFeedForward) for law in gains.laws(plant, plant.robot))
+    laws = gains.laws(plant, plant.robot, Triangle([0.01], 4.0))
+    ahead = next(law for law in laws if isinstance(law, FrictionFeedForward))
+    with plant:
+        sample = plant.read()
+    ahead.reset(sample)
+    ahead.torque(sample, 0.0)
+    assert ahead.torque(sample, 0.9)[0] == pytest.approx(FRICTION_SHARE * 5.0, rel=1e-3)
 
 
 @pytest.mark.parametrize(

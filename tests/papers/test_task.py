@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.papers import registry
 from counterpoise.papers.arm_task import Circle, circle_at_tip
 from counterpoise.papers.experiment import Comparison, Outcome
-from counterpoise.papers.run_many import run_many
+from counterpoise.papers.run_many import grouped, run_many
 from counterpoise.papers.task import compared, largest, recovery_time, rms
 
 
@@ -57,6 +57,12 @@ def test_registry_knows_every_experiment() -> None:
     for call in (registry.experiment, lambda name: registry.names((name,))):
         with pytest.raises(cp.InputError, match="there is no experiment 'fig99'"):
             call("fig99")
+
+
+def test_experiments_with_the_same_gains_share_a_process() -> None:
+    """Every name is in one group, those on one arm together, the longest group first."""
+    groups = grouped(("morel-fig4", "morel-fig8", "morel-fig11", "morel-fig13"))
+    assert groups == [("morel-fig11", "morel-fig13"), ("morel-fig8",), ("morel-fig4",)]
 
 
 def test_a_failing_experiment_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ Examples:
   counterpoise simulate wam7 --payload 2 --unknown-payload --reference hold
   counterpoise simulate puma550 --model-error 10        the controller's masses are 10 % too large
   counterpoise simulate wam7 --poses poses.csv --out run.npz
+  counterpoise simulate puma550 --gains bsc.toml --reference triangle --joint joint1 --amplitude 0.002 --period 10
   counterpoise simulate --json | jq '.joints[] | {name, rms}'
 
 \b
@@ -41,6 +42,7 @@ SKIPPED = 1.0
     type=click.Choice(("pd-gravity", "pd", "pid")),
     help="What closes the loop; default: pd-gravity, or pd where the arm bears its own weight (a flow valve).",
 )
+@click.option("--gains", "gains_path", metavar="FILE", help="Law and gains as counterpoise tune wrote them.")
 @click.option(
     "--reference",
     type=click.Choice(("hold", "sine", "triangle", "poses")),
@@ -79,6 +81,7 @@ def simulate(
     *,
     preset: str,
     law: str | None,
+    gains_path: str | None,
     reference: str | None,
     poses_path: str | None,
     joints: tuple[str, ...],
@@ -103,6 +106,8 @@ def simulate(
 
     Ctrl-C ends in the safe stop; what was recorded until then is still shown and written, and the exit code is 1.
     """
+    if gains_path is not None and (law is not None or stiffness != 1.0):
+        raise click.UsageError("--gains brings its law and its stiffness: leave out --law and --stiffness")
     if reference is None:
         reference = "sine" if poses_path is None else "poses"
     if poses_path is not None and reference != "poses":
@@ -119,6 +124,7 @@ def simulate(
     choice = Choice(
         preset=preset,
         law=law,
+        gains=gains_path,
         reference=reference,
         joints=joints,
         amplitude=amplitude,
@@ -288,7 +294,7 @@ def _as_data(
         "seed": simulation.choice.seed,
         "duration": (report.ticks - report.stop_ticks) * simulation.arm.period,
         "period": simulation.arm.period,
-        "gains": {name: getattr(simulation.gains, name) for name in ("kp", "ki", "kd")},
+        "gains": simulation.gain_values(),
         "joints": [
             asdict(joint) | {"follows": joint.follows, "position_unit": position, "effort_unit": effort}
             for joint, (position, effort) in zip(joints, units, strict=False)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from ..calibration.pose_plan import read_plan
+from ..control.base_sensor_control import plate_of
 from ..control.careful_gains import Gains, careful_gains
 from ..control.gravity import PDGravity
 from ..control.law import Law
@@ -18,6 +20,9 @@ from ..control.pd import PD
 from ..control.pid import PID
 from ..control.reference import Eased, Hold, PoseList, Reference, Sine, Triangle
 from ..control.report import RunReport
+from ..control.tune.gains import read_gains
+from ..control.tune.probe import holding_gains, take_tare
+from ..control.tune.rule import TuningRule
 from ..description.frozen import Array
 from ..dynamics.joint_units import position_units, rotary
 from ..dynamics.robot import Robot
@@ -39,6 +44,8 @@ EASE = 1.0
 """Time over which a swing is faded in [s]."""
 POSE_DWELL = 0.5
 """Time at each pose of a list [s]."""
+SETTLING = 1.0
+"""Time for which an arm is held before its plate is tared [s]."""
 HIDDEN_INSTANTS = 1500
 """Instants at which friction is looked at, at most."""
 
@@ -49,6 +56,7 @@ class Choice:
 
     preset: str
     law: str | None
+    gains: str | None
     reference: str
     joints: tuple[str, ...]
     amplitude: float | None
@@ -95,7 +103,7 @@ class Simulation:
     """A simulated run, ready to go; nothing has moved yet.
 
     Attributes:
-        law_name: What closes the loop: "pd-gravity", "pd" or "pid".
+        law_name: What closes the loop: "pd-gravity", "pd", "pid", or as a file of gains names it.
         notes: What the user may want to know before.
         duration: How long it will take [s].
     """
@@ -126,8 +134,10 @@ class Simulation:
         limit, period = self.arm.effort_limit, self.arm.period
         self.gains = careful_gains(self.model, start, limit, period, stiffness=choice.stiffness)
         self.law_name = choice.law or ("pd" if self.arm.adds_gravity else "pd-gravity")
-        self.law = _law(self.law_name, self.arm, self.model, self.gains, self.reference)
-        self.notes = _notes(self.law_name, self.arm, self.preset)
+        self.tuned = None if choice.gains is None else read_gains(choice.gains)
+        if self.tuned is not None:
+            self.law_name = self.tuned.kind
+        self.notes = [] if self.tuned is not None else _notes(self.law_name, self.arm, self.preset)
 
     def run(self, *, watch_friction: bool, progress: Callable[[float, float], None]) -> Outcome:
         """Run it; faults and Ctrl-C end in the safe stop and in an outcome like any other.
@@ -155,7 +165,7 @@ class Simulation:
         interrupted, error = False, None
         begun = time.perf_counter()
         with arm:
-            loop = ControlLoop(arm, self.law, self.model)
+            loop = self._loop()
             try:
                 loop.run(self.duration, until=watch, log=True)
             except KeyboardInterrupt:
@@ -173,6 +183,32 @@ class Simulation:
         hidden = Hidden(np.array(instants), np.array(friction)) if friction else None
         return Outcome(self.preset, arm.robot, arm.effort_limit, report, desired, hidden, seconds, interrupted, error)
 
+    def _loop(self) -> ControlLoop:
+        """Return the loop with its law; for tuned gains the arm is held first, and its plate tared."""
+        arm, model = self.arm, self.model
+        if self.tuned is None:
+            return ControlLoop(arm, _law(self.law_name, arm, model, self.gains, self.reference), model)
+        sensor = None if arm.plate is None else plate_of(arm, model)
+        laws = partial(self.tuned.laws, arm, model, self.reference, sensor=sensor)
+        if sensor is None:
+            return ControlLoop(arm, laws(), model)
+        loop = ControlLoop(arm, holding_gains(arm, model, arm.read().q).laws(arm, model), model)
+        loop.run(SETTLING, then="keep")
+        take_tare(loop, sensor, TuningRule(step=max(TuningRule().step, self._reach())))
+        loop.switch(laws())
+        return loop
+
+    def _reach(self) -> float:
+        """Return how far the reference leads a joint from its start [rad or m]."""
+        path = np.array([self.reference.at(time).q for time in np.linspace(0.0, self.duration, 200).tolist()])
+        return float(np.abs(path - path[0]).max(initial=0.0))
+
+    def gain_values(self) -> dict[str, Array]:
+        """Return the gains in force, by name."""
+        if self.tuned is not None:
+            return {name: getattr(self.tuned, name) for name in ("kp", "ki", "kd", "k_int")}
+        return {name: np.asarray(getattr(self.gains, name)) for name in ("kp", "ki", "kd")}
+
     def setup(self) -> dict[str, str]:
         """Return what was chosen, in words, for the page."""
         choice = self.choice
@@ -185,9 +221,11 @@ class Simulation:
             "seed": str(choice.seed),
             "control period": f"{1e3 * self.arm.period:.4g} ms",
         }
-        named = {"stiffness K_p": self.gains.kp, "damping K_d": self.gains.kd, "integral gain K_i": self.gains.ki}
-        for name, values in list(named.items())[: 3 if self.law_name == "pid" else 2]:
-            setup[f"{name} (by rule)"] = ", ".join(f"{value:.4g}" for value in values)
+        titles = {"kp": "stiffness K_p", "kd": "damping K_d", "ki": "integral gain K_i", "k_int": "torque loop k_int"}
+        source = "by rule" if self.tuned is None else "tuned"
+        for name, values in self.gain_values().items():
+            if np.any(values) and (name != "ki" or self.law_name in ("pid", "pi")):
+                setup[f"{titles[name]} ({source})"] = ", ".join(f"{value:.4g}" for value in values)
         if choice.payload:
             knows = "known" if choice.payload_known else "unknown"
             setup["payload"] = f"{choice.payload:g} kg, {knows} to the controller"

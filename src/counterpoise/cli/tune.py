@@ -15,6 +15,7 @@ from .record import driver_options, plant_and_model
 if TYPE_CHECKING:
     from ..control.plant import Plant
     from ..control.tune.free import FreeTuning
+    from ..control.tune.friction import LearnedFriction
     from ..control.tune.report import Tuning
     from ..dynamics.robot import Robot
 
@@ -24,6 +25,8 @@ Examples:
   counterpoise tune puma550:50Hz --law pid --joint joint1 --out pid.toml
   counterpoise tune titan2 --law bsc-p --joint joint3                 in the whole simulated arm
   counterpoise tune puma550:20Hz --law pid --joint joint1 --alone --free
+  counterpoise tune puma550 --law bsc --joint joint1 --friction --out bsc.toml
+  counterpoise simulate puma550 --gains bsc.toml --reference triangle --joint joint1 --amplitude 0.002 --period 10
   counterpoise tune puma550 --law bsc --joint joint1 --alone --json | jq .joints
   counterpoise tune mydriver --robot arm.urdf --law pid --joint elbow --yes     a real arm: it moves
 
@@ -47,6 +50,7 @@ The rule, the same for every law:
 @click.option("--damping", type=click.FloatRange(min=0.05, max=5.0), default=0.5, show_default=True, help="Ratio.")
 @click.option("--step", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Of a probe [deg or cm].")
 @click.option("--free", is_flag=True, help="Choose bandwidth and damping for a slow triangle, at the same margin.")
+@click.option("--friction", is_flag=True, help="Learn friction from the plate too, to be sent ahead of a motion.")
 @click.option("--out", "out_path", metavar="FILE", help="Write the gains as .toml.")
 @click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
 @click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
@@ -65,6 +69,7 @@ def tune(
     damping: float,
     step: float,
     free: bool,
+    friction: bool,
     out_path: str | None,
     source: str | None,
     mount_rpy: tuple[float, float, float] | None,
@@ -94,6 +99,8 @@ def tune(
         raise click.UsageError("--free tunes one joint for its task: give --joint once")
     if alone and len(joints) > 1:
         raise click.UsageError("--alone takes one --joint")
+    if friction and law not in ("bsc", "bsc-p"):
+        raise click.UsageError("--friction is learned from the plate: give --law bsc or bsc-p")
     make, robot, indices, real = _plants(plant, joints, alone, source, mount_rpy, driver_options(options), seed)
     if real and not yes:
         moved = ", ".join(robot.joint_names[index] for index in indices)
@@ -105,6 +112,9 @@ def tune(
     with Progressing(f"tuning {law} of {plant}") as progressing:
         settings: dict[str, Any] = {"rule": rule, "progress": lambda share: progressing.update(share, 1.0)}
         tuning, freely = _tune(make, robot, law, indices, free, settings, estop)
+        learned = _friction(make, robot, tuning, indices, estop) if friction else {}
+    for index, found in learned.items():
+        tuning = replace(tuning, gains=tuning.gains.with_friction(index, found.law))
     if out_path is not None:
         tuning.gains.save(out_path, _comments(plant, tuning))
     if as_json:
@@ -112,6 +122,7 @@ def tune(
         print_json({"plant": plant, **tuning.as_data(), "free": tried, "out": out_path})
     else:
         _print(plant, robot, tuning, freely)
+        _print_friction(robot, learned)
         if out_path is not None:
             note(f"gains written to {out_path}")
 
@@ -168,11 +179,32 @@ def _tune(
     return found.tuning, found
 
 
+def _friction(
+    make: Callable[[], Plant], robot: Robot, tuning: Tuning, indices: list[int], estop: str | None
+) -> dict[int, LearnedFriction]:
+    """Return what was learned of the friction of each tuned joint."""
+    from ..control.tune.friction import learned_friction
+
+    return {index: learned_friction(make, robot, tuning.gains, index, i_have_an_estop=estop) for index in indices}
+
+
+def _print_friction(robot: Robot, learned: dict[int, LearnedFriction]) -> None:
+    from ..dynamics.joint_units import effort_units
+
+    for index, found in learned.items():
+        unit, law = effort_units(robot)[index], found.law
+        console().print(
+            f"{printable(robot.joint_names[index])}: friction {law.forward:.3g} {unit} forwards, {law.backward:.3g} "
+            f"backwards, presliding {1e3 * law.presliding:.3g} mrad or mm; unexplained {found.residual:.2g} {unit} rms"
+        )
+
+
 def _comments(plant: str, tuning: Tuning) -> list[str]:
     lines = [f"{tuning.gains.kind} of {plant}, found by counterpoise tune"]
     for joint in tuning.joints:
         for limit in joint.limits:
-            lines.append(f"{joint.joint}: {limit.gain} {limit.chosen:.4g}, oscillates from {limit.limit:.4g} on")
+            bound = f"oscillates from {limit.limit:.4g} on" if limit.limit < float("inf") else "no oscillation met"
+            lines.append(f"{joint.joint}: {limit.gain} {limit.chosen:.4g}, {bound}")
         lines += [f"{joint.joint}: {text}" for text in joint.notes]
     return lines
 

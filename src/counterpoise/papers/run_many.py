@@ -24,6 +24,8 @@ COST: dict[str, float] = {
     "jo-2018": 4.0,
 }
 """How long experiments take beside each other; those not named count as 1. The longest begin first."""
+TOGETHER = (("morel-fig11", "morel-fig12", "morel-fig13"), ("morel-fig6", "morel-fig8"))
+"""Experiments on one arm with the same gains, which are found once when they share a process."""
 Tell = Callable[[float, str], None]
 """Called with the share of the work that is done, 0 to 1, and with what was finished last."""
 
@@ -71,29 +73,40 @@ def run_many(names: tuple[str, ...], seeds: int, tell: Tell, jobs: int | None = 
     context = multiprocessing.get_context("spawn")  # plants hold native state that a fork would share
     with context.Manager() as manager, ProcessPoolExecutor(workers, mp_context=context) as pool:
         shared: Any = manager.Queue()
-        order = sorted(names, key=lambda name: -COST.get(name, 1.0))
-        futures = {name: pool.submit(_run_in_process, name, seeds, shared) for name in order}
+        futures = [pool.submit(_run_in_process, group, seeds, shared) for group in grouped(names)]
         _wait(futures, shared, report)
-        return [futures[name].result() for name in names]
+        ended = {each.name: each for future in futures for each in future.result()}
+        return [ended[name] for name in names]
 
 
-def _wait(futures: dict[str, Future[Done]], shared: Any, report: Callable[[str, float, str], None]) -> None:
+def grouped(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the names as groups that share a process each, the longest group first."""
+    left = list(names)
+    groups = [tuple(name for name in group if name in left) for group in TOGETHER]
+    shared = {name for group in groups for name in group}
+    groups = [group for group in groups if group] + [(name,) for name in left if name not in shared]
+    return sorted(groups, key=lambda group: -sum(COST.get(name, 1.0) for name in group))
+
+
+def _wait(futures: list[Future[list[Done]]], shared: Any, report: Callable[[str, float, str], None]) -> None:
     """Pass on what the processes tell until all have ended."""
-    finished: set[str] = set()
-    while len(finished) < len(futures):
+    while True:
+        ended = all(future.done() for future in futures)  # before the queue is emptied: nothing is told afterwards
         try:
-            name, share = shared.get(timeout=0.2)
-            report(name, share, "")
+            while True:
+                name, share = shared.get(timeout=0.2)
+                report(name, share, name if share == 1.0 else "")
         except queue.Empty:
-            pass
-        for name, future in futures.items():
-            if future.done() and name not in finished:
-                finished.add(name)
-                report(name, 1.0, name)
+            if ended:
+                return
 
 
-def _run_in_process(name: str, seeds: int, shared: Any) -> Done:
-    return _run(name, seeds, lambda share: shared.put((name, share)))
+def _run_in_process(names: tuple[str, ...], seeds: int, shared: Any) -> list[Done]:
+    done = []
+    for name in names:
+        done.append(_run(name, seeds, lambda share, which=name: shared.put((which, min(share, 0.99)))))  # type: ignore[misc]
+        shared.put((name, 1.0))
+    return done
 
 
 def _run(name: str, seeds: int, progress: Callable[[float], None]) -> Done:

@@ -45,7 +45,9 @@ class LearnedFriction:
     residual: float
 
 
-def learned_friction(make_plant: MakePlant, robot: Robot, gains: LawGains, joint: int = 0) -> LearnedFriction:
+def learned_friction(
+    make_plant: MakePlant, robot: Robot, gains: LawGains, joint: int = 0, *, i_have_an_estop: str | None = None
+) -> LearnedFriction:
     """Move a joint slowly to and fro under base sensor control, and learn its friction.
 
     Friction is what is sent beyond gravity and beyond what the plate feels of it; the rotor's inertia plays no part at
@@ -56,6 +58,7 @@ def learned_friction(make_plant: MakePlant, robot: Robot, gains: LawGains, joint
         robot: The arm's model.
         gains: Tuned gains of a law with the plate.
         joint: Index of the joint; the others hold.
+        i_have_an_estop: See ControlLoop; for a plant without a watchdog.
 
     Raises:
         InputError: The law has no plate, or the joint did not move.
@@ -68,7 +71,8 @@ def learned_friction(make_plant: MakePlant, robot: Robot, gains: LawGains, joint
     swings[joint] = AMPLITUDE
     with plant:
         sensor = plate_of(plant, robot)
-        loop = ControlLoop(plant, holding_gains(plant, robot, plant.read().q).laws(plant, robot), robot)
+        hold = holding_gains(plant, robot, plant.read().q).laws(plant, robot)
+        loop = ControlLoop(plant, hold, robot, i_have_an_estop=i_have_an_estop)
         take_tare(loop, sensor, TuningRule())
         loop.switch(gains.laws(plant, robot, Triangle(swings, PERIOD), sensor=sensor))
         log = loop.run(CYCLES * PERIOD, log=True).log

@@ -14,7 +14,9 @@ from ...base_sensor.sensor import BaseSensor
 from ...description.frozen import Array, frozen
 from ...dynamics.robot import Robot
 from ...errors import DataFileError, InputError
+from ...friction.dahl import Dahl
 from ..base_sensor_control import base_sensor_control
+from ..friction_feed_forward import FrictionFeedForward
 from ..gravity import Gravity
 from ..law import Law
 from ..pd import PD
@@ -24,6 +26,11 @@ from ..reference import Reference
 from .rule import KINDS, WITH_PLATE, LawKind
 
 SCHEMA = "counterpoise/gains-1"
+FRICTION_SHARE = 0.9
+"""Share of the learned friction that is sent ahead: a law that claims too much pushes the joint."""
+_NO_FRICTION = Dahl(0.0, 0.0, 1.0)
+_GAINS = ("kp", "kd", "ki", "k_int")
+_FRICTION = ("forward", "backward", "presliding")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +44,8 @@ class LawGains:
         kd: K_d [N m s/rad or N s/m].
         ki: K_i of a PID or PI [N m/(rad s) or N/(m s)]; 0 elsewhere.
         k_int: Integral gain of the torque loop [1/s]; 0 elsewhere.
+        friction: Friction of each joint as the plate showed it, of which FRICTION_SHARE is sent ahead of a reference;
+            None where it was not learned.
     """
 
     kind: LawKind
@@ -45,12 +54,15 @@ class LawGains:
     kd: Array
     ki: Array
     k_int: Array
+    friction: tuple[Dahl, ...] | None = None
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse what cannot be."""
         if self.kind not in KINDS:
             raise InputError(f"kind is {self.kind!r}; expected one of {', '.join(KINDS)}")
-        for name in ("kp", "kd", "ki", "k_int"):
+        if self.friction is not None and len(self.friction) != len(self.joint_names):
+            raise InputError(f"friction of {len(self.friction)} joints; expected {len(self.joint_names)}")
+        for name in _GAINS:
             value = frozen(np.asarray(getattr(self, name), dtype=np.float64))
             if value.shape != (len(self.joint_names),) or not (np.isfinite(value) & (value >= 0.0)).all():
                 raise InputError(f"{name} is {value.tolist()}; expected {len(self.joint_names)} finite numbers from 0")
@@ -64,6 +76,12 @@ class LawGains:
             row[joint] = value
             changed[name] = row
         return replace(self, **changed)
+
+    def with_friction(self, joint: int, learned: Dahl) -> LawGains:
+        """Return gains that send the friction of one joint ahead; that of the others is kept."""
+        known = list(self.friction or [_NO_FRICTION] * len(self.joint_names))
+        known[joint] = learned
+        return replace(self, friction=tuple(known))
 
     def laws(
         self,
@@ -88,11 +106,14 @@ class LawGains:
         """
         if self.joint_names != robot.joint_names:
             raise InputError(f"gains are for {list(self.joint_names)}, the robot has {list(robot.joint_names)}")
+        ahead: tuple[Law, ...] = ()
+        if self.friction is not None and reference is not None:
+            ahead = (FrictionFeedForward(reference, self.friction, FRICTION_SHARE),)
         if self.kind in WITH_PLATE:
             if sensor is None:
                 raise InputError(f"'{self.kind}' needs the plate: give sensor=, tared")
             gravity = {"gravity": robot} | settings
-            return (base_sensor_control(plant, sensor, self.kp, self.kd, self.k_int, reference, **gravity),)
+            return (base_sensor_control(plant, sensor, self.kp, self.kd, self.k_int, reference, **gravity), *ahead)
         law: Law = PD(self.kp, self.kd, reference)
         if self.kind != "pd":
             law = PID(
@@ -103,11 +124,13 @@ class LawGains:
                 period=plant.period,
                 reference=reference,
             )
-        return (law,) if plant.adds_gravity else (law, Gravity(robot))
+        return (law, *ahead) if plant.adds_gravity else (law, Gravity(robot), *ahead)
 
     def as_data(self) -> dict[str, Any]:
         """Return the gains as plain values."""
-        gains = {name: getattr(self, name).tolist() for name in ("kp", "kd", "ki", "k_int")}
+        gains = {name: getattr(self, name).tolist() for name in _GAINS}
+        if self.friction is not None:
+            gains |= {f"friction_{name}": [getattr(law, name) for law in self.friction] for name in _FRICTION}
         return {"schema": SCHEMA, "law": self.kind, "joints": list(self.joint_names), **gains}
 
     def save(self, path: str | Path, comments: Sequence[str] = ()) -> None:
@@ -136,13 +159,21 @@ def read_gains(path: str | Path) -> LawGains:
         raise DataFileError(f"no gains can be read: {error}", path=str(path)) from error
     if data.get("schema") != SCHEMA:
         raise DataFileError(f"schema is {data.get('schema')!r}; expected {SCHEMA!r}", path=str(path))
-    missing = [key for key in ("law", "joints", "kp", "kd", "ki", "k_int") if key not in data]
-    unknown = sorted(set(data) - {"schema", "law", "joints", "kp", "kd", "ki", "k_int"})
+    friction = [f"friction_{name}" for name in _FRICTION]
+    needed = ["law", "joints", *_GAINS, *(friction if set(friction) & set(data) else ())]
+    missing = [key for key in needed if key not in data]
+    unknown = sorted(set(data) - {"schema", *needed})
     if missing or unknown:
         raise DataFileError(f"keys missing: {missing}; not known: {unknown}", path=str(path))
     try:
         names = tuple(str(name) for name in data["joints"])
-        return LawGains(data["law"], names, data["kp"], data["kd"], data["ki"], data["k_int"])
+        learned = (
+            tuple(Dahl(*each) for each in zip(*(data[key] for key in friction), strict=True))
+            if friction[0] in data
+            else None
+        )
+        gains = {key: data[key] for key in _GAINS}
+        return LawGains(data["law"], names, friction=learned, **gains)
     except (InputError, TypeError, ValueError) as error:
         raise DataFileError(f"the gains make no sense: {error}", path=str(path)) from error
 
