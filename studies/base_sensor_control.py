@@ -1,6 +1,6 @@
 """Fig. 8 of [Morel2000] on one simulated joint: PID and base sensor control, each tuned by the same rule.
 
-    python studies/base_sensor_control.py                      # some minutes; writes the JSON beside it
+    python studies/base_sensor_control.py                      # some minutes; writes the JSON and the docs' table
     python studies/base_sensor_control.py --seeds 1 --plants stiff
 
 Joint 1 of the ``puma550`` preset, the other joints locked, follows a triangle of ±0.1° in 10 s. Gains are found on a
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from docs_page import commit
+from docs_page import commit, put
 
 from counterpoise.control.tune.rule import TuningRule
 from counterpoise.control.tune.triangle_task import TriangleTask
@@ -27,6 +27,11 @@ from counterpoise.plants.presets import preset
 from counterpoise.plants.single_joint import SingleJoint
 
 PLANTS = ("stiff", "50Hz", "20Hz", "no friction")
+DOCS = Path(__file__).parents[1] / "docs" / "base-sensor-control.md"
+HEAD = (
+    "| plant | bandwidth | k_int [1/s] | PID rms / max [°] | base sensor control | ratio rms | ratio max |",
+    "|---|---|---|---|---|---|---|",
+)
 SEED = 100
 """Added to the seed of the plant that was tuned for the one that the task is run on."""
 
@@ -85,8 +90,9 @@ def main() -> None:
         print(row(plant, runs), flush=True)
         # Plant by plant: an interrupted study keeps what it has.
         known = json.loads(target.read_text())["plants"] if target.exists() else {}
-        content = {"seed": SEED, "plants": known | {plant: {"commit": commit(), "runs": runs}}}
-        target.write_text(json.dumps(content, indent=1) + "\n")
+        known |= {plant: {"commit": commit(), "runs": runs}}
+        target.write_text(json.dumps({"seed": SEED, "plants": known}, indent=1) + "\n")
+        put(DOCS, "plants", [*HEAD, *(row(each, known[each]["runs"]) for each in PLANTS if each in known)])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Other inner laws than the integral: notch, double integral, the rotor's momentum, beside friction sent ahead.
 
-    python studies/inner_laws.py                     # some minutes; prints a table and writes the JSON beside it
+    python studies/inner_laws.py                     # some minutes; prints rows, writes JSON and the docs' table
     python studies/inner_laws.py --plants stiff 0
 
 Each keeps the outer loop of base sensor control, knows only what tuning met, and has its k_int tuned again by the same
@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from docs_page import commit
+from docs_page import commit, put
 
-from counterpoise.control.friction_feed_forward import FrictionFeedForward
 from counterpoise.control.law import Law
 from counterpoise.control.pd import PD
 from counterpoise.control.plate_torque import PlateTorque
@@ -36,12 +35,13 @@ from counterpoise.control.tune.probe import Prober
 from counterpoise.control.tune.tune import JointTuner
 from counterpoise.logs.sample import Sample
 from counterpoise.papers.base_sensor_map import RULE
-from counterpoise.papers.morel_plants import SHARE, MakeJoint, TunedJoint, puma_joint_1, tuned_joint
+from counterpoise.papers.morel_plants import MakeJoint, TunedJoint, puma_joint_1, tuned_joint
 from counterpoise.papers.plant_distribution import random_joint
-from counterpoise.papers.task import rms, run_laws
+from counterpoise.papers.task import follow, rms
 
 Array = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
+DOCS = HERE.parent / "docs" / "base-sensor-map.md"
 PLANTS = ("stiff", "50Hz", "20Hz", "0", "1", "2", "3")
 NOISE = 9_000
 
@@ -144,15 +144,8 @@ def retuned(joint: TunedJoint, name: str, frequency: float) -> LawGains:
 
 def error(joint: TunedJoint, gains: LawGains, ahead: Any = None) -> float:
     """Return the rms error of the task of Fig. 8 [deg]."""
-    reference = Triangle([math.radians(0.1)], 10.0)
-    more = () if ahead is None else (FrictionFeedForward(reference, [ahead], SHARE),)
-    made = run_laws(
-        joint.make(NOISE),
-        joint.robot,
-        lambda plant, sensor: (*gains.laws(plant, joint.robot, reference, sensor=sensor), *more),
-        reference,
-        12.5,
-    )
+    used = gains if ahead is None else gains.with_friction(0, ahead)
+    made = follow(joint.make(NOISE), joint.robot, used, Triangle([math.radians(0.1)], 10.0), 12.5)
     return math.degrees(rms(made.after(2.5).error()))
 
 
@@ -186,6 +179,30 @@ def main() -> None:
         print(rows[-1], file=sys.stderr, flush=True)
         content = {"seed": NOISE, "commit": commit(), "rows": rows}
         arguments.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    if tuple(arguments.plants) == PLANTS:
+        put(DOCS, "inner laws", table(rows))
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the docs' table: rms errors [0.001°], k_int in brackets."""
+    names = {
+        "integral": "k_int",
+        "ahead": "",
+        "notch": "notch k_int",
+        "double": "double k_int",
+        "momentum": "momentum k_int",
+    }
+    titles = ("integral", "friction sent ahead", "notch", "double integral", "momentum")
+    lines = [f"| joint | swings at | {' | '.join(titles)} |", "|---|--:|--:|--:|--:|--:|--:|"]
+    for row in rows:
+        cells = []
+        for name, gain in names.items():
+            told = f"{1e3 * row[name]:.2f}" if name in row else "–"
+            cells.append(f"{told} ({row[gain]:.0f})" if gain in row else told)
+        met = "–" if row["frequency"] is None else f"{row['frequency']:.0f} Hz"
+        plant = f"seed {row['plant']}" if row["plant"].isdigit() else f"PUMA, {row['plant']}"
+        lines.append(f"| {plant} | {met} | {' | '.join(cells)} |")
+    return lines
 
 
 if __name__ == "__main__":

@@ -331,3 +331,123 @@ def test_model_of_a_single_joint() -> None:
             assert robot.gravity([q])[0] == pytest.approx(amplitude * np.sin(q + 0.3), abs=1e-12)
             assert robot.inverse_dynamics([q], [0.0], [1.0])[0] - robot.gravity([q])[0] == pytest.approx(2.0)
         assert robot.rotor_inertia.tolist() == [0.5] and robot.effort_limit.tolist() == [60.0]
+
+
+def test_no_order_of_failures_makes_the_torque_jump() -> None:
+    """Lost at the first tick, while saturated, during a fade, on return, for good, by NaN: growth or fade a tick."""
+    k_int, wanted, felt, g = 20.0, 10.0, 4.0, ROBOT.gravity(np.array([0.0]))[0]
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        share, proportional = rng.choice([0.0, 0.5, 1.0]), rng.choice([0.0, 0.3])
+        law = loop_law(
+            desired=PD([200.0], [5.0], Hold([wanted / 200.0])),
+            gravity=ROBOT,
+            start="effort",
+            plate=PlateTorque(sensor()),
+            k_int=k_int,
+            feed_forward=share,
+            proportional=proportional,
+        )
+        found, good = rng.uniform(-20.0, 20.0), bool(rng.integers(2))
+        law.reset(sample(effort=found))
+        sent = [found]
+        for tick in range(800):
+            good ^= bool(rng.uniform() < 0.015)
+            usable = good ^ bool(rng.uniform() < 0.02)
+            seen = sample(mz=felt + 1e-3 * (tick % 7))
+            faults = (sample(mz=None), sample(mz=np.nan), replace(seen, flags=SampleFlag.WRENCH_SATURATED))
+            sent.append(float(law.torque(seen if usable else faults[rng.integers(3)], tick * T)[0]))
+            if rng.uniform() < 0.3:
+                law.limited(np.array([rng.choice([-1.0, 1.0])]))
+        for _ in range(300):
+            sent.append(float(law.torque(faults[0], 0.0)[0]))
+        growth = k_int * T * (wanted - felt) + 0.012 * proportional
+        fade = 1.5 * np.abs(np.array(sent) - g - wanted).max() / (0.5 / T)
+        assert np.abs(np.diff(sent)).max() <= growth + fade
+        assert sent[-1] == pytest.approx(g + wanted)  # for good: PD with gravity
+
+
+def test_an_untared_plate_must_be_asked_for() -> None:
+    """ "auto" without a tare would take the plate's offset for torque; "full" says that this is meant."""
+    with pytest.raises(cp.InputError, match="not tared"):
+        loop_law(plate=PlateTorque(BaseSensor(ROBOT))).reset(sample())
+    loop_law(plate=PlateTorque(BaseSensor(ROBOT), "full")).reset(sample())
+    with pytest.raises(cp.InputError, match="form is 'tarred'"):
+        PlateTorque(BaseSensor(ROBOT), "tarred")
+
+
+def test_a_thorough_look_begins_anew_with_each_run() -> None:
+    """Samples whose clock begins again are no stale ones after a reset."""
+    plate = PlateTorque(sensor(), thorough=True)
+    assert plate.read(sample(mz=2.0, time=5.0))
+    assert not plate.read(sample(mz=2.0, time=1.0))
+    plate.reset()
+    assert plate.read(sample(mz=2.0, time=1.0))
+
+
+@pytest.mark.parametrize("axis", [1.0, -1.0], ids=["upwards", "downwards"])
+def test_linear_joint_overcomes_friction(tmp_path, axis: float) -> None:
+    """A slider of 3 kg along the vertical with 5 N of friction: where PD stops short, the plate's loop arrives."""
+    mass, friction, kp, kd = 3.0, 5.0, 2000.0, 120.0
+    (tmp_path / "slider.urdf").write_text(
+        '<robot name="slider"><link name="base"/><link name="slide"><inertial><origin xyz="0 0 0"/>'
+        f'<mass value="{mass}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="lift" type="prismatic"><parent link="base"/><child link="slide"/>'
+        f'<axis xyz="0 0 {axis}"/><limit lower="-1" upper="1" effort="200" velocity="2"/></joint></robot>'
+    )
+    robot = cp.load(tmp_path / "slider.urdf")
+    weight = robot.gravity(np.zeros(1))[0]
+    assert weight == pytest.approx(axis * mass * 9.81)
+    rest: dict[float, float] = {}
+    for k_int in (0.0, 30.0):
+        made = BaseSensor(robot)
+        made.tare([0.0], [0.0, 0.0, mass * 9.81, 0.0, 0.0, 0.0], range=0.1)
+        compensator = IntegralCompensator([k_int], integral_limit=200.0, period=T)
+        law = TorqueLoop(PD([kp], [kd], Hold([0.01])), PlateTorque(made), compensator, period=T, gravity=robot)
+        q = dq = ddq = 0.0
+        for tick in range(1500):
+            reading = np.array([0.0, 0.0, mass * (9.81 + axis * ddq) + 1e-9 * tick, 0.0, 0.0, 0.0])
+            seen = Sample(tick * T, np.array([q]), np.array([dq]), np.array([weight]), reading)
+            if tick == 0:
+                law.reset(seen)
+            ddq = (law.torque(seen, tick * T)[0] - weight - friction) / mass
+            dq += ddq * T
+            q += dq * T
+        rest[k_int] = 0.01 - q
+    # Both begin from the effort found, which holds PD's first torque back.
+    assert rest[0.0] > friction / kp and abs(rest[30.0]) < 1e-4
+
+
+def test_a_load_taken_up_after_the_tare_costs_position() -> None:
+    """The plate takes its weight for torque: the joint rests b / K_p too low, and a new tare mends it."""
+    kp, load = 500.0, 6.0
+    law = loop_law(desired=PD([kp], [20.0], Hold([0.0])), k_int=20.0)
+    law.reset(sample())
+    q, dq, inertia, felt = 0.0, 0.0, LINK.inertia, 0.0
+    for tick in range(3000):
+        ddq = (law.torque(sample(q, dq, felt), tick * T)[0] - load) / inertia
+        felt = inertia * ddq + load + 1e-9 * tick  # what the plate exerts, by momentum
+        dq += ddq * T
+        q += dq * T
+    assert q == pytest.approx(-load / kp, rel=1e-3)
+
+
+def test_parts_that_do_not_belong_together_are_refused() -> None:
+    """Gains for other joints, a model of another robot, a plant that is not the sensor's, a tare of no torques."""
+    with joint() as plant:
+        made = sensor()
+        with pytest.raises(cp.InputError, match="kp"):
+            base_sensor_control(plant, made, [1.0, 2.0], 1.0, [1.0])
+        with pytest.raises(cp.InputError, match="k_int"):
+            base_sensor_control(plant, made, [1.0], 1.0, [1.0, 2.0])
+        other = cp.load("puma560")
+        with pytest.raises(cp.InputError, match="gravity is of"):
+            base_sensor_control(plant, made, 1.0, 1.0, 1.0, gravity=other)
+        with pytest.raises(cp.InputError, match="the sensor's robot has"):
+            base_sensor_control(plant, BaseSensor(other), 1.0, 1.0, 1.0)
+
+    class Current(SingleJoint):
+        effort_kind = "current"  # type: ignore[assignment]
+
+    with pytest.raises(cp.InputError, match="measures none"):
+        base_sensor_control(Current(LINK), sensor(), 1.0, 1.0, 1.0, gravity="tare")

@@ -92,6 +92,7 @@ def tune(
     import math
 
     from ..control.tune.rule import TuningRule
+    from ..dynamics.joint_units import rotary
 
     if out_path is not None and not out_path.lower().endswith(".toml"):
         raise click.UsageError(f"--out {out_path}: gains are written as .toml")
@@ -102,13 +103,20 @@ def tune(
     if friction and law not in ("bsc", "bsc-p"):
         raise click.UsageError("--friction is learned from the plate: give --law bsc or bsc-p")
     make, robot, indices, real = _plants(plant, joints, alone, source, mount_rpy, driver_options(options), seed)
+    moving = [robot.joint_names[index] for index in indices]
     if real and not yes:
-        moved = ", ".join(robot.joint_names[index] for index in indices)
+        moved = ", ".join(moving)
         raise click.UsageError(
             f"this would move a real arm, {moved} by {step:g}° or cm to either side and until it oscillates: clear its "
             "way, keep the emergency stop in reach, then add --yes"
         )
-    rule = replace(TuningRule(), bandwidth=bandwidth, damping=damping, step=math.radians(step))
+    turns = {kind for kind, joint in zip(rotary(robot), robot.joint_names, strict=True) if joint in moving}
+    if len(turns) > 1:
+        raise click.UsageError(
+            "--step is degrees or cm: tune joints that turn and joints that slide one after the other"
+        )
+    size = math.radians(step) if turns == {True} else 0.01 * step
+    rule = replace(TuningRule(), bandwidth=bandwidth, damping=damping, step=size)
     with Progressing(f"tuning {law} of {plant}") as progressing:
         settings: dict[str, Any] = {"rule": rule, "progress": lambda share: progressing.update(share, 1.0)}
         tuning, freely = _tune(make, robot, law, indices, free, settings, estop)
@@ -174,8 +182,8 @@ def _tune(
     from ..control.tune.free import freely_tuned
     from ..control.tune.triangle_task import TriangleTask
 
-    task = TriangleTask(make, robot, joint=indices[0])
-    found = freely_tuned(make, robot, law, task.rms, joint=indices[0], **settings)
+    task = TriangleTask(make, robot, joint=indices[0], i_have_an_estop=estop)
+    found = freely_tuned(make, robot, law, task.rms, joint=indices[0], i_have_an_estop=estop, **settings)
     return found.tuning, found
 
 
@@ -210,8 +218,6 @@ def _comments(plant: str, tuning: Tuning) -> list[str]:
 
 
 def _print(plant: str, robot: Robot, tuning: Tuning, freely: FreeTuning | None) -> None:
-    from ..control.tune.report import expected_ratio
-
     screen = console()
     probes = sum(joint.probes for joint in tuning.joints)
     screen.print(f"{tuning.gains.kind} of {plant}: {probes} experiments, {tuning.seconds:.0f} s of the plant's time")
@@ -233,7 +239,7 @@ def _print(plant: str, robot: Robot, tuning: Tuning, freely: FreeTuning | None) 
     for joint in tuning.joints:
         frequency = joint.structural_frequency
         if frequency is not None:
-            ratio = expected_ratio(frequency)
+            ratio = joint.expected_ratio
             expect = "" if ratio is None else f"; PID's error is then about {ratio:.1f} times that of bsc"
             screen.print(f"{printable(joint.joint)}: the structure swings at {frequency:.3g} Hz{expect}")
         for text in joint.notes:

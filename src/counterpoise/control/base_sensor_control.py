@@ -9,6 +9,7 @@ import numpy.typing as npt
 from ..base_sensor.sensor import BaseSensor
 from ..dynamics.robot import Robot
 from ..errors import InputError
+from .gains import gain
 from .pd import PD
 from .plant import Plant
 from .plate_torque import PlateTorque
@@ -40,9 +41,9 @@ def base_sensor_control(
         plant: What will be driven: its period, its effort limits (which bound the integral), whether it bears its own
             weight, and whether it measures torques to start from.
         sensor: The base sensor, tared before the run unless ``form`` is "full".
-        kp: K_p [N m/rad or N/m], shape (n,).
+        kp: K_p [N m/rad or N/m], shape (n,) or one number.
         kd: K_d [N m s/rad or N s/m], shape (n,) or one number.
-        k_int: Integral gain of the torque loop [1/s], shape (n,).
+        k_int: Integral gain of the torque loop [1/s], shape (n,) or one number.
         reference: What to follow; None holds the pose the arm has at the start.
         gravity: The model that holds the weight, or "tare" for the torque found at the start; None for the sensor's
             robot. Left out on a plant that bears its own weight.
@@ -53,19 +54,27 @@ def base_sensor_control(
         thorough: Judge every estimate by BaseSensor.estimate, contacts included; slower.
 
     Raises:
-        InputError: Gains or shapes that do not fit.
+        InputError: Gains, or a plant and a sensor, that do not fit.
     """
+    joints = sensor.robot.joint_names
+    if plant.joint_names != joints:
+        raise InputError(f"the sensor's robot has {list(joints)}, the plant {list(plant.joint_names)}")
+    n = len(joints)
+    measures = plant.effort_kind == "torque" and not plant.adds_gravity
+    if gravity == "tare" and plant.effort_kind != "torque":
+        raise InputError(
+            "gravity='tare' is the torque measured at the start, and this plant measures none: give a model"
+        )
     own: Literal["plant"] = "plant"
     compensator = IntegralCompensator(
-        k_int,
+        gain(k_int, "k_int", n),
         integral_limit=plant.effort_limit,
         period=plant.period,
         proportional=proportional,
         derivative=derivative,
     )
-    measures = plant.effort_kind == "torque" and not plant.adds_gravity
     return TorqueLoop(
-        PD(kp, kd, reference),
+        PD(gain(kp, "kp", n), kd, reference),
         PlateTorque(sensor, form, thorough=thorough),
         compensator,
         period=plant.period,

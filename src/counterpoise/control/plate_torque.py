@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ..base_sensor.plate_kernel import FORMS
 from ..base_sensor.sensor import BaseSensor
 from ..description.frozen import Array
 from ..errors import InputError
@@ -17,6 +18,9 @@ from ..logs.sample import Sample, SampleFlag
 
 FROZEN_TICKS = 20
 """Identical readings in a row after which a plate counts as frozen."""
+
+AT_ITS_END = "the plate is at the end of its range"
+"""Why a saturated reading is refused."""
 
 _INVALID = int(SampleFlag.WRENCH_INVALID | SampleFlag.Q_INVALID)
 _SATURATED = int(SampleFlag.WRENCH_SATURATED)
@@ -47,10 +51,12 @@ class PlateTorque:
             frozen_ticks: Identical readings in a row after which the plate counts as frozen.
 
         Raises:
-            InputError: ``sensor`` is no base sensor.
+            InputError: ``sensor`` is no base sensor, or the form is unknown.
         """
         if not isinstance(sensor, BaseSensor):
             raise InputError(f"{sensor!r} is no base sensor; make one with cp.BaseSensor(robot, T_base_sensor, reads)")
+        if form not in (*FORMS, "auto"):
+            raise InputError(f"form is {form!r}; expected 'auto', {', '.join(map(repr, FORMS))}")
         self.sensor = sensor
         self.value = np.zeros(sensor.robot.n)
         self.reason = ""
@@ -63,10 +69,11 @@ class PlateTorque:
         """Forget the past readings, and look at the sensor's tare anew.
 
         Raises:
-            InputError: The form is unknown, or needs a tare that has not been taken.
             ModelError: The form needs masses, of a robot without any.
         """
         self._same, self._last = 0, math.nan
+        if self._thorough:
+            self.sensor.reset()
         self._used = self._form
         self._centre = self._reach = None
         tare = self.sensor.tare_state
@@ -78,9 +85,14 @@ class PlateTorque:
             self._reach = tare.range if self._used == "tared" else tare.model_range
 
     def ready(self) -> bool:
-        """Say whether the form can be computed: the tare it needs has been taken."""
-        forms = self.sensor.forms()
-        return bool(forms) if self._form == "auto" else self._form in forms
+        """Say whether the form can be computed: the tare it needs has been taken.
+
+        "auto" needs one here, although the sensor could do without: an offset of the plate, or 5 % of the model's
+        weight, would become a constant error of the torque. Who wants that must ask for "full".
+        """
+        if self._form == "auto":
+            return self.sensor.tare_state is not None
+        return self._form in self.sensor.forms()
 
     def read(self, sample: Sample) -> bool:
         """Compute the torques of a sample into ``value``; False, and why in ``reason``, where they may not be used."""
@@ -104,7 +116,7 @@ class PlateTorque:
         if not math.isfinite(size):
             return "the plate's reading is not finite"
         if flags & _SATURATED or (self._bounded and (np.abs(reading, out=self._reading) >= self.sensor.range).any()):
-            return "the plate is at the end of its range"
+            return AT_ITS_END
         self._same = self._same + 1 if size == self._last else 0
         self._last = size
         if self._same >= self._frozen_ticks:

@@ -85,19 +85,24 @@ class TorqueLoop:
         Raises:
             InputError: What was given does not belong together.
         """
+        robot = plate.sensor.robot
         if not isinstance(desired, Law):
             raise InputError(f"{desired!r} is no law: it lacks torque, reset, adds_gravity or uses_wrench")
         if desired.adds_gravity:
             raise InputError(f"{type(desired).__name__} adds gravity; the torque loop does that itself. Use PD inside")
         if not isinstance(gravity, Robot) and gravity not in ("tare", "plant"):
             raise InputError(f"gravity is {gravity!r}; expected a Robot, 'tare' or 'plant'")
+        if isinstance(gravity, Robot) and gravity.joint_names != robot.joint_names:
+            raise InputError(
+                f"gravity is of {list(gravity.joint_names)}, the plate's robot has {list(robot.joint_names)}"
+            )
         if start not in ("effort", "zero"):
             raise InputError(f"start is {start!r}; expected 'effort' or 'zero'")
         if gravity == "tare" and start == "zero":
             raise InputError("gravity='tare' holds the arm by the torque measured at the start; use start='effort'")
         if not 1e-6 <= period <= 10.0:
             raise InputError(f"period is {period!r}; expected the time between two ticks [s], 1e-6 to 10")
-        n = plate.sensor.robot.n
+        n = robot.n
         self.desired, self.plate, self.compensator = desired, plate, compensator
         self._listener = desired if isinstance(desired, LimitAware) else None
         self.feed_forward = gain(feed_forward, "feed_forward", n)
@@ -108,8 +113,7 @@ class TorqueLoop:
         self._hold, self._tau, self._error = np.zeros(n), np.zeros(n), np.zeros(n)
         self.correction, self._faded_from = np.zeros(n), np.zeros(n)
         self._rest = 1.0 - self.feed_forward
-        self.closed = True
-        self._begun = False
+        self.closed, self._begun, self._fresh = True, False, True
         self._bad = self._good = self._fade = 0
         self._news: list[tuple[str, str]] = []
 
@@ -130,7 +134,10 @@ class TorqueLoop:
             InputError: The form of the estimate needs a tare; or gravity="tare" and the effort is not measured.
         """
         if not self.plate.ready():
-            raise InputError("the plate is not tared; call sensor.tare(q, wrench) with the arm at rest before the run")
+            raise InputError(
+                "the plate is not tared; call sensor.tare(q, wrench) with the arm at rest before the run. Without a "
+                "tare there is form='full', which takes the plate's zero and the model's whole weight for exact"
+            )
         self.plate.reset()
         self.desired.reset(sample)
         measured = not sample.flags & SampleFlag.EFFORT_INVALID and bool(np.isfinite(sample.effort).all())
@@ -139,7 +146,7 @@ class TorqueLoop:
                 raise InputError("gravity='tare' needs the torque that holds the arm, and the plant measures none")
             self._hold[:] = sample.effort
         self._found = sample.effort.copy() if self._start == "effort" and measured else None
-        self.closed, self._begun = True, False
+        self.closed, self._begun, self._fresh = True, False, True
         self._bad = self._good = self._fade = 0
         self._news.clear()
 
@@ -157,6 +164,9 @@ class TorqueLoop:
             self._begin(tau)
         if self.closed and usable:
             self._bad = 0
+            if self._fresh:  # only now is there an error that the compensator can start from
+                self._fresh = False
+                self.compensator.start_from(self.correction, error)
             self.correction[:] = self.compensator.act(error)
         elif self.closed:
             self._lose()
@@ -181,7 +191,6 @@ class TorqueLoop:
         """Let the torque begin with the one that was found; ``without`` is it without a correction."""
         self._begun = True
         self.correction[:] = 0.0 if self._found is None else self._found - without
-        self.compensator.start_from(self.correction, self._error)
 
     def _lose(self) -> None:
         """Bridge a tick without an estimate, or begin to fall back."""
@@ -202,7 +211,7 @@ class TorqueLoop:
         self._good = self._good + 1 if usable else 0
         if self._good < self._return_ticks:
             return
-        self.closed, self._bad = True, 0
+        self.closed, self._fresh, self._bad = True, False, 0
         self.compensator.start_from(self.correction, self._error)
         self._news.append(("plate_back", "the plate's estimate is good again; torque feedback goes on"))
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from ..control.friction_feed_forward import FrictionFeedForward
 from ..control.reference import Triangle
 from ..control.tune.friction import learned_friction
 from ..control.tune.gains import LawGains
@@ -25,9 +24,9 @@ from ..description.frozen import Array
 from ..errors import CounterpoiseError
 from ..friction.dahl import Dahl
 from .experiment import Comparison, Curve, Experiment, Outcome, Panel, Progress
-from .morel_plants import SHARE, TunedJoint, tuned_joint
+from .morel_plants import TunedJoint, tuned_joint
 from .plant_distribution import FRESH, random_joint
-from .task import largest, rms, run_laws
+from .task import follow, largest, rms
 
 RULE = TuningRule(resolution=0.1)
 """The rule, with limits found to 10 %: the same for every law."""
@@ -119,15 +118,8 @@ def _learned(joint: TunedJoint, gains: LawGains) -> tuple[Dahl | None, str]:
 def _error(joint: TunedJoint, gains: LawGains, friction: Dahl | None, seed: int) -> Array:
     """Return the error of the task [rad], with friction sent ahead where given."""
     reference = Triangle([AMPLITUDE], PERIOD)
-    ahead = () if friction is None else (FrictionFeedForward(reference, [friction], SHARE),)
-    made = run_laws(
-        joint.make(seed),
-        joint.robot,
-        lambda plant, sensor: (*gains.laws(plant, joint.robot, reference, sensor=sensor), *ahead),
-        reference,
-        END,
-    )
-    return made.after(BEGIN).error()
+    used = gains if friction is None else gains.with_friction(0, friction)
+    return follow(joint.make(seed), joint.robot, used, reference, END).after(BEGIN).error()
 
 
 def judge_many(seeds: Sequence[int], progress: Progress, jobs: int | None = None) -> list[Judged]:

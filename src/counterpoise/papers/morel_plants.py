@@ -20,9 +20,6 @@ COUNT = math.degrees(2.0 * math.pi / (1000.0 * 62.6111))
 FIRST_SEED = 101
 """Of the runs; the plants were tuned with another one."""
 
-SHARE = 0.9
-"""Share of the learned friction that is sent ahead: a law that claims too much pushes the joint."""
-
 MakeJoint = Callable[[int | None], SingleJoint]
 
 

@@ -21,7 +21,7 @@ from ..plants.drive_config import Drive, Gear, TorqueSource
 from ..plants.plate_config import Plate
 from ..plants.single_joint import OneLink, SingleJoint
 
-FRESH = 1000
+FRESH = 2000
 """First seed that judges; smaller ones may be looked at while a law is developed."""
 STEP = 1e-4
 """Longest physics step [s]."""

@@ -8,6 +8,7 @@ import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +76,8 @@ def run_many(names: tuple[str, ...], seeds: int, tell: Tell, jobs: int | None = 
         shared: Any = manager.Queue()
         futures = [pool.submit(_run_in_process, group, seeds, shared) for group in grouped(names)]
         _wait(futures, shared, report)
-        ended = {each.name: each for future in futures for each in future.result()}
-        return [ended[name] for name in names]
+        ended = {each.name: each for future in futures for each in _results(future)}
+        return [ended.get(name, Done(name, None, "its process died; is there enough memory?", 0.0)) for name in names]
 
 
 def grouped(names: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -99,6 +100,14 @@ def _wait(futures: list[Future[list[Done]]], shared: Any, report: Callable[[str,
         except queue.Empty:
             if ended:
                 return
+
+
+def _results(future: Future[list[Done]]) -> list[Done]:
+    """Return what a process gave; nothing where it died."""
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return []
 
 
 def _run_in_process(names: tuple[str, ...], seeds: int, shared: Any) -> list[Done]:

@@ -56,6 +56,7 @@ def freely_tuned(
     rule: TuningRule | None = None,
     safety: MakeSafety | None = None,
     progress: Report | None = None,
+    i_have_an_estop: str | None = None,
 ) -> FreeTuning:
     """Find the gains of a law that do best in a task, at the same gain margin for every law.
 
@@ -68,6 +69,7 @@ def freely_tuned(
         rule: Where to begin; its oscillation_share is the margin of every gain. None for the defaults.
         safety: Makes the safety filter of each experiment; None for the default one.
         progress: Called now and then with the share of the work that is done, 0 to 1.
+        i_have_an_estop: See ControlLoop; for a plant without a watchdog. The task needs it, too.
     """
     start = TuningRule() if rule is None else rule
     start = replace(start, integral_share=start.oscillation_share)
@@ -81,7 +83,16 @@ def freely_tuned(
             if progress is not None:
                 progress((begun + 0.8 * share) / most)
 
-        tuning = tuned(make_plant, robot, kind, joints=[joint], rule=candidate, safety=safety, progress=tell)
+        tuning = tuned(
+            make_plant,
+            robot,
+            kind,
+            joints=[joint],
+            rule=candidate,
+            safety=safety,
+            progress=tell,
+            i_have_an_estop=i_have_an_estop,
+        )
         error = _cost_of(cost, tuning.gains)
         found.append((error, tuning))
         return error

@@ -78,7 +78,8 @@ def learned_friction(
         log = loop.run(CYCLES * PERIOD, log=True).log
     if log is None or log.wrench is None or log.sent is None:
         raise InputError("the move left no recording of the plate")
-    driven = slice(round(0.25 * PERIOD / plant.period), round(CYCLES * PERIOD / plant.period))
+    driven = np.arange(round(0.25 * PERIOD / plant.period), min(len(log), round(CYCLES * PERIOD / plant.period)))
+    driven = driven[np.isfinite(log.wrench[driven]).all(axis=1)]  # a gap of the plate is a longer step of the path
     q = log.q[driven]
     gravity = robot.gravity(q)[:, joint] if not plant.adds_gravity else 0.0
     friction = log.sent[driven, joint] - gravity - sensor.joint_torques(q, log.wrench[driven])[:, joint]

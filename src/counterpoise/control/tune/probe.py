@@ -6,24 +6,28 @@ the step or its torque swings hard, and always ends in the safe stop.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from ...base_sensor.sensor import BaseSensor
 from ...description.frozen import Array, frozen
+from ...dynamics.joint_units import position_units
 from ...dynamics.robot import Robot
-from ...errors import InputError, JointLimitError
+from ...errors import InputError, JointLimitError, SensorFaultError
 from ...logs.log import Log
-from ...logs.sample import Sample
+from ...logs.sample import Sample, SampleFlag
 from ..base_sensor_control import plate_of
 from ..careful_gains import careful_gains
 from ..loop import ControlLoop
 from ..plant import Plant
+from ..plate_torque import AT_ITS_END
 from ..reference import Desired
+from ..report import RunReport
 from ..safety import SafetyFilter
 from .gains import LawGains
 from .oscillation import NO_SWING, PURE, Swing, rings, sustained, swing
@@ -35,6 +39,8 @@ SETTLING = 0.25
 """Share of each move that is not looked at: friction turns, the loop settles."""
 STRAY = 2.0
 """How many steps the joint may be from its reference before a probe is broken off."""
+SUNK = 2.0
+"""How many steps a joint may be from where the probe before left it: an arm may sink when it is let go."""
 HARD_SWING, WATCHED = 0.1, 0.3
 """Share of the effort limit by which a torque may swing before a probe is broken off; how often it is looked at [s]."""
 
@@ -42,6 +48,11 @@ STILL = 2e-4
 """How far a joint may move while the plate is tared [rad or m]: what accelerates it is taken for its weight."""
 SETTLE_TIMES = (1.5, 4.0)
 """Times for which an arm that moved while the plate was tared is held before the next attempts [s]."""
+
+LOST = 0.1
+"""Share of a probe for which its plate may be away; what it shows of a torque loop's gains is then little."""
+UNUSABLE = SampleFlag.WRENCH_INVALID | SampleFlag.WRENCH_SATURATED
+"""Flags of readings that the plate is not tared with."""
 
 Motion = Literal["step", "move"]
 MakePlant = Callable[[], Plant]
@@ -136,6 +147,8 @@ class Prober:
         """
         self._make, self._robot, self._joint, self._rule = make_plant, robot, joint, rule
         self._safety, self._estop = safety, i_have_an_estop
+        self._home: float | None = None
+        self._left: tuple[Plant, Array] | None = None
         self.count, self.seconds = 0, 0.0
 
     def probe(self, gains: LawGains, motion: Motion, least: float, stretch: float = 1.0) -> Probed:
@@ -145,11 +158,12 @@ class Prober:
             gains: What to try.
             motion: "step" or "move".
             least: Smallest amplitude of a torque that counts as oscillation [N m or N].
-            stretch: How many times longer than the rule's a step is looked at: for slow position loops.
+            stretch: How many times longer than the rule's a step is looked at, for slow position loops, or a move is
+                made and its rest waited for.
 
         Raises:
             SafetyError: The plant failed in another way than by oscillating.
-            InputError: The step leaves the joint's limits.
+            InputError: The step leaves the joint's limits, or the arm is not where the probe before left it.
         """
         shown = self._once(gains, motion, least, stretch, 1.0)
         if shown.stable or shown.strayed or motion == "step":
@@ -157,9 +171,10 @@ class Prober:
         return self._once(gains, motion, least, stretch, -1.0)
 
     def _once(self, gains: LawGains, motion: Motion, least: float, stretch: float, side: float) -> Probed:
-        plant, rule = self._make(), replace(self._rule, step_time=stretch * self._rule.step_time)
+        plant, rule = self._make(), self._rule.stretched(stretch)
         with plant:
             start = plant.read().q.copy()
+            side = self._homewards(plant, start, side)
             reference = ProbeMotion(self._joint, self._direction(plant, start, side) * rule.step, motion, rule)
             safety = SafetyFilter(self._robot, plant=plant) if self._safety is None else self._safety(plant)
             sensor = None if plant.plate is None else plate_of(plant, self._robot)
@@ -179,10 +194,13 @@ class Prober:
         log = None if report is None else report.log
         if report is None or log is None:
             raise InputError("the probe ended before anything was recorded")
+        strayed = strayed or _plate_failed(report, period)
         self.count += 1
         self.seconds += report.duration + rule.tare_time
         driven = min(len(log), report.ticks - report.stop_ticks)
-        return self._judged(log[:driven], reference, motion, sensor, least, strayed, period, float(limit))
+        shown = self._judged(log[:driven], reference, motion, rule, sensor, least, strayed, period, float(limit))
+        self._left = (plant, log.q[driven - 1].copy()) if shown.stable and driven else None
+        return shown
 
     def _run(self, loop: ControlLoop, reference: ProbeMotion) -> str:
         """Run the loop; return why it was broken off, "" where it was not."""
@@ -217,13 +235,14 @@ class Prober:
         log: Log,
         reference: ProbeMotion,
         motion: Motion,
+        rule: TuningRule,
         sensor: BaseSensor | None,
         least: float,
         strayed: str,
         period: float,
         limit: float,
     ) -> Probed:
-        joint, rule = self._joint, self._rule
+        joint = self._joint
         sent = log.sent[:, joint] if log.sent is not None else log.tau[:, joint]
         if motion == "step":
             wanted = np.array([reference.at(tick * period).q[joint] for tick in range(len(log))])
@@ -235,11 +254,11 @@ class Prober:
             text = strayed or ("" if stable else "the answer to the step does not settle")
             return Probed(stable, found, 0.0, text, bool(strayed))
         signals = [sent]
-        if sensor is not None and log.wrench is not None:
-            signals.append(sensor.joint_torques(log.q, log.wrench)[:, joint])
+        if sensor is not None and log.wrench is not None and (felt := _felt(sensor, log.q, log.wrench)) is not None:
+            signals.append(felt[:, joint])
         found, level = NO_SWING, 0.0
         for signal in signals:
-            for phase in self._phases(signal, period):
+            for phase in _phases(signal, period, rule):
                 windows = [swing(part, period, rule.structure) for part in np.array_split(phase, 2)]
                 level = max(level, *(each.amplitude * (each.purity >= 0.5) for each in windows))
                 lasting = sustained(windows, least)
@@ -250,15 +269,29 @@ class Prober:
         text = f"torque swings by {found.amplitude:.3g} ({found.amplitude / limit:.0%} of the limit)"
         return Probed(stable, found, level, strayed or ("" if stable else text), bool(strayed))
 
-    def _phases(self, signal: Array, period: float) -> list[Array]:
-        """Return the parts of a move at constant speed, and at rest after it, without their beginnings."""
-        rule, found = self._rule, []
-        begin = WAIT
-        for length in (rule.move_time, rule.move_time, rule.rest_time):
-            first, last = round((begin + SETTLING * length) / period), round((begin + length) / period)
-            found.append(signal[first:last])
-            begin += length
-        return [part for part in found if len(part) >= 32]
+    def _homewards(self, plant: Plant, q: Array, side: float) -> float:
+        """Return the side to go to: ``side`` where the first probe began, else back to there.
+
+        A step ends where it leads. A plant that is always the same would walk away with them.
+
+        Raises:
+            InputError: A joint of the same plant is far from where a stable probe left it.
+        """
+        away = np.zeros(len(q))
+        if self._left is not None and self._left[0] is plant:
+            away = q - self._left[1]
+        worst = int(np.argmax(np.abs(away)))
+        if abs(away[worst]) > SUNK * self._rule.step:
+            raise InputError(
+                f"joint '{self._robot.joint_names[worst]}' is {away[worst]:+.3g} {position_units(self._robot)[worst]} "
+                "from where the experiment before left it: it sank or was moved when it had been let go. Tune an arm "
+                "with brakes, or in a pose where friction or a support holds it"
+            )
+        here = float(q[self._joint])
+        if self._home is None:
+            self._home = here
+        moved = here - self._home
+        return side if abs(moved) < 0.5 * self._rule.step else -float(np.sign(moved))
 
     def _direction(self, plant: Plant, q: Array, side: float) -> float:
         """Return the sign of the step, ``side`` if that keeps clear of the joint's limits, else the other."""
@@ -286,6 +319,9 @@ def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) ->
         loop: A loop whose law holds the arm.
         sensor: The plate; None where there is none.
         rule: Says for how long, and how far the joints will go.
+
+    Raises:
+        InputError: The plate gave no reading that can be used, or the arm would not stand still.
     """
     length = max(1, round(rule.tare_time / loop.safety.period))
     for duration in (rule.tare_time, *SETTLE_TIMES):
@@ -299,9 +335,64 @@ def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) ->
         poses = np.array([each.q for each in seen])
         if sensor is None or np.ptp(poses, axis=0).max(initial=0.0) <= STILL:
             break
-    if sensor is not None:
-        readings = np.array([each.wrench for each in seen if each.wrench is not None])
-        sensor.tare(poses, readings, time=seen[-1].time, range=2.0 * STRAY * rule.step)
+    if sensor is None:
+        return
+    good = [each for each in seen if _readable(each)]
+    if len(good) < max(1, len(seen) // 2):
+        raise InputError(
+            f"the plate gave {len(good)} usable readings of {len(seen)} while it was to be tared; look at its cable, "
+            "its supply and its range"
+        )
+    readings = np.array([each.wrench for each in good])
+    sensor.tare(np.array([each.q for each in good]), readings, time=seen[-1].time, range=2.0 * STRAY * rule.step)
+
+
+def _readable(sample: Sample) -> bool:
+    return sample.wrench is not None and not sample.flags & UNUSABLE and bool(np.isfinite(sample.wrench).all())
+
+
+def _felt(sensor: BaseSensor, q: Array, wrench: Array) -> Array | None:
+    """Return the plate's torques [N m or N], shape (k, n), with gaps bridged; None where the gaps prevail."""
+    seen = np.flatnonzero(np.isfinite(wrench).all(axis=1))
+    if len(seen) < 0.5 * len(wrench):
+        return None
+    # In a gap the reading before it stands, or the first there is.
+    counted = np.cumsum(np.isin(np.arange(len(wrench)), seen))
+    return np.asarray(sensor.joint_torques(q[seen], wrench[seen])[np.maximum(counted - 1, 0)])
+
+
+def _plate_failed(report: RunReport, period: float) -> str:
+    """Return why a probe without its plate says nothing in favour of its gains; "" where the plate was there.
+
+    A plate at the end of its range speaks against them: the structure swings.
+
+    Raises:
+        SensorFaultError: The plate was away for LOST of the time or more: the law went on without it, and was stable.
+    """
+    away, since, why = 0.0, math.inf, ""
+    for event in report.events:
+        if event.kind == "plate_lost":
+            since, why = event.time, event.message
+            if AT_ITS_END in why:
+                return why
+        elif event.kind == "plate_back":
+            away, since = away + event.time - since, math.inf
+    driven = (report.ticks - report.stop_ticks) * period
+    away += max(0.0, driven - since)
+    if away < LOST * driven:
+        return ""
+    raise SensorFaultError(f"an experiment ran {away:.2g} of {driven:.2g} s without the plate: {why}", report=report)
+
+
+def _phases(signal: Array, period: float, rule: TuningRule) -> list[Array]:
+    """Return the parts of a move at constant speed, and at rest after it, without their beginnings."""
+    found = []
+    begin = WAIT
+    for length in (rule.move_time, rule.move_time, rule.rest_time):
+        first, last = round((begin + SETTLING * length) / period), round((begin + length) / period)
+        found.append(signal[first:last])
+        begin += length
+    return [part for part in found if len(part) >= 32]
 
 
 def rings_until(error: Array, period: float) -> Swing:

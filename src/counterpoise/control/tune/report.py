@@ -12,6 +12,8 @@ from .rule import TuningRule
 
 EXPECTED_RATIOS: tuple[tuple[float, float], ...] = ((24.6, 1.82), (40.7, 2.69), (68.5, 2.17))
 """Structural frequency [Hz], and the median ratio of PID's rms error to base sensor control's there, slowest first."""
+COVERED = (15.0, 100.0)
+"""Frequencies that the study behind them covers [Hz]."""
 
 
 def expected_ratio(frequency: float) -> float | None:
@@ -23,7 +25,7 @@ def expected_ratio(frequency: float) -> float | None:
     Returns:
         The ratio, interpolated over the logarithm of the frequency; None where no study covers it.
     """
-    if len(EXPECTED_RATIOS) < 2 or not EXPECTED_RATIOS[0][0] <= frequency <= EXPECTED_RATIOS[-1][0]:
+    if not COVERED[0] <= frequency <= COVERED[1]:
         return None
     known = np.array(EXPECTED_RATIOS)
     return float(np.interp(np.log(frequency), np.log(known[:, 0]), known[:, 1]))
@@ -68,6 +70,12 @@ class JointTuning:
     probes: int
     notes: tuple[str, ...]
 
+    @property
+    def expected_ratio(self) -> float | None:
+        """How many times larger PID's error is to be expected; None unless a torque loop's limit was met."""
+        met = [limit.frequency for limit in self.limits if limit.gain == "k_int" and limit.frequency > 0.0]
+        return expected_ratio(met[0]) if met else None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tuning:
@@ -89,7 +97,6 @@ class Tuning:
         """Return everything as plain values."""
         entries = []
         for joint in self.joints:
-            frequency = joint.structural_frequency
             limits = [
                 {name: getattr(limit, name) for name in ("gain", "chosen", "limit", "frequency", "reason")}
                 for limit in joint.limits
@@ -99,8 +106,8 @@ class Tuning:
                     "joint": joint.joint,
                     "inertia": joint.inertia,
                     "limits": limits,
-                    "structural_frequency": frequency,
-                    "expected_ratio": None if frequency is None else expected_ratio(frequency),
+                    "structural_frequency": joint.structural_frequency,
+                    "expected_ratio": joint.expected_ratio,
                     "probes": joint.probes,
                     "notes": list(joint.notes),
                 }

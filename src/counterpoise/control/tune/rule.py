@@ -12,7 +12,7 @@ Rules 1 to 4 are those of [Morel2000], sections 3.2, 3.3 and 4, made precise whe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from ...errors import InputError
@@ -41,6 +41,7 @@ class TuningRule:
         structure: Frequency from which on a torque that swings does so with the structure [Hz].
         amplitude: Share of the effort limit from which a torque that swings counts as oscillation.
         resolution: Accuracy with which the gain at the limit is found, as a share.
+        proof: How many times longer the gains found are tried in the end: a slow ring may hide from a short probe.
     """
 
     bandwidth: float = 5.0
@@ -55,6 +56,7 @@ class TuningRule:
     structure: float = 10.0
     amplitude: float = 0.01
     resolution: float = 0.05
+    proof: float = 5.0
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing."""
@@ -65,6 +67,11 @@ class TuningRule:
         for name in ("oscillation_share", "integral_share", "amplitude", "resolution"):
             if getattr(self, name) >= 1.0:
                 raise InputError(f"{name} is {getattr(self, name)!r}; expected a share, below 1")
+
+    def stretched(self, factor: float) -> TuningRule:
+        """Return the rule with steps, moves and rests that take so many times longer."""
+        times = {name: factor * getattr(self, name) for name in ("step_time", "move_time", "rest_time")}
+        return replace(self, **times)
 
 
 def natural_frequency(bandwidth: float, damping: float) -> float:

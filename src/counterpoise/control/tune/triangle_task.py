@@ -31,6 +31,7 @@ class TriangleTask:
         period: Of the triangle [s].
         periods: How many are run; the first does not count.
         safety: Makes the safety filter; None for the default one.
+        i_have_an_estop: See ControlLoop; for a plant without a watchdog.
     """
 
     make_plant: MakePlant
@@ -40,6 +41,7 @@ class TriangleTask:
     period: float = 10.0
     periods: int = 2
     safety: MakeSafety | None = None
+    i_have_an_estop: str | None = None
 
     def errors(self, gains: LawGains, **settings: Any) -> Array:
         """Return reference minus the plant's own position after the first period [rad or m], shape (k,).
@@ -59,7 +61,7 @@ class TriangleTask:
             sensor = plate_of(plant, self.robot) if gains.kind in WITH_PLATE else None
             hold = holding_gains(plant, self.robot, plant.read().q).laws(plant, self.robot)
             safety = None if self.safety is None else self.safety(plant)
-            loop = ControlLoop(plant, hold, self.robot, safety=safety)
+            loop = ControlLoop(plant, hold, self.robot, safety=safety, i_have_an_estop=self.i_have_an_estop)
             take_tare(loop, sensor, TuningRule())
             loop.switch(gains.laws(plant, self.robot, reference, sensor=sensor, **settings))
             log = loop.run(self.periods * self.period, log=True).log

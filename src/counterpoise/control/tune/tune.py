@@ -25,6 +25,8 @@ BASELINE = 2.0
 """How many times the swing at the smallest gain counts as oscillation: counts of an encoder are a tone, too."""
 INTEGRAL_START, INTEGRAL_GROWTH, MOST_INTEGRAL = 0.25, 1.25, 8.0
 """K_i tried: from this share of K_p K_d / J, where a rigid joint is at its limit, up to that multiple of it."""
+PROOFS = 6
+"""How often the last gain is lowered because the structure swings when it is tried for longer."""
 MOST_STIFFNESS = 512.0
 """Largest K_p tried without a derivative, as a multiple of the careful one."""
 
@@ -67,7 +69,8 @@ def tuned(
         i_have_an_estop: See ControlLoop; for a plant without a watchdog.
 
     Raises:
-        InputError: The plant has no plate and the law needs one, or there is no room to move.
+        InputError: The plant has no plate and the law needs one, there is no room to move, or an arm that is always the
+            same sank between two experiments.
         SafetyError: The plant may not be driven, or failed.
     """
     if kind not in KINDS:
@@ -136,9 +139,9 @@ class JointTuner:
         else:
             gains = self._bandwidth(gains.with_joint(joint, ki=0.0, k_int=0.0))
         if kind in ("pid", "pi"):
-            gains = self._integral(gains)
+            gains = self._lasting(self._integral(gains), "ki")
         if kind in WITH_PLATE:
-            gains = self._torque_gain(gains)
+            gains = self._lasting(self._torque_gain(gains), "k_int")
         return gains
 
     def result(self) -> JointTuning:
@@ -223,6 +226,23 @@ class JointTuner:
         chosen = limit.share(rule.oscillation_share)
         self._note("k_int", chosen, limit)
         return gains.with_joint(joint, k_int=chosen)
+
+    def _lasting(self, gains: LawGains, name: str) -> LawGains:
+        """Try the gains found for longer; while the structure swings, the last gain is a limit; a share is taken."""
+        joint, rule = self._joint, self._rule
+        least = max(self._least, BASELINE * self._level(gains.with_joint(joint, ki=0.0, k_int=0.0)))
+        for _ in range(PROOFS):
+            shown = self._try(gains, "move", least, rule.proof)
+            if shown.stable:
+                return gains
+            value = float(getattr(gains, name)[joint])
+            self._notes.append(
+                f"{name} of {value:.4g}: {shown.reason} at {shown.swing.frequency:.3g} Hz when tried for longer"
+            )
+            self._note(name, rule.oscillation_share * value, Limit(value, value, shown))
+            gains = gains.with_joint(joint, **{name: rule.oscillation_share * value})
+        self._notes.append(f"{name} was lowered {PROOFS} times and may still swing; look before you use it")
+        return gains
 
     def _level(self, gains: LawGains) -> float:
         return self._try(gains, "move", math.inf).level
