@@ -8,6 +8,8 @@ visit a pose. "preset": LuGre friction, compliant gears, encoder counts, torque 
 each pose reached by a creep from above and from below. Estimators listen: starting from nothing; from a description
 whose masses are 10 % off (one standard deviation, each body by itself); and, without friction, the inverse regressor of
 [Jo] after 5 s at the first pose. The error is the rms over 500 random poses and all joints, as a share of the rms of g.
+Reliability is the share of these errors within one and two of the stated standard deviations. The settings were chosen
+with other seeds than those from 3018 on that the tables show.
 """
 
 from __future__ import annotations
@@ -30,15 +32,17 @@ from counterpoise.calibration.workspace import workspace_poses
 from counterpoise.control.careful_gains import careful_gains
 from counterpoise.estimation.gain_bound import largest_inertias
 from counterpoise.estimation.recursive import RecursiveGravity
-from counterpoise.papers.jo_scenario import GROUPS, PERIOD, PHASES, run_scenario
+from counterpoise.papers.jo_scenario import GROUPS, PERIOD, PHASES, Phase, ScenarioRun, run_scenario
 from counterpoise.plants.config import ArmConfig, Timing
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
 
 Array = npt.NDArray[np.float64]
 
-SEED = 20_18
+SEED = 30_18
 ROBOTS = ("wam7", "dualarm19")
+PRESETS_ONLY = ("puma550",)
+"""Arms of which only the preset is led about."""
 POSES = 10
 COUNTS = (1, 2, 3, 5, 10)
 """Numbers of held poses that the tables show."""
@@ -99,6 +103,14 @@ def relative_error(estimator: cp.OnlineGravity, truth: cp.Robot, poses: Array) -
     return float(np.sqrt(np.mean((estimator.gravity(poses) - g) ** 2) / np.mean(g**2)))
 
 
+def reliability(estimator: cp.OnlineGravity, truth: cp.Robot, poses: Array) -> list[float]:
+    """Return the shares of errors within one and two standard deviations, and the rms of error over deviation."""
+    error, std = estimator.gravity(poses) - truth.gravity(poses), estimator.std(poses)
+    felt = std.max(axis=0) > 1e-9
+    ratio = np.abs(error[:, felt] / std[:, felt])
+    return [float(np.mean(ratio < 1.0)), float(np.mean(ratio < 2.0)), float(np.sqrt(np.mean(ratio**2)))]
+
+
 def wrong_description(robot: cp.Robot, seed: int) -> cp.Robot:
     """Return the robot with every body's density off by MASS_ERROR (standard deviation)."""
     random = np.random.default_rng(seed)
@@ -131,18 +143,16 @@ def held_poses(name: str, plant: str, seed: int, count: int = POSES) -> dict[str
         )
     found: dict[str, list[float]] = {each: [relative_error(est, robot, everywhere)] for each, est in estimators.items()}
 
+    inside: dict[str, list[list[float]]] = {each: [] for each in estimators}
+
     def after(_: int) -> None:
         for each, est in estimators.items():
             found[each].append(relative_error(est, robot, everywhere))
+            inside[each].append(reliability(est, robot, everywhere))
 
     poses = workspace_poses(robot, count, seed=seed, margin=0.2)
     lead(arm, poses, list(estimators.values()), sides=(0.0,) if plant == "ideal" else (1.0, -1.0), after=after)
-    ratios = {}
-    for each, est in estimators.items():
-        error, std = est.gravity(everywhere) - robot.gravity(everywhere), est.std(everywhere)
-        felt = std.max(axis=0) > 1e-9
-        ratios[each] = float(np.sqrt(np.mean((error[:, felt] / std[:, felt]) ** 2)))
-    return {"error": found, "error over std": ratios}
+    return {"error": found, "reliability": inside}
 
 
 def one_pose_law(name: str, seed: int) -> dict[str, float]:
@@ -164,14 +174,37 @@ def one_pose_law(name: str, seed: int) -> dict[str, float]:
     return {place: relative_error(est, robot, q) for place, q in places.items()}
 
 
-def scenario_with_all_states() -> dict[str, float]:
-    """Return, for the 31 s scenario without friction but with all states on, what the docs say about it."""
+def scenario_with_all_states() -> dict[str, Any]:
+    """Return, for the 31 s scenario with all states on, what the docs say about it: without friction and with it."""
     robot = cp.load("dualarm19")
-    alone, exact = run_scenario("none"), run_scenario("exact")
-    learned = run_scenario("recursive", estimator=cp.OnlineGravity(robot, PERIOD, prior="none"))
-    ratio = min(alone.at_end(phase)[group] / learned.at_end(phase)[group] for phase in PHASES[1:] for group in GROUPS)
-    moving = max(learned.while_moving(7.0)[group] / exact.while_moving(7.0)[group] for group in GROUPS)
-    return {"least ratio to PD at a phase's end": ratio, "moving, over PD with exact g": moving}
+    found: dict[str, Any] = {}
+    for friction in (False, True):
+        alone, exact = run_scenario("none", friction=friction), run_scenario("exact", friction=friction)
+        starts = {
+            "from nothing": cp.OnlineGravity(robot, PERIOD, prior="none"),
+            "from a description 10 % off": cp.OnlineGravity(wrong_description(robot, SEED), PERIOD),
+        }
+        for start, estimator in starts.items():
+            learned = run_scenario("recursive", friction=friction, estimator=estimator)
+            ends = (
+                alone.at_end(phase)[group] / learned.at_end(phase)[group] for phase in PHASES[1:] for group in GROUPS
+            )
+            found[start + (", stiction" if friction else "")] = {
+                "least ratio to PD at a phase's end": min(ends),
+                "moving, over PD with exact g": moving_ratio(learned, exact, PHASES[2:]),
+                "by move": {phase.name: moving_ratio(learned, exact, [phase]) for phase in PHASES[2:]},
+                "error at random poses": learned.gravity_error(),
+            }
+    return found
+
+
+def moving_ratio(run: ScenarioRun, exact: ScenarioRun, phases: Sequence[Phase]) -> float:
+    """Return the largest ratio, over the groups of joints, of the rms errors while the goal moves in some phases."""
+    inside = np.any([(run.time >= phase.begin) & (run.time < phase.end) for phase in phases], axis=0) & (run.moving > 0)
+    return max(
+        float(np.sqrt(np.mean(run.error[inside][:, joints] ** 2) / np.mean(exact.error[inside][:, joints] ** 2)))
+        for joints in GROUPS.values()
+    )
 
 
 def abused(updates: int, seed: int, name: str = "wam7") -> dict[str, float]:
@@ -183,8 +216,6 @@ def abused(updates: int, seed: int, name: str = "wam7") -> dict[str, float]:
         raise SystemExit("the default estimator is the recursive one")
     random = np.random.default_rng(seed)
     everywhere = workspace_poses(robot, 50, seed=2)
-    before = est.std(everywhere)
-    felt = before.max(axis=0) > 1e-9
     q, tau = np.zeros(robot.n), np.zeros(robot.n)
     largest, widest, finite = 0.0, 0.0, True
     bad = (np.nan, np.inf, -np.inf, 1e300)
@@ -204,7 +235,7 @@ def abused(updates: int, seed: int, name: str = "wam7") -> dict[str, float]:
             g, std = est.gravity(everywhere), est.std(everywhere)
             finite &= bool(np.isfinite(g).all() and np.isfinite(std).all())
             largest = max(largest, float(np.abs(g).max()))
-            widest = max(widest, float((std[:, felt] / before[:, felt]).max()))
+            widest = max(widest, float(np.max(est.novelty(everywhere))))
     return {
         "updates": updates,
         "finite": finite,
@@ -239,10 +270,26 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def reliability_table(results: dict[str, Any]) -> str:
+    """Return the docs' table of reliability: all draws on presets together."""
+    lines = [
+        "| arm | estimator | errors within ± 1 σ after 3 poses | 10 poses | within ± 2 σ after 1 | 3 | 5 | 10 poses |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for key, draws in results["held poses"].items():
+        if "preset" not in key:
+            continue
+        for each in draws[0]["reliability"]:
+            one, two, _ = np.mean([draw["reliability"][each] for draw in draws], axis=0).T
+            shown = [one[2], one[9], *(two[count - 1] for count in (1, 3, 5, 10))]
+            lines.append(f"| {key} | {each} | " + " | ".join(f"{100 * value:.0f} %" for value in shown) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--updates", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args()
@@ -254,21 +301,19 @@ def main() -> None:
             results["held poses"][f"{name}, {plant}"] = [held_poses(name, plant, seed) for seed in seeds]
             print(f"{name}, {plant}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
         results["inverse regressor"][name] = [one_pose_law(name, seed) for seed in seeds]
+    for name in PRESETS_ONLY:
+        results["held poses"][f"{name}, preset"] = [held_poses(name, "preset", seed) for seed in seeds]
     results["scenario, all states on"] = scenario_with_all_states()
     results["random and faulty input"] = abused(given.updates, given.seed)
     content = {"seed": given.seed, "commit": commit(), "settings": {"draws": given.draws}, **results}
     rounded = json.loads(json.dumps(content), parse_float=lambda text: float(f"{float(text):.6g}"))
     (HERE / "online_gravity.json").write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
     text = table(results)
+    sure = reliability_table(results)
     put(HERE.parent / "docs" / "online-gravity.md", "held poses", [text])
-    print(text)
+    put(HERE.parent / "docs" / "online-gravity.md", "reliability", [sure])
+    print(text, sure, sep="\n\n")
     print(json.dumps({key: rounded[key] for key in ("scenario, all states on", "random and faulty input")}, indent=1))
-    for key, draws in results["held poses"].items():
-        print(
-            key,
-            "error over std",
-            {each: round(draws[0]["error over std"][each], 2) for each in draws[0]["error over std"]},
-        )
     print("inverse regressor", results["inverse regressor"])
 
 

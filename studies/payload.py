@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from docs_page import commit
+from docs_page import commit, put
 from payload_arms import SEED, Arm, arm_of, drawn_arm, drawn_com, held, one_residue, random_poses, simulated_arm
 
 from counterpoise.cli.tracking import Load, track_simulated
@@ -50,7 +50,7 @@ def identification(arm: Arm, draws: int, plate: bool, random: np.random.Generato
         for mass in MASSES:
             for _ in range(draws):
                 true = drawn_arm(arm.robot, random)
-                loaded = true.with_payload(mass, com=drawn_com(arm, place, random).tolist(), link=link)
+                loaded = true.with_payload(mass, com=drawn_com(arm.places, place, random).tolist(), link=link)
                 found = estimate_payload(
                     arm.robot,
                     *held(arm, loaded, POSES, random, plate),
@@ -196,6 +196,8 @@ def full_simulations(poses: int) -> list[dict[str, Any]]:
     return rows
 
 
+HARDER = 0.95
+"""A link has its own row where fewer than this share of draws are right."""
 COLUMNS = (
     *("arm", "sensing", "load on", "draws", "found", "right link", "within one", "in the set"),
     *("mass error, median", "within 10 %", "within 3 %", "z rms"),
@@ -203,11 +205,13 @@ COLUMNS = (
 
 
 def table(results: dict[str, Any]) -> list[str]:
-    """Return the docs' table of who was found where."""
+    """Return the docs' table of who was found where: all links together, and links that are harder than the others."""
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for arm, sensing in results["identification"].items():
         for way, groups in sensing.items():
             for group, s in groups.items():
+                if not group.startswith("all") and s["within_10"] >= HARDER and s["right"] >= HARDER:
+                    continue
                 shares = [f"{s[name]:.0%}" for name in ("detected", "right", "near", "in_set")]
                 errors = [f"{s['median_error']:.1%}", f"{s['within_10']:.0%}", f"{s['within_3']:.0%}"]
                 cells = [arm, way, group, str(s["draws"]), *shares, *errors, f"{s['z_rms']:.2f}"]
@@ -359,7 +363,9 @@ def main() -> None:
     if "identification" in results:
         print("\n".join(table(results)))
         if chosen.out == parser.get_default("out"):
-            figure(results, Path(__file__).resolve().parents[1] / "docs" / "figures" / "payload-reliability.png")
+            docs = Path(__file__).resolve().parents[1] / "docs"
+            put(docs / "payload-and-contact.md", "identification", table(results))
+            figure(results, docs / "figures" / "payload-reliability.png")
     for name in ("reliability", "empty", "contact", "ticks", "full"):
         print(name, json.dumps(results.get(name)))
 

@@ -112,11 +112,11 @@ def drawn_arm(robot: cp.Robot, random: np.random.Generator) -> cp.Robot:
     return with_masses(robot, (factors * parameters).ravel())
 
 
-def drawn_com(arm: Arm, place: int, random: np.random.Generator) -> Array:
+def drawn_com(places: Places, place: int, random: np.random.Generator) -> Array:
     """Return a point along the link and up to BESIDE away from it, in the link's frame [m]."""
-    centre, inner = arm.places.centre[place], arm.places.radius[place] - arm.places.radius.min()
+    centre, inner = places.centre[place], places.radius[place] - places.radius.min()
     along = 2.0 * random.uniform() - 1.0
     direction = centre / np.linalg.norm(centre) if np.linalg.norm(centre) > 1e-9 else np.zeros(3)
     away = random.normal(size=3)
     away *= BESIDE * random.uniform() ** (1.0 / 3.0) / np.linalg.norm(away)
-    return arm.places.com_in_link(place, centre + along * inner * direction + away)
+    return places.com_in_link(place, centre + along * inner * direction + away)

@@ -75,7 +75,7 @@ def test_wrong_command_lines(run, loaded, tmp_path):
 
 
 def test_recordings_that_cannot_be_tracked(run, tmp_path):
-    """No torques, and currents without constants, are refused with what to do."""
+    """No torques, currents without constants, and absurd positions are refused with what to do."""
     zeros = np.zeros((50, 7))
     time = DT * np.arange(50)
     silent = cp.Log(WAM.joint_names, time, zeros, zeros, np.full((50, 7), np.nan))
@@ -86,6 +86,10 @@ def test_recordings_that_cannot_be_tracked(run, tmp_path):
     cp.write_log(amperes, tmp_path / "amperes.npz")
     result = run("track", tmp_path / "amperes.npz", "--robot", "wam7")
     assert result.exit_code == 1 and "currents" in result.stderr
+    counts = cp.Log(WAM.joint_names, time, np.full((50, 7), 1e12), zeros, zeros)
+    cp.write_log(counts, tmp_path / "counts.npz")
+    result = run("track", tmp_path / "counts.npz", "--robot", "wam7")
+    assert result.exit_code == 1 and "joint1" in result.stderr and "1e+12" in result.stderr
     result = run("track", "nosuchpreset")
     assert result.exit_code == 1 and "no preset" in result.stderr
 

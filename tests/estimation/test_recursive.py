@@ -125,8 +125,9 @@ def test_never_learns_from_flagged_samples(flag: SampleFlag) -> None:
     robot = cp.load("planar3")
     log = visits(robot, workspace_poses(robot, 2, seed=1, margin=0.2))
     est = cp.OnlineGravity(robot, DT, prior="none")
+    before = inner(est).parameters
     listen(est, log, flags=int(flag | SampleFlag.WRENCH_INVALID))
-    assert not inner(est).parameters.any()
+    np.testing.assert_array_equal(inner(est).parameters, before)
     assert inner(est).refused == len(log) + 50
     listen(est, log, flags=int(SampleFlag.WRENCH_INVALID))
     assert inner(est).holds > 0
@@ -156,6 +157,67 @@ def test_a_load_that_is_attached_is_learned() -> None:
     start = relative_error(est, loaded, everywhere)
     listen(est, visits(loaded, workspace_poses(robot, 6, seed=7, margin=0.2)))
     assert relative_error(est, loaded, everywhere) < 0.2 * start
+
+
+@pytest.mark.parametrize(("name", "poses"), [("wam7", 3), ("dualarm19", 3)])
+def test_a_robot_without_friction_needs_no_more_poses(name: str, poses: int) -> None:
+    """With all states on, one visit a pose: ≤ 1 % after 3, and it is known that no friction is there."""
+    robot = cp.load(name)
+    everywhere = workspace_poses(robot, 200, seed=2)
+    log = visits(robot, workspace_poses(robot, poses, seed=11, margin=0.2), both_sides=False)
+    est = listen(cp.OnlineGravity(robot, DT, prior="none"), log)
+    assert inner(est).frictionless > 0.999
+    assert relative_error(est, robot, everywhere) < 0.01
+    with_friction = visits(
+        robot, workspace_poses(robot, poses, seed=11, margin=0.2), friction=0.03 * robot.effort_limit
+    )
+    assert inner(listen(cp.OnlineGravity(robot, DT, prior="none"), with_friction)).frictionless < 0.001
+
+
+def test_friction_that_comes_later_is_found() -> None:
+    """After ten poses without any, friction of 2 % of the limits at six poses is not taken for weight."""
+    robot = cp.load("wam7")
+    everywhere = workspace_poses(robot, 200, seed=2)
+    est = listen(cp.OnlineGravity(robot, DT), visits(robot, workspace_poses(robot, 10, seed=1, margin=0.2)))
+    assert inner(est).frictionless > 0.999
+    listen(est, visits(robot, workspace_poses(robot, 6, seed=7, margin=0.2), friction=0.02 * robot.effort_limit))
+    assert inner(est).frictionless < 0.001
+    assert relative_error(est, robot, everywhere) < 0.01
+
+
+def test_wrong_torque_constants_are_within_the_standard_deviation() -> None:
+    """Torques read 1.5 % too high look like weight; no number of poses makes the deviation forget that they may be."""
+    robot = cp.load("wam7")
+    everywhere = workspace_poses(robot, 200, seed=2)
+    log = visits(robot, workspace_poses(robot, 12, seed=1, margin=0.2), friction=0.01 * robot.effort_limit)
+    honest, sure = cp.OnlineGravity(robot, DT), cp.OnlineGravity(robot, DT, gain_std=0.0)
+    for est in (honest, sure):
+        for q, tau in zip(log.q, 1.015 * log.tau, strict=True):
+            est.update(q, np.zeros(7), tau)
+        for _ in range(50):
+            est.update(log.q[-1] + 0.1, np.zeros(7), log.tau[-1])
+    g = robot.gravity(everywhere)
+    error = np.abs(honest.gravity(everywhere) - g)[:, 1:6]
+    assert np.mean(error < 2.0 * honest.std(everywhere)[:, 1:6]) > 0.95
+    assert np.mean(error < 2.0 * sure.std(everywhere)[:, 1:6]) < 0.9
+    np.testing.assert_array_equal(honest.gravity(everywhere), sure.gravity(everywhere))
+
+
+def test_an_arm_that_does_not_slide_is_held_once() -> None:
+    """Creep within the play of friction begins new holds; they are the same measurement and change nothing."""
+    robot = cp.load("planar3")
+    est = listen(
+        cp.OnlineGravity(robot, DT), visits(robot, workspace_poses(robot, 2, seed=1, margin=0.2), friction=1.0)
+    )
+    pose = workspace_poses(robot, 1, seed=6, margin=0.2)[0]
+    tau = robot.gravity(pose) + 1.0
+    hold(est, pose, tau)
+    hold(est, pose + 0.0011, tau, 1)
+    learned, values = inner(est).holds, inner(est).parameters
+    for creep in range(1, 8):
+        hold(est, pose + 0.0011 * (creep % 2), tau)
+    assert inner(est).holds == learned
+    np.testing.assert_array_equal(inner(est).parameters, values)
 
 
 def test_novelty_and_deviation_fall_near_the_data() -> None:
@@ -232,9 +294,10 @@ def test_a_joint_that_friction_let_go_of_counts_little() -> None:
 def test_does_not_learn_when_told_not_to() -> None:
     robot = cp.load("planar3")
     est = cp.OnlineGravity(robot, DT, prior="none")
+    before = inner(est).parameters
     est.learning = False
     listen(est, visits(robot, workspace_poses(robot, 2, seed=1, margin=0.2)))
-    assert not inner(est).parameters.any()
+    np.testing.assert_array_equal(inner(est).parameters, before)
 
 
 def hold(est: cp.OnlineGravity, q: np.ndarray, tau: np.ndarray, ticks: int = 100) -> None:
@@ -314,7 +377,7 @@ def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
     rng = np.random.default_rng(0)
     q = np.zeros(7)
     everywhere = workspace_poses(robot, 50, seed=2)
-    widest = est.std(everywhere) / np.sqrt(LEAST_PRIOR)
+    widest = (1.0 + 1e-6) / np.sqrt(LEAST_PRIOR)
     largest = 0.0
     for tick in range(60_000):
         if tick % 70 == 0:
@@ -327,7 +390,8 @@ def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
         if tick % 5000 == 0:
             assert np.isfinite(est.gravity(q)).all()
             largest = max(largest, float(np.abs(est.gravity(everywhere)).max()))
-            assert np.all(est.std(everywhere) <= widest * (1.0 + 1e-6))
+            assert np.isfinite(est.std(everywhere)).all()
+            assert np.all(est.novelty(everywhere) <= widest)
     assert inner(est).holds > 100
     assert inner(est).refused > 1000
     assert largest < 1e4
@@ -339,6 +403,7 @@ def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
         ({"hold_noise": -1.0}, "hold_noise"),
         ({"hold_noise": [1.0, 2.0]}, "hold_noise"),
         ({"memory": 0.1}, "memory"),
+        ({"gain_std": -0.1}, "gain_std"),
         ({"band": 0.0}, "band"),
         ({"prior": "guess"}, "prior"),
         ({"prior": Gaussian.from_std([0.0], [1.0])}, "prior is over 1"),

@@ -7,7 +7,7 @@ import pytest
 
 from counterpoise.errors import InputError
 from counterpoise.estimation import kernel, square_root
-from counterpoise.estimation.square_root import covariance_of, factor_of, standard_deviations
+from counterpoise.estimation.square_root import covariance_of, factor_of, sensitivities, standard_deviations
 
 P = 7
 
@@ -48,21 +48,54 @@ def test_what_folding_leaves_is_the_innovation_and_its_share() -> None:
     assert kept**2 == pytest.approx(sigma**2 / variance, abs=1e-12)
 
 
-def test_native_and_specification_agree() -> None:
-    """The same torques folded by both give the same triangle, innovation and estimate."""
+@pytest.mark.parametrize("gains", [0, 1])
+def test_native_and_specification_agree(gains: int) -> None:
+    """The same torques folded by both give the same triangle, innovations and estimate."""
     rng = np.random.default_rng(2)
     n, b = 3, 4
     columns = np.array([1, 2, 5, 7], dtype=np.int64)
     p = b + 2 * n
-    ours = factor_of(np.zeros(p), np.diag(rng.uniform(0.1, 10.0, p)))
+    ours = np.hstack([factor_of(np.zeros(p), np.diag(rng.uniform(0.1, 10.0, p))), np.zeros((p, n * gains))])
     theirs = ours.copy()
-    for joint in (0, 2, 1, 0):
-        regressor = rng.standard_normal((n, 8))
-        arguments = (regressor, columns, joint, n, -1.0, rng.standard_normal(), 0.2, b, b + n)
-        first = kernel.fold_torque(ours, np.zeros(p + 1), *arguments)
-        second = square_root.fold_torque(theirs, np.zeros(p + 1), *arguments)
-        assert first == pytest.approx(second, abs=1e-12)
+    for first, last in ((0, 1), (2, 3), (0, 3), (1, 1)):
+        torque, side, sigma = rng.standard_normal(n), np.array([-1.0, 0.0, 1.0]), rng.uniform(0.1, 0.3, n)
+        arguments = (rng.standard_normal((n, 8)), columns, torque, side, sigma, first, last, b, b + n)
+        left = np.zeros((2, 2, n))
+        kernel.fold_torques(ours, np.zeros(ours.shape[1]), *arguments, left[0])
+        square_root.fold_torques(theirs, np.zeros(ours.shape[1]), *arguments, left[1])
+        np.testing.assert_allclose(left[0], left[1], atol=1e-12)
+        assert np.all((left[0, 1] > 0.0) == ((np.arange(n) >= first) & (np.arange(n) < last)))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    tails = np.zeros((2, n))
+    kernel.tail_variances(ours, tails[0])
+    square_root.tail_variances(theirs, tails[1])
+    np.testing.assert_allclose(tails[0], tails[1], rtol=1e-10)
+    np.testing.assert_allclose(tails[0], np.diag(covariance_of(ours))[-n:], rtol=1e-10)
+    values, x, other, ways = rng.standard_normal(8), rng.standard_normal(p), rng.standard_normal(p), np.ones((2, 8))
+    kernel.head(values, ways[0], columns, x, other, 0.3)
+    square_root.head(values, ways[1], columns, x, other, 0.3)
+    np.testing.assert_allclose(ways[0], ways[1], atol=1e-14)
+    np.testing.assert_allclose((values + ways[0])[columns], 0.7 * x[:b] + 0.3 * other[:b], atol=1e-14)
+
+
+def test_the_further_columns_tell_what_a_common_error_does() -> None:
+    """x̂ from torques of which one joint's are 3 % too high differs by 0.03 times that joint's sensitivity."""
+    rng = np.random.default_rng(5)
+    n, b = 2, 3
+    columns, p = np.arange(b), b + n
+    start = np.hstack([factor_of(rng.standard_normal(p), np.diag(rng.uniform(0.5, 2.0, p))), np.zeros((p, n))])
+    estimates, factor = [], start
+    poses = [(rng.standard_normal((n, b)), rng.standard_normal(n)) for _ in range(6)]
+    for gain in (np.ones(n), np.array([1.0, 1.03])):
+        factor, x, left = start.copy(), np.zeros(p), np.zeros((2, n))
+        for regressor, torque in poses:
+            zero, sigma = np.zeros(n), np.full(n, 0.1)
+            kernel.fold_torques(
+                factor, np.zeros(p + 1 + n), regressor, columns, torque * gain, zero, sigma, 0, n, b, -1, left
+            )
+        kernel.solve(factor, x)
+        estimates.append((x, sensitivities(factor)))
+    np.testing.assert_allclose(estimates[1][0] - estimates[0][0], 0.03 * estimates[0][1][:, 1], atol=1e-12)
 
 
 def test_a_row_of_a_million_does_not_hurt() -> None:
@@ -88,11 +121,28 @@ def test_wrong_buffers_are_refused() -> None:
     for row in (np.zeros(3), np.zeros(4, dtype=np.float32), np.zeros(8)[::2]):
         with pytest.raises((ValueError, BufferError)):
             kernel.fold(factor, row)
-    good = (factor, np.zeros(4), np.ones((1, 4)), np.array([1], dtype=np.int64))
-    for joint, joints in ((1, 1), (-1, 1), (0, 0)):
+    good = [
+        np.ones((1, 4)),
+        np.array([1], dtype=np.int64),
+        *(np.ones(1) for _ in range(3)),
+        0,
+        1,
+        1,
+        2,
+        np.zeros((2, 1)),
+    ]
+    kernel.fold_torques(factor, np.zeros(4), *good)
+    for place, wrong in ((1, np.array([4], dtype=np.int64)), (5, -1), (6, 2), (7, 3), (8, 3)):
+        bad = [*good]
+        bad[place] = wrong
         with pytest.raises(ValueError, match="out of range"):
-            kernel.fold_torque(*good, joint, joints, 1.0, 1.0, 1.0, 1, 2)
+            kernel.fold_torques(factor, np.zeros(4), *bad)
+    for place, wrong in ((2, np.ones(2)), (9, np.zeros(1)), (4, np.ones(1, dtype=np.float32))):
+        bad = [*good]
+        bad[place] = wrong
+        with pytest.raises(ValueError, match="wrong type or size"):
+            kernel.fold_torques(factor, np.zeros(4), *bad)
+    with pytest.raises(ValueError, match="wrong size"):
+        kernel.tail_variances(factor, np.zeros(4))
     with pytest.raises(ValueError, match="out of range"):
-        kernel.fold_torque(
-            factor, np.zeros(4), np.ones((1, 4)), np.array([4], dtype=np.int64), 0, 1, 1.0, 1.0, 1.0, 1, 2
-        )
+        kernel.head(np.zeros(2), np.zeros(2), np.array([2], dtype=np.int64), np.zeros(1), np.zeros(1), 0.5)

@@ -15,6 +15,7 @@ from ..control.careful_gains import careful_gains
 from ..control.gravity import PDGravity
 from ..control.loop import ControlLoop
 from ..control.reference import PoseList
+from ..dynamics.inputs import MAX_INPUT
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..estimation.track import Track, Tracker
@@ -29,6 +30,8 @@ DWELL = 1.2
 SPEED_SHARE = 0.5
 FASTEST = 1.5
 """A simulated run travels at this share of the speed limits, and not faster than this [rad/s or m/s]."""
+BEYOND = 2.0 * np.pi
+"""Positions of a recording further beyond a joint's limits are no positions of that joint [rad or m]."""
 PROGRESS_EVERY = 500
 """Samples between two reports of progress."""
 
@@ -74,7 +77,7 @@ def track_log(
         progress: Called now and then with the samples done and in all.
 
     Raises:
-        InputError: The recording is another robot's, or lacks torques of a joint.
+        InputError: The recording is another robot's, lacks torques of a joint, or has positions that cannot be.
     """
     log = log.ordered()
     declared = log.declared
@@ -89,6 +92,7 @@ def track_log(
             f"the recording has no efforts of {', '.join(silent)}; gravity and payload are told by the torques of all "
             "joints. Record them, or describe joints that do not move as fixed"
         )
+    _check_positions(robot, log)
     # Both estimators tell rest by the positions; a velocity that was never measured is none that is wrong.
     unmeasured = ~np.isfinite(log.dq).any(axis=0)
     dq = np.where(unmeasured, 0.0, log.dq)
@@ -103,6 +107,24 @@ def track_log(
         if progress is not None and k % PROGRESS_EVERY == 0:
             progress(float(k), float(len(log)))
     return tracker.finished()
+
+
+def _check_positions(robot: Robot, log: Log) -> None:
+    """Refuse a recording most of whose positions are no angles or lengths of this arm.
+
+    Raises:
+        InputError: More than half of a joint's positions are absurd, or more than a turn beyond its limits.
+    """
+    beyond = np.maximum(robot.lower - log.q, log.q - robot.upper)  # NaN where the position is missing: not counted
+    wrong = (beyond > BEYOND) | (np.abs(log.q) > MAX_INPUT)
+    for joint in np.flatnonzero(wrong.mean(axis=0) > 0.5).tolist():
+        value = float(np.median(log.q[wrong[:, joint], joint]))
+        low, high = float(robot.lower[joint]), float(robot.upper[joint])
+        limits = f"from {low:.4g} to {high:.4g}" if np.isfinite(high - low) else f"of less than {MAX_INPUT:.0e}"
+        raise InputError(
+            f"most positions of {robot.joint_names[joint]} cannot be: about {value:.4g}, expected a number {limits} "
+            "[rad or m]. Degrees, encoder counts or another joint's column are put right by a mapping (--mapping)"
+        )
 
 
 def track_simulated(

@@ -11,6 +11,7 @@ from one of
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,7 +29,9 @@ from ..errors import InputError
 OFFSET_SHARE = 0.005
 """Standard deviation of an offset, as a share of the joint's effort limit: a good zero of a torque measurement."""
 FRICTION_SHARE = 0.03
-"""Standard deviation of a friction torque, as a share of the joint's effort limit: gears lose some per cent."""
+"""Rms of a friction torque, as a share of the joint's effort limit: gears lose some per cent ..."""
+FRICTION_MEAN = math.sqrt(2.0 / math.pi)
+"""... and its mean, as a share of that: friction is never negative. A half-normal distribution's, as the rest is."""
 LOAD_SHARE = 0.3
 """Standard deviation of what a joint of unknown load carries, as a share of its effort limit: drives have reserves."""
 LEAST_SHARE = 1e-6
@@ -47,7 +50,7 @@ class States:
         names: Their names, e.g. "elbow.mx", "elbow.offset", "elbow.friction".
         base: Number of base gravity parameters; they come first.
         offset_at: Where the n offsets begin; −1 where none are estimated.
-        friction_at: Where the n friction torques begin; −1 where none are estimated.
+        friction_at: Where the n friction torques begin, the last ones; −1 where none are estimated.
         mean: Values before any data, shape (p,).
         covariance: Their covariance, positive definite, shape (p, p).
         effort: What each joint's torques are measured by [N m or N], shape (n,): its effort limit.
@@ -80,20 +83,22 @@ def states_of(robot: Robot, prior: PriorChoice, *, offset: bool, friction: bool)
     b, n = len(names), robot.n
     effort = effort_scale(robot)
     beta, spread, words = _beta(robot, prior, effort)
-    offset_at = b if offset else -1
-    friction_at = b + n * offset if friction else -1
-    parts = [name for wanted, name in ((offset, "offset"), (friction, "friction")) if wanted]
+    wanted = {"offset": offset, "friction": friction}
+    parts = [part for part, is_wanted in wanted.items() if is_wanted]
+    begin = {part: b + n * place for place, part in enumerate(parts)}
     p = b + n * len(parts)
     mean, covariance = np.zeros(p), np.zeros((p, p))
     mean[:b], covariance[:b, :b] = beta, spread
-    shares = {"offset": OFFSET_SHARE, "friction": FRICTION_SHARE}
-    for place, part in enumerate(parts):
-        at = b + n * place + np.arange(n)
-        covariance[at, at] = (shares[part] * effort) ** 2
+    rms = {"offset": OFFSET_SHARE * effort, "friction": FRICTION_SHARE * effort}
+    for part in parts:
+        at = begin[part] + np.arange(n)
+        mean[at] = FRICTION_MEAN * rms[part] if part == "friction" else 0.0
+        covariance[at, at] = rms[part] ** 2 - mean[at] ** 2
         if isinstance(prior, Fit):
             _take_from_fit(prior, robot, part, at, mean, covariance)
     every = names + tuple(f"{joint}.{part}" for part in parts for joint in robot.joint_names)
-    return States(every, b, offset_at, friction_at, frozen(mean), frozen(covariance), frozen(effort), words)
+    places = (begin.get("offset", -1), begin.get("friction", -1))
+    return States(every, b, *places, frozen(mean), frozen(covariance), frozen(effort), words)
 
 
 def effort_scale(robot: Robot) -> Array:

@@ -9,9 +9,20 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import gate, square_root
+from . import gate, hold, square_root
 
-__all__ = ["NATIVE", "fold", "fold_torque", "solve", "watch"]
+__all__ = [
+    "NATIVE",
+    "fold",
+    "fold_torques",
+    "head",
+    "judge",
+    "relearn",
+    "solve",
+    "summarise",
+    "tail_variances",
+    "watch",
+]
 
 
 def _native_module() -> Any:
@@ -30,9 +41,13 @@ NATIVE = _MODULE is not None
 """Whether the native loops are in use."""
 
 if TYPE_CHECKING:
-    watch, fold, fold_torque, solve = gate.watch, square_root.fold, square_root.fold_torque, square_root.solve
+    watch = gate.watch
+    judge, relearn, summarise = hold.judge, hold.relearn, hold.summarise
+    fold, fold_torques, head = square_root.fold, square_root.fold_torques, square_root.head
+    solve, tail_variances = square_root.solve, square_root.tail_variances
 else:
-    _FROM = (gate, square_root, square_root, square_root) if _MODULE is None else (_MODULE,) * 4
-    watch, fold, fold_torque, solve = (
-        getattr(module, name) for module, name in zip(_FROM, ("watch", "fold", "fold_torque", "solve"), strict=True)
+    watch = (_MODULE or gate).watch
+    judge, relearn, summarise = (getattr(_MODULE or hold, name) for name in ("judge", "relearn", "summarise"))
+    fold, fold_torques, head, solve, tail_variances = (
+        getattr(_MODULE or square_root, name) for name in ("fold", "fold_torques", "head", "solve", "tail_variances")
     )

@@ -15,7 +15,7 @@ from ..logs.sample import Sample
 from .gate import BAND
 from .gravity_prior import PriorChoice
 from .inverse_regressor import IntegratingGravity, InverseRegressor
-from .recursive import MEMORY, RecursiveGravity
+from .recursive import GAIN_STD, MEMORY, RecursiveGravity
 from .transpose_regressor import TransposeRegressor
 from .whole_body_com import CenterOfMass, estimated_center
 
@@ -48,6 +48,7 @@ class OnlineGravity:
         prior: PriorChoice = "cad",
         offset: bool = True,
         friction: bool = True,
+        gain_std: float = GAIN_STD,
         hold_noise: npt.ArrayLike | None = None,
         memory: float = MEMORY,
         band: float = BAND,
@@ -65,7 +66,8 @@ class OnlineGravity:
                 (inverse_regressor.py, transpose_regressor.py): both learn one pose, from the position error.
             prior: Recursive: "cad", "none", a calibration (Fit), or a Gaussian over the base gravity parameters.
             offset: Recursive: estimate a constant torque per joint.
-            friction: Recursive: estimate the dry friction that helps to hold each joint.
+            friction: Recursive: estimate the dry friction that helps to hold each joint, if there is any.
+            gain_std: Recursive: standard deviation of the torque constants' relative errors; 0 where they are exact.
             hold_noise: Recursive: what a held pose leaves unexplained at first [N m or N], one or (n,); None for 0.2 %
                 of the effort limits. It is learned.
             memory: Recursive: share of the old data's information that one more hold leaves.
@@ -93,6 +95,7 @@ class OnlineGravity:
                 prior=prior,
                 offset=offset,
                 friction=friction,
+                gain_std=gain_std,
                 hold_noise=hold_noise,
                 memory=memory,
                 band=band,

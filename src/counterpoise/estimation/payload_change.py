@@ -7,6 +7,11 @@ it.
 The same test decides, while a load is carried, between "the same load" and "another one, or none, since pose j".
 
 Poses before the change belong to the baseline and go on teaching it; poses under a load that has left are forgotten.
+
+Whatever the test finds must be weight: somebody who touches the arm, another way at every pose, explains the poses
+since the change as well (payload_estimate.py, ``like_weight``). While a touch is the better explanation the poses are
+in doubt: nothing is said to have come or gone, no estimate uses them, and once later poses show that it is over they
+are forgotten.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from .payload_estimate import (
     PayloadEstimate,
     estimating,
     last_of,
+    like_weight,
     log_sum,
     marginal_bound,
     marginal_evidence,
@@ -50,7 +56,8 @@ class ChangeEvent:
     log_statistic: float
 
 
-Test = Generator[None, None, ChangeEvent | None]
+DOUBT = "the last torques differ in a way that no weight explains: a touch, a cable, a brake?"
+Test = Generator[None, None, tuple[ChangeEvent | None, list[Sums]]]
 Look = Generator[None, None, tuple[PayloadEstimate, ChangeEvent | None]]
 
 
@@ -77,6 +84,7 @@ class PayloadHistory:
         self._carried = baseline.nothing()
         self._carried_poses = self._empty_poses = 0
         self._window: list[Sums] = []
+        self._doubtful: list[Sums] = []
         self._weighed = False
 
     @property
@@ -95,12 +103,16 @@ class PayloadHistory:
         self._window.append(pose)
         if len(self._window) > WINDOW:
             oldest = self._window.pop(0)
+            if _holds(self._doubtful, oldest):
+                return
             if self.loaded:
                 self._carried = self._carried.scaled(1.0 - 1.0 / MEMORY) + oldest
                 self._carried_poses += 1
             else:
                 self._empty = self._empty.scaled(1.0 - 1.0 / MEMORY) + oldest
                 self._empty_poses += 1
+                if self._weighed and self._empty_poses % WINDOW == 0:
+                    self._empty = self._baseline.with_fresh_zero(self._empty)
 
     def look(self, present: Sums | None = None) -> tuple[PayloadEstimate, ChangeEvent | None]:
         """Test for a change and return the estimate.
@@ -112,25 +124,40 @@ class PayloadHistory:
 
     def looking(self, present: Sums | None = None) -> Look:
         """Do as :meth:`look` in steps of some tenths of a millisecond; what is kept changes with the last ones only."""
-        items = [*self._window, *([present] if present is not None else [])]
-        if not items:
+        now = [present] if present is not None else []
+        doubted = self._doubtful
+        items = [*_without(self._window, doubted), *now]
+        if not items and not doubted:
             return no_payload(self._baseline.places.robot, self._empty_poses), None
-        event = yield from (self._testing_loaded(items) if self.loaded else self._testing_empty(items))
+        event, doubtful = yield from self._testing(items)
+        if doubtful and doubted:
+            event, doubtful = yield from self._testing([*self._window, *now])
         if event is not None:
-            items = [*self._window, *([present] if present is not None else [])]
+            self._doubtful = []
+        elif present is None:
+            over = _without(doubted, doubtful)
+            self._window = _without(self._window, over)
+            self._doubtful = doubtful
+        sure = _without([*self._window, *now], [*doubtful, *self._doubtful])
         if not self.loaded:
-            return no_payload(self._baseline.places.robot, self._empty_poses + len(items)), event
-        carried = sum(items, self._carried)
+            poses = self._empty_poses + len(sure)
+            return no_payload(self._baseline.places.robot, poses, advice=DOUBT if doubtful else ""), event
+        carried = sum(sure, self._carried)
         found = yield from estimating(
             self._baseline,
             self._empty + carried,
             carried,
             max_mass=self._max_mass,
-            poses=self._carried_poses + len(items),
+            poses=self._carried_poses + len(sure),
             detected=True,
             weighed=self._weighed,
         )
         return found, event
+
+    def _testing(self, items: list[Sums]) -> Test:
+        if not items:
+            return None, []
+        return (yield from (self._testing_loaded(items) if self.loaded else self._testing_empty(items)))
 
     def _testing_empty(self, items: list[Sums]) -> Test:
         since, baseline = _tails(items), self._baseline
@@ -143,24 +170,26 @@ class PayloadHistory:
             bounds.append(marginal_bound(baseline, S, t, self._weighed))
             yield
         if max(bounds) < self._threshold - np.log(len(items)):
-            return None
+            return None, []
         factors = []
         for S, t in told:
             factors.append(marginal_evidence(baseline, S, t, self._max_mass, self._weighed))
             yield
         statistic = float(log_sum(np.array(factors)))
         if not statistic > self._threshold:
-            return None
+            return None, []
         start = int(np.argmax(factors))
+        if like_weight(baseline, total, since[start], factors[start]) < 0.5:
+            return None, items[start:]
         self._begin_load(items, start)
-        return ChangeEvent("attached", len(items) - 1 - start, statistic)
+        return ChangeEvent("attached", len(items) - 1 - start, statistic), []
 
     def _testing_loaded(self, items: list[Sums]) -> Test:
         """Compare one load all along with one until pose j and another, or none, since."""
         first = 0 if self._carried_poses else 1
         starts = list(range(max(first, len(items) - LOADED_STARTS), len(items)))
         if not starts:
-            return None
+            return None, []
         tails = _tails(items)
         after = [tails[j] for j in starts]
         before = [sum(items[:j], self._carried) for j in starts]
@@ -179,28 +208,43 @@ class PayloadHistory:
         earlier = without[1 : k + 1] + with_load[1 : k + 1]
         another = with_load[k + 1 :]
         later = without[k + 1 :] + np.logaddexp(0.0, another) - np.log(2.0)
-        factors = earlier + later - float(self._baseline.log_empty(self._empty)) - same
+        empty = float(self._baseline.log_empty(self._empty))
+        factors = earlier + later - empty - same
         statistic = float(log_sum(factors))
         if not statistic > self._threshold:
-            return None
+            return None, []
         best = int(np.argmax(factors))
+        start = starts[best]
+        if empty + float(after[best].touched) > later[best]:
+            return None, items[start:]
         self.loaded = False
         self._carried, self._carried_poses = self._baseline.nothing(), 0
-        start = starts[best]
         ago = len(items) - 1 - start
-        self._window = self._window[start:]
+        self._window = _shared(self._window, items[start:])
         if another[best] > self._threshold:
             self.loaded = True
-            return ChangeEvent("exchanged", ago, statistic)
-        return ChangeEvent("released", ago, statistic)
+            return ChangeEvent("exchanged", ago, statistic), []
+        return ChangeEvent("released", ago, statistic), []
 
     def _begin_load(self, items: list[Sums], start: int) -> None:
-        for pose in self._window[:start]:
+        for pose in _shared(self._window, items[:start]):
             self._empty = self._empty + pose
             self._empty_poses += 1
-        self._window = self._window[start:]
+        self._window = _shared(self._window, items[start:])
         self._carried, self._carried_poses = self._baseline.nothing(), 0
         self.loaded = True
+
+
+def _shared(poses: list[Sums], others: list[Sums]) -> list[Sums]:
+    return [pose for pose in poses if _holds(others, pose)]
+
+
+def _without(poses: list[Sums], others: list[Sums]) -> list[Sums]:
+    return [pose for pose in poses if not _holds(others, pose)]
+
+
+def _holds(poses: list[Sums], one: Sums) -> bool:
+    return any(pose is one for pose in poses)
 
 
 def _tails(items: list[Sums]) -> list[Sums]:

@@ -4,6 +4,12 @@ Samples are averaged over slots of SLOT seconds, so that most ticks only copy nu
 sample in it is thrown away and ends the pose. Friction gives every held pose one unknown torque per joint, however
 long the arm stands there; so a pose is one measurement. A joint that has not moved since it was last counted still
 holds the same unknown torque and is not counted again, unless its torque has changed.
+
+Friction yields before it slides: a joint that comes to rest and settles back by some tenths of a millirad, as it does
+under a load that its controller does not know, unwinds its friction, or winds it up the other way. So its side is not
+a sign but a share φ of the friction, −1 to +1, that follows the motion δq as a bristle does ([Dahl1968]):
+
+    dφ = (1 − φ sgn δq) |δq| / give
 """
 
 from __future__ import annotations
@@ -15,7 +21,6 @@ import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..errors import InputError
-from ..logs.path import REVERSAL
 from ..logs.stillness import STILL_SPEED
 
 SLOT = 0.02
@@ -30,6 +35,13 @@ CREEP = 0.01
 """A joint that moves farther than this is at another pose [rad or m]."""
 STEP_SHARE = 0.3
 """A torque that changes by this share of the friction band while the arm stands: something was attached or touched."""
+GIVE = np.array([1e-4, 3e-4, 1e-3])[:, None]
+"""Travel in which friction winds up [rad or m]: the middle one is taken, what the others say is its uncertainty. Gears
+and bearings give some tenths of a millirad before they slide."""
+TREMBLE = 2e-5
+"""Motion back and forth within this is noise of the encoder [rad or m]."""
+STEP_WRENCH = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
+"""... and on the plate [N, N m]: a load near the base changes no joint's torque."""
 LARGEST = 1e6
 """Numbers beyond this are no measurements."""
 
@@ -43,7 +55,10 @@ class HeldPose:
         tau: Mean torque [N m or N], shape (n,).
         tau_std: Standard error of that mean by the slots' scatter, shape (n,).
         wrench: Mean wrench of the plate on the robot, base axes, base origin, shape (6,); None where there is none.
-        side: Side from which each joint came, +1 moving upwards, −1 downwards, 0 where it never moved, shape (n,).
+        side: Share of its friction that each joint rests on, +1 where it came upwards and did not settle back, −1
+            downwards, shape (n,).
+        side_std: Its uncertainty: 1 where the joint never moved, shape (n,).
+        time: When it was held, middle [s].
         fresh: Joints whose friction is another than when they were last counted, shape (n,).
     """
 
@@ -52,6 +67,8 @@ class HeldPose:
     tau_std: Array
     wrench: Array | None
     side: Array
+    side_std: Array
+    time: float
     fresh: npt.NDArray[np.bool_]
 
 
@@ -77,10 +94,10 @@ class DwellGatherer:
         self._buffer = np.zeros((self._samples, 3 * n + 6))
         self._filled = 0
         self._recent = np.full((SPEED_SLOTS, n), np.nan)
-        self._slot = 0
+        self._slot = self._slots = 0
         self._step = STEP_SHARE * band
-        self._side = np.zeros(n)
-        self._turn = np.full(n, np.nan)
+        self._wound = np.outer([-1.0, 0.0, 1.0], np.ones(n))  # nothing is known of friction before the first motion
+        self._follower = np.full(n, np.nan)
         self._counted_q = np.full(n, np.inf)
         self._counted_tau = np.full(n, np.inf)
         self.finished: HeldPose | None = None
@@ -91,7 +108,7 @@ class DwellGatherer:
         self._sum = np.zeros(2 * n + 6)
         self._squares = np.zeros(n)
         self._anchor = np.zeros(n)
-        self._came_from = np.zeros(n)
+        self._wound_sum = np.zeros((3, n))
 
     def add(self, q: npt.ArrayLike, dq: npt.ArrayLike, tau: npt.ArrayLike, wrench: npt.ArrayLike | None) -> None:
         """Take a sample in; NaN marks what is not a measurement.
@@ -134,17 +151,21 @@ class DwellGatherer:
         wrench = mean[2 * self._n :]
         q = mean[: self._n]
         moved = np.abs(q - self._counted_q) > CREEP
+        wound = self._wound_sum / count
         return HeldPose(
             q.copy(),
             tau.copy(),
             np.sqrt(spread / count),
             wrench.copy() if np.isfinite(wrench).all() else None,
-            self._came_from,
+            wound[1],
+            0.5 * np.ptp(wound, axis=0),
+            SLOT * (self._slots - 0.5 * count),
             moved | (np.abs(tau - self._counted_tau) > self._step),
         )
 
     def _take_slot(self) -> None:
         self.finished = None
+        self._slots += 1
         n, rows = self._n, self._buffer
         mean = rows.mean(axis=0)
         motion = mean[: 3 * n]
@@ -168,28 +189,29 @@ class DwellGatherer:
         values = np.concatenate([motion[:n], motion[2 * n : 3 * n], mean[3 * n :]])
         if self.count == 0:
             self._anchor = values[n : 2 * n].copy()
-            self._came_from = self._side.copy()  # the next motion will have begun when this pose is closed
         elif self.count >= LEAST_SLOTS and self._stepped(values):
             self._close()
             return
         self._sum += values
+        self._wound_sum += self._wound
         self._squares += (values[n : 2 * n] - self._anchor) ** 2
         self.count += 1
 
     def _follow(self, q: Array) -> None:
-        """Note which way each joint goes: it turns where it comes back by more than REVERSAL."""
-        self._turn = np.where(np.isnan(self._turn), q, self._turn)
-        away = q - self._turn
-        self._side = np.where(np.abs(away) > REVERSAL, np.sign(away), self._side)
-        # The point to turn back from follows the motion: the farthest position on the present side.
-        self._turn = np.where(away * self._side > 0.0, q, self._turn)
+        """Wind up each joint's friction by its motion since the last slot."""
+        before = np.where(np.isnan(self._follower), q, self._follower)
+        self._follower = np.minimum(np.maximum(before, q - TREMBLE), q + TREMBLE)
+        travel = self._follower - before
+        way = np.sign(travel)
+        self._wound = way + (self._wound - way) * np.exp(-np.abs(travel) / GIVE)
 
     def _stepped(self, values: Array) -> bool:
-        """Tell whether position or torque have left the pose's mean for several slots in a row."""
+        """Tell whether position, torque or wrench have left the pose's mean for several slots in a row."""
         mean = self._sum / self.count
         n = self._n
         away = np.any(np.abs(values[:n] - mean[:n]) > CREEP)
         away = away or np.any(np.abs(values[n : 2 * n] - mean[n : 2 * n]) > self._step)
+        away = away or np.any(np.abs(values[2 * n :] - mean[2 * n :]) > STEP_WRENCH)  # false where there is no plate
         self._away = self._away + 1 if away else 0
         return self._away >= 3
 
@@ -203,5 +225,5 @@ class DwellGatherer:
 
     def _restart(self) -> None:
         self._still = self._away = self.count = 0
-        for array in (self._sum, self._squares, self._anchor):
+        for array in (self._sum, self._squares, self._anchor, self._wound_sum):
             array[:] = 0.0

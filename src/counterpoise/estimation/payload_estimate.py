@@ -10,7 +10,8 @@ import numpy as np
 
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
-from .payload_hypotheses import LEAST_MASS, evidence_bound, link_evidence, log_evidence
+from ..dynamics.tree import BASE
+from .payload_hypotheses import LEAST_MASS, LinkEvidence, evidence_bound, link_evidence, log_evidence
 from .payload_places import Places
 from .payload_statistics import Baseline, Sums
 
@@ -22,6 +23,8 @@ KNOWN_SHARE = 0.2
 """A mass counts as known when its standard deviation is below this share of it."""
 TRUSTED_ROWS = 30.0
 """The stated scatter counts as this many rows of data beside the scatter that is found."""
+LIKELY_WEIGHT = 0.9
+"""Below this probability of being weight an estimate says so, and a controller does not get it."""
 LEAST_PROBABILITY = 1e-6
 """No place is ruled out altogether: the model behind the probabilities is not the arm."""
 
@@ -59,7 +62,8 @@ class PayloadEstimate:
         com_std: Standard deviations of the three coordinates [m], shape (3,).
         mass_known: Whether the mass itself is known; False where only combinations are.
         combinations: What is known on the most probable link where the mass is not.
-        confidence: Probability that the load is on ``link`` and real; 0 where none was found.
+        like_weight: Probability that it is weight and not a touch that differs from pose to pose.
+        confidence: Probability that the load is weight and on ``link``; 0 where none was found.
         poses: Poses at rest behind it.
         widening: Scatter of the data in units of the stated one: all deviations were widened, or narrowed, by it.
         parameters: Mean of the load's gravity parameters over all links, the robot's joint frames, shape (4 b,):
@@ -79,6 +83,7 @@ class PayloadEstimate:
     com_std: Array
     mass_known: bool
     combinations: tuple[KnownCombination, ...]
+    like_weight: float
     confidence: float
     poses: int
     widening: float
@@ -101,7 +106,7 @@ class PayloadEstimate:
         if not self.detected or self.link is None:
             if self.poses == 0:
                 return "nothing known of a payload: no pose was held at rest for half a second yet"
-            return f"no payload found in {self.poses} poses"
+            return f"no payload found in {self.poses} poses" + (f"; {self.advice}" if self.advice else "")
         where = ", ".join(f"{link} {self.links[link]:.0%}" for link in self.link_set)
         if self.mass_known:
             told = f"{self.mass:.3g} ± {self.mass_std:.2g} kg"
@@ -114,13 +119,13 @@ class PayloadEstimate:
         return f"{told}, on {where}{advice}"
 
 
-def no_payload(robot: Robot, poses: int, log_evidence: float = 0.0) -> PayloadEstimate:
+def no_payload(robot: Robot, poses: int, log_evidence: float = 0.0, advice: str = "") -> PayloadEstimate:
     """Return the estimate of an empty arm."""
     size = 4 * robot.tree.bodies
     nothing = frozen(np.zeros(3))
     return PayloadEstimate(
-        *(False, log_evidence, None, {}, (), 0.0, 0.0, nothing, nothing, True, (), 0.0, poses, 1.0),
-        *(frozen(np.zeros(size)), frozen(np.zeros((size, size))), ""),
+        *(False, log_evidence, None, {}, (), 0.0, 0.0, nothing, nothing, True, (), 0.0, 0.0, poses, 1.0),
+        *(frozen(np.zeros(size)), frozen(np.zeros((size, size))), advice),
     )
 
 
@@ -165,7 +170,9 @@ def estimating(
     if widening != 1.0:
         found = link_evidence(S / widening, t / widening, places.centre, places.radius, max_mass)
         yield
-    share = _shares(found.log_evidence, places, weighed)
+    share = _shares(found, places, weighed)
+    weight = like_weight(baseline, total, loaded, evidence)
+    yield
     order = np.argsort(-share)
     chosen = int(order[0])
     inside = order[: int(np.searchsorted(np.cumsum(share[order]), SET_PROBABILITY)) + 1]
@@ -196,12 +203,13 @@ def estimating(
         com_std=frozen(com_std),
         mass_known=known,
         combinations=combinations,
-        confidence=float(share[chosen]),
+        like_weight=weight,
+        confidence=weight * float(share[chosen]),
         poses=poses,
         widening=float(np.sqrt(widening)),
         parameters=frozen(parameters),
         covariance=frozen(covariance),
-        advice=_advice(places, chosen, known, len(inside), weighed),
+        advice=_advice(places, chosen, known, len(inside), weighed, weight),
     )
 
 
@@ -223,6 +231,18 @@ def marginal_evidence(baseline: Baseline, S: Array, t: Array, max_mass: float, w
 def marginal_bound(baseline: Baseline, S: Array, t: Array, weighed: bool) -> float:
     """Return what :func:`marginal_evidence` cannot exceed; costs much less."""
     return float(log_sum(evidence_bound(S, t) + _log_prior(baseline.places, weighed)))
+
+
+def like_weight(baseline: Baseline, total: Sums, loaded: Sums, evidence: float) -> float:
+    """Return the probability of one load at all loaded poses against a touch that differs from pose to pose.
+
+    Both are equally probable beforehand. A touch explains any residual, at the price of its size for every number that
+    was measured; a load explains them all with four. So one pose alone seldom decides, and several do.
+    """
+    empty = Sums(*(getattr(total, name) - getattr(loaded, name) for name in Sums.__slots__))
+    weight = float(baseline.log_empty(total)) + evidence
+    touch = float(baseline.log_empty(empty)) + float(loaded.touched)
+    return float(1.0 / (1.0 + np.exp(np.clip(touch - weight, -700.0, 700.0))))
 
 
 def last_of(steps: Generator[None, None, Result]) -> Result:
@@ -247,8 +267,21 @@ def _log_prior(places: Places, weighed: bool) -> Array:
     return np.where(felt, -np.log(float(felt.sum())), -np.inf)
 
 
-def _shares(log_evidence: Array, places: Places, weighed: bool) -> Array:
-    logs = log_evidence + _log_prior(places, weighed)
+def _shares(found: LinkEvidence, places: Places, weighed: bool) -> Array:
+    """Return the links' probabilities, shape (l,).
+
+    A load on the last axis gives the same torques on the last link and on the one before. Of all loads on the last link
+    few lie there, and the evidence holds that against it; but grippers hold their loads there. So the last link counts
+    no less than its fit with the other factors of the link before: where both fit equally well they are even.
+    """
+    evidence = found.log_evidence.copy()
+    parents = places.robot.tree.parent.tolist()
+    for place, body in enumerate(places.bodies):
+        if body != BASE and body not in parents and parents[body] != BASE:
+            before = places.bodies.index(parents[body])
+            held = found.log_evidence[before] + found.log_fit[place] - found.log_fit[before]
+            evidence[place] = max(evidence[place], held)
+    logs = evidence + _log_prior(places, weighed)
     share = np.exp(logs - logs.max())
     share = np.where(np.isfinite(logs), np.maximum(share / share.sum(), LEAST_PROBABILITY), 0.0)
     return np.asarray(share / share.sum())
@@ -302,7 +335,9 @@ def _mixture(places: Places, share: Array, mass: Array, moment: Array, covarianc
     return mean, second - np.outer(mean, mean)
 
 
-def _advice(places: Places, place: int, mass_known: bool, links: int, weighed: bool) -> str:
+def _advice(places: Places, place: int, mass_known: bool, links: int, weighed: bool, like_weight: float) -> str:
+    if like_weight < LIKELY_WEIGHT:
+        return f"with {1.0 - like_weight:.0%} a touch or a cable and no weight; more poses tell"
     if not mass_known and not weighed and not places.mass_felt[place]:
         link = places.links[place]
         return f"no joint torque tells the mass of a load on {link}; a plate under the base would weigh it"

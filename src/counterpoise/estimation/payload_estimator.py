@@ -20,15 +20,16 @@ from .friction_band import positive_row
 from .gate import EFFORT_SHARE, STOP_MARGIN
 from .payload_change import ChangeEvent, PayloadHistory
 from .payload_dwell import DwellGatherer, HeldPose
-from .payload_estimate import PayloadEstimate, last_of, marginal_evidence, no_payload, payload_estimate
+from .payload_estimate import LIKELY_WEIGHT, PayloadEstimate, last_of, marginal_evidence, no_payload, payload_estimate
 from .payload_places import Places, places_of
 from .payload_statistics import PLATE_ZERO_STD, SIDE_SHARE, Baseline, Sums, baseline_of, refuse_other_fit
 
 if TYPE_CHECKING:
     from ..calibration.fit import Fit
 
-WRENCH_STD = np.array([0.4, 0.4, 0.4, 0.3, 0.3, 0.3])
-"""Scatter of a plate's reading from pose to pose [N, N m]: cross-talk and drift; noise averages out."""
+WRENCH_STD = np.array([0.2, 0.2, 0.2, 0.3, 0.3, 0.3])
+"""Scatter of a plate's reading from pose to pose [N, N m] beside drift and cross-talk of moments into forces; noise
+averages out."""
 MASS_SHARE = 0.5
 """Heaviest load that is looked for, as a share of the arm's moving mass."""
 FALSE_ALARM = 1e-7
@@ -231,7 +232,14 @@ class PayloadEstimator:
     def _sums(self, pose: HeldPose) -> Sums:
         used = pose.fresh & self._carries(pose)
         return self._baseline.sums(
-            pose.q, pose.tau, tau_std=pose.tau_std, wrench=pose.wrench, side=pose.side, used=used
+            pose.q,
+            pose.tau,
+            tau_std=pose.tau_std,
+            wrench=pose.wrench,
+            side=pose.side,
+            side_std=pose.side_std,
+            time=pose.time,
+            used=used,
         )
 
     def _carries(self, pose: HeldPose) -> npt.NDArray[np.bool_]:
@@ -253,7 +261,8 @@ class PayloadEstimator:
             self.events = [*self.events[-99:], (self.time, event)]
         change, std = self.estimate.gravity_change(self.robot, q)
         known = (std <= self._share * np.abs(change)) | (std <= self._share * self._band)
-        self._for_control = self.estimate if self.estimate.detected and np.all(known) else None
+        weight = self.estimate.detected and self.estimate.like_weight >= LIKELY_WEIGHT
+        self._for_control = self.estimate if weight and np.all(known) else None
 
 
 def estimate_payload(

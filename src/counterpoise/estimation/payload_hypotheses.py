@@ -12,7 +12,8 @@ The integral over m is a sum over a grid, refined about its maximum:
 .. math:: B = \int \frac{dm}{m \ln(m_1/m_0)} \int d\mu\, \mathcal N(\mu; m\bar c, m^2 r^2/5)\, e^{t^T p - p^T S p / 2}
 
 This is the model evidence of which BIC is the large-sample form; unlike BIC it knows that a light load far from its
-link is no explanation.
+link is no explanation. It also holds a coincidence against a link: a load exactly on the axis of its joint. Where that
+is no coincidence, ``log_fit`` tells how well links explain the data without it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class LinkEvidence:
 
     Attributes:
         log_evidence: Logarithm of the Bayes factor against no load, shape (…, l).
+        log_fit: Logarithm of the likelihood ratio of the best load there, less how improbable its centre of mass is
+            beside the most probable one, shape (…, l).
         mass: Posterior mean [kg], shape (…, l).
         mass_std: Posterior standard deviation [kg], shape (…, l).
         moment: Posterior mean of the first moment, joint frame [kg m], shape (…, l, 3).
@@ -45,6 +48,7 @@ class LinkEvidence:
     """
 
     log_evidence: Array
+    log_fit: Array
     mass: Array
     mass_std: Array
     moment: Array
@@ -93,7 +97,8 @@ def link_evidence(S: Array, t: Array, centre: Array, radius: Array, max_mass: fl
     p = np.concatenate([mean[..., None], moment], axis=-1)
     best = np.einsum("...i,...i->...", t, p) - 0.5 * np.einsum("...i,...ij,...j->...", p, S, p)
     std = np.sqrt(np.maximum(covariance[..., 0, 0], (0.3 * step * mean) ** 2))
-    return LinkEvidence(top[..., 0] + np.log(total), mean, std, moment, covariance, best)
+    log_fit = integral.log_fit(mass).max(axis=-1)
+    return LinkEvidence(top[..., 0] + np.log(total), log_fit, mean, std, moment, covariance, best)
 
 
 def _grid(integral: _Integral, max_mass: float) -> tuple[Array, Array, Array]:
@@ -139,10 +144,17 @@ class _Integral:
     def log_density(self, mass: Array) -> Array:
         """Return the logarithm of what is integrated over log m."""
         w, precision, mu = self._solved(mass)
+        volume = 0.5 * (3.0 * np.log(w[..., 0]) - np.sum(np.log(precision), axis=-1))
+        return np.asarray(self._log_best(mass, w, precision, mu) + volume - np.log(self._log_range))
+
+    def log_fit(self, mass: Array) -> Array:
+        """Return the logarithm of the likelihood ratio and of the prior's exponent, at the best μ for every mass."""
+        return self._log_best(mass, *self._solved(mass))
+
+    def _log_best(self, mass: Array, w: Array, precision: Array, mu: Array) -> Array:
         prior = w[..., 0] * mass**2 * np.sum(self._c**2, axis=-1)
-        found = self._t_m * mass - 0.5 * self._s_mm * mass**2 + 0.5 * np.sum(precision * mu**2, axis=-1) - 0.5 * prior
-        found += 0.5 * (3.0 * np.log(w[..., 0]) - np.sum(np.log(precision), axis=-1))
-        return np.asarray(found - np.log(self._log_range))
+        fit = self._t_m * mass - 0.5 * self._s_mm * mass**2 + 0.5 * np.sum(precision * mu**2, axis=-1) - 0.5 * prior
+        return np.asarray(fit)
 
     def moments(self, mass: Array) -> tuple[Array, Array]:
         """Return mean and covariance of μ for every mass, joint frame, shapes (…, l, g, 3) and (…, l, g, 3, 3)."""

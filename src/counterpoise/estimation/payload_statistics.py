@@ -4,13 +4,18 @@ At rest the residual of pose k, measured less what the robot's model gives, is
 
 .. math:: r_k = \begin{bmatrix} \tau - g(q) \\ w - w_g(q) \end{bmatrix} = H_k z + H_k T p + e_k
 
-z holds what the **baseline** may be wrong in: four gravity parameters per moving body, an offset and a dry friction per
-joint, the plate's zero. Its prior covariance is the calibration's, or that of a description. p is a load's [m, μ]; T
-says which entries of z a load at each place resembles, so no further columns are needed.
+z holds what the **baseline** may be wrong in: four gravity parameters per moving body, an offset, a dry friction, a
+torque constant and a friction by load per joint, the plate's zero, its drift, and what of a moment its forces show. Its
+prior covariance is the calibration's, or that
+of a description. p is a load's [m, μ]; T says which entries of z a load at each place resembles, so no further columns
+are needed.
 
 A joint that comes to rest is held by friction on the side it came from: the motor still pushes the way it went. Its
-column of H is that side, +1 or −1, and its share of z the friction there. What changes from pose to pose is left for
-e_k: ``scatter`` where the side is known, the whole band where it is not.
+column of H is that side, from −1 to +1, and its share of z the friction there. Gears rub harder under load: a second
+column is the side times the torque. Torque constants are off by some percent, which acts on the arm's own weight as on
+the load: one more unknown per joint, whose column is the torque. These errors are the same at every pose; taken for
+noise they would look averaged out where they are not. What changes from pose to pose is left for e_k: ``scatter``,
+ripple, and the part of the band by which the side is not known.
 
 All that generalised least squares needs are Λ = Σ HᵀR⁻¹H, η = Σ HᵀR⁻¹r, Σ rᵀR⁻¹r and the number of rows. They are kept
 in units of the baseline's prior: z has the prior covariance 1.
@@ -35,9 +40,25 @@ from .payload_places import Places
 if TYPE_CHECKING:
     from ..calibration.fit import Fit
 
-SIDE_SHARE = 0.3
-"""What of the friction band varies from pose to pose when the side is known. Ordinary motions of the simulated WAM and
-PUMA to 25 poses leave 0.05 to 0.29 of it (studies/payload.py)."""
+SIDE_SHARE = 0.15
+"""What of the friction band varies from pose to pose when the side is known. Motions of the simulated WAM and PUMA to
+design poses, loaded and empty, leave 0.06 to 0.22 of it per joint (docs/payload-and-contact.md)."""
+CONSTANT_STD = 0.02
+"""Of torque constants, as a share."""
+LOAD_FRICTION_STD = 0.02
+"""Of the friction that a gear adds per torque that it transmits."""
+RIPPLE = 0.01
+"""Of a torque, root mean square over poses, as a share: ripple of motors and amplifiers."""
+TOUCH_BANDS = 5.0
+"""Size of an outside touch, in friction bands of each joint."""
+TOUCH_WRENCH = np.array([50.0, 50.0, 50.0, 30.0, 30.0, 30.0])
+"""... and on the plate [N, N m]."""
+DRIFT_STD = np.array([0.5, 0.5, 0.5, 0.05, 0.05, 0.05])
+"""Of the drift of a plate's zero [N/min, N m/min]: a load is weighed against poses of some minutes ago."""
+CROSSTALK_STD = 5e-3
+"""Of what a plate's forces show of a moment [N per N m]."""
+PLATE_STATES = 21
+"""Unknowns of the plate: six zeros, six drifts, nine shares of moments in forces."""
 PLATE_ZERO_STD = np.array([200.0, 200.0, 200.0, 100.0, 100.0, 100.0])
 """Zero of a plate of which nothing is known [N, N m]: poses before the grasp tell it."""
 
@@ -51,12 +72,14 @@ class Sums:
         vector: η, shape (d,).
         square: Σ rᵀR⁻¹r.
         rows: How many numbers were measured.
+        touched: Log-evidence of the same rows where somebody touches the arm, another way at every pose.
     """
 
     information: Array
     vector: Array
     square: Array
     rows: Array
+    touched: Array
 
     def __add__(self, other: Sums) -> Sums:
         """Return the sums over both."""
@@ -65,11 +88,13 @@ class Sums:
             self.vector + other.vector,
             self.square + other.square,
             self.rows + other.rows,
+            self.touched + other.touched,
         )
 
     def scaled(self, share: float) -> Sums:
         """Return a share of what was learnt, for forgetting."""
-        return Sums(share * self.information, share * self.vector, share * self.square, share * self.rows)
+        scaled = (share * part for part in (self.information, self.vector, self.square, self.rows, self.touched))
+        return Sums(*scaled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +124,7 @@ class Baseline:
 
     def nothing(self) -> Sums:
         """Return the sums over no poses."""
-        return Sums(np.zeros((self.size, self.size)), np.zeros(self.size), np.zeros(()), np.zeros(()))
+        return Sums(np.zeros((self.size, self.size)), np.zeros(self.size), *(np.zeros(()) for _ in range(3)))
 
     def sums(
         self,
@@ -109,6 +134,8 @@ class Baseline:
         tau_std: Array | None = None,
         wrench: Array | None = None,
         side: Array | None = None,
+        side_std: Array | None = None,
+        time: float = 0.0,
         used: npt.NDArray[np.bool_] | None = None,
     ) -> Sums:
         """Return the sums over one pose.
@@ -119,8 +146,10 @@ class Baseline:
             tau_std: Standard error of that mean by noise alone, shape (n,); None for none.
             wrench: Wrench that the plate exerts on the robot, base axes, base origin [N, N m], shape (6,); None where
                 there is no plate.
-            side: Side from which each joint came to rest, +1 moving upwards, −1 downwards, 0 unknown, shape (n,); None
-                where nothing is known.
+            side: Share of the friction that each joint rests on, +1 where it came upwards, −1 downwards, shape (n,);
+                None where nothing is known.
+            side_std: Its uncertainty, shape (n,); None for 1 where the side is 0, else none.
+            time: When it was held [s], since any instant; the plate's zero drifts.
             used: Which joints count, shape (n,); None for all that are measured.
         """
         robot = self.places.robot
@@ -131,23 +160,37 @@ class Baseline:
         residual = np.empty(len(H))
         residual[:n] = tau - robot.gravity(q)
         deviation = np.empty(len(H))
-        deviation[:n] = self.band
-        if side is not None:
-            H[np.arange(n), moving + n + np.arange(n)] = side
-            deviation[:n] = np.where(side == 0.0, self.band, self.scatter)
+        joints = np.arange(n)
+        side = np.zeros(n) if side is None else side
+        unsure = np.where(side == 0.0, 1.0, 0.0) if side_std is None else side_std
+        size = np.nan_to_num(tau, posinf=0.0, neginf=0.0)
+        H[joints, moving + n + joints] = side
+        H[joints, moving + 2 * n + joints] = size
+        H[joints, moving + 3 * n + joints] = side * np.abs(size)
+        variance = self.scatter**2 + (unsure * self.band) ** 2 + (RIPPLE * size) ** 2
         if tau_std is not None:
-            deviation[:n] = np.hypot(deviation[:n], np.nan_to_num(tau_std))
+            variance += np.nan_to_num(tau_std) ** 2
+        deviation[:n] = np.sqrt(variance)
+        touch = TOUCH_BANDS * self.band
         counts = np.isfinite(residual[:n]) if used is None else np.isfinite(residual[:n]) & used
         if wrench is not None:
             W = robot.base_wrench_regressor(q).reshape(6, -1, 10)[:, 1:, :4]
             H[n:, :moving] = W.reshape(6, moving)
-            H[np.arange(n, n + 6), moving + 2 * n + np.arange(6)] = 1.0
+            plate, six = moving + 4 * n, np.arange(6)
+            H[n + six, plate + six] = 1.0
+            H[n + six, plate + 6 + six] = time / 60.0
+            for axis in range(3):
+                H[n + axis, plate + 12 + 3 * axis : plate + 15 + 3 * axis] = wrench[3:]
             residual[n:] = wrench - robot.base_wrench(q)
             deviation[n:] = self.wrench_std
             counts = np.concatenate([counts, np.ones(6, dtype=bool)])
+            touch = np.concatenate([touch, TOUCH_WRENCH])
         H, residual = H[counts] / deviation[counts, None], residual[counts] / deviation[counts]
         H = H @ self.root
-        return Sums(H.T @ H, H.T @ residual, np.asarray(residual @ residual), np.asarray(float(len(residual))))
+        wider = 1.0 + (touch[counts] / deviation[counts]) ** 2
+        touched = -0.5 * np.sum(np.log(wider) + residual**2 / wider)
+        count = np.asarray(float(len(residual)))
+        return Sums(H.T @ H, H.T @ residual, np.asarray(residual @ residual), count, np.asarray(touched))
 
     def uncertainty(self, total: Sums) -> Array:
         """Return the covariance of z after all poses of ``total``, shape (d, d)."""
@@ -178,6 +221,18 @@ class Baseline:
         explained = np.einsum("...i,...i->...", sums.vector, np.linalg.solve(matrix, sums.vector[..., None])[..., 0])
         return np.asarray(-0.5 * (sums.square - explained) - 0.5 * np.linalg.slogdet(matrix)[1])
 
+    def with_fresh_zero(self, sums: Sums) -> Sums:
+        """Return what poses tell of all but the plate's zero and drift: those of some minutes ago are another's."""
+        old = slice(self.size - PLATE_STATES, self.size - PLATE_STATES + 12)
+        solved = np.linalg.solve(
+            sums.information[old, old] + np.eye(12), np.column_stack([sums.information[old], sums.vector[old]])
+        )
+        information = sums.information - sums.information[:, old] @ solved[:, :-1]
+        vector = sums.vector - sums.information[:, old] @ solved[:, -1]
+        square = sums.square - sums.vector[old] @ solved[:, -1]
+        information[old], information[:, old], vector[old] = 0.0, 0.0, 0.0
+        return Sums(information, vector, np.asarray(square), sums.rows, sums.touched)
+
     def misfit(self, sums: Sums) -> tuple[float, float]:
         """Return Σ rᵀR⁻¹r that the baseline's errors do not explain, and the rows that are left to show it."""
         inverse = np.linalg.inv(sums.information + np.eye(self.size))
@@ -207,18 +262,20 @@ def baseline_of(
     """
     robot = places.robot
     n, moving = robot.n, 4 * robot.tree.bodies
-    covariance = np.zeros((moving + 2 * n + 6,) * 2)
+    covariance = np.zeros((moving + 4 * n + PLATE_STATES,) * 2)
     bodies = _description_covariance(robot)
     if fit is not None:
         bodies = np.asarray(np.linalg.inv(np.linalg.inv(bodies) + _fit_information(robot, fit)))
     covariance[:moving, :moving] = 0.5 * (bodies + bodies.T)
-    covariance[moving:, moving:] = np.diag(np.concatenate([band, band, plate_zero_std]) ** 2)
+    joints = [band, band, np.full(n, CONSTANT_STD), np.full(n, LOAD_FRICTION_STD)]
+    plate = [plate_zero_std, DRIFT_STD, np.full(9, CROSSTALK_STD)]
+    covariance[moving:, moving:] = np.diag(np.concatenate([*joints, *plate]) ** 2)
     root = np.asarray(np.linalg.cholesky(covariance + 1e-18 * np.eye(len(covariance))))
     T = np.zeros((len(root), 4 * len(places.links)))
     for place, body in enumerate(places.bodies):
         if body == BASE:
             # A load on the base link adds a constant wrench: exactly what another zero of the plate would be.
-            T[moving + 2 * n :, :4] = robot.base_wrench_regressor(np.zeros(n))[:, :4]
+            T[moving + 4 * n : moving + 4 * n + 6, :4] = robot.base_wrench_regressor(np.zeros(n))[:, :4]
         else:
             T[4 * body : 4 * body + 4, 4 * place : 4 * place + 4] = np.eye(4)
     return Baseline(places, root, np.asarray(np.linalg.solve(root, T)), band, scatter, wrench_std)

@@ -9,13 +9,16 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
 √(hold_i² + scatter_i²/N), and the estimator counts holds, not samples:
 
 - after SETTLE the torques of a hold are averaged over WINDOW and folded into a copy of what was known before
-  (square_root.py), one joint per tick or so, so that no tick is long. What is known is replaced when all joints are in;
+  (square_root.py), one joint per tick or so, so that no tick is long;
 - then the hold has told all it can. Where friction holds, the torque of an arm that stands says nothing more: it
-  follows whatever a controller adds, the learned ĝ first of all, and friction makes up for it. Only where friction is
-  declared absent is a longer hold looked at again, every LONGEST;
-- a joint that stuck while its torque changed is not held by its whole friction any more: by how much the torque differs
-  from that of its last sliding is an error of the measurement. Where that is much, or the joint has not slid at all
-  since the hold before, any part of its friction may hold it, on either side, and its torque counts with that error;
+  follows whatever a controller adds, and friction makes up for it. Only where friction is declared absent is a longer
+  hold looked at again, every LONGEST;
+- a joint that stuck while its torque changed, or has not slid since the hold before, counts with the friction's whole
+  error (hold.py);
+- an arm that stands again without any joint having slid is held by the same friction as before: nothing new;
+- whether there is friction at all is not known beforehand. Two beliefs are kept (belief.py), with friction and without;
+  each hold tells how probable it was under either, and the estimate is their mean, weighed by their probabilities. So a
+  robot without friction needs no more poses than one of which it is known, and one with friction loses nothing;
 - a pass in which every joint's torque was known beforehand to a third of the measurement's own error teaches nothing
   and is thrown away: without excitation the estimator stands still (γ² of square_root.py), unless it is surprised;
 - a hold that contradicts what is known by five standard deviations is doubted: somebody may lean on the arm, its brakes
@@ -24,6 +27,8 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
 - old data are forgotten by 1 % per learned hold, and faster, but never below FLOOR, when a contradiction is learned: a
   load was attached, a cable added. The prior is not forgotten, so that the covariance stays bounded by twice the
   prior's;
+- the error of a torque constant is the same at all poses, no number of holds makes it smaller, and none tells it from
+  weight: it is not estimated, but what it does to the estimate is kept account of and is in the standard deviation;
 - hold_i is learned from the innovations, each weighed by how much of it was foreseen.
 
 The values that :meth:`gravity` uses follow the estimate over BLEND, so that a controller that adds them sees no step.
@@ -32,6 +37,7 @@ The values that :meth:`gravity` uses follow the estimate over BLEND, so that a c
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -40,27 +46,31 @@ from ..description.frozen import Array
 from ..dynamics.inputs import as_rows
 from ..dynamics.robot import Robot
 from ..errors import InputError
+from .belief import Belief
 from .gate import BAND, UNUSABLE, Row, Seen, fresh_memory, thresholds
 from .gravity_prior import PriorChoice, states_of
-from .kernel import fold, fold_torque, solve, watch
-from .square_root import covariance_of, factor_of, standard_deviations
+from .hold import Told, first_noise
+from .kernel import head, relearn, summarise, tail_variances, watch
 
 SETTLE = 0.3
 """Time cut off at the beginning of a hold [s]: drives and gears come to rest after the joint does."""
 WINDOW = 0.2
 """Time over which torques are averaged [s]."""
-PASS_TIME = 0.02
-"""What folding in all joints is spread over [s]."""
+PASS_TIME = 0.05
+"""What folding in all joints is spread over [s]; at high rates each tick folds one."""
+REFRESH_TIME = 0.4
+"""What folding in the prior again is spread over [s]: less than SETTLE and WINDOW, so that it is done before the next
+pass begins."""
 LONGEST = 2.0
 """Without friction a hold is looked at again after this time [s]; it is learned from only if it surprises."""
+GAIN_STD = 0.015
+"""Standard deviation of a torque constant's relative error: drives are sold with 1 to 2 %."""
 HOLD_SHARE = 0.002
 """First value of hold_i, as a share of the joint's effort limit ..."""
 HOLD_RANGE = (0.5, 10.0)
 """... and within which multiples of it is learned."""
 HOLD_RATE = 0.1
 """How fast hold_i is learned, per hold."""
-LET_GO = 0.5
-"""A joint whose torque has changed by this share of its friction since it slid may be held from either side."""
 EXCITATION = 0.1
 """A pass is thrown away where 1 − γ² stays below this for every joint."""
 LIMP_WEIGHT = 10.0
@@ -80,6 +90,12 @@ REFRESH = 0.75
 """... and when less than this is, the rest is folded in again, at the end of the hold."""
 BLEND = 0.2
 """Time over which the values in use follow the estimate [s]."""
+FREE_ODDS = math.log(0.1 / 0.9)
+"""Logarithm of the odds that an arm has no friction, beforehand ..."""
+MOST_ODDS = 12.0
+"""... and the largest there ever are, either way: friction may come and go."""
+LEAST_WEIGHT = 1e-4
+"""A belief of less probability is left out."""
 
 
 class RecursiveGravity:
@@ -103,6 +119,7 @@ class RecursiveGravity:
         prior: PriorChoice = "cad",
         offset: bool = True,
         friction: bool = True,
+        gain_std: float = GAIN_STD,
         hold_noise: npt.ArrayLike | None = None,
         memory: float = MEMORY,
         band: float = BAND,
@@ -115,6 +132,7 @@ class RecursiveGravity:
             prior: "cad" for the description's masses, "none", a calibration (Fit) or a Gaussian over β.
             offset: Estimate a constant torque per joint.
             friction: Estimate the dry friction that helps to hold each joint.
+            gain_std: Standard deviation of the torque constants' relative errors; 0 where they are exact.
             hold_noise: First value of hold_i [N m or N], shape (n,) or one; None for HOLD_SHARE of the effort limits.
             memory: Share of the old data's information that one more hold leaves, FLOOR to 1.
             band: How far a standing joint may wander [rad or m].
@@ -126,30 +144,40 @@ class RecursiveGravity:
             raise InputError(f"memory is {memory!r}; expected a share from {FLOOR} to 1")
         if not 1e-6 <= band <= 0.1:
             raise InputError(f"band is {band!r}; expected a distance from 1e-6 to 0.1 [rad or m]")
+        if not 0.0 <= gain_std <= 1.0:
+            raise InputError(f"gain_std is {gain_std!r}; expected a share from 0 to 1")
         self.robot = robot
         self.states = states_of(robot, prior, offset=offset, friction=friction)
         self.learning = True
         self.holds = self.frozen_holds = self.doubted_holds = self.refused = 0
-        n, p = robot.n, len(self.states.names)
+        n = robot.n
         self._columns = np.array(robot.base_parameters.columns, dtype=np.int64)
-        self._hold_start = _noise(hold_noise, HOLD_SHARE * self.states.effort)
+        self._hold_start = first_noise(hold_noise, HOLD_SHARE * self.states.effort)
         self._hold = self._hold_start.copy()
-        # Friction torques come last, so the last diagonal block is theirs.
-        self._unknown_side = np.diag(self.states.covariance)[-n:] if self.states.friction_at >= 0 else np.zeros(n)
-        self._prior = factor_of(self.states.mean, self.states.covariance)
-        self._committed, self._current, self._work = (self._prior.copy() for _ in range(3))
+        self._gain_std = float(gain_std)
+        assumed = {"friction": friction, "gains": gain_std > 0.0}
+        self._full = Belief(self.states, self._columns, n, **assumed)
+        self._free = Belief(self.states, self._columns, n, **assumed | {"friction": False}) if friction else self._full
+        self._beliefs = (self._full, self._free) if friction else (self._full,)
+        self._odds = self._pass_odds = self._used_odds = FREE_ODDS
+        self._friction_square = np.zeros(n)
+        self._weigh_friction()
         self._prior_share, self._pass_prior_share = 1.0, 1.0
-        self._row, self._x = np.zeros(p + 1), np.array(self.states.mean)
+        self._refreshed, self._lost = self._full.size, 0.0
+        self._told_rows, self._hold_left = np.zeros((len(Told), n)), np.zeros((2, n))
+        self._step: Callable[[], None] | None = None
+        self._joint = 0
         self._regressor = np.zeros((n, len(robot.gravity_parameters)))
-        self._innovation, self._kept = np.zeros(n), np.ones(n)
         self._memory, self._limits = fresh_memory(robot), thresholds(band=band)
+        self._reversal = float(self._limits[-1])
         self._forget = memory
         self._settle_ticks, self._longest_ticks = math.ceil(SETTLE / dt), math.ceil(LONGEST / dt)
         self._window_ticks = max(2, math.ceil(WINDOW / dt))
         self._rows_per_tick = max(1, math.ceil(n * dt / PASS_TIME))
+        self._refresh_per_tick = max(1, math.ceil(self._full.size * dt / REFRESH_TIME))
         self._blend_ticks = max(1, math.ceil(BLEND / dt))
         self._values = np.zeros(len(robot.gravity_parameters))
-        self._values[self._columns] = self._x[: self.states.base]
+        self._values[self._columns] = self.states.mean[: self.states.base]
         self._from, self._way, self._blend = self._values.copy(), np.zeros_like(self._values), 0
         self._standing = 0
         self._fresh = True
@@ -166,12 +194,27 @@ class RecursiveGravity:
     @property
     def parameters(self) -> Array:
         """The latest estimate, in the order of ``states.names``, shape (p,)."""
-        return self._x.copy()
+        mean = np.zeros(self._full.size)
+        for weight, belief in self._weighed():
+            mean[: belief.size] += weight * belief.x
+        return mean
 
     @property
     def covariance(self) -> Array:
         """Its covariance, shape (p, p)."""
-        return covariance_of(self._latest)
+        size, mean = self._full.size, self.parameters
+        total = np.zeros((size, size))
+        for weight, belief in self._weighed():
+            apart = -mean
+            apart[: belief.size] += belief.x
+            total += weight * np.outer(apart, apart)
+            total[: belief.size, : belief.size] += weight * belief.covariance(self._gain_std)
+        return total
+
+    @property
+    def frictionless(self) -> float:
+        """Probability that no friction holds the arm; 1 where it was declared so."""
+        return 1.0 if self.states.friction_at < 0 else 1.0 / (1.0 + math.exp(-self._used_odds))
 
     @property
     def hold_noise(self) -> Array:
@@ -187,6 +230,8 @@ class RecursiveGravity:
             tau: Torques of the actuators, link side [N m or N], shape (n,), float64.
             flags: What the source knows to be wrong (logs.sample.SampleFlag).
         """
+        if self._refreshed < self._full.size:
+            self._refresh(self._refresh_per_tick)
         if flags & UNUSABLE:
             self._follow()
             self.refused += 1
@@ -217,155 +262,173 @@ class RecursiveGravity:
 
     def std(self, q: npt.ArrayLike) -> Array:
         """Return the standard deviation of ĝ(q) [N m or N], shape (n,) or (k, n)."""
-        return self._std(self._latest, q)
+        Y = self.robot.base_gravity_regressor(as_rows(q, "q", self.robot.joint_names))
+        mean = self.parameters[: self.states.base]
+        total = np.zeros(Y.shape[:-1])
+        for weight, belief in self._weighed():
+            apart = Y @ (belief.x[: self.states.base] - mean)
+            total += weight * (belief.variances(Y, self._gain_std) + apart**2)
+        return np.sqrt(total)
 
     def novelty(self, q: npt.ArrayLike) -> float | Array:
         """Return how far a pose is from what was learned: 0 near the data, 1 where nothing was.
 
         It is the largest share, over the joints, of the prior's standard deviation that is still there; a number, or
-        shape (k,).
+        shape (k,). Errors of the torque constants, which no data make smaller, do not count.
         """
-        before, now = self._std(self._prior, q), self.std(q)
+        Y = self.robot.base_gravity_regressor(as_rows(q, "q", self.robot.joint_names))
+        belief = max(self._weighed(), key=lambda pair: pair[0])[1]
+        before, now = self._full.std(self._full.prior, Y), belief.std(belief.latest, Y)
         felt = before > 1e-9 * self.states.effort
         share = np.where(felt, now / np.where(felt, before, 1.0), 0.0).max(axis=-1)
         return float(share) if share.ndim == 0 else np.asarray(share)
 
-    @property
-    def _latest(self) -> Array:
-        return self._current if self._learned else self._committed
-
-    def _std(self, factor: Array, q: npt.ArrayLike) -> Array:
-        poses = as_rows(q, "q", self.robot.joint_names)
-        Y = self.robot.base_gravity_regressor(poses)
-        rows = np.zeros((*Y.shape[:-1], len(factor)))
-        rows[..., : self.states.base] = Y
-        return standard_deviations(factor, rows)
+    def _weighed(self) -> list[tuple[float, Belief]]:
+        """Return the beliefs that count, with their probabilities."""
+        free = self.frictionless
+        pairs = [(1.0 - free, self._full), (free, self._free)] if len(self._beliefs) > 1 else [(1.0, self._full)]
+        pairs = [(weight, belief) for weight, belief in pairs if weight > LEAST_WEIGHT]
+        total = sum(weight for weight, _ in pairs)
+        return [(weight / total, belief) for weight, belief in pairs]
 
     def _begin_segment(self) -> None:
         """Forget the sums; keep what is known."""
         self._memory[Row.SUM_Q : Row.SUM_SQUARE + 1] = 0.0
         self._collected = 0
-        self._joint = -1
-        self._learned = self._told = self._doubted = False
+        self._step = None
+        self._learned = self._told = self._same = self._doubted = False
 
     def _end_segment(self) -> None:
         """Keep what the hold taught, and be ready for the next one."""
         if self._learned:
-            self._committed, self._current = self._current, self._committed
-            self._prior_share = self._pass_prior_share
+            for belief in self._beliefs:
+                belief.keep()
+            self._prior_share, self._odds = self._pass_prior_share, self._pass_odds
             self.holds += 1
             if self._prior_share < REFRESH:
-                for row in self._prior * math.sqrt(1.0 - self._prior_share):
-                    fold(self._committed, row)
-                self._prior_share = 1.0
-                self._publish(self._committed)
-            # E ρ² is 1 if hold_i is right; only the share γ² of it that was foreseen tells. A surprise is rather a
-            # change of the arm than a sign of noise, but if surprises do not end they are noise.
+                self._refreshed, self._lost, self._prior_share = 0, 1.0 - self._prior_share, 1.0
+            # A surprise is rather a change of the arm than a sign of noise, but if surprises do not end they are noise.
             most = 2.0 if self._surprised else 9.0
-            ratio = np.minimum(self._hold_innovation**2, most) - 1.0
-            change = np.sqrt(1.0 + HOLD_RATE * self._hold_kept**2 * ratio)
-            low, high = HOLD_RANGE
-            self._hold = np.clip(self._hold * change, low * self._hold_start, high * self._hold_start)
-            if self.states.friction_at >= 0:
-                at = self.states.friction_at
-                root = np.linalg.inv(self._committed[at:, at:-1])
-                self._unknown_side = self._x[at:] ** 2 + np.sum(root**2, axis=1)
+            relearn(self._hold, self._hold_start, self._hold_left, HOLD_RATE, most, *HOLD_RANGE)
+            self._weigh_friction()
         elif self._doubted:
             self.doubted_holds += 1
-        elif self._told and self._joint < 0:
+        elif self._told and self._step is None:
             self.frozen_holds += 1
-        if self._told:
-            self._slid_from[:] = self._memory[Row.FOLLOWER]
         self._begin_segment()
 
+    def _weigh_friction(self) -> None:
+        """Take the mean square of what friction may hold from what is known of it."""
+        if self.states.friction_at >= 0:
+            tail_variances(self._full.committed, self._friction_square)
+            self._friction_square += self._full.x[self.states.friction_at :] ** 2
+
+    def _refresh(self, rows: int) -> None:
+        """Fold some rows of the prior that were forgotten in again; publish when all are in."""
+        last = min(self._refreshed + rows, self._full.size)
+        for row in range(self._refreshed, last):
+            for belief in self._beliefs:
+                belief.remember(row, self._lost)
+        self._refreshed = last
+        if last == self._full.size:
+            for belief in self._beliefs:
+                belief.solve()
+            self._publish()
+
     def _advance(self) -> None:
-        """Do one tick's share of a hold."""
-        if self._joint >= 0:
-            for _ in range(self._rows_per_tick):
-                if not self._fold_next():
-                    return
+        """Do one tick's share of a hold: its means, some of its joints, or the verdict."""
+        if self._step is not None:
+            step, self._step = self._step, None
+            step()
         elif not self._told:
             if self._collected >= self._window_ticks:
                 self._take_means()
-                if not self._doubted:
-                    self._begin_pass(self._forget)
         elif self.states.friction_at < 0 and self._collected >= self._longest_ticks:
             self._end_segment()
             self._fresh = False
 
     def _take_means(self) -> None:
         """Take the means of the hold and their errors."""
-        memory, count = self._memory, self._collected
-        mean = memory[Row.SUM_TAU] / count
-        scatter = np.maximum(memory[Row.SUM_SQUARE] / count - mean * mean, 0.0) / count
-        slid = ~(np.abs(memory[Row.FOLLOWER] - self._slid_from) <= self._limits[-1])
-        changed = (mean - memory[Row.SLIDING]) ** 2
-        side = np.where(slid & (changed < LET_GO**2 * self._unknown_side), memory[Row.DIRECTION], 0.0)
-        variance = self._hold**2 + scatter + np.where(side == 0.0, self._unknown_side, changed)
-        self._hold_at = memory[Row.ANCHOR] + memory[Row.SUM_Q] / count
-        self.robot.gravity_regressor(self._hold_at, self._regressor)
-        self._torque, self._side, self._sigma = mean.tolist(), side.tolist(), np.sqrt(variance).tolist()
+        told, square = self._told_rows, self._friction_square
+        slid, effort = summarise(
+            told, self._memory, self._collected, self._slid_from, square, self._hold, self._reversal
+        )
         self._told = self._first = True
-        # Drives that carry nothing although there is weight: the arm is held by its brakes, or by somebody.
+        self._same = self.states.friction_at >= 0 and not slid
+        if self._same:
+            return
+        self._slid_from[:] = self._memory[Row.FOLLOWER]
+        self.robot.gravity_regressor(told[Told.POSE], self._regressor)
+        self._doubted = effort < HOLD_SHARE and self._limp()
+        if not self._doubted:
+            self._step = self._begin_first
+
+    def _limp(self) -> bool:
+        """Say whether drives carry nothing although there is weight: brakes, or somebody, hold the arm."""
         nothing = HOLD_SHARE * self.states.effort
-        weight = np.abs(self._regressor @ self._values)
-        self._doubted = bool(np.all(np.abs(mean) < nothing) and np.any(weight > LIMP_WEIGHT * nothing))
+        switched_off = np.all(np.abs(self._told_rows[Told.TORQUE]) < nothing)
+        return bool(switched_off and np.any(np.abs(self._regressor @ self._values) > LIMP_WEIGHT * nothing))
+
+    def _begin_first(self) -> None:
+        self._begin_pass(self._forget)
 
     def _begin_pass(self, forget: float) -> None:
         """Begin to fold the means into what was known before the hold, of which a share is kept."""
+        if self._refreshed < self._full.size:
+            self._refresh(self._full.size)
         kept = max(forget, LEAST_PRIOR / self._prior_share)
-        np.multiply(self._committed, math.sqrt(kept), out=self._work)
+        for belief in self._beliefs:
+            belief.begin(kept)
         self._pass_prior_share = kept * self._prior_share
         self._joint = 0
+        self._step = self._fold
 
-    def _fold_next(self) -> bool:
-        """Fold one row; say whether the pass goes on."""
-        joint, states = self._joint, self.states
-        self._innovation[joint], self._kept[joint] = fold_torque(
-            self._work,
-            self._row,
-            self._regressor,
-            self._columns,
-            joint,
-            self.robot.n,
-            self._side[joint],
-            self._torque[joint],
-            self._sigma[joint],
-            states.offset_at,
-            states.friction_at,
-        )
-        self._joint += 1
-        if self._joint < self.robot.n:
-            return True
-        self._joint = -1
-        self._finish_pass()
-        return False
+    def _fold(self) -> None:
+        """Fold some joints' torques in."""
+        first, last = self._joint, min(self._joint + self._rows_per_tick, self.robot.n)
+        for belief in self._beliefs:
+            belief.fold(self._told_rows, self._regressor, first, last)
+        self._joint = last
+        if last < self.robot.n:
+            self._step = self._fold
+        else:
+            self._step = self._judge if self._first else self._use
 
-    def _finish_pass(self) -> None:
+    def _judge(self) -> None:
         """Use the pass if it teaches anything."""
-        if self._first:
-            surprised = self._surprised = bool(np.abs(self._innovation).max() > SURPRISE)
-            excited = bool(1.0 - np.square(self._kept).min() > EXCITATION)
-            if surprised:
-                self._doubted = self._doubted_at is None or bool(
-                    np.abs(self._hold_at - self._doubted_at).max() < ELSEWHERE
-                )
-                if self._doubted_at is None:
-                    self._doubted_at = self._hold_at
-                elif not self._doubted:
-                    self._doubted_at = np.full(self.robot.n, np.inf)  # borne out: no pose is near, all may be learned
-            else:
-                self._doubted_at = None
-            if self._doubted or not (surprised or (excited and self._fresh)):
-                return
-            self._hold_innovation, self._hold_kept = self._innovation.copy(), self._kept.copy()
-            self._first = False
-            if surprised and self.holds > 0:
-                self._begin_pass(FLOOR)  # once more, with less belief in the old data
-                return
-        self._current, self._work = self._work, self._current
+        told = self._told_rows
+        largest, least_kept, evidence = self._full.judged(told)
+        surprised = self._surprised = largest > SURPRISE
+        if surprised:
+            pose = told[Told.POSE]
+            self._doubted = self._doubted_at is None or bool(np.abs(pose - self._doubted_at).max() < ELSEWHERE)
+            if self._doubted_at is None:
+                self._doubted_at = pose.copy()
+            elif not self._doubted:
+                self._doubted_at = np.full(self.robot.n, np.inf)  # borne out: no pose is near, all may be learned
+        else:
+            self._doubted_at = None
+        excited = 1.0 - least_kept**2 > EXCITATION
+        if self._doubted or not (surprised or (excited and self._fresh)):
+            return
+        self._pass_odds = self._odds
+        if not surprised and len(self._beliefs) > 1:  # a contradiction is a change of the arm, no sign of friction
+            odds = self._forget * self._odds + self._free.judged(told)[2] - evidence
+            self._pass_odds = min(max(odds, -MOST_ODDS), MOST_ODDS)
+        self._hold_left[:] = (self._free if self._pass_odds > 0.0 else self._full).left
+        self._first = False
+        if surprised and self.holds > 0:
+            self._begin_pass(FLOOR)  # once more, with less belief in the old data
+        else:
+            self._use()
+
+    def _use(self) -> None:
+        """Use the pass."""
+        for belief in self._beliefs:
+            belief.use()
+        self._used_odds = self._pass_odds
         self._learned = True
-        self._publish(self._current)
+        self._publish()
 
     def _follow(self) -> None:
         """Let the values in use follow the estimate by one tick."""
@@ -374,19 +437,8 @@ class RecursiveGravity:
             np.multiply(self._way, 1.0 - self._blend / self._blend_ticks, out=self._values)
             np.add(self._values, self._from, out=self._values)
 
-    def _publish(self, factor: Array) -> None:
-        """Solve a triangle and let the values in use follow it."""
-        solve(factor, self._x)
+    def _publish(self) -> None:
+        """Let the values in use follow the estimate."""
         self._from[:] = self._values
-        self._way[self._columns] = self._x[: self.states.base]
-        self._way -= self._from
+        head(self._values, self._way, self._columns, self._full.x, self._free.x, self.frictionless)
         self._blend = self._blend_ticks
-
-
-def _noise(given: npt.ArrayLike | None, usual: Array) -> Array:
-    if given is None:
-        return np.array(usual)
-    values = np.asarray(given, dtype=np.float64)
-    if values.shape not in ((), usual.shape) or not np.all(np.isfinite(values) & (values > 0.0)):
-        raise InputError(f"hold_noise has shape {values.shape}; expected positive numbers, one or {len(usual)}")
-    return np.broadcast_to(values, usual.shape).copy()

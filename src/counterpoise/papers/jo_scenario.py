@@ -13,6 +13,7 @@ the paper's, τ = K_p (q_d − q) − K_d q̇ + ĝ(q): it damps the motion itsel
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -148,6 +149,13 @@ def desired(time: float) -> tuple[Array, bool]:
     return start, False
 
 
+@cache
+def _goals(ticks: int) -> tuple[Array, Array]:
+    """Return the first goals [rad], shape (k, 19), and whether they move, shape (k,); the same in all runs."""
+    every = [desired(tick * PERIOD) for tick in range(ticks)]
+    return frozen(np.array([goal for goal, _ in every])), frozen(np.array([float(moves) for _, moves in every]))
+
+
 def gains(robot: Robot) -> tuple[Array, Array]:
     """Return K_p [N m/rad] and K_d [N m s/rad], shapes (n,)."""
     q, n = POSES["estimation"], robot.n
@@ -171,18 +179,12 @@ def plant(robot: Robot, *, friction: bool, seed: int = 0) -> SimulatedArm:
     return SimulatedArm(robot, config)
 
 
-def estimator_of(robot: Robot, compensation: Compensation, *, friction: bool = False) -> OnlineGravity | None:
-    """Return the estimator of a run, knowing nothing; None for runs without one.
-
-    Args:
-        robot: The robot.
-        compensation: Which one.
-        friction: Whether the recursive one looks for friction and offsets as well; the paper's robot has none.
-    """
+def estimator_of(robot: Robot, compensation: Compensation) -> OnlineGravity | None:
+    """Return the estimator of a run, knowing nothing, not even whether there is friction; None for runs without one."""
     if compensation == "none" or compensation == "exact":  # noqa: PLR1714  a form that the type checker narrows by
         return None
     if compensation == "recursive":
-        return OnlineGravity(robot, PERIOD, "recursive", prior="none", offset=friction, friction=friction)
+        return OnlineGravity(robot, PERIOD, "recursive", prior="none")
     kp, kd = gains(robot)
     return OnlineGravity(robot, PERIOD, compensation, q_gain=Q_GAIN, kp=kp, kd=kd)
 
@@ -207,21 +209,21 @@ def run_scenario(
     """
     robot = load("dualarm19")
     kp, kd = gains(robot)
-    est = estimator_of(robot, compensation, friction=friction) if estimator is None else estimator
+    est = estimator_of(robot, compensation) if estimator is None else estimator
     published = est is not None and est.method != "recursive"
     arm = plant(robot, friction=friction, seed=seed)
     ticks = round(until / PERIOD)
-    time, error, moving = np.zeros(ticks), np.zeros((ticks, robot.n)), np.zeros(ticks)
+    goals, moving = _goals(ticks)
+    time: Array = PERIOD * np.arange(ticks, dtype=np.float64)
+    error = np.zeros((ticks, robot.n))
     with arm:
         for tick in range(ticks):
-            sample = arm.read()
-            now = tick * PERIOD
-            goal, moves = desired(now)
-            time[tick], error[tick], moving[tick] = now, goal - sample.q, float(moves)
-            tau = kp * (goal - sample.q) - kd * sample.dq
+            sample, goal = arm.read(), goals[tick]
+            np.subtract(goal, sample.q, out=error[tick])
+            tau = kp * error[tick] - kd * sample.dq
             if est is not None:
                 if published:
-                    est.learning = ESTIMATION[0] <= now < ESTIMATION[1]
+                    est.learning = ESTIMATION[0] <= time[tick] < ESTIMATION[1]
                 est.update(sample.q, sample.dq, sample.effort, goal)
                 tau += est.gravity(sample.q)
             elif compensation == "exact":

@@ -1,6 +1,6 @@
-// The two inner loops of the recursive estimator, natively: watching a sample (gate.py) and folding one measured torque
-// into the triangular factor (square_root.py). The Python files beside are the specification; both give the same
-// numbers to rounding.
+// The inner loops of the recursive estimator, natively: watching a sample (gate.py), summing up a hold (hold.py) and
+// folding measured torques into the triangular factor (square_root.py). The Python files beside are the specification;
+// both give the same numbers to rounding.
 //
 // Only counterpoise/estimation/kernel.py calls these functions. Buffers of a wrong type or size raise ValueError.
 #define PY_SSIZE_T_CLEAN
@@ -16,6 +16,11 @@ constexpr Py_ssize_t MEMORY_ROWS = 11;
 enum Row { ANCHOR, SUM_Q, SUM_TAU, SUM_SQUARE, DIRECTION, FOLLOWER, LOWER, UPPER, EFFORT, SLIDING, SLID_AT };
 enum Seen { INVALID = 0, MOVED = 1, LOADED = 2, STILL = 3 };
 constexpr double MOST = 1e9;
+constexpr Py_ssize_t MOST_TAIL = 512;
+constexpr Py_ssize_t TOLD_ROWS = 5;
+enum Told { POSE, TORQUE, SIDE, SIGMA, SIGMA_FREE };
+constexpr double UNEVEN = 0.05;  // by how much friction differs from hold to hold, as a share of itself
+constexpr double LET_GO = 0.5;  // share of the friction by which a torque may change and still tell the side
 constexpr double SLID = 0.1;  // of `reversal`: how far a joint must slide for its torque to be one of sliding
 
 // A C-contiguous buffer of 8-byte items, released when it goes out of scope.
@@ -100,16 +105,88 @@ PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t given) {
     return PyLong_FromLong(STILL);
 }
 
-// Rotates `row` (p + 1 numbers) into the factor (p rows of p + 1) and returns the product of the cosines.
-double rotate(double* factor, double* row, Py_ssize_t p) {
+// summarise(told, memory, count, slid_from, friction_square, noise, reversal) -> (whether any joint has slid, largest share)
+PyObject* summarise(PyObject*, PyObject* const* args, Py_ssize_t given) {
+    if (given != 7) return wrong_count("summarise", 7);
+    Numbers told, memory, slid_from, friction_square, noise;
+    if (!memory.take(args[1], "memory", "d", -1, false)) return nullptr;
+    const Py_ssize_t n = memory.count() / MEMORY_ROWS;
+    if (!told.take(args[0], "told", "d", TOLD_ROWS * n, true) || !slid_from.take(args[3], "slid_from", "d", n, false) ||
+        !friction_square.take(args[4], "friction_square", "d", n, false) || !noise.take(args[5], "noise", "d", n, false))
+        return nullptr;
+    const double count = PyFloat_AsDouble(args[2]), reversal = PyFloat_AsDouble(args[6]);
+    if (PyErr_Occurred()) return nullptr;
+    const double* row[MEMORY_ROWS];
+    for (Py_ssize_t r = 0; r < MEMORY_ROWS; ++r) row[r] = memory.doubles() + r * n;
+    double* out[TOLD_ROWS];
+    for (Py_ssize_t r = 0; r < TOLD_ROWS; ++r) out[r] = told.doubles() + r * n;
+    bool any = false;
+    double largest = 0.0;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        const double mean = row[SUM_TAU][i] / count, own = noise.doubles()[i], square = friction_square.doubles()[i];
+        const double free = own * own + std::fmax(row[SUM_SQUARE][i] / count - mean * mean, 0.0) / count;
+        const bool slid = !(std::fabs(row[FOLLOWER][i] - slid_from.doubles()[i]) <= reversal);
+        any |= slid;
+        largest = std::fmax(largest, std::fabs(mean) / row[EFFORT][i]);
+        const double change = mean - row[SLIDING][i], changed = change * change;
+        const double side = slid && changed < LET_GO * LET_GO * square ? row[DIRECTION][i] : 0.0;
+        out[POSE][i] = row[ANCHOR][i] + row[SUM_Q][i] / count;
+        out[TORQUE][i] = mean;
+        out[SIDE][i] = side;
+        out[SIGMA][i] = std::sqrt(free + (side == 0.0 ? square : changed + UNEVEN * UNEVEN * square));
+        out[SIGMA_FREE][i] = std::sqrt(free);
+    }
+    return Py_BuildValue("Od", any ? Py_True : Py_False, largest);
+}
+
+// judge(left, side, sigma) -> (largest |innovation|, least kept, log probability)
+PyObject* judge(PyObject*, PyObject* const* args, Py_ssize_t given) {
+    if (given != 3) return wrong_count("judge", 3);
+    Numbers left, side, sigma;
+    if (!side.take(args[1], "side", "d", -1, false)) return nullptr;
+    const Py_ssize_t n = side.count();
+    if (!left.take(args[0], "left", "d", 2 * n, false) || !sigma.take(args[2], "sigma", "d", n, false)) return nullptr;
+    double largest = 0.0, least = 1.0, evidence = 0.0;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        const double innovation = left.doubles()[i], kept = left.doubles()[n + i];
+        largest = std::fmax(largest, std::fabs(innovation));
+        least = std::fmin(least, kept);
+        const double each = std::log(kept / sigma.doubles()[i]) - 0.5 * innovation * innovation;
+        evidence += std::fabs(side.doubles()[i]) * each;
+    }
+    return Py_BuildValue("ddd", largest, least, evidence);
+}
+
+// relearn(noise, start, left, rate, most, low, high)
+PyObject* relearn(PyObject*, PyObject* const* args, Py_ssize_t given) {
+    if (given != 7) return wrong_count("relearn", 7);
+    Numbers noise, start, left;
+    if (!noise.take(args[0], "noise", "d", -1, true)) return nullptr;
+    const Py_ssize_t n = noise.count();
+    if (!start.take(args[1], "start", "d", n, false) || !left.take(args[2], "left", "d", 2 * n, false)) return nullptr;
+    double given_numbers[4];
+    for (Py_ssize_t k = 0; k < 4; ++k) given_numbers[k] = PyFloat_AsDouble(args[3 + k]);
+    if (PyErr_Occurred()) return nullptr;
+    const double rate = given_numbers[0], most = given_numbers[1], low = given_numbers[2], high = given_numbers[3];
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        const double innovation = left.doubles()[i], kept = left.doubles()[n + i], first = start.doubles()[i];
+        const double ratio = std::fmin(innovation * innovation, most) - 1.0;
+        const double changed = noise.doubles()[i] * std::sqrt(1.0 + rate * kept * kept * ratio);
+        noise.doubles()[i] = std::fmin(std::fmax(changed, low * first), high * first);
+    }
+    Py_RETURN_NONE;
+}
+
+// Rotates `row` (`width` numbers) into the factor (p rows of as many) and returns the product of the cosines.
+double rotate(double* factor, double* row, Py_ssize_t p, Py_ssize_t width) {
     double kept = 1.0;
     for (Py_ssize_t k = 0; k < p; ++k) {
         if (row[k] == 0.0) continue;
-        double* line = factor + k * (p + 1);
+        double* line = factor + k * width;
         const double size = std::sqrt(line[k] * line[k] + row[k] * row[k]);
         const double c = line[k] / size, s = row[k] / size;
         kept *= c;
-        for (Py_ssize_t j = k; j <= p; ++j) {
+        for (Py_ssize_t j = k; j < width; ++j) {
             const double old = line[j];
             line[j] = c * old + s * row[j];
             row[j] = c * row[j] - s * old;
@@ -119,51 +196,64 @@ double rotate(double* factor, double* row, Py_ssize_t p) {
     return kept;
 }
 
+// Returns the rows of a factor of so many columns, more columns than rows; −1 and an exception if there is no such.
+Py_ssize_t rows_of(const Numbers& factor, Py_ssize_t width) {
+    if (width > 0 && factor.count() % width == 0 && factor.count() / width < width) return factor.count() / width;
+    PyErr_SetString(PyExc_ValueError, "factor has the wrong type or size");
+    return -1;
+}
+
 // fold(factor, row) -> (innovation, kept)
 PyObject* fold(PyObject*, PyObject* const* args, Py_ssize_t given) {
     if (given != 2) return wrong_count("fold", 2);
     Numbers factor, row;
     if (!row.take(args[1], "row", "d", -1, true)) return nullptr;
-    const Py_ssize_t p = row.count() - 1;
-    if (!factor.take(args[0], "factor", "d", p * (p + 1), true)) return nullptr;
-    const double kept = rotate(factor.doubles(), row.doubles(), p);
+    if (!factor.take(args[0], "factor", "d", -1, true)) return nullptr;
+    const Py_ssize_t p = rows_of(factor, row.count());
+    if (p < 0) return nullptr;
+    const double kept = rotate(factor.doubles(), row.doubles(), p, row.count());
     return Py_BuildValue("dd", row.doubles()[p], kept);
 }
 
-// fold_torque(factor, row, regressor, columns, joint, joints, side, torque, sigma, offset_at, friction_at)
-PyObject* fold_torque(PyObject*, PyObject* const* args, Py_ssize_t given) {
-    if (given != 11) return wrong_count("fold_torque", 11);
-    Numbers factor, row, regressor, columns;
-    if (!row.take(args[1], "row", "d", -1, true)) return nullptr;
-    const Py_ssize_t p = row.count() - 1;
-    if (!factor.take(args[0], "factor", "d", p * (p + 1), true) || !regressor.take(args[2], "regressor", "d", -1, false) ||
-        !columns.take(args[3], "columns", "lq", -1, false))
+// fold_torques(factor, row, regressor, columns, torque, side, sigma, first, last, offset_at, friction_at, left)
+PyObject* fold_torques(PyObject*, PyObject* const* args, Py_ssize_t given) {
+    if (given != 12) return wrong_count("fold_torques", 12);
+    Numbers factor, row, regressor, columns, torque, side, sigma, left;
+    if (!row.take(args[1], "row", "d", -1, true) || !torque.take(args[4], "torque", "d", -1, false)) return nullptr;
+    const Py_ssize_t n = torque.count();
+    if (!factor.take(args[0], "factor", "d", -1, true) || !regressor.take(args[2], "regressor", "d", -1, false) ||
+        !columns.take(args[3], "columns", "lq", -1, false) || !side.take(args[5], "side", "d", n, false) ||
+        !sigma.take(args[6], "sigma", "d", n, false) || !left.take(args[11], "left", "d", 2 * n, true))
         return nullptr;
-    const Py_ssize_t joint = PyLong_AsSsize_t(args[4]), joints = PyLong_AsSsize_t(args[5]);
-    const double side = PyFloat_AsDouble(args[6]), torque = PyFloat_AsDouble(args[7]), sigma = PyFloat_AsDouble(args[8]);
-    const Py_ssize_t offset_at = PyLong_AsSsize_t(args[9]), friction_at = PyLong_AsSsize_t(args[10]);
+    const Py_ssize_t row_size = row.count(), p = rows_of(factor, row_size);
+    if (p < 0) return nullptr;
+    Py_ssize_t whole[4];
+    for (Py_ssize_t k = 0; k < 4; ++k) whole[k] = PyLong_AsSsize_t(args[7 + k]);
     if (PyErr_Occurred()) return nullptr;
-    const Py_ssize_t b = columns.count(), width = joints > 0 ? regressor.count() / joints : 0;
-    if (joint < 0 || joint >= joints || b > p || offset_at + joint >= p || friction_at + joint >= p) {
+    const Py_ssize_t first = whole[0], last = whole[1];
+    const Py_ssize_t b = columns.count(), width = n > 0 ? regressor.count() / n : 0;
+    bool fits = first >= 0 && first <= last && last <= n && b <= p && width * n == regressor.count();
+    for (Py_ssize_t k = 2; k < 4; ++k) fits = fits && whole[k] + n <= p;
+    fits = fits && (row_size == p + 1 || row_size == p + 1 + n);
+    for (Py_ssize_t j = 0; fits && j < b; ++j) fits = columns.integers()[j] >= 0 && columns.integers()[j] < width;
+    if (!fits) {
         PyErr_SetString(PyExc_ValueError, "joint or column out of range");
         return nullptr;
     }
     double* numbers = row.doubles();
-    const double* line = regressor.doubles() + joint * width;
-    for (Py_ssize_t j = 0; j <= p; ++j) numbers[j] = 0.0;
-    for (Py_ssize_t j = 0; j < b; ++j) {
-        const std::int64_t column = columns.integers()[j];
-        if (column < 0 || column >= width) {
-            PyErr_SetString(PyExc_ValueError, "column out of range");
-            return nullptr;
-        }
-        numbers[j] = line[column] / sigma;
+    for (Py_ssize_t i = first; i < last; ++i) {
+        const double share = 1.0 / sigma.doubles()[i], measured = torque.doubles()[i];
+        const double* line = regressor.doubles() + i * width;
+        for (Py_ssize_t j = 0; j < row_size; ++j) numbers[j] = 0.0;
+        for (Py_ssize_t j = 0; j < b; ++j) numbers[j] = share * line[columns.integers()[j]];
+        if (whole[2] >= 0) numbers[whole[2] + i] = share;
+        if (whole[3] >= 0) numbers[whole[3] + i] = share * side.doubles()[i];
+        numbers[p] = share * measured;
+        if (row_size > p + 1) numbers[p + 1 + i] = share * measured;
+        left.doubles()[n + i] = rotate(factor.doubles(), numbers, p, row_size);
+        left.doubles()[i] = numbers[p];
     }
-    if (offset_at >= 0) numbers[offset_at + joint] = 1.0 / sigma;
-    if (friction_at >= 0) numbers[friction_at + joint] = side / sigma;
-    numbers[p] = torque / sigma;
-    const double kept = rotate(factor.doubles(), numbers, p);
-    return Py_BuildValue("dd", numbers[p], kept);
+    Py_RETURN_NONE;
 }
 
 // solve(factor, x): back substitution; an unknown of which nothing is known becomes 0.
@@ -172,14 +262,72 @@ PyObject* solve(PyObject*, PyObject* const* args, Py_ssize_t given) {
     Numbers factor, x;
     if (!x.take(args[1], "x", "d", -1, true)) return nullptr;
     const Py_ssize_t p = x.count();
-    if (!factor.take(args[0], "factor", "d", p * (p + 1), false)) return nullptr;
+    if (!factor.take(args[0], "factor", "d", -1, false)) return nullptr;
+    const Py_ssize_t width = p > 0 ? factor.count() / p : 0;
+    if (width <= p || width * p != factor.count()) {
+        PyErr_SetString(PyExc_ValueError, "factor has the wrong type or size");
+        return nullptr;
+    }
     double* value = x.doubles();
     for (Py_ssize_t k = p - 1; k >= 0; --k) {
-        const double* line = factor.doubles() + k * (p + 1);
+        const double* line = factor.doubles() + k * width;
         double rest = line[p];
         for (Py_ssize_t j = k + 1; j < p; ++j) rest -= line[j] * value[j];
         value[k] = line[k] != 0.0 ? rest / line[k] : 0.0;
     }
+    Py_RETURN_NONE;
+}
+
+// tail_variances(factor, out): variances of the last unknowns, the squared lengths of the rows of R⁻¹'s last block.
+PyObject* tail_variances(PyObject*, PyObject* const* args, Py_ssize_t given) {
+    if (given != 2) return wrong_count("tail_variances", 2);
+    Numbers factor, out;
+    if (!factor.take(args[0], "factor", "d", -1, false) || !out.take(args[1], "out", "d", -1, true)) return nullptr;
+    if (factor.view.ndim != 2) {
+        PyErr_SetString(PyExc_ValueError, "factor must have two dimensions");
+        return nullptr;
+    }
+    const Py_ssize_t p = factor.view.shape[0], width = factor.view.shape[1], n = out.count(), at = p - n;
+    if (width <= p || at < 0 || n > MOST_TAIL) {
+        PyErr_SetString(PyExc_ValueError, "factor or out has the wrong size");
+        return nullptr;
+    }
+    // Row i of the inverse: solve w R = e_i from the left, entry by entry.
+    double inverse[MOST_TAIL];
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        double sum = 0.0;
+        for (Py_ssize_t j = i; j < n; ++j) {
+            double rest = j == i ? 1.0 : 0.0;
+            for (Py_ssize_t k = i; k < j; ++k) rest -= inverse[k] * factor.doubles()[(at + k) * width + at + j];
+            inverse[j] = rest / factor.doubles()[(at + j) * width + at + j];
+            sum += inverse[j] * inverse[j];
+        }
+        out.doubles()[i] = sum;
+    }
+    Py_RETURN_NONE;
+}
+
+// head(values, way, columns, x, other, share)
+PyObject* head(PyObject*, PyObject* const* args, Py_ssize_t given) {
+    if (given != 6) return wrong_count("head", 6);
+    Numbers values, way, columns, x, other;
+    if (!values.take(args[0], "values", "d", -1, false)) return nullptr;
+    const Py_ssize_t m = values.count();
+    if (!way.take(args[1], "way", "d", m, true) || !columns.take(args[2], "columns", "lq", -1, false) ||
+        !x.take(args[3], "x", "d", -1, false) || !other.take(args[4], "other", "d", -1, false))
+        return nullptr;
+    const double share = PyFloat_AsDouble(args[5]);
+    if (PyErr_Occurred()) return nullptr;
+    const Py_ssize_t b = columns.count();
+    bool fits = b <= x.count() && b <= other.count();
+    for (Py_ssize_t j = 0; fits && j < b; ++j) fits = columns.integers()[j] >= 0 && columns.integers()[j] < m;
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "column out of range");
+        return nullptr;
+    }
+    for (Py_ssize_t j = 0; j < m; ++j) way.doubles()[j] = -values.doubles()[j];
+    for (Py_ssize_t j = 0; j < b; ++j)
+        way.doubles()[columns.integers()[j]] += (1.0 - share) * x.doubles()[j] + share * other.doubles()[j];
     Py_RETURN_NONE;
 }
 
@@ -189,7 +337,12 @@ PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t))
 
 PyMethodDef methods[] = {{"watch", fast(watch), METH_FASTCALL, "Look at one sample; see gate.py."},
                          {"fold", fast(fold), METH_FASTCALL, "Fold one row into the factor; see square_root.py."},
-                         {"fold_torque", fast(fold_torque), METH_FASTCALL, "Fold one measured torque; see square_root.py."},
+                         {"summarise", fast(summarise), METH_FASTCALL, "Sum up a hold; see hold.py."},
+                         {"judge", fast(judge), METH_FASTCALL, "Say how a hold fits in; see hold.py."},
+                         {"relearn", fast(relearn), METH_FASTCALL, "Learn the noise of holds; see hold.py."},
+                         {"head", fast(head), METH_FASTCALL, "Head for the mean of two estimates; see square_root.py."},
+                         {"fold_torques", fast(fold_torques), METH_FASTCALL, "Fold measured torques; see square_root.py."},
+                         {"tail_variances", fast(tail_variances), METH_FASTCALL, "Variances of the last unknowns."},
                          {"solve", fast(solve), METH_FASTCALL, "Solve the factor for the unknowns; see square_root.py."},
                          {nullptr, nullptr, 0, nullptr}};
 
