@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -22,10 +24,23 @@ PUMA = {
 }
 PUMA_PID = LawGains("pid", NAMES, **PUMA, ki=[20155.0, 22991.0, 6107.0, 0.0, 0.0, 0.0], k_int=np.zeros(6))
 PUMA_BSC = LawGains("bsc", NAMES, **PUMA, ki=np.zeros(6), k_int=[156.0, 225.0, 225.0, 0.0, 0.0, 0.0])
+TITAN_KP = [20159.0, 27399.0, 9096.0, 103.9, 54.3, 3.13]
+TITAN_KD = [1128.9, 0.0, 0.0, 5.82, 3.04, 0.175]
+TITAN_PI = LawGains("pi", NAMES, TITAN_KP, TITAN_KD, [0.0, 141875.0, 68636.0, 0.0, 0.0, 0.0], np.zeros(6))
+TITAN_BSC = LawGains(
+    "bsc-p",
+    NAMES,
+    [20159.0, 27399.0, 8220.0, 103.9, 54.3, 3.13],
+    TITAN_KD,
+    np.zeros(6),
+    [0.0, 127.6, 99.1, 0.0, 0.0, 0.0],
+)
 
 
-def circle_errors(gains: LawGains, quiet: bool, finer: float = 1.0) -> np.ndarray:
+@cache
+def circle_errors(law: str, quiet: bool, finer: float = 1.0) -> np.ndarray:
     """Distances of the tip from the circle of Fig. 9 over a turn of 10 s [µm]."""
+    gains = PUMA_PID if law == "pid" else PUMA_BSC
     made = preset("puma550")
     robot, config = made.robot(), made.config
     if quiet:
@@ -41,17 +56,28 @@ def test_circle_of_figure_9_with_a_quiet_plate() -> None:
     """PID's rms error is at least 3 times that of base sensor control, whose largest is within two counts."""
     made = preset("puma550")
     count = count_at_tip(made.robot(), np.asarray(made.config.position), np.asarray(made.config.encoder.resolution))
-    pid, plate = circle_errors(PUMA_PID, quiet=True), circle_errors(PUMA_BSC, quiet=True)
+    pid, plate = circle_errors("pid", quiet=True), circle_errors("bsc", quiet=True)
     assert rms(pid) >= 3.0 * rms(plate)
     assert largest(plate) <= 2.0 * count
 
 
 def test_circle_of_figure_9_with_finer_encoders() -> None:
     """With encoders 8 times finer the largest error is below the printed 30 µm."""
-    assert largest(circle_errors(PUMA_BSC, quiet=True, finer=FINER)) <= 30.0
+    assert largest(circle_errors("bsc", quiet=True, finer=FINER)) <= 30.0
 
 
 def test_noise_of_the_plate_decides_figure_9() -> None:
     """With the preset's plate the printed 30 µm is far away: the verdict's reason holds."""
-    noisy, quiet = circle_errors(PUMA_BSC, quiet=False), circle_errors(PUMA_BSC, quiet=True)
+    noisy, quiet = circle_errors("bsc", quiet=False), circle_errors("bsc", quiet=True)
     assert rms(noisy) > 1.5 * rms(quiet) and largest(noisy) > 30.0
+
+
+@pytest.mark.parametrize("degrees", [1.5, 0.5])
+def test_slow_triangles_of_a_hydraulic_arm(degrees: float) -> None:
+    """Tables 2 and 3: with a torque source PI's rms error is at least 1.15 times that of base sensor control."""
+    robot, _ = titan()
+    errors = {}
+    for name, gains in (("pi", TITAN_PI), ("bsc-p", TITAN_BSC)):
+        made = titan_run(gains, Triangle(amplitudes(2, degrees), 10.0), 12.5, seed=77).after(2.5)
+        errors[name] = rms(made.error(2))
+    assert robot.n == 6 and errors["pi"] >= 1.15 * errors["bsc-p"]
