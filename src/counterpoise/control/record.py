@@ -56,6 +56,7 @@ class Recording:
         gains: The gains; K_i is 0 for the joints without integral.
         reference: The motion.
         log: What has been recorded, also by a run that was interrupted; None before.
+        loop: The loop that drives the arm; after a run that keeps it going, for what comes next.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Recording:
         self.gains = replace(self.gains, ki=frozen(np.where(needed, self.gains.ki, 0.0)))
         self.reference = BothSides(plan, self.offsets)
         self._plant, self._robot = plant, robot
-        self._loop = ControlLoop(
+        self.loop = ControlLoop(
             plant,
             self._laws(limits.effort),
             robot,
@@ -132,11 +133,14 @@ class Recording:
         planned.reset(frozen(q))
         return planned.duration
 
-    def run(self, progress: Callable[[float, float], None] | None = None) -> Log:
+    def run(
+        self, progress: Callable[[float, float], None] | None = None, then: Literal["stop", "keep"] = "stop"
+    ) -> Log:
         """Drive the arm through the plan, and back to where it stood; the plant must have been entered.
 
         Args:
             progress: Called now and then with the seconds done and in all.
+            then: "stop" brings the arm to its safe stop; "keep" leaves it to the next run of ``loop``.
 
         Raises:
             SafetyError: A fault stopped the arm; ``log`` has what was recorded before.
@@ -152,9 +156,9 @@ class Recording:
             return False
 
         try:
-            self._loop.run(duration, until=watch, log=True)
+            self.loop.run(duration, until=watch, log=True, then=then)
         finally:
-            report = self._loop.last_report
+            report = self.loop.last_report
             if report is not None and report.log is not None:
                 self.log = replace(report.log, declared=self._declared(report.log.declared, report))
         if self.log is None:
@@ -175,7 +179,8 @@ class Recording:
 
     def _declared(self, by_plant: Declared, report: RunReport) -> Declared:
         """Return what the plant declares, with the arm, the plan and those of its windows that were completed."""
-        driven = (report.ticks - report.stop_ticks) * self._plant.period  # then the safe stop moves the arm
+        # Then the safe stop moves the arm. The ticks are a whole number, so the last window may end half a tick later.
+        driven = (report.ticks - report.stop_ticks + 0.5) * self._plant.period
         windows = [window.as_data() for window in self.reference.windows if window.end <= driven]
         plan = self.plan.as_data() | {"offsets": self.offsets.tolist(), "windows": windows}
         return replace(

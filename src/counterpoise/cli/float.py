@@ -1,0 +1,278 @@
+"""``counterpoise float``: check an arm, and let it float so that a hand can move it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InputError, SafetyError
+from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
+from .record import driver_options, plant_and_model
+from .simulate import refuse_unwritable
+
+if TYPE_CHECKING:
+    from ..calibration.fit import Fit
+    from ..control.float.check_result import CheckResult
+    from ..control.float.floating import Floating
+    from ..control.float.report import FloatReport
+    from ..control.plant import Plant
+    from ..dynamics.robot import Robot
+    from ..friction.law import FrictionLaw
+    from .floating import Script
+
+EXIT_NOT_FLOATING = 3
+EXAMPLES = """\b
+Examples:
+  counterpoise float wam7 --share 0.7                       a simulated arm, pushed once so that something is seen
+  counterpoise float wam7 --share 0.5 --push toolplate,0,0,4,0.5 --push toolplate,0,3,0,0.5
+  counterpoise float wam7 --share 0.7 --model-error -3      refused: the model is 3 % too light
+  counterpoise float puma550 --lock joint4 --lock joint5 --lock joint6 --hold
+  counterpoise float mydriver --robot arm.urdf --calibration arm.calibration.json --share 0.5 --yes    a real arm
+  counterpoise float wam7 --share 0.7 --json | jq .check.joints
+
+\b
+Exit codes:
+  0  it floated, and ended as asked
+  1  an error: no such joint, a limit too near, a fault that stopped the arm
+  2  the command line itself is wrong
+  3  refused by the check, or stopped because it was too fast or drifted again and again
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the arm carries; see the options."""
+
+    mass: float
+    com: tuple[float, float, float]
+    link: str | None
+    known: bool
+
+
+@click.command("float", epilog=EXAMPLES)
+@click.argument("plant")
+@click.option("--share", type=float, default=0.0, show_default=True, help="Of the friction that is compensated, < 1.")
+@click.option("--damping", type=click.FloatRange(min=0.0), help="[N m s/rad or N s/m]; default: by the inertias.")
+@click.option("--lock", "locked", multiple=True, metavar="NAME", help="Joint that stays where it is; repeatable.")
+@click.option("--hold", is_flag=True, help="Hold the arm when it was released, until it is pushed.")
+@click.option("--calibration", "calibration_path", metavar="F.json", help="The arm's calibration: weight and friction.")
+@click.option("--payload", type=click.FloatRange(min=0.0), default=0.0, metavar="MASS", help="Load at the tip [kg].")
+@click.option(
+    "--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
+)
+@click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@click.option("--unknown-payload", is_flag=True, help="Simulated: the controller does not know of the load.")
+@click.option("--seconds", type=click.FloatRange(min=0.0, min_open=True), help="How long; real: until Ctrl-C.")
+@click.option("--push", "pushes", multiple=True, metavar="LINK,FX,FY,FZ,S", help="Simulated: force [N], time [s].")
+@click.option(
+    "--model-error",
+    type=click.FloatRange(min=-90.0, max=200.0),
+    default=0.0,
+    metavar="PERCENT",
+    help="Simulated: how much larger the masses are that the controller believes in.",
+)
+@click.option("--log", "log_path", metavar="FILE", help="Write the recording of the floating as .npz or .csv.")
+@click.option("--by", type=click.Choice(("effort", "command")), default="effort", help="What tells the holding torque.")
+@click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
+@click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of a simulated arm's noise.")
+@click.option("--pace", type=click.Choice(("plant", "clock")), default="plant", help="Who keeps a real arm's period.")
+@click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog.")
+@click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
+@json_option
+def float_(
+    *,
+    plant: str,
+    share: float,
+    damping: float | None,
+    locked: tuple[str, ...],
+    hold: bool,
+    calibration_path: str | None,
+    payload: float,
+    payload_com: tuple[float, float, float],
+    payload_link: str | None,
+    unknown_payload: bool,
+    seconds: float | None,
+    pushes: tuple[str, ...],
+    model_error: float,
+    log_path: str | None,
+    by: str,
+    source: str | None,
+    mount_rpy: tuple[float, float, float] | None,
+    options: tuple[str, ...],
+    seed: int,
+    pace: str,
+    estop: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Let an arm float: without weight, with as much of its friction as you leave it.
+
+    PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. First the arm
+    is held, and every joint that is to float creeps from both sides by 0.03 rad (1 cm): what holding takes is compared
+    with the model. Where they differ by more than the friction that is left can hold, the arm is not let go, and the
+    joint is named. There is no way around this check.
+
+    Then it floats: in front of the joint limits there are cushions, an arm that is too fast is stopped, and one that
+    drifts is held. Everything goes through the safety filter, and ends in the safe stop.
+    """
+    refuse_unwritable(log_path, None)
+    if not payload and (payload_link is not None or unknown_payload):
+        raise click.UsageError("--payload-link and --unknown-payload need --payload MASS")
+    load = Load(payload, payload_com, payload_link, not unknown_payload)
+    simulated, driven, robot = plant_and_model(plant, source, mount_rpy, driver_options(options), seed)
+    if not simulated and (pushes or model_error or unknown_payload):
+        raise click.UsageError("--push, --model-error and --unknown-payload are for simulated arms")
+    if not simulated and not yes:
+        raise click.UsageError(
+            "this would move a real arm by 0.03 rad (1 cm) at every joint and then let it go: clear its way, keep the "
+            "emergency stop in reach, then add --yes"
+        )
+    fit = _fit(calibration_path, robot)
+    model = _model(robot if fit is None else fit.robot, load, model_error / 100.0)
+    script = None
+    if simulated:
+        driven, script = _simulated(plant, load, seed, pushes, hold)
+    from ..control.float.floating import Floating
+
+    floating = Floating(
+        driven,
+        model,
+        share=share,
+        friction=_friction(fit, share),
+        damping=damping,
+        locked=locked,
+        hold_when_released=hold,
+        calibration=fit,
+        by=by,  # type: ignore[arg-type]
+        began=None if script is None else lambda: script.begin(floating.check),
+        pace="plant" if simulated else pace,  # type: ignore[arg-type]
+        i_have_an_estop=estop,
+    )
+    lasts = script.seconds if script is not None and seconds is None else seconds
+    report = _floated(plant, driven, floating, lasts, log_path is not None or script is not None, seconds is None)
+    log = None if report.run is None else report.run.log
+    if log_path is not None and log is not None:
+        from ..logs.files import write_log
+
+        write_log(log, log_path)
+    pushed = [] if script is None else script.results(log)
+    if as_json:
+        print_json({"plant": plant, **report.as_data(), "pushes": pushed, "log": log_path if log is not None else None})
+    else:
+        _print(plant, report, pushed)
+        if log_path is not None and log is not None:
+            note(f"written to {log_path}")
+    if report.end in ("refused", "too fast", "drifting"):
+        raise SystemExit(EXIT_NOT_FLOATING)
+    if report.end == "interrupted" and (seconds is not None or not report.floated):
+        raise SystemExit(EXIT_ERROR)
+
+
+def _floated(
+    name: str, driven: Plant, floating: Floating, seconds: float | None, log: bool, endless: bool
+) -> FloatReport:
+    try:
+        with driven, Progressing(f"checking and floating {name}") as progressing:
+            if endless and seconds is None:
+                note("first the check, then it floats until Ctrl-C")
+            return floating.run(
+                seconds, progress=lambda done, total: progressing.update(done, total or done + 1.0), log=log
+            )
+    except KeyboardInterrupt:
+        pass
+    except SafetyError:
+        if floating.report is None or floating.report.end != "refused":
+            raise
+    if floating.report is None:
+        raise InputError("interrupted before anything was known")
+    return floating.report
+
+
+def _fit(path: str | None, robot: Robot) -> Fit | None:
+    from ..calibration.file import load_calibration
+
+    fit = None if path is None else load_calibration(path, robot)
+    if fit is not None and not fit.trusted:
+        warn(f"{Path(path or '').name} is not trusted: {'; '.join(fit.reasons)}")
+    return fit
+
+
+def _friction(fit: Fit | None, share: float) -> FrictionLaw | None:
+    """Return the calibration's friction where it is one of joints; the check's own is used otherwise."""
+    import numpy as np
+
+    if fit is None or share == 0.0 or fit.friction is None:
+        return None
+    coupling = np.asarray(fit.columns.coupling)
+    return fit.friction if np.array_equal(coupling, np.diag(np.diag(coupling))) else None
+
+
+def _model(robot: Robot, load: Load, error: float) -> Robot:
+    if load.mass and load.known:
+        robot = robot.with_payload(load.mass, com=load.com, link=load.link)
+    # Gravity torques are linear in the masses: all of them off by a share is gravity off by that share.
+    return robot.mounted(gravity=(1.0 + error) * robot.gravity_world) if error else robot
+
+
+def _simulated(name: str, load: Load, seed: int, pushes: tuple[str, ...], held: bool) -> tuple[Plant, Script]:
+    from ..plants.simulated import SimulatedArm
+    from .floating import Script, parsed
+    from .simulation import named_preset
+
+    made = named_preset(name)
+    carrying = made.robot()
+    if load.mass:
+        carrying = carrying.with_payload(load.mass, com=load.com, link=load.link)
+    arm = SimulatedArm(carrying, made.config.replaced(seed=seed))
+    return arm, Script(arm, carrying, [parsed(text) for text in pushes], held=held)
+
+
+def _print(plant: str, report: FloatReport, pushed: list[dict[str, Any]]) -> None:
+    screen = console()
+    if report.check is not None:
+        screen.print(f"{plant}: what holding takes, from both sides, against the model ({report.check.seconds:.0f} s)")
+        screen.print(_check_table(report.check))
+    if report.end == "refused" and report.check is not None:
+        for reason in report.check.reasons:
+            warn(reason)
+        warn("the arm was not let go")
+        return
+    if pushed:
+        rows = table("push", "force", "", "for", "moved", "drift, then left alone", left=("push", ""))
+        for push in pushed:
+            force = ", ".join(f"{value:.3g}" for value in push["force"])
+            drifted = "–" if push["drifted"] is None else f"{1e3 * push['drifted']:.2g} mm"
+            rows.add_row(
+                printable(push["link"]), force, "N", f"{push['seconds']:g} s", f"{1e3 * push['moved']:.3g} mm", drifted
+            )
+        screen.print(rows)
+    if report.floated:
+        held = f", {report.drifts} drifts held" if report.drifts else ""
+        screen.print(f"Floated {report.seconds:.4g} s{held}; {report.end}.")
+    if report.end in ("too fast", "drifting"):
+        warn(f"stopped: {report.end}: {report.reason}")
+    if report.end == "interrupted":
+        note("interrupted: the arm was brought to its safe stop")
+
+
+def _check_table(check: CheckResult) -> Any:
+    columns = ("joint", "model", "holding takes", "off by", "± 2 σ", "friction", "left", "", " ")
+    rows = table(*columns, left=("joint", "", " "))
+    for joint in check.joints:
+        rows.add_row(
+            printable(joint.joint),
+            fixed(joint.expected, 3),
+            fixed(joint.held, 3),
+            fixed(joint.difference, 3),
+            fixed(2.0 * joint.std, 3),
+            fixed(joint.friction, 3),
+            fixed(joint.left, 3),
+            joint.unit,
+            "" if joint.passed else "refused",
+        )
+    return rows

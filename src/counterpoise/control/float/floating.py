@@ -1,0 +1,336 @@
+"""Floating an arm from beginning to end: check it, let it go, watch it, stop it safely."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ...description.frozen import Array, frozen
+from ...dynamics.robot import Robot
+from ...errors import InputError, SafetyError
+from ...friction.coulomb_viscous import CoulombViscous
+from ...friction.law import FrictionLaw
+from ...logs.sample import Sample
+from ..clock import Clock
+from ..gains import gain
+from ..plant import Plant
+from ..report import RunReport
+from ..safety import SafetyFilter
+from .check import FloatCheck
+from .check_result import CheckResult
+from .cushion import Cushion
+from .law import FloatLaw
+from .report import End, FloatReport
+from .watch import WatchSettings
+
+if TYPE_CHECKING:
+    from ...calibration.fit import Fit
+
+Progress = Callable[[float, float], None]
+Phase = Literal["ready", "checking", "floating", "ended"]
+
+
+class Floating:
+    """An arm that is to float. Nothing moves before :meth:`run` (or :meth:`start`, in a thread of its own).
+
+    ::
+
+        with plant:
+            floating = Floating(plant, robot, share=0.5)
+            floating.start()
+            ...  # move it by hand
+            floating.stop()
+            report = floating.wait()
+
+    Attributes:
+        phase: "ready", "checking", "floating" or "ended".
+        law: The law in force while it floats; None before.
+        report: What came of it, also of a run that ended in an exception; None before.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        robot: Robot,
+        *,
+        share: npt.ArrayLike = 0.0,
+        friction: FrictionLaw | None = None,
+        damping: npt.ArrayLike | None = None,
+        locked: Sequence[str] = (),
+        hold_when_released: bool = False,
+        cushion: Cushion | None = Cushion(),  # noqa: B008  frozen
+        calibration: Fit | None = None,
+        repeats: int = 3,
+        by: Literal["effort", "command"] = "effort",
+        watch: WatchSettings = WatchSettings(),  # noqa: B008  frozen
+        yields: npt.ArrayLike | None = None,
+        began: Callable[[], None] | None = None,
+        safety: SafetyFilter | None = None,
+        pace: Literal["plant", "clock"] = "plant",
+        clock: Clock | None = None,
+        i_have_an_estop: str | None = None,
+    ) -> None:
+        """Prepare; refuse at once what needs no measurement to be refused.
+
+        Args:
+            plant: What is driven; when it adds gravity itself, the law does not.
+            robot: The arm's model, payload included.
+            share: Share of the friction that is compensated, below 1, one number or n.
+            friction: The friction law; None for the dry friction that the check finds.
+            damping: See FloatLaw.
+            locked: Names of joints that are held where they are.
+            hold_when_released: Hold the arm when it has come to rest, until it is pushed.
+            cushion: See FloatLaw.
+            calibration: The calibration behind the model, for its uncertainty.
+            repeats: See FloatCheck.
+            by: See FloatCheck.
+            watch: When the arm counts as too fast or drifting.
+            yields: See FloatLaw.
+            began: Called once, from the loop, when the arm is let go.
+            safety: The filter; None makes one.
+            pace: See ControlLoop.
+            clock: See ControlLoop.
+            i_have_an_estop: See ControlLoop.
+
+        Raises:
+            InputError: A share above 1, a joint that does not exist, or another value that makes no sense.
+            SafetyError: A share of 1, or a plant that may not be driven or measured.
+        """
+        self._safety = SafetyFilter(robot, plant=plant) if safety is None else safety
+        self._settings: dict[str, Any] = {
+            "damping": damping,
+            "locked": tuple(locked),
+            "hold_when_released": hold_when_released,
+            "cushion": cushion,
+            "limits": self._safety.limits,
+            "period": plant.period,
+            "gravity": not plant.adds_gravity,
+            "watch": watch,
+            "yields": yields,
+        }
+        # Made once without moving anything, so that wrong settings are refused before the check.
+        self._share = FloatLaw(
+            robot, CoulombViscous(0.0) if friction is None else friction, share, **self._settings
+        ).share
+        self._check = FloatCheck(
+            plant,
+            robot,
+            share=gain(share, "share", robot.n),
+            friction=friction,
+            locked=locked,
+            calibration=calibration,
+            repeats=repeats,
+            by=by,
+            safety=self._safety,
+            pace=pace,
+            clock=clock,
+            i_have_an_estop=i_have_an_estop,
+        )
+        self._plant, self._robot, self._friction = plant, robot, friction
+        self._began = began
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self._ran: RunReport | None = None
+        self._result: CheckResult | None = None
+        self._lowest = self._highest = self._fastest = np.zeros(robot.n)
+        self.phase: Phase = "ready"
+        self.law: FloatLaw | None = None
+        self.report: FloatReport | None = None
+
+    @property
+    def check(self) -> CheckResult | None:
+        """What the check found; None before it is complete."""
+        return self._result
+
+    def run(self, seconds: float | None = None, *, progress: Progress | None = None, log: bool = False) -> FloatReport:
+        """Check the arm and let it float; the plant must have been entered.
+
+        Args:
+            seconds: How long it floats; None until :meth:`stop`.
+            progress: Called now and then with the seconds done and in all (0 where there is no end), first of the
+                check, then of the floating.
+            log: Record the floating.
+
+        Raises:
+            SafetyError: The check does not let it float (the report is in ``report``), or a fault stopped the arm.
+            InputError: A joint is too near to a limit to be checked.
+        """
+        if self.phase != "ready":
+            raise InputError(f"this object is {self.phase}; make another one to float again")
+        self.phase = "checking"
+        end: End = "fault"
+        reason = ""
+        try:
+            end, reason = self._do(seconds, progress, log)
+        except KeyboardInterrupt:
+            end, reason = "interrupted", "interrupted"
+            raise
+        except SafetyError as error:
+            reason = str(error)
+            raise
+        finally:
+            self.phase = "ended"
+            self.report = self._reported(end, reason)
+        if end == "refused":
+            raise SafetyError(reason, report=self.report)
+        return self.report
+
+    def start(self, seconds: float | None = None, *, log: bool = False) -> None:
+        """Do :meth:`run` in a thread of its own; end it with :meth:`stop` and :meth:`wait` before leaving the plant."""
+        if self._thread is not None:
+            raise InputError("it was started already")
+        self._thread = threading.Thread(target=self._run_and_keep, args=(seconds, log), name="floating")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it in the safe stop, after the present tick; from any thread, also during the check."""
+        self._stopping.set()
+        if self._check.recording is not None:
+            self._check.recording.loop.request_stop()
+
+    def wait(self, timeout: float | None = None) -> FloatReport:
+        """Wait until what :meth:`start` began is over; return its report, or raise what it raised.
+
+        Args:
+            timeout: How long to wait at most [s].
+
+        Raises:
+            InputError: It was not started, or is not over yet.
+        """
+        if self._thread is None:
+            raise InputError("it was not started")
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            raise InputError(f"it is still {self.phase}")
+        if self._error is not None:
+            raise self._error
+        if self.report is None:
+            raise InputError("it ended without a report")
+        return self.report
+
+    def _run_and_keep(self, seconds: float | None, log: bool) -> None:
+        try:
+            self.run(seconds, log=log)
+        except BaseException as error:  # handed to whoever waits
+            self._error = error
+
+    def _do(self, seconds: float | None, progress: Progress | None, log: bool) -> tuple[End, str]:
+        result = self._check.run(self._stoppable(progress), then="keep")
+        recording = self._check.recording
+        if recording is None:
+            raise InputError("the check left no loop to go on with")
+        loop, floats = recording.loop, False
+        try:
+            self._result = result
+            if result is None or self._stopping.is_set():
+                return "stopped", ""
+            if not result.passed:
+                return "refused", "the arm is not let go: " + ". ".join(result.reasons)
+            law = self.law = self._made_law(result)
+            loop.switch(law)
+            floats = True
+        finally:
+            if not floats:
+                loop.run(0.0)  # still held by the torque sent last: bring it to its safe stop
+        self.phase = "floating"
+        try:
+            self._ran = loop.run(seconds, until=self._watch(law, seconds, progress), log=log)
+        finally:
+            self._ran = self._ran or loop.last_report
+        if law.stop_kind:
+            return law.stop_kind, law.stop_reason
+        return "stopped" if self._stopping.is_set() else "done", ""
+
+    def _stoppable(self, progress: Progress | None) -> Progress:
+        """Return what is called now and then during the check: it ends the check where :meth:`stop` came too early."""
+
+        def told(done: float, total: float) -> None:
+            if self._stopping.is_set() and self._check.recording is not None:
+                self._check.recording.loop.request_stop()
+            if progress is not None:
+                progress(done, total)
+
+        return told
+
+    def _made_law(self, result: CheckResult) -> FloatLaw:
+        friction = self._friction
+        if friction is None:
+            found = {joint.joint: joint.friction for joint in result.joints}
+            friction = CoulombViscous([found.get(name, 0.0) for name in self._robot.joint_names])
+        return FloatLaw(self._robot, friction, self._share, **self._settings)
+
+    def _watch(self, law: FloatLaw, seconds: float | None, progress: Progress | None) -> Callable[[Sample], bool]:
+        period, every, ticks = self._plant.period, max(1, round(0.1 / self._plant.period)), 0
+
+        def watch(sample: Sample) -> bool:
+            nonlocal ticks
+            if ticks == 0:
+                self._lowest = self._highest = sample.q.copy()
+                if self._began is not None:
+                    self._began()
+            if progress is not None and ticks % every == 0:
+                progress(ticks * period, seconds or 0.0)
+            ticks += 1
+            self._lowest = np.minimum(self._lowest, sample.q)
+            self._highest = np.maximum(self._highest, sample.q)
+            self._fastest = np.maximum(self._fastest, np.abs(sample.dq))
+            return self._stopping.is_set() or law.must_stop(sample)
+
+        return watch
+
+    def _reported(self, end: End, reason: str) -> FloatReport:
+        law, ran = self.law, self._ran
+        driven = 0 if ran is None else ran.ticks - ran.stop_ticks
+        damping: Array | None = None if law is None else frozen(law.damping)
+        return FloatReport(
+            robot=self._robot.name,
+            joint_names=self._robot.joint_names,
+            locked=self._settings["locked"],
+            share=self._share,
+            damping=damping,
+            hold_when_released=self._settings["hold_when_released"],
+            end=end,
+            reason=reason,
+            check=self._result,
+            seconds=driven * self._plant.period,
+            travel=frozen(self._highest - self._lowest),
+            top_speed=frozen(self._fastest),
+            drifts=0 if law is None else law.drifts,
+            run=ran,
+        )
+
+
+def float_arm(
+    plant: Plant,
+    robot: Robot,
+    seconds: float | None = None,
+    *,
+    progress: Progress | None = None,
+    log: bool = False,
+    **settings: Any,
+) -> FloatReport:
+    """Check an arm, and let it float.
+
+    ::
+
+        with plant:
+            report = float_arm(plant, robot, 60.0, share=0.5)
+
+    Args:
+        plant: What is driven; entered.
+        robot: The arm's model, payload included.
+        seconds: How long it floats; None until interrupted.
+        progress: Called now and then with the seconds done and in all.
+        log: Record the floating.
+        settings: See :class:`Floating`.
+
+    Raises:
+        SafetyError: The arm may not float, or was stopped by a fault.
+        InputError: A setting makes no sense.
+    """
+    return Floating(plant, robot, **settings).run(seconds, progress=progress, log=log)

@@ -1,0 +1,92 @@
+"""A hold that yields: PD about an anchor that fades in, and lets go as soon as somebody pushes against it.
+
+There is no force sensor. A push shows in the hold's own spring: when it has to bear more than ``threshold`` at any
+joint, somebody wants the arm elsewhere, and the hold fades out. What it bears below that (an error of the gravity
+model, a hand resting on the arm) it holds against. Its torque never exceeds twice the threshold.
+
+An arm that is caught while it moves is first slowed down by the damper alone; the anchor is where it comes to rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...description.frozen import Array, frozen
+
+FADE_IN, FADE_OUT = 0.3, 0.15
+"""Times over which the hold comes and goes [s]."""
+MOST = 2.0
+"""Largest torque of the hold over its threshold."""
+BRAKING_TIME = 1.0
+"""Longest time that an arm is slowed down before it is held where it is [s]."""
+
+
+class YieldingHold:
+    """Holds an arm of n joints where it was caught, until pushed.
+
+    Attributes:
+        threshold: Torque of its spring at which it yields [N m or N], shape (n,).
+        level: How much of it is on: 0 for none, 1 for all.
+        yielded: How often it has yielded.
+    """
+
+    def __init__(self, kp: Array, kd: Array, threshold: Array, slow: Array) -> None:
+        """Begin without holding.
+
+        Args:
+            kp: Stiffness [N m/rad or N/m], shape (n,); 0 for joints that it leaves alone.
+            kd: Damping [N m s/rad or N s/m], shape (n,).
+            threshold: Torque at which it yields [N m or N], shape (n,).
+            slow: Speed below which a joint has come to rest [rad/s or m/s], shape (n,).
+        """
+        self._kp, self._kd, self._slow = frozen(kp), frozen(kd), frozen(slow)
+        self.threshold = frozen(threshold)
+        self.clear()
+
+    def clear(self) -> None:
+        """Let go at once and forget the past."""
+        self.level = 0.0
+        self.yielded = 0
+        self._on = False
+        self._braking = 0.0
+        self._anchor: Array | None = None
+
+    @property
+    def holding(self) -> bool:
+        """Whether it holds, or is about to."""
+        return self._on
+
+    def catch(self, q: Array) -> None:
+        """Hold at q [rad or m], shape (n,), from now on, or where the arm comes to rest."""
+        self._anchor = frozen(q)
+        self._on = True
+        self._braking = BRAKING_TIME
+
+    def let_go(self) -> None:
+        """Fade out."""
+        self._on = False
+
+    def torque(self, q: Array, dq: Array, elapsed: float) -> Array | None:
+        """Return the torques [N m or N], shape (n,); None while it is wholly off.
+
+        Args:
+            q: Positions [rad or m], shape (n,).
+            dq: Velocities [rad/s or m/s], shape (n,).
+            elapsed: Time since the last call [s].
+        """
+        if self._anchor is None:
+            return None
+        if self._braking > 0.0:
+            self._braking = 0.0 if np.all(np.abs(dq) <= self._slow) else self._braking - elapsed
+            self._anchor = frozen(q)
+        spring = self._kp * (self._anchor - q)
+        if self._on and np.any(self.level * np.abs(spring) > self.threshold):
+            self._on = False
+            self.yielded += 1
+        step = elapsed / FADE_IN if self._on else -elapsed / FADE_OUT
+        self.level = min(max(self.level + step, 0.0), 1.0)
+        if self.level == 0.0 and not self._on:
+            self._anchor = None
+            return None
+        most = MOST * self.threshold
+        return np.asarray(self.level * np.clip(spring - self._kd * dq, -most, most))

@@ -1,0 +1,194 @@
+"""The check before floating: what it finds, what it refuses and names, and what it needs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from calibration_data import other_masses, visits
+from counterpoise.control.float.check import FloatCheck, gravity_std, least_friction
+from counterpoise.control.float.check_result import CheckResult, JointCheck
+from counterpoise.errors import InputError, SafetyError
+from counterpoise.friction.asymmetric import Asymmetric
+from counterpoise.friction.coulomb_viscous import CoulombViscous
+from counterpoise.friction.stribeck import Stribeck
+from counterpoise.logs.sample import SampleFlag
+from counterpoise.plants.simulated import SimulatedArm
+from floating_arms import (
+    GANTRY,
+    GANTRY_FRICTION,
+    PLANAR,
+    PLANAR_FRICTION,
+    PLANAR_POSE,
+    gantry,
+    lighter,
+    planar,
+)
+from ideal_arm import IdealArm
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+JOINT = JointCheck("elbow", "N m", 10.0, 10.2, 0.05, 1.0, 1.0, 0.5, True)
+
+
+def checked(plant: Any, robot: cp.Robot, **settings: Any) -> CheckResult:
+    with plant:
+        result = FloatCheck(plant, robot, repeats=2, **settings).run()
+    assert result is not None
+    return result
+
+
+@pytest.fixture(scope="module")
+def exact() -> CheckResult:
+    """The planar arm with the model that it is."""
+    return checked(planar(), PLANAR, share=0.7)
+
+
+def test_exact_model_passes_and_friction_is_found(exact: CheckResult) -> None:
+    """The difference is small against its own bound; friction lies between sliding and breaking away."""
+    assert exact.passed and exact.reasons == () and exact.by == "effort"
+    weight = PLANAR.gravity(np.array(PLANAR_POSE))
+    for joint, g, level in zip(exact.joints, weight, PLANAR_FRICTION, strict=True):
+        assert joint.expected == pytest.approx(g, abs=0.1)
+        assert abs(joint.difference) < 0.1 * level
+        assert 0.75 * level < joint.friction < 1.2 * level
+        assert joint.left == pytest.approx(0.3 * joint.friction)
+    assert exact.pose == pytest.approx(PLANAR_POSE, abs=1e-3) and 5.0 < exact.seconds < 30.0
+
+
+def test_model_that_is_too_light_is_refused_by_name() -> None:
+    """The joint that carries most is named with its numbers and what to do; the arm was never let go."""
+    weight = PLANAR.gravity(np.array(PLANAR_POSE))
+    result = checked(planar(), lighter(PLANAR, 0.03), share=0.7)
+    assert not result.passed
+    named = [joint.joint for joint in result.joints if not joint.passed]
+    assert named == [
+        name for name, g, F in zip(PLANAR.joint_names, weight, PLANAR_FRICTION, strict=True) if 0.03 * g > 0.3 * F
+    ]
+    assert f"joint '{named[0]}'" in result.reasons[0]
+    for word in ("holding takes", "the model says", "share of 0.7 leaves", "Calibrate", "payload", "share below"):
+        assert word in result.reasons[0]
+
+
+def test_linear_joints_are_checked_in_newtons() -> None:
+    """A gantry with an exact model passes; a payload that nobody told of is found on the vertical axis."""
+    result = checked(gantry(), GANTRY, share=0.5)
+    assert result.passed, result.reasons
+    assert [joint.unit for joint in result.joints] == ["N", "N", "N"]
+    assert [joint.friction for joint in result.joints] == pytest.approx(GANTRY_FRICTION.tolist(), rel=0.25)
+    plant = SimulatedArm(GANTRY.with_payload(0.6), gantry().config)
+    found = checked(plant, GANTRY, share=0.5)
+    assert [joint.joint for joint in found.joints if not joint.passed] == ["joint3"]
+
+
+def test_locked_joints_are_neither_moved_nor_judged() -> None:
+    """A locked joint may stand at its limit; an unlocked one there is refused before anything moves."""
+    at_limit = np.array(PLANAR_POSE)
+    at_limit[2] = PLANAR.upper[2] - 1e-3
+    plant = planar(position=at_limit)
+    with plant:
+        check = FloatCheck(plant, PLANAR, share=0.5, locked=("joint3",), repeats=2)
+        result = check.run()
+        assert result is not None and check.recording is not None and check.recording.log is not None
+        moved = np.ptp(check.recording.log.q, axis=0)
+    assert [joint.joint for joint in result.joints] == ["joint1", "joint2"] and result.passed
+    assert np.all(moved[:2] > 0.05) and moved[2] < 0.01
+    plant = planar(position=at_limit)
+    with plant, pytest.raises(InputError, match=r"'joint3' is at .* lock it"):
+        FloatCheck(plant, PLANAR, share=0.5).run()
+
+
+def test_plant_that_adds_gravity_is_judged_by_what_is_sent() -> None:
+    """Its own compensation holds it: commands are about zero, and the model is not compared."""
+    result = checked(planar(adds_gravity=True), lighter(PLANAR, 0.5), share=0.5)
+    assert result.by == "command" and result.passed
+    assert [joint.expected for joint in result.joints] == [0.0, 0.0, 0.0]
+
+
+def test_current_or_no_effort_is_a_clear_error() -> None:
+    """Both are told before anything moves; judging by the commands is the way out."""
+    plant = IdealArm(PLANAR)
+    plant.effort_kind = "current"
+    with pytest.raises(SafetyError, match=r"measures currents.*by='command'"):
+        FloatCheck(plant, PLANAR)
+    silent = IdealArm(PLANAR)
+    read = silent.read
+    silent.read = lambda: replace(read(), flags=SampleFlag.EFFORT_INVALID)  # type: ignore[method-assign]
+    with silent, pytest.raises(SafetyError, match=r"measures no efforts.*by='command'"):
+        FloatCheck(silent, PLANAR).run()
+    assert silent.ticks == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "said"),
+    [
+        ({"share": 1.0}, SafetyError, "joint 'joint1': a share of 1 leaves no friction"),
+        ({"share": [0.0, 1.5, 0.0]}, SafetyError, "joint 'joint2'.*less than 0"),
+        ({"locked": ("wrist",)}, InputError, "no joint 'wrist'"),
+        ({"locked": ("joint1", "joint2", "joint3")}, InputError, "every joint is locked"),
+        ({"repeats": 1}, InputError, "repeats"),
+        ({"by": "feel"}, InputError, "by"),
+    ],
+)
+def test_what_needs_no_measurement_is_refused_at_once(settings: Any, error: type[Exception], said: str) -> None:
+    """Above all a share of 1: nothing would be left to hold the arm."""
+    with pytest.raises(error, match=said):
+        FloatCheck(IdealArm(PLANAR), PLANAR, **settings)
+
+
+def test_a_whole_share_is_no_matter_on_a_locked_joint() -> None:
+    """It is not compensated there."""
+    FloatCheck(IdealArm(PLANAR), PLANAR, share=[0.0, 1.0, 0.0], locked=("joint2",))
+
+
+def test_rule_of_a_joint() -> None:
+    """|difference| + 2 σ against (1 − c) F_c, F_c the smaller of law and measurement; an over-estimating law pays."""
+    assert JOINT.passed and JOINT.left == 0.5 and JOINT.most_share == pytest.approx(0.7)
+    assert not replace(JOINT, share=0.71).passed and replace(JOINT, share=0.69).passed
+    assert not replace(JOINT, std=0.151).passed
+    assert not replace(JOINT, held=9.55).passed
+    assert not replace(JOINT, crept=False).passed and "both sides" in replace(JOINT, crept=False).sentence()
+    assert replace(JOINT, friction_law=0.8).left == pytest.approx(0.5 * 0.8)
+    assert replace(JOINT, friction_law=1.4).left == pytest.approx(1.0 - 0.5 * 1.4)
+    hopeless = replace(JOINT, held=12.0)
+    assert "no share is small enough" in hopeless.sentence() and hopeless.most_share < 0.0
+    assert not replace(JOINT, friction=0.0, friction_law=0.0).passed
+
+
+def test_result_is_data_and_names_the_worst_first(exact: CheckResult) -> None:
+    """A joint that did not creep comes before one that is off; everything is plain JSON."""
+    bad = replace(JOINT, joint="shoulder", held=12.0)
+    stuck = replace(JOINT, joint="wrist", crept=False)
+    result = CheckResult((JOINT, bad, stuck), np.zeros(3), "effort", 9.0)
+    assert [reason.split("'")[1] for reason in result.reasons] == ["wrist", "shoulder"]
+    document = json.loads(json.dumps(result.as_data(), allow_nan=False))
+    assert document["passed"] is False and document["joints"][1]["passed"] is False
+    assert json.loads(json.dumps(exact.as_data(), allow_nan=False))["reasons"] == []
+
+
+def test_least_friction_of_laws() -> None:
+    """Coulomb's level, the dip of Stribeck, the weaker direction."""
+    assert least_friction(CoulombViscous([2.0, 3.0], 1.0), 2) == pytest.approx([2.0, 3.0], abs=2e-3)
+    dip = Stribeck(coulomb=1.0, static=2.0, stribeck_velocity=0.02, viscous=0.1)
+    assert least_friction(dip, 3) == pytest.approx(np.full(3, 1.01), abs=0.02)
+    uneven = Asymmetric(CoulombViscous(2.0), CoulombViscous(1.5))
+    assert least_friction(uneven, 1) == pytest.approx([1.5])
+
+
+def test_calibration_adds_its_uncertainty() -> None:
+    """The standard deviation of gravity by the calibration's covariance; another arm's calibration is refused."""
+    log = visits(other_masses(PLANAR, seed=5), cp.design_poses(PLANAR, 8, seed=0), friction=0.5, noise=0.05)
+    fit = cp.calibrate(PLANAR, log)
+    pose = np.array(PLANAR_POSE)
+    std = gravity_std(PLANAR, fit, pose)
+    assert std == pytest.approx(cp.OnlineGravity(PLANAR, 1e-2, prior=fit, offset=False).std(pose), rel=0.01)
+    with pytest.raises(InputError, match="calibration is of 'planar3'"):
+        FloatCheck(IdealArm(GANTRY), GANTRY, calibration=fit)
+    known, with_fit = (checked(planar(), fit.robot, calibration=given) for given in (None, fit))
+    for before, after in zip(known.joints, with_fit.joints, strict=True):
+        assert after.std == pytest.approx(np.hypot(before.std, std[PLANAR.joint_names.index(after.joint)]), rel=1e-3)
