@@ -18,6 +18,7 @@ Side = Literal["link", "motor"]
 SensorReads = Literal["on_robot", "on_sensor"]
 VelocityFrom = Literal["measured", "position"]
 TimeFrom = Literal["stamp", "received", "column", "rate"]
+SentKind = Literal["torque", "position"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "effort_kind": ("torque", "current"),
@@ -26,6 +27,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "sensor_reads": ("on_robot", "on_sensor"),
     "velocity_from": ("measured", "position"),
     "time_from": ("stamp", "received", "column", "rate"),
+    "sent_kind": ("torque", "position"),
 }
 _ARRAYS: dict[str, tuple[int | None, ...]] = {
     "motor_per_link": (None, None),
@@ -54,6 +56,8 @@ class Declared:
         velocity_from: Whether ``dq`` was measured or differentiated from ``q``.
         time_from: Where ``time`` comes from: the messages' stamps, their times of arrival, a column, or an assumed
             rate.
+        sent_kind: Whether ``sent`` holds torques [N m or N], as where nobody said, or the goals of position servos
+            [rad or m].
         mapping: How the recording was converted (columns, units, signs, joint order), as in a mapping file; empty for a
             log that was not converted. See logs/mapping.py.
         notes: Anything else that JSON can hold, read-only. ``held``: joints that the recording lacks, with the
@@ -72,6 +76,7 @@ class Declared:
     gravity_base: Array | None = None
     velocity_from: VelocityFrom | None = None
     time_from: TimeFrom | None = None
+    sent_kind: SentKind | None = None
     mapping: Mapping[str, Any] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
 

@@ -33,7 +33,8 @@ class Log:
             there is none.
         wrench: The plate's raw readings, force first [N, N m], shape (k, 6); None where there is no plate.
         flags: SampleFlag bits, shape (k,), int64.
-        sent: What was sent after each sample [N m or N], shape (k, n); None where nothing was.
+        sent: What was sent after each sample, shape (k, n): torques [N m or N], or goals [rad or m] where
+            ``declared.sent_kind`` says so; None where nothing was.
         declared: What is known about these numbers.
     """
 

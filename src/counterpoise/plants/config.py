@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..friction.parameters import joint_values
 from .drive_config import Drive, FlowValve
-from .events import AttachPayload, Event, Push, RemovePayloads
+from .events import AttachPayload, Bond, Event, Push, RemovePayloads, Surface
 from .plate_config import Plate
 from .quantities import described, number, of_kind, one_of
 
@@ -132,7 +132,7 @@ class ArmConfig:
         position: Link positions at the start, shape (n,); None for the middle of the joints' ranges.
         start: "held": the amplifiers begin with the holding torque, as if a brake had just been released;
             "slack": they begin with none.
-        events: Pushes and loads during the run.
+        events: Pushes and loads during the run, and what the arm touches.
         velocity_limit: Declared largest speeds, shape (n,); None for the robot's.
         adds_gravity: The arm's own controller adds the holding torque of the robot it was built for; not with a flow
             valve, which holds the arm by itself.
@@ -179,7 +179,7 @@ class ArmConfig:
         one_of(self.start, "start", ("held", "slack"))
         object.__setattr__(self, "events", tuple(self.events))
         for event in self.events:
-            of_kind(event, "an event", (Push, AttachPayload, RemovePayloads))
+            of_kind(event, "an event", (Push, AttachPayload, RemovePayloads, Surface, Bond))
         if self.watchdog is not None:
             object.__setattr__(self, "watchdog", number(self.watchdog, "watchdog", above=0.0))
         one_of(self.stop, "stop", ("zero", "brake"))

@@ -1,4 +1,4 @@
-"""The schedule of what happens from outside: which pushes act now, which loads come and go."""
+"""The schedule of what happens from outside: which pushes act now, which loads come and go, what is touched."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from ..dynamics.inputs import link_index
 from ..dynamics.robot import Robot
-from .events import AttachPayload, Event, Push, RemovePayloads
+from .contacts import Bonded, Touch, Touching
+from .events import AttachPayload, Bond, Event, Push, RemovePayloads, Surface
 from .links import Links
 
 
@@ -28,13 +29,18 @@ class Disturbances:
         """Sort the events."""
         self._robot = robot
         self._pushes: list[tuple[Push, int]] = []
+        self._contacts: list[Touching | Bonded] = []
         loads: list[AttachPayload | RemovePayloads] = []
         for event in events:
             if isinstance(event, Push):
                 self.add(event)
+            elif isinstance(event, Surface):
+                self._contacts.append(Touching(event, self._index(event.link)))
+            elif isinstance(event, Bond):
+                self._contacts.append(Bonded(event, self._index(event.first), self._index(event.second)))
             else:
                 if isinstance(event, AttachPayload):
-                    link_index(robot.link_names, robot.tree.leaves, event.link)
+                    self._index(event.link)
                 loads.append(event)
         self._loads = deque(sorted(loads, key=lambda event: event.time))
 
@@ -44,7 +50,11 @@ class Disturbances:
         Args:
             push: Its times are by the plant's clock.
         """
-        self._pushes.append((push, link_index(self._robot.link_names, self._robot.tree.leaves, push.link)))
+        self._pushes.append((push, self._index(push.link)))
+
+    def remove(self, push: Push) -> None:
+        """Take a push off the schedule; one that is not on it is no error."""
+        self._pushes = [entry for entry in self._pushes if entry[0] is not push]
 
     def loads_due(self, time: float) -> Iterator[AttachPayload | RemovePayloads]:
         """Yield, and forget, the loads that come or go until ``time`` [s]."""
@@ -52,8 +62,8 @@ class Disturbances:
             yield self._loads.popleft()
 
     def any_push(self, start: float, end: float) -> bool:
-        """Return whether a push acts at some time from ``start`` to ``end`` [s]."""
-        return any(push.start < end and push.end > start for push, _ in self._pushes)
+        """Return whether a push acts at some time from ``start`` to ``end`` [s], or something may be touched."""
+        return bool(self._contacts) or any(push.start < end and push.end > start for push, _ in self._pushes)
 
     def apply(self, links: Links, time: float) -> None:
         """Set the external forces on the links to those of ``time`` [s]."""
@@ -61,3 +71,12 @@ class Disturbances:
         for push, link in self._pushes:
             if push.start <= time < push.end:
                 links.push(link, np.asarray(push.wrench), np.asarray(push.point), push.axes == "link")
+        for contact in self._contacts:
+            contact.apply(links)
+
+    def touches(self) -> tuple[Touch, ...]:
+        """Return what surfaces and bonds exert on the robot, in the order of the events, as applied last."""
+        return tuple(contact.touch for contact in self._contacts)
+
+    def _index(self, link: str | None) -> int:
+        return link_index(self._robot.link_names, self._robot.tree.leaves, link)

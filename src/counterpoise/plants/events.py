@@ -1,4 +1,4 @@
-"""What happens to a simulated arm from outside during a run: pushes, and loads that come and go."""
+"""What happens to a simulated arm from outside during a run: pushes, loads that come and go, and what it touches."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+import numpy as np
 import numpy.typing as npt
 
+from ..description.frozen import frozen
 from ..errors import InputError
-from .quantities import number, one_of, vector
+from .quantities import number, of_kind, one_of, vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +89,85 @@ class RemovePayloads:
         object.__setattr__(self, "time", number(self.time, "payload.time"))
 
 
-Event = Push | AttachPayload | RemovePayloads
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """A plane that pushes back on a point of a link.
+
+    With δ the depth of the point below the plane and v its velocity along the outward normal n, the plane exerts
+    N = max(0, k δ − d v) along n while δ > 0, and friction μ N against the sliding; below ``slip_speed`` friction is
+    proportional to the speed, so a point at rest creeps under a sideways force.
+
+    Attributes:
+        link: Link whose point touches; None for the only leaf.
+        point: That point, in the link's frame, shape (3,).
+        origin: A point of the plane, in the base frame, shape (3,).
+        normal: Outward normal, in the base frame, shape (3,); any length.
+        stiffness: k > 0.
+        damping: d ≥ 0.
+        friction: μ ≥ 0.
+        slip_speed: Speed > 0 from which friction is whole.
+    """
+
+    link: str | None = None
+    point: Annotated[npt.ArrayLike, "m"] = (0.0,) * 3
+    origin: Annotated[npt.ArrayLike, "m"] = (0.0,) * 3
+    normal: npt.ArrayLike = (0.0, 0.0, 1.0)
+    stiffness: Annotated[float, "N/m"] = 1e4
+    damping: Annotated[float, "N s/m"] = 100.0
+    friction: float = 0.0
+    slip_speed: Annotated[float, "m/s"] = 5e-3
+
+    def __post_init__(self) -> None:
+        """Check and store as arrays."""
+        _check_link(self.link, "surface.link")
+        for name in ("point", "origin"):
+            object.__setattr__(self, name, _finite(getattr(self, name), f"surface.{name}", 3))
+        normal = np.asarray(_finite(self.normal, "surface.normal", 3))
+        size = float(np.linalg.norm(normal))
+        if not size > 1e-9:
+            raise InputError(f"surface.normal is {normal.tolist()}; expected a direction")
+        object.__setattr__(self, "normal", frozen(normal / size))
+        object.__setattr__(self, "stiffness", number(self.stiffness, "surface.stiffness", above=0.0, most=1e7))
+        object.__setattr__(self, "damping", number(self.damping, "surface.damping", least=0.0, most=1e5))
+        object.__setattr__(self, "friction", number(self.friction, "surface.friction", least=0.0, most=10.0))
+        object.__setattr__(self, "slip_speed", number(self.slip_speed, "surface.slip_speed", above=0.0, most=1.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bond:
+    """Two links joined by a stiff spring and damper in all six directions, for example by a part that both hold.
+
+    It joins them where they are at the start of the run, without force; it acts at the origin of ``second``.
+
+    Attributes:
+        first: One link.
+        second: The other.
+        stiffness: Against displacement > 0.
+        damping: ... its damping ≥ 0.
+        turn_stiffness: Against rotation > 0.
+        turn_damping: ... its damping ≥ 0.
+    """
+
+    first: str
+    second: str
+    stiffness: Annotated[float, "N/m"] = 1e4
+    damping: Annotated[float, "N s/m"] = 100.0
+    turn_stiffness: Annotated[float, "N m/rad"] = 100.0
+    turn_damping: Annotated[float, "N m s/rad"] = 1.0
+
+    def __post_init__(self) -> None:
+        """Check."""
+        for name in ("first", "second"):
+            of_kind(getattr(self, name), f"bond.{name}", (str,))
+        if self.first == self.second:
+            raise InputError(f"bond joins link '{self.first}' to itself; expected two links")
+        for name in ("stiffness", "turn_stiffness"):
+            object.__setattr__(self, name, number(getattr(self, name), f"bond.{name}", above=0.0, most=1e7))
+        for name in ("damping", "turn_damping"):
+            object.__setattr__(self, name, number(getattr(self, name), f"bond.{name}", least=0.0, most=1e5))
+
+
+Event = Push | AttachPayload | RemovePayloads | Surface | Bond
 
 
 def _finite(value: npt.ArrayLike, name: str, count: int) -> npt.ArrayLike:

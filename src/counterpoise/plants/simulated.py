@@ -11,6 +11,7 @@ from ..dynamics.inputs import as_rows
 from ..dynamics.robot import Robot
 from .base import SimulatedPlant
 from .config import ArmConfig
+from .contacts import Touch
 from .disturbances import Disturbances
 from .events import AttachPayload, Push
 from .kernel import Drives
@@ -98,6 +99,15 @@ class SimulatedArm(SimulatedPlant):
         """
         self._outside.add(event)
 
+    def release(self, event: Push) -> None:
+        """Take back a push now, before its time is over; one that is not scheduled is no error.
+
+        Args:
+            event: The push, the same object that was given to :meth:`push`.
+        """
+        self._outside.remove(event)
+        self._outside.apply(self._model, self.time)
+
     def attach_payload(self, event: AttachPayload) -> None:
         """Fix a load to a link now, whatever time the event states.
 
@@ -115,6 +125,13 @@ class SimulatedArm(SimulatedPlant):
         """Take every load off now."""
         self.robot = self.robot.without_payload()
         self._model.load(self.robot)
+
+    def touches(self) -> tuple[Touch, ...]:
+        """Return what surfaces and bonds exert on the arm now, in the order of the configuration's events.
+
+        The truth, unseen by any sensor; nothing until the first write.
+        """
+        return self._outside.touches()
 
     def truth(self) -> ArmState:
         """Return what is really going on, unseen by any sensor."""

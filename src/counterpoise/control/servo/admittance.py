@@ -1,0 +1,209 @@
+r"""Hand-guiding an arm without torque mode: a wrist sensor feels the hand, and the joints are commanded to yield.
+
+What the hand exerts, w, moves a virtual mass with a virtual damper at the tip; damped least squares turn its velocity
+into joint speeds ([Udai], second demonstration; [Nakamura1986] for λ near singularities):
+
+.. math:: M \dot v + D v = \mathrm{dead}(w), \qquad \dot q = J^T (J J^T + \lambda^2)^{-1} v
+
+Zero and tool are removed from the reading by :class:`WristFeedback`. The commands are bounded by MotionBounds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...description.frozen import Array
+from ...dynamics.robot import Robot
+from ...errors import InputError
+from ..tip.bounds import link_name, number_of, shortened, vector_of
+from ..tip.tip_state import SCALE
+from ..tip.wrist_feedback import WristFeedback
+from .motion_bounds import MotionBounds
+
+MASS = (4.0, 4.0, 4.0, 0.1, 0.1, 0.1)
+DAMPING = (60.0, 60.0, 60.0, 2.0, 2.0, 2.0)
+FORCE_BAND, MOMENT_BAND = 2.0, 0.2
+"""What a hand must exceed [N, N m]: above what zero and tool leave over."""
+TIP_SPEED, TIP_TURN = 0.25, 0.8
+"""Largest speed of the tip [m/s] (hand-guiding of ISO 10218 arms is usually held to 250 mm/s) and turn [rad/s]."""
+NEAR_SINGULAR = 0.05
+"""Smallest singular value, rotations counted with LEVER, below which the solution is damped [m]."""
+MOST_DAMPING = 0.05
+"""λ where the smallest singular value is zero [m]."""
+LEAD = 0.1
+"""A command that runs ahead of the arm by more than this ends the guiding [rad or m]."""
+
+
+class JointCommand(NamedTuple):
+    """What to command: positions for an arm that takes goals, speeds for one that takes velocities.
+
+    Attributes:
+        q: Positions [rad or m], shape (n,).
+        dq: Speeds [rad/s or m/s], shape (n,).
+    """
+
+    q: Array
+    dq: Array
+
+
+class Admittance:
+    """Turns what a hand exerts at the tip into joint commands.
+
+    ::
+
+        guide = Admittance(robot, WristFeedback(calibration, sensor.read), period=0.008)
+        guide.reset(arm.q)
+        while guiding:
+            arm.move_to(guide.command(arm.q).q)     # or arm.move_at(….dq)
+
+    On a bad reading or a bad position the last good one stands in for the feedback's hold_ticks; then, or when the arm
+    does not follow, all speeds go to zero at the bounded acceleration and stay there until the next reset.
+
+    Attributes:
+        robot: The arm.
+        at: The link that is led.
+        bounds: Speeds, accelerations and positions that are commanded at most.
+        stopped: Why the guiding ended; empty while it goes on.
+        twist: Velocity of the tip that was commanded last, base axes [m/s, rad/s], shape (6,).
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        feedback: WristFeedback,
+        period: float,
+        *,
+        at: str | None = None,
+        bounds: MotionBounds | None = None,
+        mass: npt.ArrayLike = MASS,
+        damping: npt.ArrayLike = DAMPING,
+        force_band: float = FORCE_BAND,
+        moment_band: float = MOMENT_BAND,
+        tip_speed: float = TIP_SPEED,
+        tip_turn: float = TIP_TURN,
+        lead: float = LEAD,
+    ) -> None:
+        """Make the guide; reset it before the first command.
+
+        Args:
+            robot: The arm; only its kinematics and limits count.
+            feedback: The wrist sensor.
+            period: Time between two commands [s].
+            at: Link that is led; None for the only leaf.
+            bounds: What is commanded at most; None for the robot's limits (see MotionBounds).
+            mass: Virtual mass, base axes [kg ×3, kg m² ×3], above 0.
+            damping: Virtual damping [N s/m ×3, N m s/rad ×3], from 0; a huge number locks a direction.
+            force_band: Force of the hand that moves nothing [N].
+            moment_band: Moment of the hand that moves nothing [N m].
+            tip_speed: Largest speed of the tip [m/s].
+            tip_turn: Largest turn of the tip [rad/s].
+            lead: How far a command may run ahead of the measured position [rad or m].
+
+        Raises:
+            InputError: An argument has no meaning.
+        """
+        self.robot, self.at = robot, link_name(robot, at)
+        if not isinstance(feedback, WristFeedback):
+            raise InputError(f"feedback is {feedback!r}; expected a WristFeedback")
+        self.feedback = feedback
+        self.bounds = MotionBounds(robot, period) if bounds is None else bounds
+        if self.bounds.period != period:
+            raise InputError(f"the bounds are for a period of {self.bounds.period:g} s, not {period:g} s")
+        self._mass, self._damping = vector_of(mass, "mass", 6), vector_of(damping, "damping", 6)
+        if not np.all(self._mass > 0.0) or not np.all(self._damping >= 0.0):
+            raise InputError("mass needs numbers above 0, damping numbers from 0")
+        self._force_band = number_of(force_band, "force_band", "N", zero=True)
+        self._moment_band = number_of(moment_band, "moment_band", "N m", zero=True)
+        self._tip_speed, self._tip_turn = (
+            number_of(tip_speed, "tip_speed", "m/s"),
+            number_of(tip_turn, "tip_turn", "1/s"),
+        )
+        self._lead = number_of(lead, "lead", "rad or m")
+        self.stopped = "not reset"
+        self.twist = np.zeros(6)
+        self._q, self._dq = np.zeros(robot.n), np.zeros(robot.n)
+        self._measured = self._q
+        self._bad = 0
+
+    def reset(self, q: npt.ArrayLike) -> None:
+        """Begin at rest at ``q``, the measured positions [rad or m], shape (n,).
+
+        Raises:
+            InputError: They are no positions.
+        """
+        self._q = np.array(vector_of(q, "q", self.robot.n))
+        self._measured, self._dq = self._q, np.zeros(self.robot.n)
+        self.twist, self._bad, self.stopped = np.zeros(6), 0, ""
+        self.feedback.reset()
+
+    def command(self, q: npt.ArrayLike) -> JointCommand:
+        """Return the next command.
+
+        Args:
+            q: The measured positions [rad or m], shape (n,).
+        """
+        measured = self._position(q)
+        hand = None if self.stopped else self._hand(measured)
+        if hand is None:
+            wanted = np.zeros(self.robot.n)
+        else:
+            period = self.bounds.period
+            # Implicit in the damper: stable whatever the damping.
+            twist = (self._mass * self.twist + period * hand) / (self._mass + period * self._damping)
+            twist = np.concatenate([shortened(twist[:3], self._tip_speed), shortened(twist[3:], self._tip_turn)])
+            # At the command, not at the arm that lags behind it: what is commanded is then the path that is wanted.
+            wanted = self._joint_speeds(self._q, twist)
+        self._dq = self.bounds.next_speed(wanted, self._q, self._dq)
+        self._q = self._q + self.bounds.period * self._dq
+        # The virtual mass moves as the arm does: it gathers no speed against a limit.
+        self.twist = self.robot.jacobian(self._q, at=self.at) @ self._dq
+        return JointCommand(self._q.copy(), self._dq.copy())
+
+    def _position(self, given: npt.ArrayLike) -> Array:
+        """Return the measured positions, or the last good ones; end the guiding where they stay away or behind."""
+        try:
+            measured = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            measured = np.full(self.robot.n, np.nan)
+        if measured.shape == (self.robot.n,) and np.isfinite(measured).all():
+            self._bad, self._measured = 0, measured
+            behind = np.abs(measured - self._q)
+            if behind.max() > self._lead:
+                joint = self.robot.joint_names[int(np.argmax(behind))]
+                self._stop(f"joint '{joint}' is {behind.max():.3g} rad or m away from its command; it does not follow")
+        else:
+            self._bad += 1
+            if self._bad > self.feedback.hold_ticks:
+                self._stop(f"{self._bad} positions in a row are no numbers")
+        return self._measured
+
+    def _hand(self, q: Array) -> Array | None:
+        """Return what the hand exerts beyond the dead band, base axes [N, N m], shape (6,); None to stop."""
+        exerted = self.feedback.exerted(q, self.at)
+        if exerted is None:
+            self._stop(f"{self.feedback.bad} readings of the wrist sensor in a row cannot be used")
+            return None
+        return np.concatenate([_beyond(-exerted[:3], self._force_band), _beyond(-exerted[3:], self._moment_band)])
+
+    def _joint_speeds(self, q: Array, twist: Array) -> Array:
+        """Return damped least squares of J dq = twist, rotations counted with LEVER."""
+        scaled = SCALE[:, None] * self.robot.jacobian(q, at=self.at)
+        left, sizes, right = np.linalg.svd(scaled, full_matrices=False)
+        # With fewer than six joints some directions are never there; what counts is the worst of those that are.
+        near = min(float(sizes[-1]) / NEAR_SINGULAR, 1.0)
+        damping = MOST_DAMPING**2 * (1.0 - near**2)
+        factors = np.divide(sizes, sizes**2 + damping, out=np.zeros_like(sizes), where=sizes > 1e-9)
+        speeds: Array = right.T @ (factors * (left.T @ (SCALE * twist)))
+        return speeds
+
+    def _stop(self, reason: str) -> None:
+        self.stopped = self.stopped or reason
+
+
+def _beyond(vector: Array, band: float) -> Array:
+    """Return a force or moment shortened by the dead band: continuous, zero within it."""
+    size = float(np.linalg.norm(vector))
+    return np.zeros(3) if size <= band else vector * (1.0 - band / size)

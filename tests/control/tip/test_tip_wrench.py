@@ -1,0 +1,177 @@
+"""A constant wrench at the tip: virtual work, frames, ramp, bounds, and the wrist sensor's slow correction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.control.law import Law, LimitAware, Reporting
+from counterpoise.control.loop import ControlLoop
+from counterpoise.control.tip.tip_wrench import INTEGRAL_SHARE, TipWrench
+from counterpoise.control.tip.wrist_feedback import WristFeedback
+from counterpoise.errors import InputError
+from counterpoise.logs.sample import Sample
+from counterpoise.plants.config import ArmConfig, Timing
+from counterpoise.plants.events import Push, Surface
+from counterpoise.plants.simulated import SimulatedArm
+from wrist_stand_in import WristOf, wrist_calibration
+
+ROBOT = cp.load("puma560")
+RNG = np.random.default_rng(3)
+WRENCH = np.array([3.0, -4.0, 10.0, 0.5, -0.2, 0.4])
+REST = np.zeros(6)
+
+
+def sample(q: Any, dq: Any = REST) -> Sample:
+    return Sample(0.0, np.array(q, dtype=float), np.array(dq, dtype=float), np.zeros(6))
+
+
+def ramped(law: TipWrench, q: Any, dq: Any = REST) -> np.ndarray:
+    law.reset(sample(q))
+    law.torque(sample(q), 0.0)
+    return law.torque(sample(q, dq), 100.0)
+
+
+def test_it_keeps_the_protocol() -> None:
+    """A law that listens to the filter, reports, and says who adds gravity."""
+    law = TipWrench(ROBOT, WRENCH)
+    assert isinstance(law, Law)
+    assert isinstance(law, LimitAware)
+    assert isinstance(law, Reporting)
+    assert law.adds_gravity
+    assert not TipWrench(ROBOT, WRENCH, gravity=False).adds_gravity
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_virtual_work(seed: int) -> None:
+    """For every small motion, the work of the torques beyond gravity is that of the wrench at the tip."""
+    rng = np.random.default_rng(seed)
+    q, dq = rng.uniform(-1.0, 1.0, 6), rng.uniform(-1.0, 1.0, 6)
+    tau = ramped(TipWrench(ROBOT, WRENCH, damping=0.0), q) - ROBOT.gravity(q)
+    assert tau @ dq == pytest.approx(WRENCH @ (ROBOT.jacobian(q) @ dq), rel=1e-9)
+
+
+def test_tip_axes_turn_with_the_link() -> None:
+    """A wrench in the tip's axes is the base's, turned."""
+    q = RNG.uniform(-1.0, 1.0, 6)
+    R = ROBOT.forward_kinematics(q)[:3, :3]
+    turned = np.concatenate([R @ WRENCH[:3], R @ WRENCH[3:]])
+    tip, base = TipWrench(ROBOT, WRENCH, frame="tip"), TipWrench(ROBOT, turned)
+    np.testing.assert_allclose(ramped(tip, q), ramped(base, q), atol=1e-12)
+
+
+def test_it_ramps_in_and_damps() -> None:
+    """It starts with gravity alone, never falls back while ramping, and takes D dq away."""
+    q, dq = RNG.uniform(-1.0, 1.0, 6), RNG.uniform(-0.5, 0.5, 6)
+    law = TipWrench(ROBOT, WRENCH, damping=2.0, over=0.5)
+    law.reset(sample(q))
+    shares = [
+        (law.torque(sample(q), t) - ROBOT.gravity(q)) / (ROBOT.jacobian(q).T @ WRENCH) for t in np.linspace(0, 1, 51)
+    ]
+    np.testing.assert_allclose(shares[0], 0.0, atol=1e-12)
+    assert np.all(np.diff(np.array(shares)[:, 0]) >= -1e-12)
+    assert np.abs(np.diff(np.array(shares)[:, 0])).max() < 0.07
+    np.testing.assert_allclose(law.torque(sample(q, dq), 1.0), law.torque(sample(q), 1.0) - 2.0 * dq, atol=1e-12)
+
+
+def test_a_wrench_beyond_the_joints_is_scaled_as_a_whole() -> None:
+    """The direction stays, the joint that would exceed its bound is at it."""
+    q = RNG.uniform(-1.0, 1.0, 6)
+    law = TipWrench(ROBOT, 1e4 * WRENCH, damping=0.0)
+    tau = ramped(law, q) - ROBOT.gravity(q)
+    assert 0.0 < law.scale < 1.0
+    assert np.max(np.abs(tau) / ROBOT.effort_limit) == pytest.approx(0.5)
+    np.testing.assert_allclose(tau, law.scale * 1e4 * ROBOT.wrench_torque(q, WRENCH), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"wrench": np.zeros(5)},
+        {"wrench": np.full(6, np.nan)},
+        {"wrench": WRENCH, "at": "gripper"},
+        {"wrench": WRENCH, "frame": "world"},
+        {"wrench": WRENCH, "over": 0.0},
+        {"wrench": WRENCH, "damping": -1.0},
+        {"wrench": WRENCH, "rate": -1.0},
+        {"wrench": WRENCH, "torque_limit": np.inf},
+    ],
+)
+def test_arguments_without_a_meaning_are_refused(arguments: dict[str, Any]) -> None:
+    """Every argument is checked when the law is made."""
+    with pytest.raises(InputError):
+        TipWrench(ROBOT, **arguments)
+
+
+def test_the_integral_works_along_the_wanted_wrench_only_and_is_bounded() -> None:
+    """A sensor that reads nothing along the force fills the integral up to its share; sideways forces move nothing."""
+    q = np.array([0.1, 0.6, -2.4, 0.0, 0.5, 0.0])
+    calibration = wrist_calibration(ROBOT, "link6")
+    rotation = ROBOT.forward_kinematics(q)[:3, :3]
+    sideways = calibration.bias + np.concatenate([rotation.T @ [7.0, 0.0, 0.0], np.zeros(3)])
+    law = TipWrench(ROBOT, [0, 0, -20.0, 0, 0, 0], feedback=WristFeedback(calibration, lambda: sideways), rate=2.0)
+    law.reset(sample(q))
+    for tick in range(4000):
+        law.torque(sample(q), 2e-3 * tick)
+    np.testing.assert_allclose(law.integral, [0, 0, -INTEGRAL_SHARE * 20.0, 0, 0, 0], atol=1e-9)
+    before = law.integral.copy()
+    law.limited(np.ones(6))
+    law.torque(sample(q), 9.0)
+    np.testing.assert_array_equal(law.integral, before)
+
+
+def test_a_lost_sensor_is_told_and_the_wrench_goes_on() -> None:
+    """Without readings the integral stays where it is; the loss is reported once, and so is the return."""
+    q = np.array([0.1, 0.6, -2.4, 0.0, 0.5, 0.0])
+    readings: list[Any] = [None]
+    law = TipWrench(
+        ROBOT, [0, 0, -20.0, 0, 0, 0], feedback=WristFeedback(wrist_calibration(ROBOT, "link6"), lambda: readings[0])
+    )
+    law.reset(sample(q))
+    for tick in range(5):
+        assert np.isfinite(law.torque(sample(q), 1.0 * tick)).all()
+    assert [kind for kind, _ in law.news()] == ["wrist_lost"]
+    readings[0] = np.zeros(6)
+    law.torque(sample(q), 5.0)
+    assert [kind for kind, _ in law.news()] == ["wrist_back"]
+
+
+def test_another_payload_goes_on_where_the_law_is() -> None:
+    """with_robot changes the torque by the load's gravity, nothing else."""
+    q = RNG.uniform(-1.0, 1.0, 6)
+    law = TipWrench(ROBOT, WRENCH)
+    law.reset(sample(q))
+    law.torque(sample(q), 0.0)
+    loaded = ROBOT.with_payload(1.0)
+    other = law.with_robot(loaded)
+    change = other.torque(sample(q, 0.1 * q), 0.4) - law.torque(sample(q, 0.1 * q), 0.4)
+    np.testing.assert_allclose(change, loaded.gravity(q) - ROBOT.gravity(q), atol=1e-9)
+
+
+@pytest.mark.parametrize("feedback", [False, True], ids=["open", "wrist"])
+def test_the_force_on_a_surface_is_the_wanted_one_as_a_hand_moves_the_arm(feedback: bool) -> None:
+    """A frictionless arm pressed onto a table and dragged along it presses with the same force all the way."""
+    pytest.importorskip("mujoco")
+    q = np.array([0.3, 0.6, -2.4, 0.0, 0.5, 0.0])
+    tip = ROBOT.forward_kinematics(q)[:3, 3]
+    hand = Push(wrench=(0.0, 6.0, 0.0, 0.0, 0.0, 0.0), start=1.2)
+    events = (Surface(origin=tip, stiffness=2e4, damping=300.0), hand)
+    plant = SimulatedArm(ROBOT, ArmConfig(position=q, timing=Timing(2e-3, 5e-4), events=events))
+    calibration = wrist_calibration(ROBOT, "link6")
+    source = WristFeedback(calibration, WristOf(plant, calibration)) if feedback else None
+    law = TipWrench(ROBOT, [0, 0, -20.0, 0, 0, 0], feedback=source, over=0.6)
+    forces, places = [], []
+
+    def watch(now: Sample) -> bool:
+        if now.time > 1.2:
+            forces.append(plant.touches()[0].force[2])
+            places.append(ROBOT.forward_kinematics(plant.truth().q)[:3, 3])
+        return False
+
+    with plant:
+        ControlLoop(plant, law, ROBOT).run(3.1, until=watch)
+    assert np.linalg.norm(np.diff(places, axis=0), axis=1).sum() > 0.5
+    assert np.abs(np.array(forces) / 20.0 - 1.0).max() < 0.05
