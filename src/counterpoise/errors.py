@@ -4,7 +4,8 @@
 
     CounterpoiseError
     ├─ InputError                 a value passed by the caller: shape, type, NaN, unknown name   (also a ValueError)
-    │  └─ DataFileError           ... in a file of numbers, such as poses; carries path and line
+    │  ├─ DataFileError           ... in a file of numbers, such as poses; carries path and line
+    │  └─ InfeasiblePathError     a taught path that the arm cannot follow; carries time, joint and a speed that works
     ├─ ModelError                 a robot description
     │  └─ ModelFileError          ... that cannot be read; carries path and line
     │     ├─ PhysicalConsistencyError   ... because a mass or an inertia cannot exist
@@ -51,6 +52,27 @@ class DataFileError(InputError):
         self.path = str(path)
         self.line = line
         super().__init__(f"{locate(path, line)}: {message}")
+
+
+class InfeasiblePathError(InputError):
+    """A path cannot be followed by the arm as asked; nothing has moved.
+
+    Attributes:
+        time: When it would first go wrong [s after the beginning of the part of the plan that is named].
+        joint: The joint at fault; None where no single joint is (a collision).
+        what: "position", "speed", "acceleration", "effort" or "clearance".
+        feasible_speed: A lower speed at which the path can be followed; None where none was found.
+    """
+
+    def __init__(
+        self, message: str, *, time: float, joint: str | None, what: str, feasible_speed: float | None = None
+    ) -> None:
+        """Attach when, which joint, and what would help."""
+        self.time = time
+        self.joint = joint
+        self.what = what
+        self.feasible_speed = feasible_speed
+        super().__init__(message)
 
 
 class ModelError(CounterpoiseError):

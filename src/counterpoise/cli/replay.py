@@ -1,0 +1,217 @@
+"""``counterpoise replay``: plan a taught path as a whole, then follow it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import InfeasiblePathError, InputError, SafetyError
+from .calibration_output import refuse_file
+from .driven import Arm, Driven, driven_options
+from .output import EXIT_ERROR, Progressing, console, json_option, note, print_json, printable, table, warn
+
+if TYPE_CHECKING:
+    from ..control.teach.plan import ReplayPlan
+    from ..control.teach.replay_report import ReplayReport
+
+EXAMPLES = """\b
+Examples:
+  counterpoise replay wam7 loop.path.csv --dry-run                   plan and check; nothing moves
+  counterpoise replay wam7 loop.path.csv --speed 0.5 --page replay.html
+  counterpoise replay puma550 loop.path.csv --law pd                 without gravity, to compare
+  counterpoise replay wam7 loop.path.csv --payload 2 --radius 0.05 --table 0 --dry-run
+  counterpoise replay mydriver wipe.path.csv --robot arm.urdf --speed 0.3 --yes     a real arm: it moves
+
+\b
+Exit codes:
+  0  done
+  1  the path cannot be followed, the arm is not where it should be, a fault, or the arm strayed
+  2  the command line itself is wrong
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("plant")
+@click.argument("path_file", metavar="FILE")
+@click.option(
+    "--speed", type=click.FloatRange(min=0.001, max=10.0), default=1.0, show_default=True, help="Of the taught speed."
+)
+@click.option("--dry-run", is_flag=True, help="Plan and check only; the arm is read, nothing moves.")
+@click.option("--law", type=click.Choice(("pd-gravity", "pd")), default="pd-gravity", show_default=True)
+@click.option(
+    "--waypoints", type=click.Choice(("stop", "pass")), default="stop", show_default=True, help="What to do at each."
+)
+@click.option(
+    "--radius", type=click.FloatRange(min=0.001), help="Look for collisions: links as bars of this radius [m]."
+)
+@click.option("--table", type=float, help="... and a table at this height above the base origin [m].")
+@click.option("--margin", type=click.FloatRange(min=0.01, max=0.9), default=0.1, show_default=True, help="Effort kept.")
+@click.option("--bound", type=click.FloatRange(min=1e-4), help="Error that ends it [rad or m]; 0.2 rad, 40 mm.")
+@click.option("--other-robot", is_flag=True, help="Accept a path taught to another geometry with the same joints.")
+@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@click.option("--log", "log_path", metavar="FILE", help="Write the recording, .npz or .csv.")
+@driven_options
+@click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
+@json_option
+def replay(
+    *,
+    plant: str,
+    path_file: str,
+    speed: float,
+    dry_run: bool,
+    law: str,
+    waypoints: str,
+    radius: float | None,
+    table: float | None,
+    margin: float,
+    bound: float | None,
+    other_robot: bool,
+    page_path: str | None,
+    log_path: str | None,
+    arm: Arm,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Replay a taught path.
+
+    PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. The whole
+    motion, the slow way to its start included, is planned and checked before anything moves: joint limits, speeds,
+    torques with the payload, and collisions where --radius is given. A path that cannot be followed is refused with the
+    first instant and joint. Then the arm goes to the start, follows with PD and gravity, and its tracking errors are
+    told. It is stopped when it strays. Ctrl-C ends in the safe stop.
+    """
+    refuse_file("--page", page_path, (".html", ".htm"))
+    refuse_file("--log", log_path, (".npz", ".csv"))
+    if table is not None and radius is None:
+        raise click.UsageError("--table needs --radius")
+    from ..calibration.clearance import Clearance
+    from ..control.teach.path_file import read_path
+    from ..control.teach.plan import PlanSettings, plan_replay
+    from ..control.teach.replay import Replay
+
+    path = read_path(path_file)
+    driven = arm.driven(plant)
+    if not (driven.simulated or yes or dry_run):
+        raise click.UsageError(
+            "this would move a real arm: look at the plan first (--dry-run switches it on and reads where it stands, "
+            "no more), clear its way, then add --yes"
+        )
+    settings = PlanSettings(waypoints=waypoints, effort_share=1.0 - margin)  # type: ignore[arg-type]
+    clearance = None if radius is None else Clearance(radius, table)
+    report: ReplayReport | None = None
+    error: SafetyError | None = None
+    interrupted = False
+    with driven.plant:
+        try:
+            plan = plan_replay(
+                driven.robot,
+                path,
+                speed,
+                start=driven.plant.read().q,
+                plant=driven.plant,
+                friction=driven.friction,
+                clearance=clearance,
+                other_robot=other_robot,
+                settings=settings,
+            )
+        except InfeasiblePathError as refused:
+            if not as_json:
+                raise
+            _print_refusal(refused)
+            raise SystemExit(EXIT_ERROR) from None
+        if not as_json:
+            _print_plan(plan, driven)
+        if not dry_run:
+            job = Replay(
+                driven.plant,
+                driven.robot,
+                plan,
+                law=law,  # type: ignore[arg-type]
+                bound=bound,
+                pace=driven.pace,
+                i_have_an_estop=driven.estop,
+            )
+            try:
+                with Progressing(f"replaying {path.name}") as progressing:
+                    job.run(progressing.update, log=log_path is not None)
+            except KeyboardInterrupt:
+                interrupted = True
+            except SafetyError as caught:
+                error = caught
+            report = job.report
+    _write(report, log_path, page_path, plan)
+    if error is not None:
+        raise error
+    if as_json:
+        document = {"plan": plan.as_data(), "report": None if report is None else report.as_data()}
+        print_json(document | {"dry_run": dry_run, "interrupted": interrupted, "page": page_path, "log": log_path})
+    elif report is not None:
+        _print_report(report)
+        for option, file in (("the page is", page_path), ("the recording is", log_path)):
+            if file is not None:
+                note(f"{option} {file}")
+    if not dry_run and report is None:
+        raise InputError("interrupted before anything moved")
+    if interrupted or (report is not None and report.outcome != "completed"):
+        raise SystemExit(EXIT_ERROR)
+
+
+def _write(report: ReplayReport | None, log_path: str | None, page_path: str | None, plan: ReplayPlan) -> None:
+    if log_path is not None and report is not None and report.run is not None and report.run.log is not None:
+        from ..logs.files import write_log
+
+        write_log(report.run.log, log_path)
+    if page_path is not None:
+        from ..report.page import write_page
+        from ..report.replay_page import plan_page, replay_page
+
+        write_page(plan_page(plan) if report is None else replay_page(report), page_path)
+
+
+def _print_refusal(error: InfeasiblePathError) -> None:
+    """Print a refusal as every error is printed as JSON, with what a script may want to act on."""
+    told = {"kind": type(error).__name__, "message": str(error), "path": None, "line": None}
+    found = {"time": error.time, "joint": error.joint, "what": error.what, "feasible_speed": error.feasible_speed}
+    print_json({"error": told | found})
+
+
+def _print_plan(plan: ReplayPlan, driven: Driven) -> None:
+    screen, data = console(), plan.as_data()
+    screen.print(printable(f"Plan: '{plan.path.name}' ({plan.path.kind}) at speed {plan.speed:g}"), style="bold")
+    screen.print(
+        f"  time           {plan.duration:.1f} s: {data['approach_seconds']:.1f} s to the start, "
+        f"{data['path_seconds']:.1f} s on the path"
+    )
+    for what, unit in (("speed", "of its speed limit"), ("effort", "of its effort limit")):
+        shares = data["share_of_limit"][what]
+        worst = max(shares, key=lambda name: shares[name])
+        screen.print(printable(f"  largest {what:<6} {shares[worst]:.0%} {unit} ({worst})"))
+    gravity = "the arm's own gravity compensation" if driven.plant.adds_gravity else "the model's gravity"
+    screen.print(f"  law            PD with {gravity}", style="dim")
+    for text in plan.notes:
+        note(text)
+
+
+def _print_report(report: ReplayReport) -> None:
+    screen = console()
+    style = {"completed": "green", "stopped": "yellow", "aborted": "red"}[report.outcome]
+    screen.print(printable(f"{report.outcome}{': ' if report.reason else ''}{report.reason}"), style=style)
+    rows = table("", "rms error", "largest", "at", "", left=("",), title=f"Tracking along the path, {report.law}")
+    for tip in report.tips:
+        rows.add_row(
+            printable(f"tip {tip.name}"), f"{1e3 * tip.rms:.2f}", f"{1e3 * tip.largest:.2f}", _at(tip.at), "mm"
+        )
+    for joint in report.joints:
+        unit = "mrad" if joint.unit == "rad" else "mm"
+        rows.add_row(printable(joint.name), f"{1e3 * joint.rms:.2f}", f"{1e3 * joint.largest:.2f}", _at(joint.at), unit)
+    screen.print(rows)
+    if report.held > 0.0:
+        screen.print(f"paused for {report.held:.1f} s")
+    if report.outcome == "aborted":
+        warn("the arm strayed from its path and was stopped; look for what holds it, or raise --bound")
+
+
+def _at(time: float) -> str:
+    return "–" if math.isnan(time) else f"{time:.2f} s"

@@ -1,0 +1,292 @@
+"""``counterpoise teach``: let an arm float, guide it by hand, and keep its path."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InputError, SafetyError
+from .calibration_output import refuse_file
+from .driven import Arm, Driven, driven_options
+from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
+
+if TYPE_CHECKING:
+    from ..control.teach.teacher import Taught
+    from ..control.teach.teaching import Teaching
+    from ..logs.sample import Sample
+
+DEMO_SECONDS = 7.0
+"""Time that the simulated hand takes for its way [s]."""
+BEFORE = 0.5
+"""Time that the arm floats before the first push [s] ..."""
+AFTERWARDS = 1.5
+"""... and after each [s]."""
+EXAMPLES = """\b
+Examples:
+  counterpoise teach wam7 --demo --out loop.path.csv                a simulated hand guides a simulated arm
+  counterpoise teach wam7 --push toolplate,0,4,0,0.6 --push toolplate,0,-4,0,0.6 --out wave.path.csv
+  counterpoise teach wam7 --demo --kind waypoints --mark-every 1 --out points.path.csv
+  counterpoise teach mydriver --robot arm.urdf --out wipe.path.csv --name "wipe the table" --yes     a real arm
+\b
+On a terminal, Enter marks a way point and q with Enter ends; Ctrl-C ends too.
+The file is CSV: a commented head, then time [s] and every joint with its unit. Then: counterpoise replay.
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("plant")
+@click.option("--out", "out_path", required=True, metavar="FILE", help="The path, .csv.")
+@click.option("--name", help="What the path is called; default: the file's name.")
+@click.option("--kind", type=click.Choice(("continuous", "waypoints")), default="continuous", show_default=True)
+@click.option("--seconds", type=click.FloatRange(min=0.1), help="How long the arm floats; default until ended.")
+@click.option("--mark-every", type=click.FloatRange(min=0.05), metavar="S", help="Mark a way point every so often [s].")
+@click.option("--demo", is_flag=True, help="Simulated: a hand leads the tip around a loop of 20 cm.")
+@click.option("--demo-link", metavar="NAME", help="... of this link; the tip where there is only one.")
+@click.option("--demo-size", type=click.FloatRange(min=0.01, max=1.0), default=0.1, help="Radius of that loop [m].")
+@click.option(
+    "--push",
+    "pushes",
+    multiple=True,
+    metavar="LINK,FX,FY,FZ,S",
+    help="Simulated: force [N], time [s]; repeatable, one after another.",
+)
+@click.option("--share", type=click.FloatRange(min=0.0), default=0.3, show_default=True, help="Friction compensated.")
+@click.option("--damping", type=click.FloatRange(min=0.0), help="[N m s/rad or N s/m]; default by inertia.")
+@click.option("--by", type=click.Choice(("effort", "command")), default="effort", help="What tells the holding torque.")
+@click.option("--lock", "locked", multiple=True, metavar="JOINT", help="Joint that is held; repeatable.")
+@click.option("--hold", is_flag=True, help="Hold the arm when it is let go, until it is pushed.")
+@click.option("--smooth", type=click.FloatRange(min=0.0), default=4.0, show_default=True, help="Cutoff [Hz]; 0: none.")
+@click.option("--no-trim", is_flag=True, help="Keep the idle ends.")
+@driven_options
+@click.option("--yes", is_flag=True, help="Let go of an arm that is not simulated.")
+@json_option
+def teach(
+    *,
+    plant: str,
+    out_path: str,
+    name: str | None,
+    kind: str,
+    seconds: float | None,
+    mark_every: float | None,
+    demo: bool,
+    demo_link: str | None,
+    demo_size: float,
+    pushes: tuple[str, ...],
+    share: float,
+    damping: float | None,
+    by: str,
+    locked: tuple[str, ...],
+    hold: bool,
+    smooth: float,
+    no_trim: bool,
+    arm: Arm,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Teach a path by guiding an arm by hand.
+
+    PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. The arm is
+    first held and moved by a few hundredths of a radian to see whether its model carries it (see counterpoise float);
+    it is not let go otherwise. Then it floats, and its motion is recorded until you end it. Idle ends are cut off,
+    tremor is smoothed away within 0.01 rad (3 mm), and how far that moved the path is told.
+    """
+    refuse_file("--out", out_path, (".csv",))
+    if mark_every is not None and kind != "waypoints":
+        raise click.UsageError("--mark-every belongs to --kind waypoints")
+    from pathlib import Path
+
+    from ..control.teach.path_file import write_path
+    from ..control.teach.teaching import Teaching
+
+    driven = arm.driven(plant)
+    if not driven.simulated and (demo or pushes):
+        raise click.UsageError("--demo and --push are for simulated arms; guide a real one by hand")
+    if driven.simulated and not (demo or pushes):
+        raise click.UsageError("nobody guides a simulated arm: add --demo, or --push LINK,FX,FY,FZ,S")
+    if not driven.simulated and not yes:
+        raise click.UsageError(
+            "this would let go of a real arm, after moving every joint a little to check its model: support it, keep "
+            "the emergency stop in reach, then add --yes"
+        )
+    guide = _Guide(driven, (demo, demo_link, demo_size), pushes, mark_every)
+    span = guide.seconds if seconds is None and driven.simulated else seconds
+    teaching = Teaching(
+        driven.plant,
+        driven.robot,
+        kind,  # type: ignore[arg-type]
+        each=guide,
+        share=share,
+        friction=driven.friction if share else None,
+        damping=damping,
+        locked=locked,
+        hold_when_released=hold,
+        calibration=driven.fit,
+        by=by,
+        pace=driven.pace,
+        i_have_an_estop=driven.estop,
+        began=lambda: None if as_json else note("the arm floats: guide it"),
+    )
+    guide.teaching = teaching
+    _listen(teaching, driven.simulated)
+    interrupted = False
+    try:
+        with driven.plant, Progressing(f"teaching {plant}") as progressing:
+            teaching.run(span, progress=lambda done, total: progressing.update(done, total or done + 1.0))
+    except KeyboardInterrupt:
+        interrupted = True  # on a real arm the usual way to end; it stands in its safe stop
+    except SafetyError:
+        if teaching.teacher.count > 1:
+            note(f"{teaching.teacher.count} samples were recorded before; they are not written")
+        raise
+    report = teaching.report
+    shown = Path(out_path).name.removesuffix(".csv").removesuffix(".path") or "path"
+    notes = {"by": "counterpoise teach", "plant": plant}
+    if demo:
+        notes["guided"] = f"by a simulated hand around a loop of {2 * demo_size:g} m"
+    try:
+        taught = teaching.teacher.finish(
+            shown if name is None else name, cutoff=smooth or None, trim=not no_trim, notes=notes
+        )
+    except InputError as error:
+        if report is None or not report.reason:
+            raise
+        raise InputError(f"{report.reason}. No path is written: {error}") from error
+    write_path(taught.path, out_path)
+    ended = "interrupted" if interrupted or report is None else report.end
+    if as_json:
+        print_json(_document(taught, out_path, ended, guide))
+    else:
+        _print(taught, out_path, guide)
+        if report is not None and report.reason:
+            warn(report.reason)
+    if ended not in ("done", "stopped", "interrupted"):
+        raise SystemExit(EXIT_ERROR)
+
+
+class _Guide:
+    """What happens to the arm while it floats: a simulated hand, pushes, way points at even times."""
+
+    def __init__(
+        self,
+        driven: Driven,
+        demo: tuple[bool, str | None, float],
+        pushes: tuple[str, ...],
+        mark_every: float | None,
+    ) -> None:
+        self.teaching: Teaching | None = None
+        self._plant = driven.plant
+        self._mark_every, self._next_mark = mark_every, 0.0
+        self._begin: float | None = None
+        self._pushes = _pushes(pushes, driven)
+        self._hand: Any = None
+        ends = [push.end for push in self._pushes]
+        asked, link, size = demo
+        if asked:
+            from ..plants.hand import GuidingHand, loop_way
+            from ..plants.simulated import SimulatedArm
+
+            if not isinstance(driven.plant, SimulatedArm):
+                raise InputError(f"'{driven.name}' is no simulated arm that can be guided")
+            self._hand = GuidingHand(driven.plant, loop_way(size), DEMO_SECONDS, link=link)
+            ends.append(DEMO_SECONDS)
+        self.seconds = max(ends, default=0.0) + AFTERWARDS
+
+    @property
+    def peak_force(self) -> float | None:
+        """Largest force of the hand [N]; None without one."""
+        return None if self._hand is None else float(self._hand.peak_force)
+
+    def __call__(self, sample: Sample) -> None:
+        """Act at a sample."""
+        from dataclasses import replace
+
+        time = float(sample.time)
+        if self._begin is None:
+            self._begin = time
+            for push in self._pushes:  # their times count from the moment the arm is let go
+                self._plant.push(replace(push, start=push.start + time, end=push.end + time))  # type: ignore[attr-defined]
+        if self._hand is not None:
+            self._hand(sample)
+        if self._mark_every is not None and self.teaching is not None and time - self._begin >= self._next_mark - 1e-9:
+            self.teaching.teacher.mark()
+            self._next_mark += self._mark_every
+
+
+def _pushes(given: tuple[str, ...], driven: Driven) -> list[Any]:
+    """Return pushes one after another; times count from the moment the arm is let go."""
+    from ..plants.events import Push
+    from .floating import parsed
+
+    found, begin = [], BEFORE
+    for one in map(parsed, given):
+        if one.link not in driven.robot.link_names:
+            raise InputError(f"there is no link '{one.link}'; there are {', '.join(driven.robot.link_names)}")
+        found.append(Push(one.link, (*one.force, 0.0, 0.0, 0.0), start=begin, end=begin + one.seconds))
+        begin += one.seconds + AFTERWARDS
+    return found
+
+
+def _listen(teaching: Teaching, simulated: bool) -> None:
+    """Let a person mark way points and end the run from the keyboard, where there is one."""
+    if simulated or not sys.stdin.isatty():
+        return
+    import threading
+
+    def listen() -> None:
+        for line in sys.stdin:
+            if line.strip().lower() == "q":
+                teaching.stop()
+                return
+            if teaching.teacher.kind == "waypoints" and teaching.teacher.recording:
+                note(f"way point {teaching.teacher.mark()}")
+
+    threading.Thread(target=listen, daemon=True, name="keyboard").start()
+
+
+def _document(taught: Taught, out_path: str, ended: str, guide: _Guide) -> dict[str, Any]:
+    path = taught.path
+    return {
+        "name": path.name,
+        "robot": path.robot,
+        "kind": path.kind,
+        "joints": list(path.joint_names),
+        "units": list(path.units),
+        "rows": len(path.time),
+        "seconds": path.duration,
+        "samples": taught.samples,
+        "trimmed": list(taught.trimmed),
+        "cutoff": taught.cutoff,
+        "moved": taught.moved,
+        "moved_tips": dict(taught.moved_tips),
+        "peak_force": guide.peak_force,
+        "ended": ended,
+        "full": taught.full,
+        "out": out_path,
+    }
+
+
+def _print(taught: Taught, out_path: str, guide: _Guide) -> None:
+    path, screen = taught.path, console()
+    screen.print(printable(f"Path '{path.name}' of {path.robot}: {path.kind}"), style="bold")
+    what = "way points" if path.kind == "waypoints" else "rows"
+    screen.print(f"  {len(path.time)} {what}, {path.duration:.4g} s, from {taught.samples} samples")
+    if path.kind == "continuous":
+        screen.print(
+            f"  cut off        {taught.trimmed[0]:.3g} s at the beginning, {taught.trimmed[1]:.3g} s at the end"
+        )
+        smoothing = "none" if taught.cutoff is None else f"{taught.cutoff:g} Hz, without delay"
+        tips = ", ".join(f"{printable(link)} by {1e3 * far:.2g} mm" for link, far in taught.moved_tips.items())
+        screen.print(f"  smoothing      {smoothing}; moved {tips} at most")
+    if guide.peak_force is not None:
+        screen.print(f"  the hand used  {guide.peak_force:.3g} N at most")
+    rows = table("joint", "from", "to", "moved by smoothing", "", left=("joint", ""))
+    for joint, (joint_name, unit) in enumerate(zip(path.joint_names, path.units, strict=True)):
+        values = (float(path.q[:, joint].min()), float(path.q[:, joint].max()))
+        moved = f"{taught.moved[joint]:.1e}"
+        rows.add_row(printable(joint_name), *(fixed(value, 3) for value in values), moved, unit)
+    screen.print(rows)
+    if taught.full:
+        warn("the recording was full; what came after is missing")
+    note(f"written to {out_path}; try: counterpoise replay PLANT {out_path} --dry-run")
