@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "counterpoise"
 ORDER = (
     *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration"),
-    *("estimation", "base_sensor", "control", "plants", "papers"),
-    *("report", "cli"),
+    *("estimation", "base_sensor", "control", "plants", "papers", "tour"),
+    *("report", "view", "cli"),
 )
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem == "errors")
 
@@ -57,3 +58,15 @@ def test_the_check_sees_imports() -> None:
 def test_modules_stay_small(path: Path) -> None:
     """One concept a file: no module over 450 lines."""
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
+
+
+def test_the_picture_is_true() -> None:
+    """docs/figures/architecture.svg shows the rooms in the order that holds, in flows through rooms that exist."""
+    figures = SOURCE.parents[1] / "docs" / "figures"
+    spec = importlib.util.spec_from_file_location("make_architecture", figures / "make_architecture.py")
+    assert spec is not None and spec.loader is not None
+    drawing = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(drawing)
+    assert tuple(name for name, _ in drawing.ROOMS) == ORDER[1:]
+    assert {room for _, _, steps in drawing.FLOWS for _, room in steps} <= set(ORDER)
+    assert (figures / "architecture.svg").read_text(encoding="utf-8") == drawing.picture()
