@@ -6,10 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test check lint types tests bench format build clean
+.PHONY: demo test check lint types tests docs bench format build clean
 
-demo: $(VENV)/core.stamp
-	@$(BIN)/python examples/01_weightless_arm.py
+demo: $(VENV)/demo.stamp
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/counterpoise tour
 
 test: check
 
@@ -24,6 +24,10 @@ types: $(VENV)/test.stamp
 
 tests: $(VENV)/test.stamp
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --cov=counterpoise --cov-report=term:skip-covered
+
+docs: $(VENV)/test.stamp
+	$(BIN)/mkdocs build
+	@echo "site/index.html"
 
 bench: $(VENV)/test.stamp
 	$(BIN)/counterpoise bench
@@ -44,15 +48,15 @@ $(VENV)/bin/python:
 	  { echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
 	@$(BIN)/python -m pip install -q --upgrade pip
 
-$(VENV)/core.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
-	@echo "Installing counterpoise into $(VENV) ..."
-	@$(BIN)/pip install -q -e .
+$(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
+	@echo "Installing counterpoise, MuJoCo and what its pages need into $(VENV) ..."
+	@$(BIN)/pip install -q -e '.[sim,report]'
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
 	@echo "Installing counterpoise and its test tools into $(VENV) (about 1 GB; Pinocchio and MuJoCo are the oracles) ..."
 	@$(BIN)/pip install -q -e '.[test]'
-	@touch $@ $(VENV)/core.stamp
+	@touch $@ $(VENV)/demo.stamp
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/counterpoise/*/_native*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site src/*.egg-info src/counterpoise/*/_native*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -70,3 +70,7 @@ def test_what_cannot_be_led_is_refused() -> None:
         GuidingHand(arm, np.zeros((1, 3)), 1.0)
     with pytest.raises(InputError, match="seconds"):
         GuidingHand(arm, np.zeros((2, 3)), 0.0)
+    with pytest.raises(InputError, match="no link 'nose'"):
+        GuidingHand(arm, np.zeros((2, 3)), 1.0, link="nose")
+    with pytest.raises(InputError, match="stiffness"):
+        GuidingHand(arm, np.zeros((2, 3)), 1.0, stiffness=np.nan)

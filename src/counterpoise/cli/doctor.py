@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .calibration_output import refuse_file
 from .output import EXIT_ERROR, console, json_option, note, print_json, printable, table
 from .recording import Reading, arm_options, reading_options
 from .source import Source
@@ -29,6 +30,7 @@ Examples:
   counterpoise doctor run.csv --robot arm.urdf --mapping mended.toml             does it help?
   counterpoise doctor cut-off.bag --robot arm.urdf --recover
   counterpoise doctor run.npz                                    without a model: channels and time only
+  counterpoise doctor --self                                     is this installation whole?
   counterpoise doctor run.csv --robot arm.urdf --json | jq '.findings[] | {fault, subjects}'
 
 \b
@@ -41,7 +43,8 @@ STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...")
+@click.option("--self", "itself", is_flag=True, help="Look at this installation instead: kernels, extras, MuJoCo.")
 @arm_options
 @reading_options
 @click.option("--show-mapping", is_flag=True, help="Print how the columns are read, with a reason for each.")
@@ -53,6 +56,7 @@ def doctor(
     ctx: click.Context,
     *,
     files: tuple[str, ...],
+    itself: bool,
     arm: Source | None,
     reading: Reading,
     show_mapping: bool,
@@ -66,6 +70,15 @@ def doctor(
     order of consequence, each with its evidence and what to change. With a robot, efforts are compared with its model:
     signs, order, units, gains, offsets, mount, payload, plate. Without one, channels and time are judged by themselves.
     """
+    if itself:
+        if files or arm is not None or fix_path is not None or page_path is not None:
+            raise click.UsageError("--self looks at the installation: give no files, no robot and nothing to write")
+        if not _print_self(as_json):
+            ctx.exit(EXIT_ERROR)
+        return
+    if not files:
+        raise click.UsageError("give the files of a recording, or --self")
+    refuse_file("--page", page_path, (".html", ".htm"))
     from ..doctor.diagnose import diagnose
     from ..logs.read import propose_mapping
 
@@ -97,6 +110,22 @@ def doctor(
             note(f"page written to {page_path}")
     if _is_bad(diagnosis):
         ctx.exit(EXIT_ERROR)
+
+
+def _print_self(as_json: bool) -> bool:
+    """Print what is known of the installation; return whether nothing in it is broken."""
+    from .self_check import as_data, self_check
+
+    findings = self_check()
+    if as_json:
+        print_json(as_data(findings))
+    else:
+        lines = table("", "what", "found", "to do", left=("", "what", "found", "to do"))
+        marks = {"good": "✓", "missing": "–", "broken": "✗"}
+        for each in findings:
+            lines.add_row(marks[each.state], each.what, printable(each.details), printable(each.remedy))
+        console().print(lines)
+    return all(each.state != "broken" for each in findings)
 
 
 def _is_bad(diagnosis: Diagnosis) -> bool:

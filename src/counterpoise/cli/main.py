@@ -13,21 +13,28 @@ from ..errors import CounterpoiseError
 from .bench import bench
 from .calibrate import calibrate
 from .catalog import catalog
+from .completion import completion, propose
 from .doctor import doctor
 from .estimate import estimate
+from .float import float_
 from .gravity import gravity
 from .load import load
 from .output import EXIT_ERROR, EXIT_USAGE, print_error
 from .pose_design import poses
 from .record import record
+from .replay import replay
 from .reproduce import reproduce
 from .simulate import simulate
+from .teach import teach
+from .tour import tour
 from .track import track
 from .tune import tune
 from .verify import verify
+from .view import view
 
 EXAMPLES = """\b
 Examples:
+  counterpoise tour                           everything once, on a simulated arm with hidden faults: a minute
   counterpoise catalog                        which arms are bundled
   counterpoise load arm.urdf                  what the file describes, and what is suspicious
   counterpoise gravity wam7 0 -0.5 0 1.2 0 0 0
@@ -41,6 +48,10 @@ Examples:
   counterpoise estimate run.csv --robot arm.urdf --calibrate-sensor --out torques.csv    joint torques from a plate
   counterpoise tune puma550:50Hz --law bsc --joint joint1 --alone    gains by experiment
   counterpoise track run.npz --robot wam7 --page track.html    gravity and payload as they are estimated
+  counterpoise teach wam7 --demo --out loop.path.csv    guide an arm by hand, keep its path
+  counterpoise replay wam7 loop.path.csv --speed 0.5 --page replay.html
+  counterpoise float wam7 --share 0.7         zero gravity, checked before the arm is let go
+  counterpoise view wam7                      a page where you can push the arm
   counterpoise reproduce all --page papers.html    published experiments, run again
   counterpoise bench --quick
 
@@ -49,7 +60,7 @@ Exit codes:
   0  done
   1  an error in a file or a value; stderr has one line "error: ..."
   2  the command line itself is wrong
-  3  calibrate, verify, estimate: the result is not to be trusted
+  3  calibrate, verify, estimate: the result is not to be trusted; float: refused, or stopped by its own watch
 With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.
 """
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -89,6 +100,7 @@ def main() -> None:
 
 for command in (
     *(catalog, load, gravity, simulate, poses, record, calibrate, verify, bench, doctor, estimate, tune),
-    *(track, reproduce),
+    *(track, float_, teach, replay, view, reproduce, tour, completion),
 ):
     main.add_command(command)
+propose(main)

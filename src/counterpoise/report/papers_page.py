@@ -69,11 +69,11 @@ def _section(experiment: Experiment, outcome: Outcome | None, failure: str) -> S
     numbers = Table(("what", "unit", "paper", "ours", "seeds"), rows, left=("what", "unit"))
     notes = tuple(Paragraph(text) for text in outcome.notes)
     decided = Paragraph(f"{verdict_words(outcome)}. {outcome.decides}")
-    charts = tuple(_chart(panel) for panel in outcome.panels)
+    charts = tuple(panel_chart(panel) for panel in outcome.panels)
     return Section(title, (*about, decided, numbers, *charts, *notes))
 
 
-def _chart(panel: PaperPanel) -> Chart:
+def panel_chart(panel: PaperPanel) -> Chart:
     """Return one panel of a figure as a chart with a legend of its own."""
     traces, legend = [], []
     for index, curve in enumerate(panel.curves):

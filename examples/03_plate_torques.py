@@ -1,0 +1,41 @@
+"""Joint torques from a force plate under the base: what the motors' currents do not tell, friction left out.
+
+Run: python examples/03_plate_torques.py                         (needs the extra "sim")
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoise.control.base_sensor_control import plate_of
+from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.gravity import PDGravity
+from counterpoise.control.loop import ControlLoop
+from counterpoise.control.reference import Sine
+from counterpoise.plants.presets import preset
+
+made = preset("puma550")  # a geared arm on a plate; 5 to 6 N m of friction in its first joints
+robot, arm = made.robot(), made.arm(seed=3)
+swing = np.zeros(robot.n)
+swing[0] = 0.05
+
+with arm:
+    start = arm.read()
+    sensor = plate_of(arm, robot)  # where the plate is and what it reads, as the plant declares it
+    sensor.tare(start.q, start.wrench)  # the arm stands still and touches nothing
+    gains = careful_gains(robot, start.q, arm.effort_limit, arm.period)
+    law = PDGravity(robot, gains.kp, gains.kd, Sine(swing, 2.0))
+    friction: list[tuple[float, float, float]] = []
+
+    def watch(sample) -> bool:
+        """Keep what the motor of joint 1 sends beside what its link feels."""
+        felt = sensor.joint_torques(sample.q, sample.wrench)[0]
+        friction.append((sample.dq[0], sample.effort[0], felt))
+        return False
+
+    ControlLoop(arm, law, robot).run(6.0, until=watch)
+
+speed, sent, felt = np.array(friction[len(friction) // 3 :]).T
+for name, moving in (("forwards", speed > 0.02), ("backwards", speed < -0.02)):
+    print(f"joint 1 {name:9s}: motor {sent[moving].mean():+6.2f} N m, link {felt[moving].mean():+6.2f} N m, ", end="")
+    print(f"friction {np.mean(sent[moving] - felt[moving]):+6.2f} N m")

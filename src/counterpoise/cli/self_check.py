@@ -1,0 +1,122 @@
+"""``counterpoise doctor --self``: whether this installation is whole, and what would mend it."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any, Literal
+
+from .. import __version__
+from ..logs.bags.decompress import ZSTD_MODULE
+
+State = Literal["good", "missing", "broken"]
+NATIVE_ROOMS = ("dynamics", "logs", "control", "plants", "estimation")
+MUJOCO_MENDED = "pip install --force-reinstall --no-deps mujoco mujoco-core mujoco-studio"
+"""Since MuJoCo 4 is split into several packages, an upgrade in place may leave files of two versions."""
+
+EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
+    "sim": (("mujoco",), "simulated arms, MJCF files"),
+    "report": (("jinja2", "plotly"), "pages"),
+    "view": (("viser", "trimesh"), "the arm in 3D"),
+    "parquet": (("pyarrow",), "Parquet files"),
+    "ros": (("lz4.frame", ZSTD_MODULE), "compressed bags"),
+    "xacro": (("xacrodoc",), "xacro files"),
+}
+"""Modules behind each extra, and what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelfFinding:
+    """One thing that was looked at.
+
+    Attributes:
+        what: What it is.
+        state: "good", "missing" (optional) or "broken".
+        details: What was found.
+        remedy: What to do; "" where nothing needs to be done.
+    """
+
+    what: str
+    state: State
+    details: str
+    remedy: str = ""
+
+
+def self_check() -> list[SelfFinding]:
+    """Look at Python, native kernels and extras."""
+    return [_python(), _native(), *(_extra(name) for name in EXTRAS)]
+
+
+def as_data(findings: list[SelfFinding]) -> dict[str, Any]:
+    """Return the findings as JSON has them."""
+    broken = any(each.state == "broken" for each in findings)
+    return {"sound": not broken, "findings": [asdict(each) for each in findings]}
+
+
+def _python() -> SelfFinding:
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "scipy"))
+    return SelfFinding("python", "good", f"{platform.python_version()}, counterpoise {__version__}, {versions}")
+
+
+def _native() -> SelfFinding:
+    import os
+
+    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
+        return SelfFinding("native kernels", "missing", "disabled by COUNTERPOISE_DISABLE_NATIVE", "unset it")
+    missing, broken = [], []
+    for room in NATIVE_ROOMS:
+        try:
+            importlib.import_module(f"counterpoise.{room}._native")
+        except ModuleNotFoundError:
+            missing.append(room)
+        except ImportError as error:
+            broken.append(f"{room}: {error}")
+    again = "install a C++ compiler, then: pip install --force-reinstall --no-deps counterpoise"
+    if broken:
+        return SelfFinding("native kernels", "broken", "; ".join(broken), again)
+    if missing:
+        told = f"none for {', '.join(missing)}: the NumPy reference serves, some hundred times slower a call"
+        return SelfFinding("native kernels", "missing", told, again)
+    from ..dynamics.kernel import NATIVE
+
+    return SelfFinding("native kernels", "good", f"all five, {NATIVE}")
+
+
+def _extra(name: str) -> SelfFinding:
+    modules, purpose = EXTRAS[name]
+    what = f"extra '{name}' ({purpose})"
+    found = []
+    for module in modules:
+        try:
+            imported = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if not f"{module}.".startswith(f"{error.name}."):
+                return SelfFinding(what, "broken", f"{module}: {error}", f"pip install --force-reinstall {module}")
+            return SelfFinding(what, "missing", f"{module} is not installed", f"pip install 'counterpoise[{name}]'")
+        except (ImportError, OSError) as error:
+            mended = MUJOCO_MENDED if module == "mujoco" else f"pip install --force-reinstall {module}"
+            return SelfFinding(what, "broken", f"{module} does not import: {error}", mended)
+        found.append(f"{module} {getattr(imported, '__version__', '')}".strip())
+    check = _CHECKS.get(name)
+    failed = "" if check is None else check()
+    if failed:
+        return SelfFinding(what, "broken", failed, MUJOCO_MENDED)
+    return SelfFinding(what, "good", ", ".join(found))
+
+
+def _mujoco_works() -> str:
+    """Return what is wrong with MuJoCo; "" where a small model compiles and steps."""
+    import mujoco
+
+    try:
+        model = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
+        mujoco.mj_step(model, mujoco.MjData(model))
+    except (AttributeError, OSError, RuntimeError, ValueError) as error:
+        return f"mujoco imports and does not work: {error}"
+    return ""
+
+
+_CHECKS: dict[str, Callable[[], str]] = {"sim": _mujoco_works}

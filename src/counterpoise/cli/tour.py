@@ -1,0 +1,120 @@
+"""``counterpoise tour``: the whole chain on a simulated arm with hidden faults, in a minute and without a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .calibration_output import refuse_file
+from .output import Progressing, console, json_option, note, print_json, table
+
+if TYPE_CHECKING:
+    from ..tour.tour import Stop, Tour
+
+PAGE = "counterpoise-tour.html"
+EXAMPLES = """\b
+Examples:
+  counterpoise tour                             a minute; the page is counterpoise-tour.html
+  counterpoise tour --keep files                recordings, mapping and calibration are kept, too
+  counterpoise tour --seed 3 --no-page          another arm with other errors
+  counterpoise tour --json | jq .summary
+
+\b
+Exit codes:
+  0  the tour was taken and its calibration is trusted
+  1  something went wrong, or the calibration is not trusted
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--page", "page_path", metavar="FILE.html", default=PAGE, show_default=True, help="Page to write.")
+@click.option("--no-page", is_flag=True, help="Write none.")
+@click.option("--keep", "folder", metavar="DIR", help="Keep the files that were written on the way.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draws the hidden errors.")
+@json_option
+def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_json: bool) -> None:
+    """Take a tour: what Counterpoise does, on an arm with hidden faults.
+
+    A simulated geared arm stands on a force plate. Its description has wrong masses, it carries a tool that nobody
+    entered, friction is unknown, and the logger writes one effort with the wrong sign. The tour records it, lets the
+    doctor name the faults, calibrates, verifies, floats, finds a load, and moves finely with the plate where PID
+    cannot. Every number is computed in this run.
+    """
+    import tempfile
+
+    from ..tour.tour import take_tour
+
+    refuse_file("--page", None if no_page else page_path, (".html", ".htm"))
+    kept = None if folder is None else Path(folder)
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, Progressing("taking the tour") as progressing:
+        number = 0
+
+        def after(stop: Stop) -> None:
+            nonlocal number
+            number += 1
+            if not as_json:
+                _print_stop(number, stop)
+
+        done = take_tour(kept or Path(scratch), lambda share, _: progressing.update(share, 1.0), after, seed)
+    if not no_page:
+        from ..report.page import write_page
+        from ..report.tour_page import tour_page
+
+        write_page(tour_page(done), page_path)
+    if as_json:
+        print_json(_document(done, None if no_page else page_path))
+    else:
+        _print_summary(done)
+        if not no_page:
+            note(f"the page is {page_path}")
+        if kept is not None:
+            note(f"files are in {kept}")
+    if not (done.modelled.fit.trusted and done.modelled.verification.holds):
+        raise click.exceptions.Exit(1)
+
+
+def _print_stop(number: int, stop: Stop) -> None:
+    from rich.padding import Padding
+
+    from ..tour.tour import STOPS
+    from ..tour.words import sentences
+
+    screen = console()
+    title = STOPS[number - 1][0]
+    screen.print(f"{number}. {title[0].upper()}{title[1:]}", style="bold")
+    for text in sentences(stop):
+        screen.print(Padding(text, (0, 0, 0, 3)))
+
+
+def _print_summary(done: Tour) -> None:
+    from ..tour.words import summary
+
+    screen = console()
+    lines = table("what", "hidden", "found", left=("what", "hidden", "found"))
+    for row in summary(done):
+        lines.add_row(*row)
+    screen.print()
+    screen.print(lines)
+    screen.print(f"All of it computed in {done.seconds:.0f} s.")
+    screen.print(
+        "Next: counterpoise load my_robot.urdf · counterpoise doctor my_run.csv --robot my_robot.urdf · "
+        "counterpoise view wam7"
+    )
+
+
+def _document(done: Tour, page: str | None) -> dict[str, Any]:
+    from ..tour.words import sentences, summary
+
+    stops = (done.recorded, done.modelled, done.floated, done.found, done.fine)
+    return {
+        "seconds": done.seconds,
+        "trusted": done.modelled.fit.trusted,
+        "verified": done.modelled.verification.holds,
+        "stops": [sentences(stop) for stop in stops],
+        "summary": [dict(zip(("what", "hidden", "found"), row, strict=True)) for row in summary(done)],
+        "page": page,
+    }

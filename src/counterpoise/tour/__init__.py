@@ -1,0 +1,1 @@
+"""The guided tour: one simulated arm with hidden faults, from its first recording to fine motion."""

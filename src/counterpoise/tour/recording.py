@@ -1,0 +1,77 @@
+"""First stop of the tour: record poses, and let the doctor say what is wrong with the recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..calibration.design import design_poses
+from ..calibration.pose_plan import PosePlan
+from ..control.record import Recording
+from ..doctor.diagnose import diagnose
+from ..doctor.diagnosis import Diagnosis
+from ..logs.files import write_log
+from ..logs.log import Log
+from ..logs.mapping import LogMapping
+from ..logs.mapping_file import write_mapping
+from ..logs.read import read_log
+from .hidden_arm import HiddenArm
+
+POSES, FRESH_POSES = 7, 3
+"""Poses for the calibration, and for checking it."""
+DWELL = 1.2
+"""Time at rest on each side of a pose [s]."""
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """A recording and what the doctor says of it.
+
+    Attributes:
+        path: The file as the arm's logger wrote it.
+        mapping: The mapping that mends it; None where the doctor has none.
+        seconds: How long the arm moved.
+        diagnosis: What is wrong with the file.
+        mended: The recording, read again with the mapping.
+        still_wrong: What is dangerous in it even then.
+    """
+
+    path: Path
+    mapping: Path | None
+    seconds: float
+    diagnosis: Diagnosis
+    mended: Log
+    still_wrong: Diagnosis
+
+
+def recorded(arm: HiddenArm, folder: Path, progress: Progress) -> Recorded:
+    """Record the poses, write the file, look at it, mend it, read it again."""
+    path = folder / "recording.csv"
+    log = _drive(arm, POSES, 1, progress)
+    write_log(arm.as_logged(log), path)
+    found = diagnose(arm.described, read_log(path, arm.described))
+    mapping = None
+    if found.fix:
+        mapping = folder / "mended.toml"
+        write_mapping(LogMapping.from_table(found.fix), mapping)
+    mended = read_log(path, arm.described, mapping)
+    return Recorded(path, mapping, float(log.time[-1] - log.time[0]), found, mended, diagnose(arm.described, mended))
+
+
+def fresh(arm: HiddenArm, mapping: Path | None, folder: Path, progress: Progress) -> Log:
+    """Record other poses, read with the same mapping."""
+    path = folder / "fresh.csv"
+    write_log(arm.as_logged(_drive(arm, FRESH_POSES, 2, progress)), path)
+    return read_log(path, arm.described, mapping)
+
+
+def _drive(arm: HiddenArm, count: int, run: int, progress: Progress) -> Log:
+    robot = arm.described
+    plan = PosePlan.of(robot, design_poses(robot, count=count, seed=run), dwell=DWELL)
+    plant = arm.plant(run)
+    recording = Recording(plant, robot, plan)
+    with plant:
+        return recording.run(lambda done, total: progress(done / total))

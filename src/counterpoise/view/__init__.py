@@ -1,0 +1,1 @@
+"""The page with the arm in 3D: push it, load it, replay a recording, compare two calibrations."""

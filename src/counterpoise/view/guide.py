@@ -1,0 +1,255 @@
+"""What the page's arm does next: floats, is held, is weighed; hands and weights come and go. One thread only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..control.careful_gains import careful_gains
+from ..control.reference import Hold, PoseList
+from ..control.safety import SafetyFilter
+from ..description.frozen import Array, frozen
+from ..dynamics.joint_units import rotary
+from ..estimation.payload_estimator import PayloadEstimator
+from ..logs.sample import Sample
+from ..plants.events import AttachPayload, Push
+from .arms import ViewArm
+from .floating import floating_law, sinking_law
+from .hand import Hand, hand_speed, hand_strength
+from .law import GuidedLaw
+from .plate import PlateWatch
+from .snapshot import Pull, Snapshot, State, Weight
+
+FIRST_HOLD = 1.2
+"""How long the empty arm is held at the start [s]: the payload estimator learns its baseline, the plate its tare."""
+WEIGH_ROTARY, WEIGH_LINEAR, WEIGH_DWELL, WEIGH_SPEED, WEIGH_POSES = 0.25, 0.05, 0.9, 0.25, 6
+"""How far the joints move when a weight is weighed [rad, m], how long each pose is held [s], how fast they move as a
+share of their top speed, and at how many poses."""
+CONTROL_TOLERANCE = 1.0
+"""A load is compensated when what is unknown of it stays within the friction band of every joint."""
+NOBODY = "nobody is looking: held until somebody says float"
+ASKED = "held, until you say float"
+UNSURE = "the weight is not known well enough to float with it: weigh it again, or float anyway"
+FEELING = "moving a little, to feel the weight in other poses"
+
+
+class Guide:
+    """The state of a session's arm. Not for several threads.
+
+    Attributes:
+        arm: What is driven.
+        safety: Its filter.
+        law: Its law.
+        strength: Largest force of a hand [N].
+        share: Share of the friction that is compensated.
+        plate_on: Whether the plate's reading is used.
+        trusts_payload: Whether a payload that was found is compensated.
+        state: What the arm is doing.
+        why: Why it is held or stopped.
+        sample: The newest sample.
+    """
+
+    def __init__(self, arm: ViewArm, share: float) -> None:
+        """Prepare an arm that is held at first.
+
+        Args:
+            arm: The arm.
+            share: Share of the friction that is compensated.
+        """
+        plant, robot = arm.plant, arm.robot
+        self.arm, self.share = arm, share
+        self.plate_on = self.trusts_payload = True
+        self.strength = hand_strength(robot, arm.friction_band)
+        self._hand_speed = hand_speed(robot, plant.velocity_limit)
+        with plant:
+            self.sample = plant.read()
+        plant.reset()
+        self.safety = SafetyFilter(
+            robot, plant=plant, effort_limit=plant.effort_limit, velocity_limit=plant.velocity_limit
+        )
+        limits = self.safety.limits
+        gains = careful_gains(robot, self.sample.q, limits.effort, plant.period)
+        floating, sinking = floating_law(arm, share, limits), sinking_law(arm, gains, limits)
+        self.law = GuidedLaw(robot, floating, sinking, gains, limits.effort, plant.period)
+        self._estimator = self._new_estimator()
+        self._plate = PlateWatch(arm)
+        self._hands: dict[str, tuple[Hand, Push | None]] = {}
+        self._weight: Weight | None = None
+        self.state, self.why = State.HOLDING, ""
+        self._until: float | None = FIRST_HOLD
+        self._weighings, self._least = 0, 0.0
+
+    # ------------------------------------------------------------------------------------------------------- orders
+
+    def let_float(self) -> None:
+        """Float."""
+        if self.state is not State.STOPPED:
+            self.state, self.why, self._until = State.FLOATING, "", None
+            self.law.let_go()
+
+    def hold(self, why: str, until: float | None = None) -> None:
+        """Hold the arm where it is, until it is told to float, or until a time [s]."""
+        if self.state is not State.STOPPED:
+            self.state, self.why, self._until = State.HOLDING, why, until
+            self.law.follow(Hold())
+
+    def weigh(self) -> None:
+        """Hold the arm in some poses about the present one, until the weight on it is known."""
+        if self.state is State.STOPPED:
+            return
+        robot, plant, q = self.arm.robot, self.arm.plant, self.sample.q
+        away = np.where(rotary(robot), WEIGH_ROTARY, WEIGH_LINEAR)
+        low, high = np.minimum(robot.lower + 0.5 * away, q), np.maximum(robot.upper - 0.5 * away, q)
+        self._weighings += 1
+        sides = np.random.default_rng(self._weighings).choice((-1.0, 1.0), (WEIGH_POSES // 2, robot.n))
+        poses = [np.clip(q + sign * away * side, low, high) for side in sides for sign in (1.0, -1.0)]
+        path = PoseList([q, *poses, q], speed=WEIGH_SPEED * np.minimum(plant.velocity_limit, 3.0), dwell=WEIGH_DWELL)
+        self.law.follow(path)
+        path.reset(q)
+        self.state, self.why, self._until = State.WEIGHING, FEELING, plant.time + path.duration
+        self._least = plant.time + WEIGH_DWELL
+
+    def stop(self, why: str) -> None:
+        """Note that the arm was stopped."""
+        self.state, self.why = State.STOPPED, why
+
+    def home(self) -> None:
+        """Put the arm back at its first pose, empty, held and without a past."""
+        for who in list(self._hands):
+            self.let_go(who)
+        self._weight = None
+        plant = self.arm.plant
+        plant.reset()
+        with plant:
+            self.sample = plant.read()
+        plant.reset()
+        self._estimator = self._new_estimator()
+        self._plate.forget()
+        self.law.gravity_on, self.law.payload = True, None
+        self.state = State.HOLDING
+        self.hold("", FIRST_HOLD)
+
+    def use_share(self, share: float) -> None:
+        """Compensate another share of the friction."""
+        self.share, self.law.floating = share, floating_law(self.arm, share, self.safety.limits)
+        self.law.floating.reset(self.sample)
+
+    def load(self, weight: Weight | None) -> None:
+        """Hang a weight on the arm instead of the present one, None for nothing, and find out what hangs there."""
+        plant = self.arm.plant
+        plant.remove_payloads()
+        if weight is not None:
+            plant.attach_payload(AttachPayload(mass=weight.mass, com=weight.point, link=weight.link))
+        had, self._weight = self._weight, weight
+        if weight is not None or had is not None:
+            self.weigh()
+
+    def take_hold(self, who: str, hand: Hand) -> None:
+        """Put a hand on the arm; an arm that was only held because nobody was there floats again."""
+        self.let_go(who)
+        if self.state is State.STOPPED:
+            return
+        if self.why == NOBODY:
+            self.let_float()
+        hand.target = hand.position(self.arm.robot, self.sample.q)
+        self._hands[who] = (hand, None)
+
+    def pull(self, who: str, target: Array) -> None:
+        """Say where a hand wants its point, base frame [m], shape (3,)."""
+        if who in self._hands:
+            self._hands[who][0].target = target
+
+    def let_go(self, who: str) -> None:
+        """Take a hand off."""
+        _, given = self._hands.pop(who, (None, None))
+        if given is not None:
+            self.arm.plant.release(given)
+
+    def nobody_looks(self) -> None:
+        """Hold the arm if it floats."""
+        if self.state is State.FLOATING:
+            self.hold(NOBODY)
+
+    # --------------------------------------------------------------------------------------------------------- a tick
+
+    def tick(self, sample: Sample) -> None:
+        """Do what belongs to one control tick besides the torque."""
+        self.sample = sample
+        wrench = self._plate.take(sample) if self.plate_on else None
+        self._estimator.update_sample(sample, wrench)
+        self.law.payload = self._estimator.payload_for_control if self.trusts_payload else None
+        self._use_hands(sample)
+        if self.state is State.WEIGHING and self._settled():
+            self.let_float()
+        elif self._until is not None and sample.time >= self._until:
+            if self.state is State.WEIGHING:
+                self.hold(UNSURE)
+            else:
+                self.let_float()
+        if reason := self.law.must_stop(sample):
+            self.stop(reason)
+
+    def _settled(self) -> bool:
+        """Whether what hangs on the arm is known and borne, so that it can float."""
+        as_hung = (self._weight is not None) == (self._estimator.payload_for_control is not None)
+        at_rest = bool(np.all(np.abs(self.law.spring) < self.arm.friction_band))
+        return as_hung and self.law.blended and at_rest and self.sample.time >= self._least
+
+    def _use_hands(self, sample: Sample) -> None:
+        plant, robot = self.arm.plant, self.arm.robot
+        for who, (hand, given) in list(self._hands.items()):
+            if plant.time >= hand.until:
+                self.let_go(who)
+                continue
+            force = hand.pull(robot, sample.q, sample.dq, self.strength, self._hand_speed, plant.period)
+            if given is not None:
+                plant.release(given)
+            wrench = np.concatenate([force, np.zeros(3)])
+            push = Push(link=hand.link, wrench=wrench, point=hand.point, start=plant.time)
+            plant.push(push)
+            self._hands[who] = (hand, push)
+
+    def _new_estimator(self) -> PayloadEstimator:
+        arm = self.arm
+        band = np.maximum(arm.friction_band, 1e-6)
+        return PayloadEstimator(arm.robot, arm.plant.period, friction_band=band, control_tolerance=CONTROL_TOLERANCE)
+
+    @property
+    def tip_link(self) -> str:
+        """The link whose origin is traced: the last one of the first arm."""
+        return self.arm.robot.tree.leaves[0]
+
+    def snapshot(self, frame: int, pace: float) -> Snapshot:
+        """Return the arm as it is now.
+
+        Args:
+            frame: Number of the snapshot.
+            pace: Seconds of the plant's time per second of ours.
+        """
+        plant, robot, sample = self.arm.plant, self.arm.robot, self.sample
+        truth = plant.truth()
+        hands = [hand for hand, _ in self._hands.values()]
+        external = robot.gravity(truth.q) - plant.robot.gravity(truth.q)
+        for hand in hands:
+            external = external + hand.joint_torque(robot, truth.q)
+        felt = self._plate.felt(sample) if self.plate_on else None
+        return Snapshot(
+            time=sample.time,
+            frame=frame,
+            pace=pace,
+            state=self.state,
+            why=self.why,
+            q=frozen(truth.q),
+            dq=frozen(truth.dq),
+            commanded=frozen(sample.effort),
+            gravity=frozen(robot.gravity(truth.q)),
+            compensated=frozen(self.law.compensated.copy()),
+            friction=frozen(truth.friction_torque),
+            external=frozen(external),
+            plate_friction=None if felt is None else felt.friction,
+            plate_force=None if felt is None else felt.force,
+            tip=frozen(robot.forward_kinematics(truth.q, at=self.tip_link)[:3, 3]),
+            pulls=tuple(Pull(hand.link, hand.at.copy(), hand.target.copy(), hand.force.copy()) for hand in hands),
+            weight=self._weight,
+            estimate=self._estimator.estimate,
+            trusted=self._estimator.payload_for_control is not None,
+        )

@@ -1,0 +1,99 @@
+"""Show an arm until somebody ends it: the page and its session, started together and stopped in the right order."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from .arms import ViewArm
+from .comparison import Comparison
+from .page import LOCAL_HOST, PORT, Page
+from .session import Session
+from .timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """How a page that is over went.
+
+    Attributes:
+        url: Where it was.
+        seconds: How long it was served [s].
+        frames: States of the arm that were sent.
+        end: How the arm's last run ended, e.g. "completed"; None where it never ran.
+        stop: What holds the arm now: "zero" torque or its "brake"; None where it never ran.
+        ended_by: "SIGINT", "SIGTERM" or "time".
+    """
+
+    url: str
+    seconds: float
+    frames: int
+    end: str | None
+    stop: str | None
+    ended_by: str
+
+
+def serve(
+    arm: ViewArm,
+    *,
+    host: str = LOCAL_HOST,
+    port: int = PORT,
+    share: float = 0.5,
+    seconds: float | None = None,
+    timeline: Timeline | None = None,
+    comparison: Comparison | None = None,
+    started: Callable[[str], None] = lambda url: None,
+) -> Served:
+    """Serve the page until SIGINT (Ctrl-C), SIGTERM or the end of the time; then the arm ends in its safe stop.
+
+    Call it from the main thread: signals arrive there.
+
+    Args:
+        arm: The arm.
+        host: Address to listen at.
+        port: Port to listen at.
+        share: Share of the friction that is compensated at the start.
+        seconds: How long to serve [s]; None for until a signal comes.
+        timeline: What to replay.
+        comparison: What to compare.
+        started: Called with the page's address once it is there.
+
+    Raises:
+        InputError: The address cannot be listened at, or a bad share.
+        MissingExtraError: viser is not installed.
+    """
+    over = threading.Event()
+    ended_by = "time"
+
+    def end(number: int, _: FrameType | None) -> None:
+        nonlocal ended_by
+        ended_by = signal.Signals(number).name
+        over.set()
+
+    session = Session(arm, share=share)
+    before: dict[int, Any] = {}
+    begun = time.monotonic()
+    with session:  # whatever happens below, the arm ends in its safe stop
+        page = Page(session, host=host, port=port, timeline=timeline, comparison=comparison)
+        try:
+            before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+            started(page.url)
+            over.wait(seconds)
+        finally:
+            page.close()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    report = session.report
+    return Served(
+        url=page.url,
+        seconds=time.monotonic() - begun,
+        frames=page.frames,
+        end=None if report is None else report.end.value,
+        stop=None if report is None else report.stop,
+        ended_by=ended_by,
+    )
