@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+import counterpoise as cp
 from counterpoise.control.base_sensor_control import plate_of
 from counterpoise.control.careful_gains import careful_gains
 from counterpoise.control.gravity import PDGravity
-from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import Sine
 from counterpoise.plants.presets import preset
 
@@ -25,17 +25,17 @@ with arm:
     sensor.tare(start.q, start.wrench)  # the arm stands still and touches nothing
     gains = careful_gains(robot, start.q, arm.effort_limit, arm.period)
     law = PDGravity(robot, gains.kp, gains.kd, Sine(swing, 2.0))
-    friction: list[tuple[float, float, float]] = []
+    rows: list[tuple[float, float, float]] = []
 
-    def watch(sample) -> bool:
+    def watch(sample: cp.Sample) -> bool:
         """Keep what the motor of joint 1 sends beside what its link feels."""
         felt = sensor.joint_torques(sample.q, sample.wrench)[0]
-        friction.append((sample.dq[0], sample.effort[0], felt))
+        rows.append((sample.dq[0], sample.effort[0], felt))
         return False
 
-    ControlLoop(arm, law, robot).run(6.0, until=watch)
+    cp.ControlLoop(arm, law, robot).run(6.0, until=watch)
 
-speed, sent, felt = np.array(friction[len(friction) // 3 :]).T
+speed, sent, felt = np.array(rows[len(rows) // 3 :]).T  # without the start
 for name, moving in (("forwards", speed > 0.02), ("backwards", speed < -0.02)):
     print(f"joint 1 {name:9s}: motor {sent[moving].mean():+6.2f} N m, link {felt[moving].mean():+6.2f} N m, ", end="")
     print(f"friction {np.mean(sent[moving] - felt[moving]):+6.2f} N m")

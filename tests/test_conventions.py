@@ -40,17 +40,16 @@ def joint(name: str, kind: str, parent: str, child: str, axis: str = "0 0 1", mo
 LEVER = arm(joint("lift", "revolute", "base", "bar", axis="0 -1 0"), links=link("bar", 2.0, "0.5 0 0"))
 
 
-def test_every_row_names_an_existing_test() -> None:
+def test_every_row_links_to_an_existing_test() -> None:
     """The page and the tests stay together."""
     rows = re.findall(r"^\| (?!topic|---).*\|$", (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8"), re.M)
     assert len(rows) >= 15
     for row in rows:
-        names = re.findall(r"`((?:tests/[\w/]+\.py::)?test_\w+)`", row.rsplit("|", 2)[1])
-        assert names, row
-        for name in names:
-            file, _, function = name.rpartition("::")
-            source = (ROOT / (file or "tests/test_conventions.py")).read_text(encoding="utf-8")
-            assert f"def {function}(" in source, name
+        tests = re.findall(r"\[`(test_\w+)`\]\(\.\./(tests/[\w/]+\.py)#(\w+)\)", row.rsplit("|", 2)[1])
+        assert tests, row
+        for name, file, anchor in tests:
+            assert name == anchor
+            assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), name
 
 
 def test_units_are_si() -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -57,10 +60,11 @@ def test_top_level_names() -> None:
     """The top level holds the public names and, besides them, only the package's own rooms."""
     rooms = {
         *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration", "base_sensor", "control"),
-        *("estimation", "plants", "papers", "report", "view", "cli"),
+        *("estimation", "plants", "papers", "report", "view", "tour", "cli"),
     }
     found = {name for name in dir(cp) if not name.startswith("_")}
     assert found - rooms == NAMES
+    assert len(NAMES) <= 40
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
@@ -123,8 +127,13 @@ def test_native_can_be_disabled() -> None:
     assert float(torque) == pytest.approx(float(cp.load("pendulum").gravity([0.3])[0]), abs=1e-6)
 
 
-def test_version_matches_the_package() -> None:
-    """The version in the code is the one that was installed."""
-    from importlib.metadata import version
-
-    assert version("counterpoise") == cp.__version__
+def test_the_version_is_said_once() -> None:
+    """The build takes it from the code; changelog and citation agree. test_installed.py asks the installation."""
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["dynamic"] == ["version"] and "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "counterpoise.__version__"}
+    newest = re.search(r"^## (\S+) – (\d{4}-\d\d-\d\d)$", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert newest is not None and newest[1] == cp.__version__
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {newest[1]}\ndate-released: {newest[2]}\n" in citation

@@ -1,0 +1,125 @@
+"""The files that the pages take for granted: a robot of yours and recordings of it, under the names they print."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import counterpoise as cp
+from analytic_log import RATE, measured
+from bag_writers import JOINT_STATE, START, Sent, joint_state, write_bag
+from counterpoise.base_sensor.tool_motion import tool_columns
+from counterpoise.control.tune.gains import LawGains
+from counterpoise.description.model import Description, Joint, JointKind, Link
+from counterpoise.logs.declared import Declared
+from plate_recordings import fast_motion
+from position_servo import drooping_log
+from wrist_stand_in import BIAS
+
+Array = npt.NDArray[np.float64]
+
+
+def write_material(folder: Path) -> None:
+    """Write a seven-joint arm, motions of it (run.* and later.*), poses, gains.
+
+    The bags have a fault for the doctor: the effort of the fourth joint with the wrong sign.
+    """
+    wam = cp.load("wam7")
+    (folder / "arm.urdf").write_text(urdf(wam.description), encoding="utf-8")
+    robot = cp.load(folder / "arm.urdf")
+    run, later = recording(robot, 1), recording(robot, 2)
+    for name, log in (("run", run), ("later", later)):
+        for ending in ("csv", "npz", "parquet"):
+            cp.write_log(log, folder / f"{name}.{ending}")
+        write_bag(folder / f"{name}.mcap", "mcap-none", messages(log))
+    for name, values in (("position", run.q), ("effort", run.tau)):
+        header = ",".join(["time", *(f"{joint}_{name}" for joint in robot.joint_names)])
+        np.savetxt(
+            folder / f"{name}.csv", np.column_stack([run.time, values]), delimiter=",", header=header, comments=""
+        )
+    poses = np.random.default_rng(3).uniform(0.5 * robot.lower, 0.5 * robot.upper, (3, robot.n))
+    np.savetxt(folder / "poses.csv", poses, delimiter=",", header=",".join(robot.joint_names), comments="")
+    cp.write_log(wrist_recording(robot), folder / "wrist.npz")
+    spread = np.random.default_rng(4).uniform(0.6 * robot.lower, 0.6 * robot.upper, (12, robot.n))
+    cp.write_log(drooping_log(robot, spread, np.full(robot.n, 400.0)), folder / "servo.npz")
+    fine = LawGains("bsc", ("joint1",), *np.array([[1094.0], [63.0], [0.0], [150.0]]))
+    fine.save(folder / "bsc.toml")
+    (folder / "run.toml").write_text('format = "counterpoise-mapping 1"\n[effort]\nkind = "torque"\n', encoding="utf-8")
+    for copy, name in (("my_robot.urdf", "arm.urdf"), ("huge.mcap", "run.mcap")):
+        shutil.copy(folder / name, folder / copy)
+
+
+def recording(robot: cp.Robot, seed: int) -> cp.Log:
+    """Return 30 s on a plate, with friction and noise: 1.5 s of rest, then lively motion."""
+    time = np.arange(round(30.0 * RATE)) / RATE
+    u = np.clip(time - 1.5, 0.0, 1.0)
+    passed = u**3 - 0.5 * u**4 + np.maximum(time - 2.5, 0.0)  # the motion's own time, and how fast it passes
+    rate, growth = (u**2 * (3.0 - 2.0 * u))[:, None], (6.0 * u * (1.0 - u))[:, None]
+    q, dq, ddq = fast_motion(robot, seed, passed, top=0.5)
+    random = np.random.default_rng(seed)
+    return measured(robot, time, q, dq * rate, ddq * rate**2 + dq * growth, friction=0.05, random=random)
+
+
+def wrist_recording(robot: cp.Robot) -> cp.Log:
+    """Return a recording whose wrench is that of a wrist sensor with a tool of 0.8 kg, 5 cm long."""
+    log = recording(robot, 3)
+    columns = tool_columns(robot, "toolplate", np.eye(4), log.q, log.dq, log.acceleration(5.0))
+    return replace(log, wrench=BIAS + columns @ (0.8 * np.array([1.0, 0.01, 0.02, 0.05])), declared=Declared())
+
+
+def messages(log: cp.Log) -> list[Sent]:
+    """Return a recording as joint states, the fourth effort with the wrong sign."""
+    wrong = np.where(np.arange(len(log.joint_names)) == 3, -1.0, 1.0)
+    stamps = [START + round(1e9 * time) for time in log.time]
+    return [
+        Sent("/joint_states", JOINT_STATE, stamp, joint_state(log.joint_names, q, dq, tau, stamp=stamp))
+        for stamp, q, dq, tau in zip(stamps, log.q, log.dq, wrong * log.tau, strict=True)
+    ]
+
+
+def urdf(description: Description) -> str:
+    """Write a description as URDF, whose link frames are the joints' frames: masses, joints and limits, no shapes."""
+    moved = {joint.child: joint.T_joint_child for joint in description.joints} | {description.root: np.eye(4)}
+    parts = [_link(link, moved[link.name]) for link in description.links]
+    parts += [_joint(joint, moved[joint.parent] @ joint.T_parent_joint) for joint in description.joints]
+    return f'<robot name="{description.name}">\n' + "\n".join(parts) + "\n</robot>\n"
+
+
+def _link(link: Link, T_joint_link: Array) -> str:
+    if link.inertia is None:
+        return f'  <link name="{link.name}"/>'
+    R, translation = T_joint_link[:3, :3], T_joint_link[:3, 3]
+    tensor = (R @ link.inertia.tensor_com @ R.T)[np.triu_indices(3)]
+    entries = " ".join(f'{name}="{value}"' for name, value in zip(_TENSOR, tensor, strict=True))
+    return (
+        f'  <link name="{link.name}"><inertial><origin xyz="{_words(R @ link.inertia.com + translation)}"/>'
+        f'<mass value="{link.inertia.mass}"/><inertia {entries}/></inertial></link>'
+    )
+
+
+def _joint(joint: Joint, T_parent_joint: Array) -> str:
+    R = T_parent_joint[:3, :3]
+    rpy = np.arctan2(R[2, 1], R[2, 2]), np.arcsin(np.clip(-R[2, 0], -1.0, 1.0)), np.arctan2(R[1, 0], R[0, 0])
+    limit = (
+        ""
+        if joint.kind is JointKind.FIXED
+        else f'<axis xyz="{_words(joint.axis)}"/><limit lower="{joint.lower}" upper="{joint.upper}" '
+        f'velocity="{min(joint.velocity_limit, 2.0)}" effort="{joint.effort_limit}"/>'
+    )
+    return (
+        f'  <joint name="{joint.name}" type="{joint.kind.value}"><parent link="{joint.parent}"/>'
+        f'<child link="{joint.child}"/><origin xyz="{_words(T_parent_joint[:3, 3])}" rpy="{_words(rpy)}"/>'
+        f"{limit}</joint>"
+    )
+
+
+_TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def _words(values: Iterable[float]) -> str:
+    return " ".join(str(float(value)) for value in values)
