@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
 from counterpoise.base_sensor.analyzer_terms import Term
@@ -12,8 +13,9 @@ from counterpoise.base_sensor.variance import Uncertainty, assumed_gravity_covar
 from counterpoise.base_sensor.wrench_frame import WrenchFrame
 from counterpoise.description.checks import checked
 from counterpoise.description.rotations import transform
+from counterpoise.errors import InputError
 from plate_cases import random_pose, random_sensor
-from random_robots import random_motion
+from random_robots import random_motion, random_robot
 
 PUMA = cp.load("puma560")
 POSE = np.array([0.0, np.pi / 4, -np.pi, 0.0, np.pi / 4, 0.0])
@@ -279,3 +281,36 @@ def test_uncertainties_that_cannot_be_are_refused(bad) -> None:
     """Wrong shapes, negative deviations, a covariance that is not symmetric."""
     with pytest.raises(cp.InputError):
         Uncertainty.checked(PUMA, **bad)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("reads", ["on_robot", "on_sensor"])
+def test_a_sensor_for_another_payload_is_tared_as_if_it_had_been_there(seed: int, reads: str) -> None:
+    """On trees with linear joints, tilted: held at rest with its new load, every form feels nothing."""
+    robot = random_robot(seed, joints=5, mimics=False, tilted=True).robot()
+    rng = np.random.default_rng(seed)
+    turn = Rotation.from_rotvec(rng.normal(size=3)).as_matrix()
+    pose = transform(turn, rng.normal(size=3))
+    sensor = cp.BaseSensor(robot, pose, reads, point=(0.0, 0.1, 0.02), bias=np.arange(6.0), gain=np.eye(6) + 0.01)
+    q, moved = rng.uniform(-0.5, 0.5, (2, robot.n))
+    sensor.tare(q, sensor.frame.reading(robot.base_wrench(q)))
+    loaded = robot.with_payload(2.0, com=(0.1, 0.0, -0.2), link=robot.link_names[-1])
+    other = sensor.with_robot(loaded)
+    for form, at in (("full", moved), ("tared+model", moved), ("tared", q)):
+        reading = sensor.frame.reading(loaded.base_wrench(at))
+        np.testing.assert_allclose(other.joint_torques(at, reading, form=form), 0.0, atol=1e-8)
+        assert np.abs(sensor.joint_torques(at, reading, form=form)).max() > 1e-3
+    back = other.with_robot(robot)
+    np.testing.assert_allclose(back.tare_state.reading, sensor.tare_state.reading, atol=1e-9)  # type: ignore[union-attr]
+
+
+def test_a_sensor_follows_its_own_arm_only() -> None:
+    """Another arm, another mounting, or a table that holds for one payload is refused."""
+    robot = cp.load("puma560")
+    sensor = cp.BaseSensor(robot)
+    for wrong in (cp.load("wam7"), robot.mounted(rpy=(0.1, 0.0, 0.0))):
+        with pytest.raises(InputError, match="not the arm on this plate"):
+            sensor.with_robot(wrong)
+    sensor.use_table()
+    with pytest.raises(InputError, match="table"):
+        sensor.with_robot(robot.with_payload(1.0))

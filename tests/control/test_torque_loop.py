@@ -17,13 +17,16 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.pd import PD
 from counterpoise.control.plate_torque import FROZEN_TICKS, PlateTorque
 from counterpoise.control.reference import Hold, Sine, Triangle
+from counterpoise.control.tip.load_switch import LoadSwitch
 from counterpoise.control.torque_compensator import IntegralCompensator, TorqueCompensator
 from counterpoise.control.torque_loop import BRIDGED_TICKS, TorqueLoop, TorqueSignal
 from counterpoise.description.frozen import Array
 from counterpoise.logs.sample import Sample, SampleFlag
 from counterpoise.plants.config import ArmConfig, Timing
+from counterpoise.plants.events import AttachPayload, RemovePayloads
 from counterpoise.plants.plate_config import Plate
 from counterpoise.plants.presets import preset
+from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.plants.single_joint import OneLink, SingleJoint
 
 T = 2e-3
@@ -451,3 +454,115 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
 
     with pytest.raises(cp.InputError, match="measures none"):
         base_sensor_control(Current(LINK), sensor(), 1.0, 1.0, 1.0, gravity="tare")
+
+
+def test_a_torque_that_is_no_number_does_not_stay_in_the_integral() -> None:
+    """The filter refuses it; the next good one is what it would have been, at the first tick too."""
+    for first in (0, 20):
+        torques = []
+        for spoiled in (False, True):
+            law = loop_law(desired=Spoiled(first if spoiled else -1), gravity=ROBOT, start="effort")
+            law.reset(sample(effort=3.0))
+            for tick in range(40):
+                if tick != first:  # the run without the bad tick does not tick there at all
+                    tau = law.torque(sample(mz=1.0 + 1e-3 * tick), tick * T).copy()
+                elif spoiled:
+                    assert not np.isfinite(law.torque(sample(mz=1.0), tick * T)).any()
+            torques.append(tau)
+        np.testing.assert_array_equal(*torques)
+
+
+class Spoiled:
+    """Asks for 2 N m, and once for NaN."""
+
+    adds_gravity = uses_wrench = False
+
+    def __init__(self, tick: int) -> None:
+        self._tick = tick
+
+    def reset(self, sample: Sample) -> None:
+        """Do nothing."""
+
+    def torque(self, sample: Sample, time: float) -> Array:
+        return np.array([np.nan if round(time / T) == self._tick else 2.0])
+
+
+@pytest.mark.parametrize("form", ["full", "tared", "tared+model"])
+@pytest.mark.parametrize("gravity", ["model", "tare", "plant"])
+def test_another_payload_goes_on_where_the_law_is(form: str, gravity: str) -> None:
+    """with_robot adds the load's weight and nothing else; the estimate follows; letting go undoes it."""
+    arm = cp.load("puma560").mounted(rpy=(0.3, -0.2, 0.1))
+    q = np.array([0.2, 0.6, -2.4, 0.1, 0.5, 0.0])
+    plate = BaseSensor(arm, reads="on_sensor")
+    plate.tare(q, plate.frame.reading(arm.base_wrench(q)), range=1.0)
+    law = TorqueLoop(
+        PD(np.full(6, 100.0), 5.0),
+        PlateTorque(plate, form),
+        IntegralCompensator(np.full(6, 10.0), integral_limit=50.0, period=T),
+        period=T,
+        gravity=arm if gravity == "model" else gravity,  # type: ignore[arg-type]
+        start="zero" if gravity == "plant" else "effort",
+    )
+    effort = np.linspace(1.0, 6.0, 6)
+    disturbed = np.array([0.0, 0.0, 0.0, 1.0, -2.0, 0.5])
+    loaded = arm.with_payload(1.5, com=(0.02, 0.0, 0.1))
+
+    def seen(robot: cp.Robot, tick: int) -> Sample:
+        reading = plate.frame.reading(robot.base_wrench(q) + (1.0 + 1e-6 * tick) * disturbed)
+        return Sample(tick * T, q, np.zeros(6), effort, reading)
+
+    law.reset(seen(arm, 0))
+    for tick in range(30):
+        law.torque(seen(arm, tick), tick * T)
+    other = law.with_robot(loaded)
+    back = other.with_robot(arm)
+    weight = np.zeros(6) if gravity == "plant" else loaded.gravity(q) - arm.gravity(q)
+    for tick in range(30, 40):
+        expected = law.torque(seen(arm, tick), tick * T).copy()
+        np.testing.assert_allclose(other.torque(seen(loaded, tick), tick * T), expected + weight, atol=1e-9)
+        np.testing.assert_allclose(back.torque(seen(arm, tick), tick * T), expected, atol=1e-9)
+    assert np.abs(law.correction).max() > 0.1
+    assert other.plate.sensor.robot is loaded
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])
+def test_a_load_is_grasped_and_let_go_while_the_plate_closes_the_loop(told: bool) -> None:
+    """Told of the load, base sensor control holds the joints where they were; not told, they droop by Δg / K_p."""
+    pytest.importorskip("mujoco")
+    arm, q = cp.load("puma560"), np.array([0.2, 0.6, -2.4, 0.1, 0.5, 0.0])
+    kp, kd = np.array([800.0, 800.0, 400.0, 40.0, 40.0, 20.0]), [80.0, 80.0, 40.0, 3.0, 3.0, 1.0]
+    load = (2.0, (0.0, 0.0, 0.1))
+    droop = np.abs(arm.with_payload(*load).gravity(q) - arm.gravity(q)) / kp
+    events = (AttachPayload(0.4, *load), RemovePayloads(1.4))
+    plate_made = Plate(T_base_sensor=np.eye(4), noise=(1e-3,) * 6)  # without noise it would count as frozen
+    config = ArmConfig(timing=Timing(T, 5e-4), plate=plate_made, position=q, events=events)
+    plant = SimulatedArm(arm, config)
+    with plant:
+        plate = plate_of(plant, arm)
+        first = plant.read()
+        plate.tare(first.q, first.wrench, range=0.5)
+        law = base_sensor_control(plant, plate, kp, kd, 10.0)
+        loop = ControlLoop(plant, law, arm)
+        switch = LoadSwitch(loop, law, arm)
+
+        def tick(now: Sample) -> bool:
+            if told and round(now.time / T) == round(0.4 / T):
+                switch.grasp(*load)
+            if told and round(now.time / T) == round(1.4 / T):
+                switch.release()
+            return False
+
+        report = loop.run(2.4, until=tick, log=True)
+    assert report.log is not None and report.log.sent is not None
+    assert "plate_lost" not in [event.kind for event in report.events]
+    away = np.abs(report.log.q - q)
+    held = away[round(1.35 / T)]
+    if not told:
+        assert held[1] == pytest.approx(droop[1], rel=0.3)
+        return
+    assert np.all(held < 0.1 * droop.max())
+    assert np.all(held[:3] < 0.05 * droop[1])
+    assert np.all(away[round(2.35 / T), :3] < 0.05 * droop[1])
+    driven = report.log.sent[10 : report.ticks - report.stop_ticks]
+    assert np.abs(np.diff(driven, axis=0)).max() < 2.0  # N m a tick of 2 ms: the load is some 15 N m
+    assert switch.law.plate.sensor.robot is arm  # type: ignore[attr-defined]

@@ -73,6 +73,8 @@ def test_payloads_add_up_and_come_off() -> None:
     assert [load.link for load in two.payloads] == ["toolplate", "toolplate"]
     assert two.without_payload().gravity(q).tobytes() == robot.gravity(q).tobytes()
     assert two.without_payload().payloads == ()
+    assert robot.with_payloads(two.payloads).gravity(q).tobytes() == two.gravity(q).tobytes()
+    assert two.with_payloads(()).payloads == ()
     assert robot.with_payload(1.0, link="link4").gravity(q)[4:] == pytest.approx(robot.gravity(q)[4:])
 
 

@@ -10,8 +10,11 @@ import pytest
 import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.plants.config import ArmConfig, Timing
+from counterpoise.plants.contacts import Bonded, Touching
 from counterpoise.plants.events import Bond, Surface
+from counterpoise.plants.links import Links
 from counterpoise.plants.simulated import SimulatedArm
+from random_robots import random_robot
 
 pytest.importorskip("mujoco")
 ROBOT = cp.load("puma560")
@@ -63,6 +66,43 @@ def test_friction_opposes_sliding_and_is_bounded_by_the_normal_force() -> None:
     assert velocity[1] > 5e-3
     assert force[1] < 0.0
     assert np.hypot(force[0], force[1]) <= 0.3 * force[2] + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_touched_acts_as_it_says_on_any_tree(seed: int) -> None:
+    """Branches, linear joints, tilted mounts: our Newton–Euler explains the motion by Jᵀ of what the touches state."""
+    made = random_robot(seed, joints=6, mimics=False, massless=False, tilted=True)
+    robot = made.robot()
+    rng = np.random.default_rng(seed)
+    q, dq = rng.uniform(-0.5, 0.5, robot.n), rng.uniform(-0.5, 0.5, robot.n)
+    links = Links(robot, None, np.zeros(robot.n), 1e-3, "rk4")
+    links.stand(q, dq)
+    names, point = robot.link_names, np.array([0.1, -0.05, 0.2])
+    tip, other = len(names) - 1, len(names) // 2
+    T = robot.forward_kinematics(q, at=names[tip])
+    normal = rng.normal(size=3)
+    origin = T[:3, :3] @ point + T[:3, 3] + 1e-3 * normal / np.linalg.norm(normal)
+    plane = Surface(point=point, origin=origin, normal=normal, stiffness=1e5, damping=1.0, friction=0.4)
+    touching, bonded = Touching(plane, tip), Bonded(Bond(names[other], names[tip], damping=80.0), other, tip)
+    for contact in (touching, bonded):
+        links.release()
+        contact.apply(links)
+        links.forward()
+        touch = contact.touch
+        assert np.linalg.norm(touch.force) > 1e-6
+        tau = np.zeros(robot.n)
+        for link, sign in ((tip, 1.0),) if contact is touching else ((tip, 1.0), (other, -1.0)):
+            arm = touch.point - robot.forward_kinematics(q, at=names[link])[:3, 3]
+            wrench = np.concatenate([touch.force, touch.moment + np.cross(arm, touch.force)])
+            tau += sign * robot.wrench_torque(q, wrench, at=names[link])
+        found = robot.inverse_dynamics(q, dq, links.acceleration.copy())
+        np.testing.assert_allclose(found, tau, atol=1e-6 * max(1.0, np.abs(tau).max()))
+    # The plane pushes out and holds back what slides; the bond's damper takes energy.
+    assert touching.touch.force @ normal > 0.0
+    (v_1, w_1), (v_2, w_2) = (np.split(robot.jacobian(q, at=names[link]) @ dq, 2) for link in (other, tip))
+    arm = T[:3, 3] - robot.forward_kinematics(q, at=names[other])[:3, 3]
+    assert bonded.touch.force @ (v_2 - v_1 - np.cross(w_1, arm)) <= 0.0
+    assert bonded.touch.moment @ (w_2 - w_1) <= 0.0
 
 
 def test_a_bond_holds_two_hands_together() -> None:

@@ -213,6 +213,21 @@ def test_push_acts_on_the_robot_in_its_window() -> None:
         assert np.abs(arm.truth().wrench - robot.base_wrench(arm.truth().q)).max() > 1.0
 
 
+@pytest.mark.parametrize("period", [1e-3, 2e-3, 5e-3])
+def test_every_push_ends(period: float) -> None:
+    """Whenever it begins and however long it is: ends that are a multiple of the period but for rounding, too."""
+    arm = SimulatedArm(cp.load("planar3"), ideal(period=period))
+    ticks = round(0.02 / period)
+    with arm:
+        for tick in range(200):
+            push = Push(wrench=(0.0, 0.0, 5.0, 0.0, 0.0, 0.0), start=arm.time, end=arm.time + 0.02)
+            arm.push(push)
+            for _ in range(ticks + 1):
+                arm.write(arm.robot.gravity(arm.read().q))
+            assert not np.any(arm._model.data.xfrc_applied), f"push {tick}, {push.end!r} s"
+            arm.release(push)
+
+
 def test_push_along_the_link_turns_with_it() -> None:
     """In link axes the force follows the link's orientation."""
     robot = cp.load("puma560")

@@ -106,7 +106,8 @@ class BaseSensor(PlateKernel):
         self.variance = TorqueVariance(robot, self.frame, JointAnalyzer(robot), known)
         self.tare_state: Tare | None = None
         self._has_masses = bool(robot.tree.mass.any())
-        self._online = OnlineEstimate(self, online or OnlineSettings())
+        self._settings = online or OnlineSettings()
+        self._online = OnlineEstimate(self, self._settings)
         self._set_reading(self.frame.to_base)
         self._prepare()
 
@@ -146,6 +147,43 @@ class BaseSensor(PlateKernel):
         """Forget the tare."""
         self.tare_state = None
         self._prepare()
+
+    def with_robot(self, robot: Robot) -> Self:
+        """Return the sensor under the arm with another payload, tared as if that payload had been there at the tare.
+
+        The load is taken for exactly known: ranges and uncertainty stay as they are. Past samples of :meth:`estimate`
+        are forgotten.
+
+        Args:
+            robot: The same arm, mounted alike, with its new payload.
+
+        Raises:
+            InputError: Another arm or mounting; or a table is in use, which holds for one payload only.
+        """
+        alike = robot.joint_names == self.robot.joint_names and robot.link_names == self.robot.link_names
+        if not alike or not np.allclose(robot.gravity_base, self.robot.gravity_base, rtol=0.0, atol=1e-9):
+            raise InputError(f"{robot!r} is not the arm on this plate, {self.robot!r}, with another payload")
+        if not isinstance(self.compensator.generator, ModelGravityWrench):
+            raise InputError("the gravity wrench comes from a table, which holds for one payload; use_table('model')")
+        frame = self.frame
+        other = type(self)(
+            robot,
+            frame.T_base_sensor,
+            frame.reads,
+            point=frame.point,
+            gain=frame.gain,
+            bias=frame.bias,
+            range=self.range,
+            uncertainty=self.variance.uncertainty,
+            terms=self.analyzer.terms,
+            online=self._settings,
+        )
+        if (tare := self.tare_state) is not None:
+            # Both sides by the new model: only the payloads may count, not what two models of the arm differ by.
+            load = robot.base_wrench(tare.q) - robot.with_payloads(self.robot.payloads).base_wrench(tare.q)
+            other.tare_state = replace(tare, reading=frozen(tare.reading + frame.from_base @ load))
+            other._prepare()
+        return other
 
     def use_table(
         self,

@@ -7,12 +7,14 @@ only feeds the torque back needs the torque, and to know at once when it is none
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import numpy as np
 
 from ..base_sensor.plate_kernel import FORMS
 from ..base_sensor.sensor import BaseSensor
 from ..description.frozen import Array
+from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.sample import Sample, SampleFlag
 
@@ -83,6 +85,19 @@ class PlateTorque:
         if self._used != "full":
             self._centre = tare.q
             self._reach = tare.range if self._used == "tared" else tare.model_range
+
+    def with_robot(self, robot: Robot) -> Self:
+        """Return the reader for the arm with another payload, going on where this one is.
+
+        Raises:
+            InputError: The sensor cannot follow (see BaseSensor.with_robot).
+        """
+        other = type(self)(
+            self.sensor.with_robot(robot), self._form, thorough=self._thorough, frozen_ticks=self._frozen_ticks
+        )
+        other.value[:] = self.value
+        other.reason, other._same, other._last = self.reason, self._same, self._last
+        return other
 
     def ready(self) -> bool:
         """Say whether the form can be computed: the tare it needs has been taken.

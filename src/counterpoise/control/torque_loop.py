@@ -15,7 +15,8 @@ constant error b of the estimate stays as a position error b / K_p.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from copy import deepcopy
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -108,9 +109,13 @@ class TorqueLoop:
         self.feed_forward = gain(feed_forward, "feed_forward", n)
         self._robot = gravity if isinstance(gravity, Robot) else None
         self._gravity, self._start = gravity, start
+        self._period, self._blend_time = period, blend_time
+        self._bare: tuple[Robot, Robot] | None = None
         self._fade_ticks = max(1, math.ceil(blend_time / period))
         self._return_ticks = max(1, math.ceil(RETURN_TIME / period))
-        self._hold, self._tau, self._error = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._hold, self._tare = np.zeros(n), np.zeros(n)
+        self._tau, self._error = np.zeros(n), np.zeros(n)
+        self._found: Array | None = None
         self.correction, self._faded_from = np.zeros(n), np.zeros(n)
         self._rest = 1.0 - self.feed_forward
         self.closed, self._begun, self._fresh = True, False, True
@@ -126,6 +131,37 @@ class TorqueLoop:
     def reference(self) -> Reference | None:
         """What the inner law follows; None where it follows nothing."""
         return getattr(self.desired, "reference", None)
+
+    def with_robot(self, robot: Robot) -> Self:
+        """Return the law for the arm with another payload, going on where this one is.
+
+        Weight and estimate follow the new model; the correction goes on from its present value. With gravity="tare" the
+        load's own weight is added to the torque that held the arm. A law inside that has no ``with_robot`` of its own
+        is shared, and asked by both while the two blend: PD and TorqueSignal do not mind.
+
+        Raises:
+            InputError: The plate's estimate cannot follow (see BaseSensor.with_robot).
+        """
+        inner = getattr(self.desired, "with_robot", None)
+        other = type(self)(
+            self.desired if inner is None else inner(robot),
+            self.plate.with_robot(robot),
+            deepcopy(self.compensator),
+            period=self._period,
+            gravity=robot if isinstance(self._gravity, Robot) else self._gravity,
+            feed_forward=self.feed_forward,
+            start=self._start,
+            blend_time=self._blend_time,
+        )
+        if self._gravity == "tare":
+            held = self.plate.sensor.robot if self._bare is None else self._bare[1]
+            other._bare = robot, robot.with_payloads(held.payloads)
+            other._tare[:] = self._tare
+        other._found = self._found
+        other.correction[:], other._faded_from[:] = self.correction, self._faded_from
+        other.closed, other._begun, other._fresh = self.closed, self._begun, self._fresh
+        other._bad, other._good, other._fade = self._bad, self._good, self._fade
+        return other
 
     def reset(self, sample: Sample) -> None:
         """Start from the sample: reference from its pose, correction from its effort.
@@ -144,7 +180,8 @@ class TorqueLoop:
         if self._gravity == "tare":
             if not measured:
                 raise InputError("gravity='tare' needs the torque that holds the arm, and the plant measures none")
-            self._hold[:] = sample.effort
+            self._tare[:] = self._hold[:] = sample.effort
+            self._bare = None
         self._found = sample.effort.copy() if self._start == "effort" and measured else None
         self.closed, self._begun, self._fresh = True, False, True
         self._bad = self._good = self._fade = 0
@@ -155,6 +192,11 @@ class TorqueLoop:
         wanted, tau, error = self.desired.torque(sample, time), self._tau, self._error
         if self._robot is not None:
             self._robot.gravity(sample.q, out=self._hold)
+        elif self._bare is not None:
+            loaded, bare = self._bare
+            self._hold[:] = self._tare + loaded.gravity(sample.q) - bare.gravity(sample.q)
+        if not np.isfinite(wanted).all():  # the filter refuses it; nothing of it may stay in the integral
+            return np.add(wanted, self._hold, out=tau)
         usable = self.plate.read(sample)
         if usable:
             np.subtract(wanted, self.plate.value, out=error)

@@ -194,6 +194,10 @@ class Robot(Kernel):
         load = _payload_inertia(mass, com, inertia)
         return self._remade(payloads=(*self.payloads, Payload(self.link_names[index], load)))
 
+    def with_payloads(self, payloads: Sequence[Payload]) -> Self:
+        """Return this robot carrying exactly these loads, such as ``other.payloads`` of the same arm."""
+        return self._remade(payloads=tuple(payloads))
+
     def without_payload(self) -> Self:
         """Return this robot without any load: exactly the robot it was before the first one."""
         return self._remade(payloads=())

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.control.servo.admittance import Admittance, JointCommand
@@ -109,6 +111,52 @@ def test_a_wild_pull_stays_within_speeds_and_limits() -> None:
     assert tips.max() < 0.3
 
 
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from(["puma560", "wam7", "scara"]), st.integers(0, 10_000))
+def test_any_hand_stays_within_every_bound(name: str, seed: int) -> None:
+    """Random pulls from random poses: joints within speed, acceleration and place, the tip within speed and turn."""
+    rng = np.random.default_rng(seed)
+    robot = cp.load(name)
+    leaf = robot.link_names[-1]
+    calibration = wrist_calibration(robot, leaf)
+    bounds = MotionBounds(robot, PERIOD, speed=1.0)
+    q = rng.uniform(np.maximum(bounds.lower, -3.0), np.minimum(bounds.upper, 3.0))
+    hand = np.zeros(6)
+
+    def read() -> np.ndarray:
+        R = robot.forward_kinematics(q, at=leaf)[:3, :3]
+        return calibration.bias + np.concatenate([R.T @ hand[:3], R.T @ hand[3:]])
+
+    guide = Admittance(robot, WristFeedback(calibration, read), PERIOD, bounds=bounds)
+    guide.reset(q)
+    dq = np.zeros(robot.n)
+    for tick in range(150):
+        if tick % 25 == 0:
+            hand = rng.normal(size=6) * [60.0, 60.0, 60.0, 8.0, 8.0, 8.0]
+        before, (q, dq) = dq, guide.command(q)
+        assert np.all(np.abs(dq) <= bounds.speed * (1 + 1e-9))
+        assert np.all(np.abs(dq - before) <= bounds.acceleration * PERIOD * (1 + 1e-9))
+        assert np.all((q <= bounds.upper + 1e-9) & (q >= bounds.lower - 1e-9))
+        # A tenth more while a joint brakes for its limit: joints are braked no faster than they may be.
+        twist = robot.jacobian(q, at=leaf) @ dq
+        assert np.linalg.norm(twist[:3]) <= 0.25 * 1.1
+        assert np.linalg.norm(twist[3:]) <= 0.8 * 1.1
+    assert guide.stopped == ""
+
+
+def test_a_load_in_the_gripper_is_no_hand() -> None:
+    """Told of the load, the guide does not sink under it; not told, it does."""
+    loaded = ROBOT.with_payload(1.5, com=(0.0, 0.02, 0.1))
+    T = ROBOT.forward_kinematics(Q)
+    weight, point = 1.5 * ROBOT.gravity_base, T[:3, 3] + T[:3, :3] @ [0.0, 0.02, 0.1]
+    feedback = WristFeedback(CALIBRATION, lambda: reading_of(CALIBRATION, Q, weight, point))
+    for source, moves in ((feedback, True), (feedback.carrying(ROBOT, loaded), False)):
+        guide = Admittance(ROBOT, source, PERIOD)
+        guide.reset(Q)
+        command = guide.command(Q)
+        assert (np.abs(command.dq).max() > 1e-3) == moves
+
+
 def test_stretched_out_the_speeds_stay_finite() -> None:
     """At the elbow's singularity a push outwards gives no burst of speed."""
     q = np.array([0.0, 0.3, -1.5, 0.0, 0.0, 0.0])
@@ -185,5 +233,7 @@ def test_arguments_without_a_meaning_are_refused(arguments: dict[str, Any]) -> N
         Admittance(ROBOT, **({"feedback": feedback, "period": PERIOD} | arguments))
     idle = Admittance(ROBOT, feedback, PERIOD)
     assert idle.stopped == "not reset"
+    with pytest.raises(InputError, match="not reset"):
+        idle.command(Q)
     with pytest.raises(InputError):
         idle.reset(np.full(6, np.nan))

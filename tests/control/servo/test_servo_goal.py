@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.control.servo.servo_goal import ServoGoal
@@ -42,6 +44,18 @@ def test_an_offset_is_bounded_by_its_largest_and_by_the_limits() -> None:
     servo = ServoGoal(ROBOT, 0.1 * KP)
     assert np.all(servo.goal(near) <= ROBOT.upper)
     assert not ServoGoal(ROBOT, 1e3 * KP).bounded.any()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([1e-6, 1e-2, 1.0, 1e6]), st.sampled_from([0.5, 1.0, 3.0]))
+def test_any_goal_stays_next_to_its_pose_and_adds_nothing_beyond_a_limit(seed: int, soft: float, wide: float) -> None:
+    """Whatever pose and stiffness: within the largest offset, never further out of the limits than the pose itself."""
+    q = wide * np.random.default_rng(seed).uniform(ROBOT.lower, ROBOT.upper)
+    servo = ServoGoal(ROBOT.with_payload(3.0), soft * KP)
+    goal = servo.goal(q)
+    assert np.all(np.abs(goal - q) <= servo.largest + 1e-12)
+    assert np.all(goal <= np.maximum(q, ROBOT.upper))
+    assert np.all(goal >= np.minimum(q, ROBOT.lower))
 
 
 @pytest.mark.parametrize("wrong", [-KP, 0.0 * KP, np.full(6, np.nan), np.ones(3)])

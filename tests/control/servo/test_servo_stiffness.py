@@ -92,6 +92,17 @@ def test_a_turned_sign_is_told() -> None:
         identify_stiffness(upside_down, log)
 
 
+@pytest.mark.parametrize(
+    "spoil", [lambda goal: -goal, np.degrees, lambda goal: goal[:, ::-1]], ids=["negated", "degrees", "reversed"]
+)
+def test_goals_of_another_sign_unit_or_order_are_told(spoil: Any) -> None:
+    """What is far from the goal at every pose is no droop: no stiffness is made of it, however sure it looks."""
+    log = drooping_log(ROBOT, POSES, KP)
+    for joint in ("joint2", "joint3"):
+        with pytest.raises(InputError, match=f"joint '{joint}': its distance from the goal changes"):
+            identify_stiffness(ROBOT, log, goal=spoil(log.sent))
+
+
 def test_where_the_goals_are_must_be_known() -> None:
     """Goals come as an argument or as a declared column; torques are not taken for goals."""
     log = drooping_log(ROBOT, POSES, KP)

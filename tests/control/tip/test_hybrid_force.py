@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.control.law import Law, LimitAware, Reporting
@@ -19,10 +21,12 @@ from counterpoise.description.frozen import Array
 from counterpoise.errors import InputError
 from counterpoise.logs.sample import Sample
 from counterpoise.plants.config import ArmConfig, Timing
+from counterpoise.plants.contacts import Touch, Touching
 from counterpoise.plants.events import Surface
+from counterpoise.plants.links import Links
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
-from wrist_stand_in import WristOf, wrist_calibration
+from wrist_stand_in import WristOf, reading_of, wrist_calibration
 
 pytest.importorskip("mujoco")
 ROBOT = cp.load("wam7")
@@ -141,6 +145,64 @@ def test_an_approach_that_touches_nothing_ends_within_its_reach() -> None:
     assert np.abs(np.diff(run.commanded)).max() < 0.5
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([1e-2, 1.0, 1e3]), st.booleans())
+def test_any_samples_give_bounded_torques_and_forces(seed: int, wild: float, sensed: bool) -> None:
+    """Poses, speeds and readings without sense: finite torques within the bound, an integral within its share."""
+    rng = np.random.default_rng(seed)
+
+    def read() -> Any:
+        return [None, np.full(6, np.nan), 1e8 * rng.normal(size=6), 100.0 * rng.normal(size=6)][rng.integers(4)]
+
+    feedback = WristFeedback(wrist_calibration(ROBOT, "toolplate"), read) if sensed else None
+    law = HybridForce(Impedance(ROBOT, STIFFNESS), FORCE, rng.normal(size=3), feedback=feedback, reach=1.0)
+    assert np.linalg.norm(law.direction) == pytest.approx(1.0)
+    law.reset(Sample(0.0, Q, np.zeros(7), np.zeros(7)))
+    for tick in range(30):
+        q = Q + wild * 0.01 * rng.normal(size=7)
+        now = Sample(0.0, q, wild * rng.normal(size=7), np.zeros(7))
+        tau = law.torque(now, 0.05 * tick) - ROBOT.gravity(q)
+        assert np.all(np.abs(tau) <= 0.5 * ROBOT.effort_limit * (1 + 1e-9))
+    still = Sample(0.0, q, np.zeros(7), np.zeros(7))
+    law.torque(still, 1.5)
+    assert abs(law.commanded) <= (MOST_FORCE + 1.0) * FORCE
+
+
+def test_an_approaching_tip_that_is_pushed_ahead_is_pulled_back_gently() -> None:
+    """Half a metre beyond its goal the spring pulls with the approach's force, not with stiffness times way."""
+    law = HybridForce(Impedance(ROBOT, STIFFNESS), FORCE, (0, 0, -1), reach=1.0)
+    law.reset(Sample(0.0, Q, np.zeros(7), np.zeros(7)))
+    law.torque(Sample(0.0, Q, np.zeros(7), np.zeros(7)), 0.0)
+    pushed = Q + np.array([0.0, 0.4, 0.0, 0.3, 0.0, 0.0, 0.0])
+    assert TIP[2] - ROBOT.forward_kinematics(pushed)[2, 3] > 0.2
+    law.torque(Sample(0.0, pushed, np.zeros(7), np.zeros(7)), 2e-3)
+    assert law.phase == "approach"
+    assert law.commanded == pytest.approx(-0.5 * FORCE)
+
+
+def test_a_load_in_the_hand_is_no_missing_force() -> None:
+    """Grasped while it presses, a load beyond the wrist sensor does not move the integral."""
+    calibration = wrist_calibration(ROBOT, "toolplate")
+    loaded = ROBOT.with_payload(1.0)
+    pressed = reading_of(calibration, Q, np.array([0.0, 0.0, FORCE]), TIP)
+    holding = pressed + reading_of(calibration, Q, ROBOT.gravity_base, TIP) - calibration.bias
+    readings = [pressed]
+    feedback = WristFeedback(calibration, lambda: readings[0])
+    law = HybridForce(Impedance(ROBOT, STIFFNESS), FORCE, (0, 0, -1), feedback=feedback)
+    now = Sample(0.0, Q, np.zeros(7), np.zeros(7))
+    law.reset(now)
+    for tick in range(1200):
+        law.torque(now, 2e-3 * tick)
+    before = law.commanded
+    readings[0] = holding
+    other = law.with_robot(loaded)
+    for tick in range(1200, 2400):
+        law.torque(now, 2e-3 * tick)
+        other.torque(now, 2e-3 * tick)
+    assert other.commanded == pytest.approx(before, abs=0.05)
+    assert abs(law.commanded - before) > 5.0  # without the load taken off, a third of the force would be wrong
+
+
 def test_a_surface_that_ends_does_not_let_the_tip_fall() -> None:
     """Led down a slope, the tip goes no further than ``travel`` and a little to brake, and is held there."""
     edge = Surface(origin=TIP - [0.0, 0.0, 0.005], normal=(0.0, 0.3, 1.0), stiffness=2e4, damping=200.0)
@@ -151,6 +213,32 @@ def test_a_surface_that_ends_does_not_let_the_tip_fall() -> None:
     assert run.phase[-1] == "held"
     assert np.array(run.place)[touched, 2] - np.min(np.array(run.place)[:, 2]) < 0.05
     assert np.max(run.commanded) <= MOST_FORCE * FORCE
+
+
+@pytest.mark.parametrize("sensed", [False, True], ids=["open", "wrist"])
+def test_a_surface_that_vanishes_does_not_let_the_tip_shoot_off(sensed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When what is pressed on is gone from one tick to the next, the tip is caught within centimetres."""
+    plant, vanish, apply = ideal(table()), 1.6, Touching.apply
+    nothing = np.zeros(3)
+
+    def gone(self: Touching, links: Links) -> None:
+        if plant.time < vanish:
+            apply(self, links)
+        else:
+            self.touch = Touch(0, nothing, nothing, TIP)
+
+    monkeypatch.setattr(Touching, "apply", gone)
+    calibration = wrist_calibration(ROBOT, "toolplate")
+    feedback = WristFeedback(calibration, WristOf(plant, calibration)) if sensed else None
+    law = HybridForce(Impedance(ROBOT, STIFFNESS), FORCE, (0, 0, -1), feedback=feedback, approach_speed=0.05)
+    run = Watched(plant, law, 3.0)
+    last = run.phase.index("held")
+    assert run.force[last - 30] == pytest.approx(FORCE, rel=0.05)
+    heights = np.array(run.place)[last - 30 :, 2]
+    assert heights[0] - heights.min() < 0.05
+    assert np.abs(np.diff(heights)).max() / plant.period < 0.5
+    assert abs(run.commanded[-1]) < 0.5
+    assert any("gave way at" in event.message for event in run.report.events)
 
 
 def test_a_lost_sensor_does_not_stop_the_force() -> None:
@@ -173,6 +261,7 @@ def test_a_lost_sensor_does_not_stop_the_force() -> None:
         {"direction": (0.0, 0.0, 0.0)},
         {"approach_speed": 0.0},
         {"reach": np.nan},
+        {"fall_speed": 0.0},
         {"impedance": None},
         {"impedance": Impedance(ROBOT, (100.0, 100.0, 0.0, 5.0, 5.0, 5.0))},
     ],

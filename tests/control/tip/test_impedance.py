@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
 from counterpoise.control.law import Law
@@ -132,6 +133,48 @@ def test_damping_is_bearable_for_the_rotors() -> None:
     assert np.max(own * 8.0 * 2e-3 / ROBOT.rotor_inertia) == pytest.approx(1.0)
 
 
+def test_damping_that_is_scaled_down_is_told_once_and_names_the_joint() -> None:
+    """A rotor that bears little of the damping is an event of the run: an undamped spring is not silent."""
+    law = started(Impedance(ROBOT, (2000.0,) * 3 + (50.0,) * 3, bandwidth=1e3, damping_ratio=1.0))
+    assert [kind for kind, _ in law.news()] == []  # the period is not known on the first tick
+    law.torque(sample(Q), 2e-3)
+    ((kind, message),) = law.news()
+    assert kind == "damped_less"
+    assert any(f"'{name}'" in message for name in ROBOT.joint_names)
+    other = law.with_robot(ROBOT.with_payload(0.2))
+    law.torque(sample(Q), 4e-3)
+    other.torque(sample(Q), 4e-3)
+    assert law.news() == other.news() == []
+    law.torque(sample(Q), 0.1)  # a period that became much longer: much less is bearable
+    assert [kind for kind, _ in law.news()] == ["damped_less"]
+    gentle = started(Impedance(ROBOT, (50.0,) * 3 + (0.5,) * 3))
+    gentle.torque(sample(Q), 2e-3)
+    assert gentle.news() == []
+
+
+def test_a_law_for_another_payload_starts_anew_where_the_arm_is_then() -> None:
+    """with_robot keeps the posture of the run, but pins none: before the start and at a later one it is the arm's."""
+    fresh = Impedance(ROBOT, SOFT, posture_stiffness=20.0).with_robot(ROBOT)
+    later = started(Impedance(ROBOT, SOFT, posture_stiffness=20.0)).with_robot(ROBOT)
+    moved = Q + 0.3
+    for law in (fresh, later):
+        law.reset(sample(moved))
+        np.testing.assert_allclose(law.torque(sample(moved), 0.0), ROBOT.gravity(moved), atol=1e-9)
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_the_spring_turns_back_the_short_way_up_to_half_a_turn(axis: int) -> None:
+    """Turned by any angle below π the moment points back along the axis; next to π it is as large and finite."""
+    law = started(Impedance(ROBOT, (100.0,) * 3 + (2.0,) * 3, bandwidth=1e4, moment_limit=100.0))
+    state = tip_state(ROBOT, Q, ZERO, "toolplate")
+    for angle in (1e-9, 1e-3, 1.0, 3.0, np.pi - 1e-7, np.pi + 1e-7):
+        pose = np.eye(4)
+        turn = Rotation.from_rotvec(angle * np.eye(3)[axis]).as_matrix()
+        pose[:3, :3], pose[:3, 3] = turn @ state.rotation, state.position
+        short = angle if angle < np.pi else angle - 2.0 * np.pi
+        np.testing.assert_allclose(law.spring(state, pose)[3:], 2.0 * short * np.eye(3)[axis], atol=1e-7)
+
+
 def test_an_ideal_arm_follows_a_straight_line_and_comes_back_when_pushed() -> None:
     """The tip goes 0.2 m along its line, keeps its orientation, and rests there."""
     plant = IdealArm(ROBOT, q=Q, period=2e-3)
@@ -156,6 +199,7 @@ def test_an_ideal_arm_follows_a_straight_line_and_comes_back_when_pushed() -> No
         {"stiffness": SOFT, "damping": -np.ones(6)},
         {"stiffness": SOFT, "damping_ratio": -1.0},
         {"stiffness": SOFT, "posture": np.zeros(3)},
+        {"stiffness": SOFT, "posture": np.full(7, np.nan)},
         {"stiffness": SOFT, "force_limit": 0.0},
         {"stiffness": SOFT, "at": "hand"},
         {"stiffness": SOFT, "bandwidth": np.nan},
@@ -180,9 +224,9 @@ def test_paths() -> None:
     assert np.abs(speeds).max() <= 0.1 + 1e-9
     assert not speeds[0].any()
     assert not speeds[-1].any()
-    for pose in (np.zeros((4, 4)), np.eye(3)):
+    for pose in (np.zeros((4, 4)), np.eye(3), np.diag([1.0, 1.0, -1.0, 1.0]), "there"):
         with pytest.raises(InputError):
-            StayThere(pose)
+            StayThere(pose)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no steps"):
         Straight([], speed=0.1)
 

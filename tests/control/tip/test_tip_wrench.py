@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.control.law import Law, LimitAware, Reporting
@@ -149,6 +152,79 @@ def test_another_payload_goes_on_where_the_law_is() -> None:
     other = law.with_robot(loaded)
     change = other.torque(sample(q, 0.1 * q), 0.4) - law.torque(sample(q, 0.1 * q), 0.4)
     np.testing.assert_allclose(change, loaded.gravity(q) - ROBOT.gravity(q), atol=1e-9)
+
+
+def test_a_law_made_for_another_payload_before_its_start_is_damped() -> None:
+    """with_robot before the first reset keeps what was asked for: the default damping is derived when it starts."""
+    q = RNG.uniform(-1.0, 1.0, 6)
+    loaded = ROBOT.with_payload(1.0)
+    switched, made = TipWrench(ROBOT, WRENCH).with_robot(loaded), TipWrench(loaded, WRENCH)
+    np.testing.assert_array_equal(ramped(switched, q, 0.1 * q), ramped(made, q, 0.1 * q))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.floats(-1e6, 1e6), st.sampled_from(["base", "tip"]))
+def test_torques_beyond_gravity_stay_within_their_bound(seed: int, speed: float, frame: Literal["base", "tip"]) -> None:
+    """At any pose, at any speed, with any readings, no joint is asked for more than half its effort limit."""
+    rng = np.random.default_rng(seed)
+    source = WristFeedback(wrist_calibration(ROBOT, "link6"), lambda: 1e9 * rng.normal(size=6))
+    law = TipWrench(ROBOT, 100.0 * rng.normal(size=6), frame=frame, feedback=source, rate=100.0)
+    law.reset(sample(rng.uniform(-3.0, 3.0, 6)))
+    for tick in range(4):
+        q = rng.uniform(-3.0, 3.0, 6)
+        tau = law.torque(sample(q, speed * rng.normal(size=6)), 0.6 * tick) - ROBOT.gravity(q)
+        assert np.all(np.abs(tau) <= 0.5 * ROBOT.effort_limit * (1 + 1e-9))
+        assert np.linalg.norm(law.integral[:3]) <= INTEGRAL_SHARE * np.linalg.norm(law.wrench[:3]) + 1e-9
+
+
+CONTACT = """
+<mujoco><option gravity="2 -3 -8.5" timestep="0.0005"/><worldbody>
+<geom type="plane" size="5 5 .1" pos="{0} {1} {2}" zaxis="{3} {4} {5}" friction="0 0 0" solref="0.004 1"/>
+<body name="base"><inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/>
+<body name="slide" pos="0 0 .3" euler="20 10 0"><joint type="slide" axis="0 0 1" range="-2 2"/>
+<inertial pos=".02 0 .1" mass="3" diaginertia=".05 .06 .03"/>
+<body name="upper" pos="0 .1 .2" euler="0 40 10"><joint axis="0 1 0" range="-170 170"/>
+<inertial pos=".1 .02 0" mass="2" diaginertia=".02 .03 .03"/>
+<body name="fore" pos=".4 0 0"><joint axis="0 1 .2" range="-170 170"/>
+<inertial pos=".15 0 .03" mass="1.5" diaginertia=".01 .02 .02"/>
+<body name="wrist" pos=".3 0 0"><joint axis="1 0 0" range="-170 170"/>
+<inertial pos=".05 .01 0" mass=".5" diaginertia=".002 .002 .002"/>
+<body name="tip" pos=".1 .02 0" euler="30 0 50"><inertial pos="0 0 0" mass=".001" diaginertia="1e-6 1e-6 1e-6"/>
+<geom type="sphere" size=".02" friction="0 0 0" mass="0"/></body></body></body></body></body></body>
+</worldbody></mujoco>
+"""
+
+
+@pytest.mark.parametrize("frame", ["base", "tip"])
+@pytest.mark.parametrize("normal", [(0.0, 0.0, 1.0), (0.5, -0.3, 0.8), (-1.0, 0.4, 0.2)], ids=["up", "slanted", "side"])
+def test_mujocos_own_contact_feels_the_wanted_force(
+    tmp_path: Path, frame: Literal["base", "tip"], normal: tuple[float, float, float]
+) -> None:
+    """An independent simulation with real contacts, a linear joint and tilted gravity: the plane feels 20 N."""
+    mujoco = pytest.importorskip("mujoco")
+    n = np.array(normal) / np.linalg.norm(normal)
+    path = tmp_path / "arm.xml"
+    path.write_text(CONTACT.format(0.0, 0.0, -9.0, 0.0, 0.0, 1.0))
+    robot = cp.load(path)
+    q = np.array([0.1, 0.5, -0.7, 0.3])
+    T = robot.forward_kinematics(q, at="tip")
+    model = mujoco.MjModel.from_xml_string(CONTACT.format(*(T[:3, 3] - 0.02 * n), *n))
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    force = -20.0 * n if frame == "base" else T[:3, :3].T @ (-20.0 * n)
+    damping = [30.0, 8.0, 8.0, 1.0]
+    law = TipWrench(robot, [*force, 0, 0, 0], at="tip", frame=frame, torque_limit=200.0, damping=damping, over=0.3)
+    law.reset(Sample(0.0, q, np.zeros(4), np.zeros(4)))
+    felt = np.zeros(6)
+    for tick in range(1000):
+        data.qfrc_applied[:] = law.torque(Sample(0.0, data.qpos.copy(), data.qvel.copy(), np.zeros(4)), 5e-4 * tick)
+        mujoco.mj_step(model, data)
+    assert data.ncon == 1
+    mujoco.mj_contactForce(model, data, 0, felt)
+    # In the tip's axes the force turns with the link, which slides a little: its normal part stays.
+    turned = -n @ (robot.forward_kinematics(data.qpos, at="tip")[:3, :3] @ force) if frame == "tip" else 20.0
+    assert felt[0] == pytest.approx(turned, rel=0.01)
+    assert turned > 15.0
 
 
 @pytest.mark.parametrize("feedback", [False, True], ids=["open", "wrist"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
 from counterpoise.control.law import Law
@@ -46,6 +47,18 @@ def test_a_lever_needs_no_moments() -> None:
     assert first[2] == pytest.approx(30.0)
     assert second[2] == pytest.approx(10.0)
     np.testing.assert_allclose(first[3:] + second[3:], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("aside", [(0.0, 0.0, 0.0), (0.05, 0.0, 0.0), (0.02, 0.1, 0.03)])
+def test_shares_do_not_jump_when_the_part_is_turned_over(aside: tuple[float, float, float]) -> None:
+    """Hands turned about a level axis, through above each other: no hand's force changes by steps."""
+    weight, forces = np.array([0.0, 0.0, -30.0]), []
+    for angle in np.linspace(0.0, 2.0 * np.pi, 4001):
+        turn = Rotation.from_rotvec([0.0, angle, 0.0]).as_matrix()
+        p_1, p_2, com = (turn @ point for point in ([-0.2, 0.0, 0.0], [0.2, 0.0, 0.0], np.array(aside)))
+        forces.append(share_load(p_1, p_2, com, weight).first[2])
+    assert np.abs(np.diff(forces)).max() < 0.4
+    assert np.min(forces) >= 0.0
 
 
 def test_a_squeeze_presses_towards_the_other_hand() -> None:
@@ -105,6 +118,18 @@ def test_a_simulated_robot_holds_the_part_with_the_chosen_squeeze(share: float |
     assert np.linalg.norm(moved) < 2e-3
 
 
+def test_a_law_made_for_another_payload_before_its_start_is_damped() -> None:
+    """with_robot before the first reset keeps what was asked for: the default damping is derived when it starts."""
+    loaded = ROBOT.with_payload(1.0, link="chest")
+    still, moving = (Sample(0.0, Q, speed * np.ones(19), np.zeros(19)) for speed in (0.0, 0.1))
+    torques = []
+    for law in (TwoHands(ROBOT, HANDS, 2.0, (0, 0, 0)).with_robot(loaded), TwoHands(loaded, HANDS, 2.0, (0, 0, 0))):
+        law.reset(still)
+        torques.append(law.torque(moving, 0.0) - loaded.gravity(Q))
+    np.testing.assert_array_equal(*torques)
+    assert np.abs(torques[0]).max() > 0.01
+
+
 def test_it_keeps_the_protocol_and_its_bounds() -> None:
     """It starts with gravity alone; a squeeze beyond the joints is scaled as a whole."""
     law = TwoHands(ROBOT, HANDS, 2.0, (0, 0, 0), squeeze=1e4)
@@ -115,6 +140,8 @@ def test_it_keeps_the_protocol_and_its_bounds() -> None:
     tau = law.torque(now, 10.0) - ROBOT.gravity(Q)
     assert law.scale < 1.0
     assert np.max(np.abs(tau) / ROBOT.effort_limit) == pytest.approx(0.5)
+    wild = law.torque(Sample(0.0, Q, np.full(19, 1e4), np.zeros(19)), 10.0) - ROBOT.gravity(Q)
+    assert np.all(np.abs(wild) <= 0.5 * ROBOT.effort_limit * (1 + 1e-9))
     other = law.with_robot(ROBOT.with_payload(1.0, link="chest"))
     assert np.abs(other.torque(now, 10.0) - law.torque(now, 10.0)).max() > 0.1
 
@@ -123,6 +150,7 @@ def test_it_keeps_the_protocol_and_its_bounds() -> None:
     "arguments",
     [
         {"hands": ("right_hand", "right_hand")},
+        {"hands": ("right_hand", "left_hand", "chest")},
         {"hands": ("right_hand", "nose")},
         {"mass": -1.0},
         {"com": (0.0, 0.0)},

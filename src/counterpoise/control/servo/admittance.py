@@ -108,6 +108,7 @@ class Admittance:
         self.robot, self.at = robot, link_name(robot, at)
         if not isinstance(feedback, WristFeedback):
             raise InputError(f"feedback is {feedback!r}; expected a WristFeedback")
+        feedback.refuse_other_arm(robot)
         self.feedback = feedback
         self.bounds = MotionBounds(robot, period) if bounds is None else bounds
         if self.bounds.period != period:
@@ -123,6 +124,7 @@ class Admittance:
         )
         self._lead = number_of(lead, "lead", "rad or m")
         self.stopped = "not reset"
+        self._begun = False
         self.twist = np.zeros(6)
         self._q, self._dq = np.zeros(robot.n), np.zeros(robot.n)
         self._measured = self._q
@@ -136,7 +138,7 @@ class Admittance:
         """
         self._q = np.array(vector_of(q, "q", self.robot.n))
         self._measured, self._dq = self._q, np.zeros(self.robot.n)
-        self.twist, self._bad, self.stopped = np.zeros(6), 0, ""
+        self.twist, self._bad, self.stopped, self._begun = np.zeros(6), 0, "", True
         self.feedback.reset()
 
     def command(self, q: npt.ArrayLike) -> JointCommand:
@@ -144,7 +146,12 @@ class Admittance:
 
         Args:
             q: The measured positions [rad or m], shape (n,).
+
+        Raises:
+            InputError: There was no reset: nobody has said where the arm is, and any command would make it jump.
         """
+        if not self._begun:
+            raise InputError("the guide was not reset; call reset(q) with the measured positions first")
         measured = self._position(q)
         hand = None if self.stopped else self._hand(measured)
         if hand is None:
@@ -156,7 +163,7 @@ class Admittance:
             twist = np.concatenate([shortened(twist[:3], self._tip_speed), shortened(twist[3:], self._tip_turn)])
             # At the command, not at the arm that lags behind it: what is commanded is then the path that is wanted.
             wanted = self._joint_speeds(self._q, twist)
-        self._dq = self.bounds.next_speed(wanted, self._q, self._dq)
+        self._dq = self._tip_bounded(self.bounds.next_speed(wanted, self._q, self._dq))
         self._q = self._q + self.bounds.period * self._dq
         # The virtual mass moves as the arm does: it gathers no speed against a limit.
         self.twist = self.robot.jacobian(self._q, at=self.at) @ self._dq
@@ -198,6 +205,20 @@ class Admittance:
         factors = np.divide(sizes, sizes**2 + damping, out=np.zeros_like(sizes), where=sizes > 1e-9)
         speeds: Array = right.T @ (factors * (left.T @ (SCALE * twist)))
         return speeds
+
+    def _tip_bounded(self, dq: Array) -> Array:
+        """Return joint speeds that keep the tip within its own bounds, as far as the joints' accelerations allow.
+
+        Joints that balance each other move the tip faster when one of them brakes for its limit; and where an arm
+        cannot turn as it should, damped least squares move it instead.
+        """
+        twist = self.robot.jacobian(self._q + self.bounds.period * dq, at=self.at) @ dq
+        speed, turn = float(np.linalg.norm(twist[:3])), float(np.linalg.norm(twist[3:]))
+        over = max(speed / self._tip_speed, turn / self._tip_turn)
+        if over <= 1.0:
+            return dq
+        step = self.bounds.acceleration * self.bounds.period
+        return np.asarray(np.clip(dq / over, self._dq - step, self._dq + step))
 
     def _stop(self, reason: str) -> None:
         self.stopped = self.stopped or reason

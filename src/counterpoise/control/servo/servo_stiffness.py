@@ -30,6 +30,9 @@ SURE = 0.2
 """A stiffness whose relative standard deviation is greater is not known."""
 GOAL_MOVES = 1e-3
 """A goal that moves by more while the joint stands is no goal of that standing [rad or m]: the joint is stuck."""
+MOST_DROOP = 0.4
+"""A joint whose distance from its goal changes by more from pose to pose does not droop [rad or m]: goal and position
+are of two signs, units or joints. ServoGoal offsets by half of it at most."""
 WEIGHTLESS = 1e-9
 """A joint whose gravity torque stays below this share of the robot's largest carries no weight in any pose."""
 
@@ -161,11 +164,16 @@ class _Joint:
         columns = [self.load, np.ones(len(self.load))] + ([self.side] if both else [])
         if len(self.load) < len(columns) + 2:
             return f"only {len(self.load)} poses at rest with a steady goal; expected at least {len(columns) + 2}"
+        spread = float(np.ptp(self.stands_off))
+        if spread > MOST_DROOP:
+            return (
+                f"its distance from the goal changes by {spread:.3g} rad or m from pose to pose, more than any droop; "
+                "look for a sign, unit or order of goals that is not the positions'"
+            )
         A = np.column_stack(columns)
         scale = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
         if np.linalg.cond(A / scale) > 1e6:
-            spread = float(np.ptp(self.load))
-            return f"its load changes by {spread:.3g} N m or N only; take poses that load it differently"
+            return f"its load changes by {np.ptp(self.load):.3g} N m or N only; take poses that load it differently"
         x = np.linalg.lstsq(A / scale, self.stands_off, rcond=None)[0] / scale
         left = self.stands_off - A @ x
         variance = float(left @ left) / (len(left) - A.shape[1])

@@ -11,8 +11,8 @@ With d the direction in which the arm pushes and P = d dᵀ acting on the force 
   although the spring pulls with all it may.
 - *force*: f starts from the force of that instant, so nothing jumps, and goes to the wanted force at ``force_rate``.
   Once there, the path in the other directions begins; before, its time stands still.
-- *held*: nothing was touched within ``reach``, or what was touched gave way by more than ``travel``: the tip stays
-  where it is, held by the impedance, and f fades to zero.
+- *held*: nothing was touched within ``reach``, or what was touched gave way by more than ``travel`` or faster than
+  ``fall_speed``: the tip stays where it is, held by the impedance, and f fades to zero at once.
 """
 
 from __future__ import annotations
@@ -38,12 +38,16 @@ STANDS = 0.1
 """Without a wrist sensor: the tip touches when it has stood for this long [s] ..."""
 STANDING_SHARE = 0.1
 """... slower than this share of the approach speed, with the spring at its bound."""
+FALLS = 0.01
+"""A tip that has been faster than ``fall_speed`` along d for this long [s] has lost its surface."""
+FADES = 0.05
+"""Time in which the force is gone once the tip is held [s], or sooner by ``force_rate``."""
 INTEGRAL_RATE = 10.0
 """Default rate of the integral on the wrist sensor's reading [1/s]."""
 INTEGRAL_SHARE = 0.5
 """The integral never exceeds this share of the wanted force."""
 MOST_FORCE = 2.0
-"""The whole force along d never exceeds this multiple of the wanted one, and never pulls."""
+"""The force along d, but for its damper, never exceeds this multiple of the wanted one, and never pulls."""
 CLOSE = 0.02
 """The path begins when the force, as asked for and as read, is within this share of the wanted one."""
 
@@ -58,6 +62,8 @@ class _Progress:
         goal: Where along d the spring pulls to [m].
         standing: For how long the tip has stood against something [s].
         touched: Where along d it first touched [m].
+        falling: For how long it has been faster along d than on any surface [s].
+        fade: How fast the force goes once the tip is held [N/s].
         ramp: f, the force without integral and damping [N].
         integral: f_I [N].
         path_time: How far along its path the law is [s].
@@ -71,6 +77,8 @@ class _Progress:
     goal: float = 0.0
     standing: float = 0.0
     touched: float = 0.0
+    falling: float = 0.0
+    fade: float = 0.0
     ramp: float = 0.0
     integral: float = 0.0
     path_time: float = 0.0
@@ -106,6 +114,7 @@ class HybridForce:
         force_rate: float | None = None,
         reach: float = 0.1,
         travel: float = 0.1,
+        fall_speed: float = 0.15,
     ) -> None:
         """Make the law.
 
@@ -123,6 +132,8 @@ class HybridForce:
             force_rate: How fast the force goes to the wanted one [N/s]; None for the whole in one second.
             reach: Longest way of the approach [m].
             travel: How far the touched surface may lie or move beyond where it was first touched, along d [m].
+            fall_speed: Speed along d with which no surface gives way [m/s]: more than the path's speed times its
+                steepest slope. A faster tip has lost its surface.
 
         Raises:
             InputError: An argument has no meaning.
@@ -132,6 +143,8 @@ class HybridForce:
         self.impedance = impedance
         self.force = number_of(force, "force", "N")
         self.direction = direction_of(direction, "direction")
+        if feedback is not None:
+            feedback.refuse_other_arm(impedance.robot)
         self.feedback = feedback
         self._rate = number_of(rate, "rate", "1/s", zero=True)
         self._speed = number_of(approach_speed, "approach_speed", "m/s")
@@ -144,6 +157,7 @@ class HybridForce:
         self._force_rate = number_of(self.force if force_rate is None else force_rate, "force_rate", "N/s")
         self._reach = number_of(reach, "reach", "m")
         self._travel = number_of(travel, "travel", "m")
+        self._fall_speed = number_of(fall_speed, "fall_speed", "m/s")
         if not self._stiffness > 0.0:
             named = self.direction.tolist()
             raise InputError(f"the impedance has no stiffness along {named}; the approach needs some")
@@ -177,7 +191,7 @@ class HybridForce:
             self.impedance.with_robot(robot),
             self.force,
             self.direction,
-            feedback=self.feedback,
+            feedback=None if self.feedback is None else self.feedback.carrying(self.robot, robot),
             rate=self._rate,
             approach_speed=self._speed,
             approach_force=self._approach_force,
@@ -185,6 +199,7 @@ class HybridForce:
             force_rate=self._force_rate,
             reach=self._reach,
             travel=self._travel,
+            fall_speed=self._fall_speed,
         )
         other.phase, other.commanded, other._now = self.phase, self.commanded, replace(self._now)
         return other
@@ -252,20 +267,24 @@ class HybridForce:
             felt = measured is None or abs(measured - self.force) <= close
             self._now.ready = self._now.ready or (felt and abs(self._now.ramp - self.force) <= close)
             wanted = min(max(self._now.ramp + self._now.integral, 0.0), MOST_FORCE * self.force)
+            self._now.falling = self._now.falling + dt if speed > self._fall_speed else 0.0
             if along - self._now.touched > self._travel:
                 self._hold(
                     along, wanted, f"the surface gave way by more than {self._travel:g} m; the tip is held there"
                 )
+            elif self._now.falling >= FALLS:
+                self._hold(along, wanted, f"the surface gave way at {speed:.2f} m/s; the tip is held there")
             return wanted - damping * speed
-        self._now.ramp = _towards(self._now.ramp, 0.0, self._force_rate * dt)
+        self._now.ramp = _towards(self._now.ramp, 0.0, self._now.fade * dt)
         spring = min(max(self._stiffness * (self._now.goal - along), -self._approach_force), self._approach_force)
         return self._now.ramp + spring - damping * speed
 
     def _approach(self, along: float, speed: float, damping: float, dt: float) -> float:
-        """Return spring and damper along d towards a goal that moves on, never beyond what the spring may pull."""
+        """Return spring and damper along d towards a goal that moves on; the spring pulls no more than it may."""
         lead = self._approach_force / self._stiffness
         self._now.goal = min(self._now.goal + self._speed * dt, along + lead, (self._now.start or 0.0) + self._reach)
-        return self._stiffness * (self._now.goal - along) - damping * speed
+        spring = max(self._stiffness * (self._now.goal - along), -self._approach_force)
+        return spring - damping * speed
 
     def _touches(self, speed: float, push: float, measured: float | None, dt: float) -> bool:
         if measured is not None:
@@ -298,6 +317,7 @@ class HybridForce:
     def _hold(self, along: float, push: float, message: str) -> None:
         """Stay at ``along``; ``push`` [N], what is exerted now, fades to zero from here."""
         self._now.goal, self._now.ramp, self.phase = along, push, "held"
+        self._now.fade = max(self._force_rate, abs(push) / FADES)
         self._told.append(("held", message))
 
 

@@ -23,11 +23,10 @@ import numpy.typing as npt
 
 from ...description.frozen import Array, frozen
 from ...dynamics.robot import Robot
-from ...errors import InputError
 from ...logs.sample import Sample
 from ..careful_gains import ROTOR_TICKS
 from ..gains import gain
-from .bounds import link_name, number_of, shortened, square_of, torque_bound, within
+from .bounds import link_name, number_of, shortened, square_of, torque_bound, vector_of, within
 from .tip_path import StayThere, TipPath
 from .tip_state import SCALE, TipState, mass_matrix, rotation_vector, task_inertia, tip_state
 
@@ -38,6 +37,8 @@ TORQUE_SHARE = 0.5
 """Default bound of the torques beyond gravity, as a share of the effort limits."""
 BANDWIDTH = 40.0
 """Default bound of the natural frequencies at the tip [rad/s]: sampling, delay and filters take 10 ms on many arms."""
+TOLD_DAMPING = 0.7
+"""Damping that is scaled down below this factor is told: with the default ζ of 0.7 the tip then visibly overshoots."""
 FORCE_LIMIT, MOMENT_LIMIT = 60.0, 10.0
 """Default bounds of what the spring exerts [N, N m]."""
 
@@ -117,9 +118,7 @@ class Impedance:
         self._given_damping = None if damping is None else square_of(damping, "damping")
         self._ratio = number_of(damping_ratio, "damping_ratio", "1", zero=True)
         self.path: TipPath = StayThere() if path is None else path
-        self._given_posture = None if posture is None else frozen(posture)
-        if self._given_posture is not None and self._given_posture.shape != (robot.n,):
-            raise InputError(f"posture has shape {self._given_posture.shape}; expected ({robot.n},)")
+        self._given_posture = None if posture is None else vector_of(posture, "posture", robot.n)
         self._posture = np.zeros(robot.n) if self._given_posture is None else self._given_posture
         self._posture_stiffness = gain(posture_stiffness, "posture_stiffness", robot.n)
         self._rate = number_of(posture_rate, "posture_rate", "1/s", zero=True)
@@ -133,6 +132,7 @@ class Impedance:
         self._before: float | None = None
         self._period = 0.0
         self._told: list[tuple[str, str]] = []
+        self._tell_below = TOLD_DAMPING
 
     def with_robot(self, robot: Robot) -> Self:
         """Return the law for the arm with another payload, following the same path from where it is now."""
@@ -143,7 +143,7 @@ class Impedance:
             damping_ratio=self._ratio,
             at=self.at,
             path=self.path,
-            posture=self._posture,
+            posture=self._given_posture,
             posture_stiffness=self._posture_stiffness,
             posture_rate=self._rate,
             bandwidth=self._bandwidth,
@@ -152,14 +152,14 @@ class Impedance:
             torque_limit=self._bound,
             gravity=self.adds_gravity,
         )
-        other._begin, other.stiffness = self._begin, self.stiffness
-        other._before, other._period = self._before, self._period
+        other._begin, other.stiffness, other._posture = self._begin, self.stiffness, self._posture
+        other._before, other._period, other._tell_below = self._before, self._period, self._tell_below
         return other
 
     def reset(self, sample: Sample) -> None:
         """Start from the pose that the link has."""
         self.path.reset(self.robot.forward_kinematics(sample.q, at=self.at))
-        self._begin, self._before, self.scale = None, None, 1.0
+        self._begin, self._before, self.scale, self._tell_below = None, None, 1.0, TOLD_DAMPING
         if self._given_posture is None:
             self._posture = sample.q.copy()
         self._soften(sample)
@@ -218,7 +218,14 @@ class Impedance:
         felt = (rotor > 0.0) & (own > 0.0)
         if self._period == 0.0 or not felt.any():
             return 1.0
-        return min(1.0, float(np.min(rotor[felt] / own[felt])) / (ROTOR_TICKS * self._period))
+        bearable = rotor[felt] / (ROTOR_TICKS * self._period * own[felt])
+        factor = min(1.0, float(bearable.min()))
+        if factor < self._tell_below:
+            self._tell_below = 0.5 * factor  # and again where it becomes much worse
+            joint = self.robot.joint_names[int(np.flatnonzero(felt)[np.argmin(bearable)])]
+            told = f"the rotor of joint '{joint}' bears {factor:.0%} of the damping; all of it is scaled down to that"
+            self._told.append(("damped_less", f"{told}. A softer spring needs less, a shorter period bears more"))
+        return factor
 
     def spring(self, state: TipState, pose: Array) -> Array:
         """Return sat(K e), what the spring exerts on the surroundings [N, N m], base axes, shape (6,)."""

@@ -86,9 +86,9 @@ class LoadSwitch:
         return self._pass_to(self._empty)
 
     def _pass_to(self, robot: Robot) -> Robot:
-        self.law = self.law.with_robot(robot)
-        self._loop.switch((self.law, *self._besides), robot=robot, over=self._over, fresh=False)
-        self.robot = robot
+        law = self.law.with_robot(robot)
+        self._loop.switch((law, *self._besides), robot=robot, over=self._over, fresh=False)
+        self.law, self.robot = law, robot
         return robot
 
 

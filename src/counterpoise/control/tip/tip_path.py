@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ...base_sensor.wrench_frame import checked_pose
 from ...description.frozen import Array, frozen
 from ...errors import InputError
 from ..reference import PoseList
@@ -49,11 +50,7 @@ class StayThere:
 
     def __init__(self, pose: npt.ArrayLike | None = None) -> None:
         """Stay at ``pose``, T_base_link, shape (4, 4); None for where the link is when the law starts."""
-        self._given = None if pose is None else frozen(pose)
-        if self._given is not None:
-            turn = self._given[:3, :3] if self._given.shape == (4, 4) else np.zeros((3, 3))
-            if not np.abs(turn @ turn.T - np.eye(3)).max() < 1e-6 or not np.all(np.isfinite(self._given)):
-                raise InputError(f"pose must be a transform of shape (4, 4), got {self._given.tolist()}")
+        self._given = None if pose is None else checked_pose(pose, "pose")
         self._pose = self._given
 
     def reset(self, pose: Array) -> None:

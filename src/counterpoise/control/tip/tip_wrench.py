@@ -73,8 +73,8 @@ class TipWrench:
             over: Time that the wrench takes to ramp in [s].
             feedback: A wrist sensor; None for none.
             rate: Rate of the integral on its reading [1/s].
-            torque_limit: Largest joint torques for the wrench [N m or N], one or n; None for TORQUE_SHARE of the
-                effort limits. A wrench that needs more is scaled as a whole.
+            torque_limit: Largest joint torques beyond gravity [N m or N], one or n; None for TORQUE_SHARE of the
+                effort limits. A wrench that needs more is scaled as a whole; the damping is cut joint by joint.
             gravity: False for a plant that adds gravity itself.
 
         Raises:
@@ -86,6 +86,8 @@ class TipWrench:
         self.at = link_name(robot, at)
         self.wrench = vector_of(wrench, "wrench", 6)
         self.frame = frame
+        if feedback is not None:
+            feedback.refuse_other_arm(robot)
         self.feedback = feedback
         self.adds_gravity = bool(gravity)
         self._given_damping = None if damping is None else gain(damping, "damping", robot.n)
@@ -107,15 +109,16 @@ class TipWrench:
             self.wrench,
             at=self.at,
             frame=self.frame,
-            damping=self._damping,
+            damping=self._given_damping,
             over=self._over,
-            feedback=self.feedback,
+            feedback=None if self.feedback is None else self.feedback.carrying(self.robot, robot),
             rate=self._rate,
             torque_limit=self._bound,
             gravity=self.adds_gravity,
         )
         other._damping, other.integral = self._damping, self.integral.copy()
         other._begin, other._before = self._begin, self._before
+        other._held, other._lost = self._held, self._lost
         return other
 
     def reset(self, sample: Sample) -> None:
@@ -138,7 +141,7 @@ class TipWrench:
         self._before = time
         exerted = self.robot.wrench_torque(sample.q, wanted + self.integral, at=self.at)
         self.scale = within(exerted, self._bound)
-        tau = self.scale * exerted - self._damping * sample.dq
+        tau = np.clip(self.scale * exerted - self._damping * sample.dq, -self._bound, self._bound)
         return tau + self.robot.gravity(sample.q) if self.adds_gravity else tau
 
     def limited(self, cut: Array) -> None:

@@ -8,7 +8,7 @@ W = [−m g ; 0] at its centre of mass c ([Uchiyama1988] calls the rest internal
 Closed form: hand i takes the share α_i of W, carried over to where it holds, n_i = (c − p_i) × f_i; a squeeze s adds
 +s u to one force and −s u to the other, u from hand 1 to hand 2: both lie on one line, so force and moment cancel. With
 the shares of a lever (each hand the more the nearer it is to c) no moments remain where c lies on the line of the hands
-or right above or below it.
+or right above or below it. Hands that come to stand above each other pass over to equal shares without a jump.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from ..safe_stop import joint_inertias
 from .bounds import link_name, number_of, torque_bound, vector_of, within
 from .tip_wrench import SLOWING, TORQUE_SHARE
 
+UPRIGHT = 0.3
+"""Hands whose distance across the weight is less than this share of their gap are no lever any more, and pass over to
+equal shares: one right above the other, nothing would tell which of them is nearer."""
 LEAST_GAP = 1e-3
 """Hands nearer than this have no line to squeeze along [m]."""
 
@@ -64,9 +67,11 @@ def share_load(
         size = float(np.linalg.norm(weight))
         down = weight / size if size > 0.0 else np.zeros(3)
         across = line - float(line @ down) * down
-        length = float(across @ across)
-        reach = float(across @ (com - p_1)) / length if length > LEAST_GAP**2 else 0.5
-        share = 1.0 - min(max(reach, 0.0), 1.0)
+        length = float(np.linalg.norm(across))
+        level = min(length / (UPRIGHT * gap), 1.0)
+        reach = float(across @ (com - p_1)) / max(length, 1e-9) ** 2
+        lever = 1.0 - min(max(reach, 0.0), 1.0)
+        share = 0.5 + level * level * (3.0 - 2.0 * level) * (lever - 0.5)
     if not 0.0 <= share <= 1.0:
         raise InputError(f"share is {share!r}; expected the first hand's part of the weight, 0 to 1")
     wrenches = []
@@ -116,13 +121,15 @@ class TwoHands:
             share: The first hand's share of the weight, 0 to 1; None for that of a lever.
             damping: D [N m s/rad or N s/m], one or n; None for the inertia at the start over SLOWING.
             over: Time that weight and squeeze take to ramp in [s].
-            torque_limit: Largest joint torques for both wrenches [N m or N]; None for TORQUE_SHARE of the effort
-                limits.
+            torque_limit: Largest joint torques beyond gravity [N m or N]; None for TORQUE_SHARE of the effort limits.
+                Both wrenches are scaled as a whole; the damping is cut joint by joint.
             gravity: False for a plant that adds gravity itself.
 
         Raises:
             InputError: An argument has no meaning.
         """
+        if len(hands) != 2:
+            raise InputError(f"hands is {hands!r}; expected the names of two links")
         first, second = (link_name(robot, hand) for hand in hands)
         if first == second:
             raise InputError(f"both hands are '{first}'; expected two links")
@@ -151,7 +158,7 @@ class TwoHands:
             self._com,
             squeeze=self._squeeze,
             share=self._share,
-            damping=self._damping,
+            damping=self._given_damping,
             over=self._over,
             torque_limit=self._bound,
             gravity=self.adds_gravity,
@@ -160,7 +167,12 @@ class TwoHands:
         return other
 
     def reset(self, sample: Sample) -> None:
-        """Start from empty hands."""
+        """Start from empty hands.
+
+        Raises:
+            InputError: The hands are at one point.
+        """
+        self.wrenches = self._planned(sample.q)
         self._begin, self.scale = None, 1.0
         given = self._given_damping
         self._damping = joint_inertias(self.robot, sample.q) / SLOWING if given is None else np.asarray(given)
@@ -171,12 +183,16 @@ class TwoHands:
             self._begin = time
         part = min(max((time - self._begin) / self._over, 0.0), 1.0)
         robot, (first, second) = self.robot, self.hands
-        T_1, T_2 = (robot.forward_kinematics(sample.q, at=hand) for hand in self.hands)
-        com = T_1[:3, 3] + T_1[:3, :3] @ self._com
-        weight = self._mass * robot.gravity_base
-        self.wrenches = share_load(T_1[:3, 3], T_2[:3, 3], com, weight, share=self._share, squeeze=self._squeeze)
+        self.wrenches = self._planned(sample.q)
         held = robot.wrench_torque(sample.q, self.wrenches.first, at=first)
         held = held + robot.wrench_torque(sample.q, self.wrenches.second, at=second)
         self.scale = within(held, self._bound)
-        tau = self.scale * (part * part * (3.0 - 2.0 * part)) * held - self._damping * sample.dq
+        held *= self.scale * (part * part * (3.0 - 2.0 * part))
+        tau = np.clip(held - self._damping * sample.dq, -self._bound, self._bound)
         return tau + robot.gravity(sample.q) if self.adds_gravity else tau
+
+    def _planned(self, q: Array) -> HandWrenches:
+        T_1, T_2 = (self.robot.forward_kinematics(q, at=hand) for hand in self.hands)
+        com = T_1[:3, 3] + T_1[:3, :3] @ self._com
+        weight = self._mass * self.robot.gravity_base
+        return share_load(T_1[:3, 3], T_2[:3, 3], com, weight, share=self._share, squeeze=self._squeeze)

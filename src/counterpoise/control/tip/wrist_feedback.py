@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ...base_sensor.wrist_sensor import WristCalibration
 from ...description.frozen import Array
+from ...dynamics.robot import Robot
 from ...errors import InputError
 from ..limits import joint_array
 
@@ -52,9 +54,45 @@ class WristFeedback:
             raise InputError(f"hold_ticks is {hold_ticks!r}; expected a whole number from 0")
         self.calibration = calibration
         self._read, self.hold_ticks = read, hold_ticks
+        self._loads: dict[str, Array] = {}  # link: [m, m c] of what it carries beyond the tool, link frame
         self._largest = joint_array(largest, "largest", ("fx", "fy", "fz", "mx", "my", "mz"))
         self._last: Array | None = None
         self.bad = 0
+
+    def refuse_other_arm(self, robot: Robot) -> None:
+        """Refuse an arm, or a mounting of it, that the sensor was not calibrated on: its tool would weigh another way.
+
+        Raises:
+            InputError: Other joints, or another direction of gravity.
+        """
+        own = self.calibration.robot
+        if own.joint_names != robot.joint_names:
+            raise InputError(f"the wrist sensor is on {own!r}, with joints {list(own.joint_names)}; not on {robot!r}")
+        if not np.allclose(own.gravity_base, robot.gravity_base, rtol=0.0, atol=1e-6):
+            raise InputError(
+                f"the wrist sensor was calibrated under gravity {own.gravity_base.tolist()} in the base frame, and the "
+                f"arm is mounted under {robot.gravity_base.tolist()}: its tool would be taken off the wrong way. Give "
+                "both the same mounting"
+            )
+
+    def carrying(self, before: Robot, after: Robot) -> Self:
+        """Return the feedback for a load that was grasped or let go: its weight is no force on the surroundings.
+
+        Without it the sensor would take the load's weight for a hand that pulls, or for a force that is missing.
+
+        Args:
+            before: The arm as the calibration, or the last call, knew it: its payloads are part of the tool.
+            after: The arm with its new payloads. Those beyond the sensor count, on its link or on one that follows.
+        """
+        other = type(self)(self.calibration, self._read, hold_ticks=self.hold_ticks, largest=self._largest)
+        other._last, other.bad, other._loads = self._last, self.bad, dict(self._loads)
+        felt = _beyond(after, self.calibration.link)
+        for sign, robot in ((1.0, after), (-1.0, before)):
+            for link, load in ((load.link, load.inertia) for load in robot.payloads if load.link in felt):
+                moments = sign * load.mass * np.array([1.0, *load.com])
+                other._loads[link] = other._loads.get(link, np.zeros(4)) + moments
+        other._loads = {link: moments for link, moments in other._loads.items() if moments.any()}
+        return other
 
     def reset(self) -> None:
         """Forget the last reading."""
@@ -79,9 +117,16 @@ class WristFeedback:
         robot = known.robot
         on_robot = known.contact_wrench(q, reading)
         T_base_sensor = robot.forward_kinematics(q, at=known.link) @ known.T_link_sensor
-        rotation, arm = T_base_sensor[:3, :3], T_base_sensor[:3, 3] - robot.forward_kinematics(q, at=at)[:3, 3]
+        origin = robot.forward_kinematics(q, at=at)[:3, 3]
+        rotation, arm = T_base_sensor[:3, :3], T_base_sensor[:3, 3] - origin
         force = -(rotation @ on_robot[:3])
-        return np.concatenate([force, np.cross(arm, force) - rotation @ on_robot[3:]])
+        exerted = np.concatenate([force, np.cross(arm, force) - rotation @ on_robot[3:]])
+        for link, moments in self._loads.items():  # what holds a load up is exerted on the load, not beyond it
+            T_base_link = robot.forward_kinematics(q, at=link)
+            lever = moments[0] * (T_base_link[:3, 3] - origin) + T_base_link[:3, :3] @ moments[1:]
+            exerted[:3] += moments[0] * robot.gravity_base
+            exerted[3:] += np.cross(lever, robot.gravity_base)
+        return exerted
 
     def _good(self, given: npt.ArrayLike | None) -> Array | None:
         if given is None:
@@ -92,3 +137,12 @@ class WristFeedback:
             return None
         fits = reading.shape == (6,) and bool(np.all(np.abs(reading) <= self._largest)) and np.isfinite(reading).all()
         return reading if fits else None
+
+
+def _beyond(robot: Robot, link: str) -> set[str]:
+    """Return the names of a link and of all that it carries."""
+    found, before = {link}, 0
+    while len(found) > before:
+        before = len(found)
+        found |= {joint.child for joint in robot.description.joints if joint.parent in found}
+    return found
