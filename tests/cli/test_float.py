@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import counterpoise as cp
+from calibration_data import visits
 from counterpoise.cli.floating import parsed
 from counterpoise.control import plant as plant_room
+from counterpoise.control.teach.path import TaughtPath
+from counterpoise.control.teach.path_file import write_path
 from counterpoise.plants.simulated import SimulatedArm
 from floating_arms import PLANAR, planar
 
@@ -59,6 +66,8 @@ def test_a_thrown_arm_ends_with_its_own_exit_code(run_json):
         (("wam7", "--push", "toolplate,1,2"), 2, "link,Fx,Fy,Fz,seconds"),
         (("wam7", "--push", "nose,0,0,1,1"), 1, "nose"),
         (("wam7", "--payload-link", "toolplate"), 2, "--payload MASS"),
+        (("wam7", "--unknown-payload"), 2, "--payload MASS"),
+        (("wam7", "--seconds", "nan"), 1, "seconds is nan"),
         (("wam7", "--log", "float.txt"), 2, ".npz or .csv"),
         (
             (
@@ -106,3 +115,99 @@ def test_real_plant_needs_yes_and_is_not_even_switched_on(run, run_json, monkeyp
     assert run(*arguments, "--yes", "--push", "link3,0,0,1,1").exit_code == 2 and not entered
     document = run_json(*arguments, "--yes")
     assert document["end"] == "done" and document["seconds"] == pytest.approx(0.5) and len(entered) == 1
+
+
+class Interrupted(SimulatedArm):
+    """The planar arm; Ctrl-C comes at ``when`` by its clock [s]."""
+
+    when = np.inf
+
+    def read(self):
+        if self.time >= self.when:
+            self.when = np.inf
+            raise KeyboardInterrupt
+        return super().read()
+
+
+class Broken(SimulatedArm):
+    """The planar arm; it has no position from ``when`` on [s]."""
+
+    when = np.inf
+
+    def read(self):
+        sample = super().read()
+        return replace(sample, q=np.full(3, np.nan)) if self.time >= self.when else sample
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Register an arm of a class as the plant "mydriver", and return a list that will hold it."""
+
+    def registered(kind, when):
+        made = []
+
+        class Point:
+            value = "tests:arm"
+
+            def load(self):
+                def make():
+                    made.append(kind(PLANAR, planar().config))
+                    made[-1].when = when
+                    return made[-1]
+
+                return make
+
+        monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Point()})
+        return made
+
+    return registered
+
+
+REAL = ("mydriver", "--robot", "planar3", "--share", 0.5, "--yes")
+
+
+@pytest.mark.parametrize(
+    ("when", "seconds", "code", "floated"),
+    [(5.0, (), 1, False), (22.0, (), 0, True), (22.0, ("--seconds", 60), 1, True)],
+    ids=["in the check", "until Ctrl-C", "before its time"],
+)
+def test_ctrl_c_ends_in_the_safe_stop_and_keeps_the_recording(
+    register, run_json, tmp_path, when, seconds, code, floated
+):
+    """Without --seconds it is the way to end; what was recorded is written, and the arm is let down."""
+    made, out = register(Interrupted, when), tmp_path / "run.npz"
+    document = run_json("float", *REAL, *seconds, "--log", out, exit_code=code)
+    assert document["end"] == "interrupted" and document["floated"] is floated and out.exists() is floated
+    assert made[0].time > when + 1.2  # settled and let down
+    if floated:
+        assert document["safe_stop"]["then"] == "zero" and len(cp.read_log(out, PLANAR)) > 100
+
+
+def test_a_fault_while_floating_is_an_error(register, run):
+    """It names the joint and the stop, as any other."""
+    register(Broken, 22.0)
+    result = run("float", *REAL, "--json")
+    error = json.loads(result.stdout)["error"]
+    assert result.exit_code == 1 and error["kind"] == "SensorFaultError" and "was stopped" in error["message"]
+
+
+def test_the_safe_stop_is_not_counted_as_drift(run_json):
+    """Of a push whose time to be left alone was cut short, what the arm did until it was let down is told."""
+    document = run_json("float", "wam7", "--share", 0.5, "--push", "toolplate,0,0,4,0.5", "--seconds", 3)
+    (push,) = document["pushes"]
+    assert push["moved"] > 0.05 and push["drifted"] < 1e-3
+
+
+@pytest.mark.parametrize("command", ["float", "teach", "replay"])
+def test_an_untrusted_calibration_is_told(register, run, tmp_path, command):
+    """By each command that drives an arm: they make it in one place."""
+    fit = cp.calibrate(PLANAR, visits(PLANAR, cp.design_poses(PLANAR, 8, seed=0)[:2], friction=0.5, noise=0.5))
+    assert not fit.trusted
+    file = fit.save(tmp_path / "arm.calibration.json")
+    path = TaughtPath.of(PLANAR, [0.0, 1.0], [np.zeros(3), np.full(3, 0.1)], name="shift")
+    write_path(path, tmp_path / "shift.path.csv")
+    register(Interrupted, np.inf)
+    given = {"teach": ("--out", tmp_path / "x.path.csv"), "replay": (tmp_path / "shift.path.csv",)}.get(command, ())
+    calibrated = ("--robot", "planar3", "--calibration", file)
+    result = run(command, "mydriver", *given, *calibrated)
+    assert result.exit_code == 2 and f"{file.name} is not trusted" in result.stderr

@@ -16,8 +16,10 @@ from counterpoise.cli.main import main
 from counterpoise.control import plant as plant_room
 from counterpoise.control.teach.path import TaughtPath
 from counterpoise.control.teach.path_file import read_path, write_path
+from counterpoise.logs.sample import Sample
 from counterpoise.plants.presets import ideal
 from counterpoise.plants.simulated import SimulatedArm
+from floating_arms import PLANAR, planar, pushed
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -108,6 +110,12 @@ def test_an_arm_that_strays_ends_with_an_error(short: Path, run_json: Any) -> No
         (("teach", "wam7", "--push", "link7,1,2", "--out", "x.csv"), 2, "--push"),
         (("teach", "wam7", "--push", "nose,1,2,3,1", "--out", "x.csv"), 1, "no link 'nose'"),
         (("teach", "wam7", "--demo", "--share", "1.2", "--out", "x.csv"), 1, "share"),
+        (("teach", "wam7", "--demo", "--demo-link", "nose", "--out", "x.csv"), 1, "no link 'nose'"),
+        (("teach", "wam7", "--demo", "--name", " wipe", "--out", "x.csv"), 1, "name ' wipe'"),
+        (("teach", "wam7", "--demo", "--smooth", "nan", "--out", "x.csv"), 2, "--smooth"),
+        (("teach", "wam7", "--demo", "--seconds", "nan", "--out", "x.csv"), 1, "seconds is nan"),
+        (("teach", "dualarm19", "--demo", "--out", "x.csv"), 1, "left_hand"),
+        (("teach", "wam7", "--demo", "--payload-link", "toolplate", "--out", "x.csv"), 2, "--payload MASS"),
         (("replay", "wam7", "absent.csv"), 1, "absent.csv"),
         (("replay", "wam7", "absent.csv", "--table", "0"), 2, "--radius"),
         (("replay", "wam7", "absent.csv", "--page", "x.pdf"), 2, ".html"),
@@ -185,3 +193,57 @@ def test_an_arm_that_is_flung_leaves_no_path(run: Any, tmp_path: Path) -> None:
     result = run("teach", "wam7", "--push", "toolplate,0,60,0,1", "--kind", "waypoints", "--out", file)
     assert result.exit_code == 1 and "No path is written" in result.stderr
     assert not file.exists()
+
+
+class Guided(SimulatedArm):
+    """The planar arm of the floating tests, not simulated as far as the commands can know: its tip is pushed at 21 s,
+    and what ``befalls`` it comes at 23 s."""
+
+    befalls: BaseException | str = ""
+
+    def read(self) -> Sample:
+        """Return a sample, unless something befalls it."""
+        if 21.0 <= self.time < 21.0 + 0.5 * self.period:
+            pushed(self, (0.0, 0.0, 5.0), 0.0, 0.3)
+        sample = super().read()
+        if self.time < 23.0:
+            return sample
+        if isinstance(self.befalls, BaseException):
+            error, self.befalls = self.befalls, ""
+            raise error
+        return replace(sample, q=np.full(3, np.nan)) if self.befalls == "no position" else sample
+
+
+@pytest.mark.parametrize(("befalls", "code"), [(KeyboardInterrupt(), 0), ("no position", 1)], ids=["Ctrl-C", "a fault"])
+def test_what_was_taught_before_the_end_is_kept(
+    befalls: Any, code: int, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody has guided the arm: the path is written, the arm was stopped safely, and the file says how it ended."""
+    arms: list[Guided] = []
+
+    class Point:
+        value = "tests:arm"
+
+        def load(self) -> Any:
+            def make() -> Guided:
+                arms.append(Guided(PLANAR, planar().config))
+                arms[-1].befalls = befalls
+                return arms[-1]
+
+            return make
+
+    monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Point()})
+    file = tmp_path / "wipe.path.csv"
+    result = run("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
+    assert result.exit_code == code, result.output
+    path = read_path(file)
+    assert path.notes["ended"] == ("fault" if code else "interrupted") and np.ptp(path.q, axis=0).max() > 0.02
+    assert arms[0].time > (23.05 if code else 24.2)  # held blindly for a moment; or settled and let down
+    if code:
+        assert "before the fault is written" in result.stderr and "error:" in result.stderr
+
+
+def test_the_plan_says_which_law_follows(short: Path, run: Any) -> None:
+    """Without gravity where that was asked for."""
+    assert "PD with the model's gravity" in run("replay", "wam7", short, "--dry-run").stdout
+    assert "PD without gravity" in run("replay", "wam7", short, "--dry-run", "--law", "pd").stdout

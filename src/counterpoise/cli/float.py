@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InputError, SafetyError
+from .driven import Arm, driven_options, floating_options
 from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
-from .record import driver_options, plant_and_model
 from .simulate import refuse_unwritable
 
 if TYPE_CHECKING:
-    from ..calibration.fit import Fit
     from ..control.float.check_result import CheckResult
     from ..control.float.floating import Floating
     from ..control.float.report import FloatReport
     from ..control.plant import Plant
-    from ..dynamics.robot import Robot
-    from ..friction.law import FrictionLaw
-    from .floating import Script
 
 EXIT_NOT_FLOATING = 3
 EXAMPLES = """\b
@@ -42,31 +36,13 @@ Exit codes:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What the arm carries; see the options."""
-
-    mass: float
-    com: tuple[float, float, float]
-    link: str | None
-    known: bool
-
-
 @click.command("float", epilog=EXAMPLES)
 @click.argument("plant")
-@click.option("--share", type=float, default=0.0, show_default=True, help="Of the friction that is compensated, < 1.")
-@click.option("--damping", type=click.FloatRange(min=0.0), help="[N m s/rad or N s/m]; default: by the inertias.")
-@click.option("--lock", "locked", multiple=True, metavar="NAME", help="Joint that stays where it is; repeatable.")
-@click.option("--hold", is_flag=True, help="Hold the arm when it was released, until it is pushed.")
-@click.option("--calibration", "calibration_path", metavar="F.json", help="The arm's calibration: weight and friction.")
-@click.option("--payload", type=click.FloatRange(min=0.0), default=0.0, metavar="MASS", help="Load at the tip [kg].")
-@click.option(
-    "--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
-)
-@click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
-@click.option("--unknown-payload", is_flag=True, help="Simulated: the controller does not know of the load.")
+@floating_options(share=0.0)
 @click.option("--seconds", type=click.FloatRange(min=0.0, min_open=True), help="How long; real: until Ctrl-C.")
-@click.option("--push", "pushes", multiple=True, metavar="LINK,FX,FY,FZ,S", help="Simulated: force [N], time [s].")
+@click.option("--log", "log_path", metavar="FILE", help="Write the recording of the floating as .npz or .csv.")
+@driven_options
+@click.option("--unknown-payload", is_flag=True, help="Simulated: the controller does not know of the load.")
 @click.option(
     "--model-error",
     type=click.FloatRange(min=-90.0, max=200.0),
@@ -74,39 +50,18 @@ class Load:
     metavar="PERCENT",
     help="Simulated: how much larger the masses are that the controller believes in.",
 )
-@click.option("--log", "log_path", metavar="FILE", help="Write the recording of the floating as .npz or .csv.")
-@click.option("--by", type=click.Choice(("effort", "command")), default="effort", help="What tells the holding torque.")
-@click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
-@click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of a simulated arm's noise.")
-@click.option("--pace", type=click.Choice(("plant", "clock")), default="plant", help="Who keeps a real arm's period.")
-@click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog.")
 @click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
 @json_option
 def float_(
     *,
     plant: str,
-    share: float,
-    damping: float | None,
-    locked: tuple[str, ...],
-    hold: bool,
-    calibration_path: str | None,
-    payload: float,
-    payload_com: tuple[float, float, float],
-    payload_link: str | None,
-    unknown_payload: bool,
-    seconds: float | None,
+    how: dict[str, Any],
     pushes: tuple[str, ...],
-    model_error: float,
+    seconds: float | None,
     log_path: str | None,
-    by: str,
-    source: str | None,
-    mount_rpy: tuple[float, float, float] | None,
-    options: tuple[str, ...],
-    seed: int,
-    pace: str,
-    estop: str | None,
+    arm: Arm,
+    unknown_payload: bool,
+    model_error: float,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -121,46 +76,45 @@ def float_(
     drifts is held. Everything goes through the safety filter, and ends in the safe stop.
     """
     refuse_unwritable(log_path, None)
-    if not payload and (payload_link is not None or unknown_payload):
-        raise click.UsageError("--payload-link and --unknown-payload need --payload MASS")
-    load = Load(payload, payload_com, payload_link, not unknown_payload)
-    simulated, driven, robot = plant_and_model(plant, source, mount_rpy, driver_options(options), seed)
-    if not simulated and (pushes or model_error or unknown_payload):
+    if unknown_payload and not arm.payload:
+        raise click.UsageError("--unknown-payload needs --payload MASS")
+    from ..control.float.floating import Floating
+    from .floating import Script, parsed
+
+    scripted = [parsed(text) for text in pushes]
+    driven = arm.driven(plant, knows_payload=not unknown_payload)
+    if not driven.simulated and (pushes or model_error or unknown_payload):
         raise click.UsageError("--push, --model-error and --unknown-payload are for simulated arms")
-    if not simulated and not yes:
+    if not driven.simulated and not yes:
         raise click.UsageError(
             "this would move a real arm by 0.03 rad (1 cm) at every joint and then let it go: clear its way, keep the "
             "emergency stop in reach, then add --yes"
         )
-    fit = _fit(calibration_path, robot)
-    model = _model(robot if fit is None else fit.robot, load, model_error / 100.0)
+    model = driven.robot
+    if model_error:
+        # Gravity torques are linear in the masses: all of them off by a share is gravity off by that share.
+        model = model.mounted(gravity=(1.0 + model_error / 100.0) * model.gravity_world)
     script = None
-    if simulated:
-        driven, script = _simulated(plant, load, seed, pushes, hold)
-    from ..control.float.floating import Floating
-
+    if driven.simulated:
+        script = Script(driven.arm, driven.arm.robot, scripted, held=how["hold_when_released"])
     floating = Floating(
-        driven,
+        driven.plant,
         model,
-        share=share,
-        friction=_friction(fit, share),
-        damping=damping,
-        locked=locked,
-        hold_when_released=hold,
-        calibration=fit,
-        by=by,  # type: ignore[arg-type]
+        friction=driven.friction,
+        calibration=driven.fit,
         began=None if script is None else lambda: script.begin(floating.check),
-        pace="plant" if simulated else pace,  # type: ignore[arg-type]
-        i_have_an_estop=estop,
+        pace=driven.pace,
+        i_have_an_estop=driven.estop,
+        **how,
     )
     lasts = script.seconds if script is not None and seconds is None else seconds
-    report = _floated(plant, driven, floating, lasts, log_path is not None or script is not None, seconds is None)
+    report = _floated(plant, driven.plant, floating, lasts, log_path is not None or script is not None, seconds is None)
     log = None if report.run is None else report.run.log
     if log_path is not None and log is not None:
         from ..logs.files import write_log
 
         write_log(log, log_path)
-    pushed = [] if script is None else script.results(log)
+    pushed = [] if script is None else script.results(log, report.seconds)
     if as_json:
         print_json({"plant": plant, **report.as_data(), "pushes": pushed, "log": log_path if log is not None else None})
     else:
@@ -191,45 +145,6 @@ def _floated(
     if floating.report is None:
         raise InputError("interrupted before anything was known")
     return floating.report
-
-
-def _fit(path: str | None, robot: Robot) -> Fit | None:
-    from ..calibration.file import load_calibration
-
-    fit = None if path is None else load_calibration(path, robot)
-    if fit is not None and not fit.trusted:
-        warn(f"{Path(path or '').name} is not trusted: {'; '.join(fit.reasons)}")
-    return fit
-
-
-def _friction(fit: Fit | None, share: float) -> FrictionLaw | None:
-    """Return the calibration's friction where it is one of joints; the check's own is used otherwise."""
-    import numpy as np
-
-    if fit is None or share == 0.0 or fit.friction is None:
-        return None
-    coupling = np.asarray(fit.columns.coupling)
-    return fit.friction if np.array_equal(coupling, np.diag(np.diag(coupling))) else None
-
-
-def _model(robot: Robot, load: Load, error: float) -> Robot:
-    if load.mass and load.known:
-        robot = robot.with_payload(load.mass, com=load.com, link=load.link)
-    # Gravity torques are linear in the masses: all of them off by a share is gravity off by that share.
-    return robot.mounted(gravity=(1.0 + error) * robot.gravity_world) if error else robot
-
-
-def _simulated(name: str, load: Load, seed: int, pushes: tuple[str, ...], held: bool) -> tuple[Plant, Script]:
-    from ..plants.simulated import SimulatedArm
-    from .floating import Script, parsed
-    from .simulation import named_preset
-
-    made = named_preset(name)
-    carrying = made.robot()
-    if load.mass:
-        carrying = carrying.with_payload(load.mass, com=load.com, link=load.link)
-    arm = SimulatedArm(carrying, made.config.replaced(seed=seed))
-    return arm, Script(arm, carrying, [parsed(text) for text in pushes], held=held)
 
 
 def _print(plant: str, report: FloatReport, pushed: list[dict[str, Any]]) -> None:

@@ -94,17 +94,23 @@ class Script:
             start = self._arm.time + begin
             self._arm.push(Push(push.link, (*push.force, 0.0, 0.0, 0.0), start, start + push.seconds))
 
-    def results(self, log: Log | None) -> list[dict[str, Any]]:
-        """Return every push with how far its link moved and how far it drifted when left alone [m]."""
+    def results(self, log: Log | None, seconds: float) -> list[dict[str, Any]]:
+        """Return every push with how far its link moved and how far it drifted when left alone [m].
+
+        Args:
+            log: The recording, from the moment the arm was let go; None for none.
+            seconds: How long it floated; then comes the safe stop, which lets the arm down.
+        """
         if log is None:
             return []
         elapsed, found = log.time - log.time[0], []
+        last = max(int(np.searchsorted(elapsed, seconds)) - 1, 0)
         for push, begin in zip(self.pushes, self._begins(), strict=False):
             end = begin + push.seconds
             times = [begin, end + SETTLED, end + PAUSE - 0.01]
-            if end > elapsed[-1]:
+            if end > elapsed[last]:
                 break
-            rows = [min(int(np.searchsorted(elapsed, time)), len(elapsed) - 1) for time in times]
+            rows = [min(int(np.searchsorted(elapsed, time)), last) for time in times]
             places = [self._robot.forward_kinematics(log.q[row], at=push.link)[:3, 3] for row in rows]
             moved, drifted = (float(np.linalg.norm(b - a)) for a, b in pairwise(places))
             found.append(
@@ -114,7 +120,7 @@ class Script:
                     "begin": begin,
                     "seconds": push.seconds,
                     "moved": moved,
-                    "drifted": drifted if elapsed[-1] > end + SETTLED else None,
+                    "drifted": drifted if elapsed[last] > end + SETTLED else None,
                 }
             )
         return found

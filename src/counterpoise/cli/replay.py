@@ -20,7 +20,7 @@ EXAMPLES = """\b
 Examples:
   counterpoise replay wam7 loop.path.csv --dry-run                   plan and check; nothing moves
   counterpoise replay wam7 loop.path.csv --speed 0.5 --page replay.html
-  counterpoise replay puma550 loop.path.csv --law pd                 without gravity, to compare
+  counterpoise replay wam7 loop.path.csv --law pd                    without gravity, to compare
   counterpoise replay wam7 loop.path.csv --payload 2 --radius 0.05 --table 0 --dry-run
   counterpoise replay mydriver wipe.path.csv --robot arm.urdf --speed 0.3 --yes     a real arm: it moves
 
@@ -47,7 +47,13 @@ Exit codes:
     "--radius", type=click.FloatRange(min=0.001), help="Look for collisions: links as bars of this radius [m]."
 )
 @click.option("--table", type=float, help="... and a table at this height above the base origin [m].")
-@click.option("--margin", type=click.FloatRange(min=0.01, max=0.9), default=0.1, show_default=True, help="Effort kept.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0.01, max=0.9),
+    default=0.1,
+    show_default=True,
+    help="Share of the effort limits that the plan leaves to the feedback.",
+)
 @click.option("--bound", type=click.FloatRange(min=1e-4), help="Error that ends it [rad or m]; 0.2 rad, 40 mm.")
 @click.option("--other-robot", is_flag=True, help="Accept a path taught to another geometry with the same joints.")
 @click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
@@ -87,6 +93,7 @@ def replay(
     if table is not None and radius is None:
         raise click.UsageError("--table needs --radius")
     from ..calibration.clearance import Clearance
+    from ..control.plant import standing_sample
     from ..control.teach.path_file import read_path
     from ..control.teach.plan import PlanSettings, plan_replay
     from ..control.teach.replay import Replay
@@ -109,7 +116,7 @@ def replay(
                 driven.robot,
                 path,
                 speed,
-                start=driven.plant.read().q,
+                start=standing_sample(driven.plant).q,
                 plant=driven.plant,
                 friction=driven.friction,
                 clearance=clearance,
@@ -122,7 +129,7 @@ def replay(
             _print_refusal(refused)
             raise SystemExit(EXIT_ERROR) from None
         if not as_json:
-            _print_plan(plan, driven)
+            _print_plan(plan, driven, law)
         if not dry_run:
             job = Replay(
                 driven.plant,
@@ -177,7 +184,7 @@ def _print_refusal(error: InfeasiblePathError) -> None:
     print_json({"error": told | found})
 
 
-def _print_plan(plan: ReplayPlan, driven: Driven) -> None:
+def _print_plan(plan: ReplayPlan, driven: Driven, law: str) -> None:
     screen, data = console(), plan.as_data()
     screen.print(printable(f"Plan: '{plan.path.name}' ({plan.path.kind}) at speed {plan.speed:g}"), style="bold")
     screen.print(
@@ -188,8 +195,9 @@ def _print_plan(plan: ReplayPlan, driven: Driven) -> None:
         shares = data["share_of_limit"][what]
         worst = max(shares, key=lambda name: shares[name])
         screen.print(printable(f"  largest {what:<6} {shares[worst]:.0%} {unit} ({worst})"))
-    gravity = "the arm's own gravity compensation" if driven.plant.adds_gravity else "the model's gravity"
-    screen.print(f"  law            PD with {gravity}", style="dim")
+    gravity = " without gravity" if law == "pd" else " with the model's gravity"
+    gravity = " with the arm's own gravity compensation" if driven.plant.adds_gravity else gravity
+    screen.print(f"  law            PD{gravity}", style="dim")
     for text in plan.notes:
         note(text)
 

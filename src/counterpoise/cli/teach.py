@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InputError, SafetyError
 from .calibration_output import refuse_file
-from .driven import Arm, Driven, driven_options
+from .driven import Arm, Driven, driven_options, floating_options
 from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
 
 if TYPE_CHECKING:
@@ -32,6 +34,12 @@ Examples:
 \b
 On a terminal, Enter marks a way point and q with Enter ends; Ctrl-C ends too.
 The file is CSV: a commented head, then time [s] and every joint with its unit. Then: counterpoise replay.
+
+\b
+Exit codes:
+  0  the path is written; also when Ctrl-C ended it
+  1  an error: refused by the check, or not guided; a fault, too fast, drifting: what was recorded before is written
+  2  the command line itself is wrong
 """
 
 
@@ -45,19 +53,14 @@ The file is CSV: a commented head, then time [s] and every joint with its unit. 
 @click.option("--demo", is_flag=True, help="Simulated: a hand leads the tip around a loop of 20 cm.")
 @click.option("--demo-link", metavar="NAME", help="... of this link; the tip where there is only one.")
 @click.option("--demo-size", type=click.FloatRange(min=0.01, max=1.0), default=0.1, help="Radius of that loop [m].")
+@floating_options(share=0.3)
 @click.option(
-    "--push",
-    "pushes",
-    multiple=True,
-    metavar="LINK,FX,FY,FZ,S",
-    help="Simulated: force [N], time [s]; repeatable, one after another.",
+    "--smooth",
+    type=click.FloatRange(min=0.0, max=1000.0),
+    default=4.0,
+    show_default=True,
+    help="Cutoff [Hz]; 0: none.",
 )
-@click.option("--share", type=click.FloatRange(min=0.0), default=0.3, show_default=True, help="Friction compensated.")
-@click.option("--damping", type=click.FloatRange(min=0.0), help="[N m s/rad or N s/m]; default by inertia.")
-@click.option("--by", type=click.Choice(("effort", "command")), default="effort", help="What tells the holding torque.")
-@click.option("--lock", "locked", multiple=True, metavar="JOINT", help="Joint that is held; repeatable.")
-@click.option("--hold", is_flag=True, help="Hold the arm when it is let go, until it is pushed.")
-@click.option("--smooth", type=click.FloatRange(min=0.0), default=4.0, show_default=True, help="Cutoff [Hz]; 0: none.")
 @click.option("--no-trim", is_flag=True, help="Keep the idle ends.")
 @driven_options
 @click.option("--yes", is_flag=True, help="Let go of an arm that is not simulated.")
@@ -73,12 +76,8 @@ def teach(
     demo: bool,
     demo_link: str | None,
     demo_size: float,
+    how: dict[str, Any],
     pushes: tuple[str, ...],
-    share: float,
-    damping: float | None,
-    by: str,
-    locked: tuple[str, ...],
-    hold: bool,
     smooth: float,
     no_trim: bool,
     arm: Arm,
@@ -95,11 +94,15 @@ def teach(
     refuse_file("--out", out_path, (".csv",))
     if mark_every is not None and kind != "waypoints":
         raise click.UsageError("--mark-every belongs to --kind waypoints")
-    from pathlib import Path
-
+    from ..control.teach.path import one_line
     from ..control.teach.path_file import write_path
     from ..control.teach.teaching import Teaching
 
+    # What would be refused when the arm has been guided is refused before.
+    named = Path(out_path).name.removesuffix(".csv").removesuffix(".path").strip() or "path"
+    named = one_line(named if name is None else name, "name")
+    if not smooth <= 1000.0:  # true for NaN too
+        raise click.UsageError("--smooth is no frequency")
     driven = arm.driven(plant)
     if not driven.simulated and (demo or pushes):
         raise click.UsageError("--demo and --push are for simulated arms; guide a real one by hand")
@@ -117,48 +120,48 @@ def teach(
         driven.robot,
         kind,  # type: ignore[arg-type]
         each=guide,
-        share=share,
-        friction=driven.friction if share else None,
-        damping=damping,
-        locked=locked,
-        hold_when_released=hold,
+        friction=driven.friction,
         calibration=driven.fit,
-        by=by,
         pace=driven.pace,
         i_have_an_estop=driven.estop,
-        began=lambda: None if as_json else note("the arm floats: guide it"),
+        began=lambda: None if as_json else note("the arm floats: guide it; Ctrl-C ends"),
+        **how,
     )
     guide.teaching = teaching
     _listen(teaching, driven.simulated)
-    interrupted = False
+    interrupted, fault = False, None
     try:
         with driven.plant, Progressing(f"teaching {plant}") as progressing:
             teaching.run(span, progress=lambda done, total: progressing.update(done, total or done + 1.0))
     except KeyboardInterrupt:
         interrupted = True  # on a real arm the usual way to end; it stands in its safe stop
-    except SafetyError:
-        if teaching.teacher.count > 1:
-            note(f"{teaching.teacher.count} samples were recorded before; they are not written")
-        raise
+    except SafetyError as error:
+        if teaching.teacher.count < 2:
+            raise
+        fault = error  # somebody has guided the arm so far: that is kept
     report = teaching.report
-    shown = Path(out_path).name.removesuffix(".csv").removesuffix(".path") or "path"
+    ended = "interrupted" if interrupted or report is None else report.end
     notes = {"by": "counterpoise teach", "plant": plant}
     if demo:
         notes["guided"] = f"by a simulated hand around a loop of {2 * demo_size:g} m"
+    if ended not in ("done", "stopped"):
+        notes["ended"] = ended
     try:
-        taught = teaching.teacher.finish(
-            shown if name is None else name, cutoff=smooth or None, trim=not no_trim, notes=notes
-        )
+        taught = teaching.teacher.finish(named, cutoff=smooth or None, trim=not no_trim, notes=notes)
     except InputError as error:
+        if fault is not None:
+            raise fault from error
         if report is None or not report.reason:
             raise
         raise InputError(f"{report.reason}. No path is written: {error}") from error
     write_path(taught.path, out_path)
-    ended = "interrupted" if interrupted or report is None else report.end
+    if fault is not None:
+        note(f"what was recorded before the fault is written to {out_path}")
+        raise fault
     if as_json:
         print_json(_document(taught, out_path, ended, guide))
     else:
-        _print(taught, out_path, guide)
+        _print(taught, plant, out_path, guide)
         if report is not None and report.reason:
             warn(report.reason)
     if ended not in ("done", "stopped", "interrupted"):
@@ -176,7 +179,7 @@ class _Guide:
         mark_every: float | None,
     ) -> None:
         self.teaching: Teaching | None = None
-        self._plant = driven.plant
+        self._driven = driven
         self._mark_every, self._next_mark = mark_every, 0.0
         self._begin: float | None = None
         self._pushes = _pushes(pushes, driven)
@@ -185,11 +188,8 @@ class _Guide:
         asked, link, size = demo
         if asked:
             from ..plants.hand import GuidingHand, loop_way
-            from ..plants.simulated import SimulatedArm
 
-            if not isinstance(driven.plant, SimulatedArm):
-                raise InputError(f"'{driven.name}' is no simulated arm that can be guided")
-            self._hand = GuidingHand(driven.plant, loop_way(size), DEMO_SECONDS, link=link)
+            self._hand = GuidingHand(driven.arm, loop_way(size), DEMO_SECONDS, link=link)
             ends.append(DEMO_SECONDS)
         self.seconds = max(ends, default=0.0) + AFTERWARDS
 
@@ -206,7 +206,7 @@ class _Guide:
         if self._begin is None:
             self._begin = time
             for push in self._pushes:  # their times count from the moment the arm is let go
-                self._plant.push(replace(push, start=push.start + time, end=push.end + time))  # type: ignore[attr-defined]
+                self._driven.arm.push(replace(push, start=push.start + time, end=push.end + time))
         if self._hand is not None:
             self._hand(sample)
         if self._mark_every is not None and self.teaching is not None and time - self._begin >= self._next_mark - 1e-9:
@@ -239,8 +239,9 @@ def _listen(teaching: Teaching, simulated: bool) -> None:
             if line.strip().lower() == "q":
                 teaching.stop()
                 return
-            if teaching.teacher.kind == "waypoints" and teaching.teacher.recording:
-                note(f"way point {teaching.teacher.mark()}")
+            if teaching.teacher.kind == "waypoints":
+                with suppress(InputError):  # the arm is not let go yet, or stopped already
+                    note(f"way point {teaching.teacher.mark()}")
 
     threading.Thread(target=listen, daemon=True, name="keyboard").start()
 
@@ -267,7 +268,7 @@ def _document(taught: Taught, out_path: str, ended: str, guide: _Guide) -> dict[
     }
 
 
-def _print(taught: Taught, out_path: str, guide: _Guide) -> None:
+def _print(taught: Taught, plant: str, out_path: str, guide: _Guide) -> None:
     path, screen = taught.path, console()
     screen.print(printable(f"Path '{path.name}' of {path.robot}: {path.kind}"), style="bold")
     what = "way points" if path.kind == "waypoints" else "rows"
@@ -289,4 +290,4 @@ def _print(taught: Taught, out_path: str, guide: _Guide) -> None:
     screen.print(rows)
     if taught.full:
         warn("the recording was full; what came after is missing")
-    note(f"written to {out_path}; try: counterpoise replay PLANT {out_path} --dry-run")
+    note(f"written to {out_path}; try: counterpoise replay {plant} {out_path} --dry-run")

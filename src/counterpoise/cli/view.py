@@ -65,7 +65,7 @@ def view(
     open_browser: bool,
     as_json: bool,
 ) -> None:
-    """Show a simulated arm on a page, where it floats and can be pushed.
+    """Show a simulated arm that floats and can be pushed.
 
     Drag a link with the mouse and it follows; let go and it stays. Switch gravity compensation off and it sinks. Drag
     the weight onto a link: it is found, with the probability of each link, and compensated. All motion goes through the

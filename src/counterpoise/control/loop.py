@@ -125,14 +125,14 @@ class ControlLoop:
             raise InputError(f"over is {time!r}; expected a time from 0 [s]")
         self._laws = laws
         self._robot = robot or self._robot
-        if self._run is not None:
+        if (run := self._run) is not None:  # read once: the run may end meanwhile, in its own thread
             ticks = math.ceil(time / self.safety.period)
-            self._run.switches.append(Switch(None if law is None else laws, robot, ticks, fresh))
+            run.switches.append(Switch(None if law is None else laws, robot, ticks, fresh))
 
     def request_stop(self) -> None:
         """End the run after the present tick, as if its time were over; from any thread."""
-        if self._run is not None:
-            self._run.ending = True
+        if (run := self._run) is not None:  # read once: the run may end meanwhile, in its own thread
+            run.ending = True
 
     def run(
         self,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkabl
 import numpy as np
 
 from ..description.frozen import Array, frozen
-from ..errors import CounterpoiseError, InputError
-from ..logs.sample import Sample
+from ..errors import CounterpoiseError, InputError, PlantError, SensorFaultError
+from ..logs.sample import Sample, SampleFlag
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -141,6 +141,25 @@ class Plant(Protocol):
     def emergency_stop(self) -> None:
         """Go to the declared ``stop`` at once and stay there until the plant is entered again; may be repeated."""
         ...
+
+
+def standing_sample(plant: Plant) -> Sample:
+    """Return a sample of an arm that is not driven yet, to see where it stands.
+
+    Raises:
+        PlantError: The plant could not be read.
+        SensorFaultError: There is no position for every joint in it.
+    """
+    try:
+        sample = plant.read()
+    except CounterpoiseError:
+        raise
+    except Exception as error:  # a driver's code: nothing has been sent yet
+        raise PlantError(f"the plant could not be read: {type(error).__name__}: {error}. Nothing was moved") from error
+    q = np.asarray(sample.q)
+    if sample.flags & SampleFlag.Q_INVALID or q.shape != (len(plant.joint_names),) or not np.all(np.isfinite(q)):
+        raise SensorFaultError(f"the plant does not say where the arm stands: q is {q.tolist()}. Nothing was moved")
+    return sample
 
 
 def installed_plants() -> dict[str, EntryPoint]:

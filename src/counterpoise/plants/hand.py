@@ -64,7 +64,12 @@ class GuidingHand:
         self.seconds = float(seconds)
         self.peak_force = 0.0
         self._arm, self._robot = arm, arm.robot
-        self._link = link or _only_leaf(arm.robot)
+        self._link = _only_leaf(arm.robot) if link is None else link
+        if self._link not in arm.robot.link_names:
+            raise InputError(f"there is no link '{self._link}'; there are {', '.join(arm.robot.link_names)}")
+        for value, name in ((stiffness, "stiffness"), (damping, "damping"), (strongest, "strongest")):
+            if not (math.isfinite(value) and value >= 0.0):
+                raise InputError(f"{name} is {value!r}; expected a finite number from 0")
         self._gains = (stiffness, damping, strongest)
         self._begin = self._next = math.inf
         self._origin = np.zeros(3)

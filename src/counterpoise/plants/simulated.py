@@ -82,6 +82,7 @@ class SimulatedArm(SimulatedPlant):
             self.robot = self._first_robot
             self._model.load(self.robot)
         self._outside = Disturbances(self.robot, self.config.events)
+        self._pushed = False
         noise = self._begin(position, velocity, self._model.stand(position, velocity))
         if self._reader is not None:
             self._compute_accelerations()
@@ -184,7 +185,9 @@ class SimulatedArm(SimulatedPlant):
                 self.attach_payload(load)
             else:
                 self.remove_payloads()
-        pushed = self._outside.any_push(start, start + period)
+        now = self._outside.any_push(start, start + period)
+        # Once more after the last push: its end may be after this period, and by rounding not within the next one.
+        pushed, self._pushed = now or self._pushed, now
         reader = self._reader if self._reader is not None and self._reader.filters else None
         for step in range(self._steps):
             if pushed:

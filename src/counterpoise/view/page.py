@@ -258,7 +258,7 @@ def _server(host: str, port: int) -> ViserServer:
     try:
         import viser
     except ImportError as error:
-        raise MissingExtraError("The page", "view") from error
+        raise MissingExtraError("showing an arm on a page", "view") from error
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # its banner would get between a script and our output
             return viser.ViserServer(host=host, port=port, verbose=False)

@@ -153,7 +153,7 @@ def trimesh_module() -> Any:
     try:
         import trimesh
     except ImportError as error:
-        raise MissingExtraError("Drawing an arm", "view") from error
+        raise MissingExtraError("drawing an arm", "view") from error
     return trimesh
 
 

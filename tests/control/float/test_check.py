@@ -13,11 +13,11 @@ import counterpoise as cp
 from calibration_data import other_masses, visits
 from counterpoise.control.float.check import FloatCheck, gravity_std, least_friction
 from counterpoise.control.float.check_result import CheckResult, JointCheck
-from counterpoise.errors import InputError, SafetyError
+from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
 from counterpoise.friction.asymmetric import Asymmetric
 from counterpoise.friction.coulomb_viscous import CoulombViscous
 from counterpoise.friction.stribeck import Stribeck
-from counterpoise.logs.sample import SampleFlag
+from counterpoise.logs.sample import Sample, SampleFlag
 from counterpoise.plants.simulated import SimulatedArm
 from floating_arms import (
     GANTRY,
@@ -158,6 +158,10 @@ def test_rule_of_a_joint() -> None:
     hopeless = replace(JOINT, held=12.0)
     assert "no share is small enough" in hopeless.sentence() and hopeless.most_share < 0.0
     assert not replace(JOINT, friction=0.0, friction_law=0.0).passed
+    slippery = replace(JOINT, held=10.0, friction=0.02, friction_law=0.02)
+    assert not slippery.passed and "no friction was found that would hold it" in slippery.sentence()
+    unknown = replace(JOINT, friction_law=0.0)  # a joint whose friction was not calibrated: none is compensated
+    assert unknown.passed and unknown.left == JOINT.friction and unknown.sentence() == ""
 
 
 def test_result_is_data_and_names_the_worst_first(exact: CheckResult) -> None:
@@ -192,3 +196,62 @@ def test_calibration_adds_its_uncertainty() -> None:
     known, with_fit = (checked(planar(), fit.robot, calibration=given) for given in (None, fit))
     for before, after in zip(known.joints, with_fit.joints, strict=True):
         assert after.std == pytest.approx(np.hypot(before.std, std[PLANAR.joint_names.index(after.joint)]), rel=1e-3)
+
+
+class Disturbed(SimulatedArm):
+    """The planar arm, of which every ``every``-th sample after 1 s is changed."""
+
+    def __init__(self, change: Any, every: int) -> None:
+        super().__init__(PLANAR, planar().config)
+        self._change, self._every, self._count = change, every, 0
+
+    def read(self) -> Sample:
+        sample = super().read()
+        self._count += 1
+        if sample.time < 1.0 or self._count % self._every:
+            return sample
+        return replace(sample, **self._change(sample))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda sample: {"q": np.full(3, np.nan)},
+        lambda sample: {"q": sample.q + 0.5, "flags": SampleFlag.Q_INVALID},
+        lambda sample: {"effort": np.full(3, np.nan), "flags": SampleFlag.EFFORT_INVALID},
+        lambda sample: {"effort": np.full(3, 50.0), "flags": SampleFlag.EFFORT_INVALID},
+    ],
+    ids=["no position", "marked position", "no effort", "marked effort"],
+)
+def test_single_bad_samples_do_not_count(change: Any, exact: CheckResult) -> None:
+    """The loop bridges them, and the check leaves them out; it finds what it finds without them."""
+    result = checked(Disturbed(change, 40), PLANAR, share=0.7)
+    for ours, undisturbed in zip(result.joints, exact.joints, strict=True):
+        assert ours.crept and ours.held == pytest.approx(undisturbed.held, abs=0.05)
+        assert ours.friction == pytest.approx(undisturbed.friction, rel=0.1)
+
+
+def test_efforts_that_the_plant_takes_back_end_the_check() -> None:
+    """Most of a measurement is missing: nothing is judged, and the arm is brought to its safe stop."""
+    plant = Disturbed(lambda sample: {"effort": np.zeros(3), "flags": SampleFlag.EFFORT_INVALID}, 1)
+    with plant:
+        with pytest.raises(SensorFaultError, match="usable samples"):
+            FloatCheck(plant, PLANAR, share=0.5, repeats=2).run(then="keep")
+        assert not np.any(plant.write(np.ones(3)))
+
+
+def test_an_arm_whose_place_is_not_known_is_not_moved() -> None:
+    """A driver that raises, or has no position: our errors, and nothing is sent."""
+    for change, error in ((lambda sample: {"q": np.full(3, np.nan)}, SensorFaultError), (None, PlantError)):
+        plant = IdealArm(PLANAR)
+        read = plant.read
+
+        def broken(change: Any = change, read: Any = read) -> Sample:
+            if change is None:
+                raise OSError("unplugged")
+            return replace(read(), **change(read()))
+
+        plant.read = broken  # type: ignore[method-assign]
+        with plant, pytest.raises(error, match="Nothing was moved"):
+            FloatCheck(plant, PLANAR).run()
+        assert plant.sent == []

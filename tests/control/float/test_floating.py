@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import counterpoise as cp
 from counterpoise.control.float.floating import Floating, float_arm
 from counterpoise.control.float.report import FloatReport
 from counterpoise.control.float.watch import WatchSettings
-from counterpoise.errors import InputError, SafetyError
+from counterpoise.errors import InputError, SafetyError, SensorFaultError
 from counterpoise.friction.coulomb_viscous import CoulombViscous
+from counterpoise.logs.sample import Sample
 from counterpoise.plants.events import AttachPayload
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
@@ -150,3 +152,87 @@ def test_wrong_settings_are_refused_before_anything_moves(settings: Any, error: 
     """The plant is not even entered."""
     with pytest.raises(error, match=said):
         Floating(planar(), PLANAR, **settings)
+
+
+@pytest.mark.parametrize("seconds", [np.nan, np.inf, -1.0])
+def test_a_time_that_is_none_is_refused_before_anything_moves(seconds: float) -> None:
+    """It would otherwise be found when the arm is held and the check is over."""
+    plant = planar()
+    with plant:
+        floating = Floating(plant, PLANAR, repeats=2)
+        for begin in (floating.run, floating.start):
+            with pytest.raises(InputError, match="seconds"):
+                begin(seconds)
+    assert plant.time == 0.0 and floating.phase == "ready"
+
+
+def test_stopped_before_it_runs_it_does_not_move() -> None:
+    """A stop is not forgotten."""
+    plant = planar()
+    with plant:
+        floating = Floating(plant, PLANAR, repeats=2)
+        floating.stop()
+        report = floating.run(1.0)
+    assert plant.time == 0.0 and report.end == "stopped" and not report.floated and report.check is None
+
+
+def test_each_good_sample_is_handed_over_while_it_floats() -> None:
+    """From the moment it is let go, in order; what it raises ends in the safe stop."""
+    times: list[float] = []
+    plant = planar()
+    with plant:
+        begun: list[float] = []
+        floating = Floating(
+            plant,
+            PLANAR,
+            repeats=2,
+            began=lambda: begun.append(plant.time),
+            each=lambda sample: times.append(float(sample.time)),
+        )
+        floating.run(0.2)
+    assert times[0] == pytest.approx(begun[0]) and len(times) == 50 and np.all(np.diff(times) > 0.0)
+
+
+class BadAt(SimulatedArm):
+    """The planar arm; its next sample has no position once ``armed``."""
+
+    armed = False
+
+    def read(self) -> Sample:
+        sample = super().read()
+        if self.armed:
+            self.armed = False
+            return replace(sample, q=np.full(3, np.nan))
+        return sample
+
+
+def test_a_bad_sample_between_check_and_floating_ends_in_the_safe_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arm, still held by the check's last torque, is let down by gravity's own; it did not float, and the error
+    and the report say why."""
+    plant = BadAt(PLANAR, planar().config)
+    floating = Floating(plant, PLANAR, repeats=2)
+    made = floating._made_law
+
+    def arm(result: Any) -> Any:
+        plant.armed = True
+        return made(result)
+
+    monkeypatch.setattr(floating, "_made_law", arm)
+    with plant:
+        with pytest.raises(SensorFaultError, match="not started"):
+            floating.run(1.0)
+        checked = plant.time
+        assert not np.any(plant.write(np.ones(3)))
+    report = floating.report
+    assert report is not None and report.end == "fault" and "not started" in report.reason
+    assert not report.floated and report.check is not None and report.seconds == 0.0
+    assert checked > report.check.seconds + 1.0  # settled and let down: 1.3 s
+
+
+def test_a_joint_at_its_limit_is_told_in_the_report_too() -> None:
+    """An InputError from the check is the report's reason."""
+    plant = planar(position=(0.2, float(PLANAR.upper[1]), 0.9))
+    floating = Floating(plant, PLANAR)
+    with plant, pytest.raises(InputError, match=r"'joint2'.*lock it"):
+        floating.run(1.0)
+    assert floating.report is not None and "joint2" in floating.report.reason and floating.report.end == "fault"

@@ -222,3 +222,34 @@ def test_other_payload_goes_on_where_it_is() -> None:
     assert other.locked == law.locked
     with pytest.raises(InputError, match="joints"):
         law.with_robot(GANTRY)
+
+
+def test_laws_that_pass_over_have_their_own_past() -> None:
+    """The loop runs both for the time of a blend: neither forgets, winds up, holds or counts for the other."""
+
+    def run(laws: list[FloatLaw]) -> list[np.ndarray]:
+        told = []
+        for tick in range(1, 900):
+            item = sample(HERE + (0.02 * min(tick, 30) / 30 if tick < 500 else 0.02 + 1e-5 * (tick - 500)))
+            told.append(np.array([law.torque(item, 0.01 * tick) for law in laws]))
+        return told
+
+    settings = {"friction": FRICTION, "share": 0.8, "hold_when_released": True}
+    law = begun(**settings)
+    both = run([law, law.with_robot(PUMA)])
+    alone = run([begun(**settings)])
+    for ours, one in zip(both, alone, strict=True):
+        assert ours[0] == pytest.approx(one[0]) and ours[1] == pytest.approx(one[0])
+
+
+def test_gains_follow_the_payload() -> None:
+    """A lock made for a heavy wrist would shake the empty one: gains are those of a law that begins there."""
+    loaded = PUMA.with_payload(5.0, com=(0.2, 0.0, 0.1))
+    law = FloatLaw(loaded, locked=("joint5",), period=1e-3)
+    law.reset(sample())
+    other, fresh = law.with_robot(PUMA), FloatLaw(PUMA, locked=("joint5",), period=1e-3)
+    fresh.reset(sample())
+    item = sample(HERE + 0.01, 0.2)
+    assert other.torque(item, 0.0) == pytest.approx(fresh.torque(item, 0.0))
+    stiffer = law.torque(item, 0.0) - loaded.gravity(item.q)
+    assert abs(stiffer[4]) > 1.1 * abs((fresh.torque(item, 0.0) - PUMA.gravity(item.q))[4])

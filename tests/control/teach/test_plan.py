@@ -196,6 +196,11 @@ def test_another_arms_path_is_refused() -> None:
     path = TaughtPath.of(other, [0.0, 1.0], [np.zeros(6), np.full(6, 0.1)], name="reach")
     with pytest.raises(InputError, match="other joints or lengths"):
         plan_replay(PUMA, path)
+    middle = 0.5 * (PUMA.lower + PUMA.upper)
+    own = TaughtPath.of(PUMA, [0.0, 2.0], [middle, middle + 0.1], name="reach", kind="waypoints")
+    for path, told in ((own, False), (replace(own, kinematics="0" * 64), True)):  # other lengths, the same name
+        plan = plan_replay(PUMA, path, other_robot=True)
+        assert any("goes elsewhere" in note for note in plan.notes) is told
 
 
 @settings(max_examples=60, deadline=None)
@@ -212,3 +217,27 @@ def test_the_offered_speed_passes_and_is_near_the_largest(asked: float, largest:
 def test_no_speed_is_offered_where_none_passes() -> None:
     """The search ends."""
     assert feasible_speed(lambda speed: False, 1.0) is None
+
+
+@pytest.mark.parametrize("which", ["lower", "upper", "velocity", "effort"])
+def test_a_limit_that_is_no_number_allows_nothing(which: str) -> None:
+    """NaN compares with nothing: it must not pass for a bound that holds."""
+    held = resolve_limits(PUMA)
+    bad = np.array(getattr(held, which))
+    bad[3] = np.nan
+    with pytest.raises((InfeasiblePathError, InputError)) as caught:
+        plan_replay(PUMA, swing(), limits=replace(held, **{which: bad}), settings=PlanSettings(acceleration=50.0))
+    assert getattr(caught.value, "joint", None) == "joint4"
+
+
+@pytest.mark.parametrize("name", ["travel_speed", "approach_speed", "acceleration"])
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, "fast"])
+def test_settings_that_are_no_speeds_are_refused(name: str, value: Any) -> None:
+    """Our error, whatever the number; only an acceleration may be without bound."""
+    path = TaughtPath.of(PUMA, [0.0, 1.0], [START, START + 0.1], name="shift", kind="waypoints")
+    settings = PlanSettings(**{name: value})
+    if name == "acceleration" and value == np.inf:
+        plan_replay(PUMA, path, start=START - 0.1, settings=settings)
+        return
+    with pytest.raises(InputError, match=name):
+        plan_replay(PUMA, path, start=START - 0.1, settings=settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from counterpoise.control.settings import SafetySettings
 from counterpoise.control.teach.path import TaughtPath
 from counterpoise.control.teach.plan import PlanSettings, ReplayPlan, plan_replay
 from counterpoise.control.teach.replay import Replay, replay
-from counterpoise.errors import InputError, SafetyError, SensorFaultError
+from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
 from counterpoise.logs.sample import Sample
 from ideal_arm import IdealArm, middle_pose
 
@@ -248,3 +249,62 @@ def test_gravity_makes_the_largest_tip_error_three_times_smaller(name: str, spee
         assert report.outcome == "completed"
         largest[law] = report.tips[0].largest
     assert largest["pd"] > 3.0 * largest["pd-gravity"]
+
+
+def test_a_resume_at_the_same_moment_does_not_undo_a_stop() -> None:
+    """Another thread may pass resume()'s look at the stop just before it comes: what it does then is of no effect."""
+    arm = standing(0.0)
+    with arm:
+        job = Replay(arm, PLANAR, planned(arm))
+
+        def watch(sample: Sample) -> None:
+            if sample.time > 1.5 and not job.paused:
+                job.stop()
+                job._playback.paused = False  # what a resume() that had looked before would do
+
+        report = job.run(watch=watch)
+    assert report.outcome == "stopped" and report.trace.time[-1] < 2.0
+
+
+def test_stopped_at_once_between_look_and_start() -> None:
+    """There is no run yet that could be told; the first sample ends it."""
+    arm = standing(0.3)
+    with arm:
+        plan = planned(arm)
+        job = Replay(arm, PLANAR, plan)
+        reset = job._playback.reset
+
+        def stopped(q: np.ndarray) -> None:
+            job.stop(at_once=True)
+            reset(q)
+
+        job._playback.reset = stopped  # type: ignore[method-assign]
+        report = job.run()
+    assert report.outcome == "stopped" and job._playback.plan_time == 0.0
+
+
+def test_paused_before_it_runs_it_holds_the_arm_where_it_stands() -> None:
+    """Whatever its pause time: the plan's time does not begin to run."""
+    arm = standing(0.3)
+    with arm:
+        slow = replace(planned(arm), pause_time=3.0)
+        job = Replay(arm, PLANAR, slow)
+        job.pause()
+        report = job.run(watch=lambda sample: job.stop() if sample.time > 4.0 else None)
+        assert job._playback.plan_time == 0.0 and report.outcome == "stopped"
+    assert report.held == pytest.approx(4.0, abs=0.01) and report.approach_largest < 1e-3  # it stood all the time
+
+
+def test_a_plant_that_cannot_be_read_is_our_error() -> None:
+    """Nothing was sent."""
+    arm = standing(0.0)
+    with arm:
+        job = Replay(arm, PLANAR, planned(arm))
+
+        def unplugged() -> Sample:
+            raise OSError("unplugged")
+
+        arm.read = unplugged  # type: ignore[method-assign]
+        with pytest.raises(PlantError, match=r"unplugged.*Nothing was moved"):
+            job.run()
+    assert arm.sent == []

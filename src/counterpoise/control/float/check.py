@@ -28,14 +28,14 @@ from ...calibration.pose_plan import PosePlan
 from ...description.frozen import Array, frozen
 from ...dynamics.joint_units import effort_units, position_units, rotary
 from ...dynamics.robot import Robot
-from ...errors import InputError, SafetyError
+from ...errors import InputError, SafetyError, SensorFaultError
 from ...estimation.gravity_prior import states_of
 from ...friction.law import FrictionLaw
 from ...logs.log import Log
 from ...logs.sample import Sample, SampleFlag
 from ..clock import Clock
 from ..gains import gain
-from ..plant import Plant
+from ..plant import Plant, standing_sample
 from ..record import MARGIN_LINEAR, MARGIN_ROTARY, Recording
 from ..safety import SafetyFilter
 from .check_result import CheckResult, JointCheck
@@ -145,7 +145,7 @@ class FloatCheck:
             InputError: A joint is too near to a limit to be approached from both sides.
             SafetyError: There is no measured effort, or a fault stopped the arm.
         """
-        sample = self._plant.read()
+        sample = standing_sample(self._plant)
         self._refuse_without_effort(sample)
         self.recording = self._prepared(sample.q)
         log = self.recording.run(progress, then=then)
@@ -234,11 +234,16 @@ def judged(
         by: "effort" or "command".
         adds_gravity: Whether the plant adds gravity: the model's is then not compared.
         model_std: Standard deviation of the model's gravity [N m or N], shape (n,).
+
+    Raises:
+        SensorFaultError: In one of the measurements most samples are not to be used.
     """
     plan: Mapping[str, Any] = log.declared.notes["plan"]
     held = log.tau if by == "effort" or log.sent is None else log.sent
-    gravity = np.zeros_like(held) if adds_gravity else robot.gravity(log.q)
-    rest, noise, creep = _residuals(log, held - gravity, plan)
+    placed, usable = _good_rows(log, held, by)
+    gravity = np.full_like(held, np.nan)
+    gravity[placed] = 0.0 if adds_gravity else robot.gravity(log.q[placed])
+    rest, noise, creep = _residuals(log, held - gravity, usable, plan)
     sides = np.array([window["side"] == "below" for window in plan["windows"]])
     each = 0.5 * (rest[sides] + rest[~sides])
     count = len(each)
@@ -248,8 +253,8 @@ def judged(
     bands = [0.5 * (means[sides] - means[~sides]).mean(axis=0) for means in (rest, creep)]
     found = np.maximum(np.minimum(*bands), 0.0)
     by_law = found if friction is None else least_friction(friction, robot.n)
-    stuck = {joint for arrival in arrivals(log) for joint in arrival.failed}
-    at_rest = _at_rest(log, plan)
+    stuck = {joint for arrival in arrivals(log[placed]) for joint in arrival.failed}
+    at_rest = _at_rest(log, plan) & placed
     expected, difference = gravity[at_rest].mean(axis=0), each.mean(axis=0)
     joints = tuple(
         JointCheck(
@@ -296,18 +301,49 @@ def gravity_std(robot: Robot, fit: Fit, q: Array | None) -> Array:
     return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0)))
 
 
-def _residuals(log: Log, residual: Array, plan: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+def _good_rows(log: Log, held: Array, by: str) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which rows have a position, and which of them a holding torque too, each of shape (k,), bool.
+
+    The loop bridges single bad samples, so that they are in the log: NaN, or marked by the plant.
+    """
+    unplaced, untold = SampleFlag.Q_INVALID | SampleFlag.STALE, SampleFlag.EFFORT_INVALID
+    placed = (log.flags & int(unplaced) == 0) & np.isfinite(log.q).all(axis=1) & np.isfinite(log.time)
+    placed[0] = True  # the loop does not start from a bad one, and times count from it
+    told = np.isfinite(held).all(axis=1)
+    if by == "effort":
+        told &= log.flags & int(untold) == 0
+    return placed, placed & told
+
+
+def _part(residual: Array, inside: npt.NDArray[np.bool_], usable: npt.NDArray[np.bool_]) -> Array:
+    """Return the usable rows of one measurement.
+
+    Raises:
+        SensorFaultError: There are too few.
+    """
+    part = residual[inside & usable]
+    if len(part) < max(2, np.count_nonzero(inside) / 2):
+        raise SensorFaultError(
+            f"the check before floating has only {len(part)} usable samples of {np.count_nonzero(inside)} in one of "
+            "its measurements: positions or efforts are missing, or marked by the plant as no measurements"
+        )
+    return part
+
+
+def _residuals(
+    log: Log, residual: Array, usable: npt.NDArray[np.bool_], plan: Mapping[str, Any]
+) -> tuple[Array, Array, Array]:
     """Return, per window, the mean at rest, its noise, and the mean while creeping, each of shape (windows, n)."""
     elapsed = log.time - log.time[0]
     rest, noise, creep = [], [], []
     for window in plan["windows"]:
-        part = residual[(elapsed >= window["begin"]) & (elapsed < window["end"])]
+        part = _part(residual, (elapsed >= window["begin"]) & (elapsed < window["end"]), usable)
         blocks = np.array([block.mean(axis=0) for block in np.array_split(part, min(BLOCKS, len(part)))])
         rest.append(part.mean(axis=0))
         noise.append(blocks.std(axis=0, ddof=1) / np.sqrt(len(blocks)))
         begin, length = window["creep"], window["begin"] - plan["settle"] - window["creep"]
         sliding = (elapsed >= begin + CREEP_PART[0] * length) & (elapsed < begin + CREEP_PART[1] * length)
-        creep.append(residual[sliding].mean(axis=0))
+        creep.append(_part(residual, sliding, usable).mean(axis=0))
     return np.array(rest), np.array(noise), np.array(creep)
 
 

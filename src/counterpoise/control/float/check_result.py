@@ -44,7 +44,12 @@ class JointCheck:
 
     @property
     def left(self) -> float:
-        """Friction that is left to hold the joint when it floats: min(F, F_law) − c F_law, which is (1 − c) F_c."""
+        """Friction that is left to hold the joint when it floats: min(F, F_law) − c F_law, which is (1 − c) F_c.
+
+        Where the law knows of no friction, none is compensated, and all that was found is left.
+        """
+        if self.friction_law <= 0.0:
+            return self.friction
         return min(self.friction, self.friction_law) - self.share * self.friction_law
 
     @property
@@ -56,7 +61,7 @@ class JointCheck:
     def most_share(self) -> float:
         """The share up to which the joint would pass; below 0 where none would do."""
         if self.friction_law <= 0.0:
-            return -1.0
+            return 1.0 if self.passed else -1.0
         spare = min(self.friction, self.friction_law) - abs(self.difference) - SIGMAS * self.std
         return spare / self.friction_law
 
@@ -69,6 +74,11 @@ class JointCheck:
             return (
                 f"{where} did not come to rest from both sides: friction held it, or it swung. Free it, lock it, or "
                 "try another pose"
+            )
+        if max(self.friction, abs(self.difference)) <= SIGMAS * self.std:
+            return (
+                f"{where}: the model carries it, but no friction was found that would hold it "
+                f"({self.friction:.2g} ± {SIGMAS * self.std:.1g} {self.unit}): it would not stay. Lock it"
             )
         off = f"{where}: holding takes {self.held:.3g} {self.unit}, the model says {self.expected:.3g}"
         off += f": {abs(self.difference):.2g} ± {SIGMAS * self.std:.1g} {self.unit} off (2 σ)"

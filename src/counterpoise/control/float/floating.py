@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,12 +13,13 @@ import numpy.typing as npt
 
 from ...description.frozen import Array, frozen
 from ...dynamics.robot import Robot
-from ...errors import InputError, SafetyError
+from ...errors import CounterpoiseError, InputError, SafetyError
 from ...friction.coulomb_viscous import CoulombViscous
 from ...friction.law import FrictionLaw
 from ...logs.sample import Sample
 from ..clock import Clock
 from ..gains import gain
+from ..loop import ControlLoop
 from ..plant import Plant
 from ..report import RunReport
 from ..safety import SafetyFilter
@@ -69,6 +72,7 @@ class Floating:
         watch: WatchSettings = WatchSettings(),  # noqa: B008  frozen
         yields: npt.ArrayLike | None = None,
         began: Callable[[], None] | None = None,
+        each: Callable[[Sample], None] | None = None,
         safety: SafetyFilter | None = None,
         pace: Literal["plant", "clock"] = "plant",
         clock: Clock | None = None,
@@ -80,7 +84,8 @@ class Floating:
             plant: What is driven; when it adds gravity itself, the law does not.
             robot: The arm's model, payload included.
             share: Share of the friction that is compensated, below 1, one number or n.
-            friction: The friction law; None for the dry friction that the check finds.
+            friction: The friction law; None for the dry friction that the check finds. Without a share of it that is
+                compensated it is not needed, and left aside.
             damping: See FloatLaw.
             locked: Names of joints that are held where they are.
             hold_when_released: Hold the arm when it has come to rest, until it is pushed.
@@ -91,6 +96,7 @@ class Floating:
             watch: When the arm counts as too fast or drifting.
             yields: See FloatLaw.
             began: Called once, from the loop, when the arm is let go.
+            each: Called with every good sample while it floats, from the loop: a tick must be enough for it.
             safety: The filter; None makes one.
             pace: See ControlLoop.
             clock: See ControlLoop.
@@ -116,6 +122,8 @@ class Floating:
         self._share = FloatLaw(
             robot, CoulombViscous(0.0) if friction is None else friction, share, **self._settings
         ).share
+        if not np.any(self._share):
+            friction = None
         self._check = FloatCheck(
             plant,
             robot,
@@ -131,7 +139,7 @@ class Floating:
             i_have_an_estop=i_have_an_estop,
         )
         self._plant, self._robot, self._friction = plant, robot, friction
-        self._began = began
+        self._began, self._each = began, each
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
@@ -150,6 +158,8 @@ class Floating:
     def run(self, seconds: float | None = None, *, progress: Progress | None = None, log: bool = False) -> FloatReport:
         """Check the arm and let it float; the plant must have been entered.
 
+        Where :meth:`stop` came before, nothing moves.
+
         Args:
             seconds: How long it floats; None until :meth:`stop`.
             progress: Called now and then with the seconds done and in all (0 where there is no end), first of the
@@ -158,10 +168,11 @@ class Floating:
 
         Raises:
             SafetyError: The check does not let it float (the report is in ``report``), or a fault stopped the arm.
-            InputError: A joint is too near to a limit to be checked.
+            InputError: A joint is too near to a limit to be checked, or ``seconds`` is no time.
         """
         if self.phase != "ready":
             raise InputError(f"this object is {self.phase}; make another one to float again")
+        _refuse_no_time(seconds)
         self.phase = "checking"
         end: End = "fault"
         reason = ""
@@ -170,7 +181,7 @@ class Floating:
         except KeyboardInterrupt:
             end, reason = "interrupted", "interrupted"
             raise
-        except SafetyError as error:
+        except CounterpoiseError as error:
             reason = str(error)
             raise
         finally:
@@ -184,6 +195,7 @@ class Floating:
         """Do :meth:`run` in a thread of its own; end it with :meth:`stop` and :meth:`wait` before leaving the plant."""
         if self._thread is not None:
             raise InputError("it was started already")
+        _refuse_no_time(seconds)
         self._thread = threading.Thread(target=self._run_and_keep, args=(seconds, log), name="floating")
         self._thread.start()
 
@@ -220,6 +232,8 @@ class Floating:
             self._error = error
 
     def _do(self, seconds: float | None, progress: Progress | None, log: bool) -> tuple[End, str]:
+        if self._stopping.is_set():
+            return "stopped", ""
         result = self._check.run(self._stoppable(progress), then="keep")
         recording = self._check.recording
         if recording is None:
@@ -238,13 +252,24 @@ class Floating:
             if not floats:
                 loop.run(0.0)  # still held by the torque sent last: bring it to its safe stop
         self.phase = "floating"
-        try:
-            self._ran = loop.run(seconds, until=self._watch(law, seconds, progress), log=log)
-        finally:
-            self._ran = self._ran or loop.last_report
+        self._float(loop, law, seconds, progress, log)
         if law.stop_kind:
             return law.stop_kind, law.stop_reason
         return "stopped" if self._stopping.is_set() else "done", ""
+
+    def _float(
+        self, loop: ControlLoop, law: FloatLaw, seconds: float | None, progress: Progress | None, log: bool
+    ) -> None:
+        checked = loop.last_report
+        try:
+            loop.run(seconds, until=self._watch(law, seconds, progress), log=log)
+        finally:
+            if loop.last_report is not checked:
+                self._ran = loop.last_report
+            else:  # it did not begin, as on a bad first sample: the arm is still held, bring it to its safe stop
+                self.law = None
+                with suppress(SafetyError):  # the first error says what is wrong
+                    loop.run(0.0)
 
     def _stoppable(self, progress: Progress | None) -> Progress:
         """Return what is called now and then during the check: it ends the check where :meth:`stop` came too early."""
@@ -279,6 +304,8 @@ class Floating:
             self._lowest = np.minimum(self._lowest, sample.q)
             self._highest = np.maximum(self._highest, sample.q)
             self._fastest = np.maximum(self._fastest, np.abs(sample.dq))
+            if self._each is not None:
+                self._each(sample)
             return self._stopping.is_set() or law.must_stop(sample)
 
         return watch
@@ -303,6 +330,11 @@ class Floating:
             drifts=0 if law is None else law.drifts,
             run=ran,
         )
+
+
+def _refuse_no_time(seconds: float | None) -> None:
+    if seconds is not None and not (math.isfinite(seconds) and seconds >= 0.0):
+        raise InputError(f"seconds is {seconds!r}; expected a time from 0 [s], or None")
 
 
 def float_arm(

@@ -39,9 +39,13 @@ class YieldingHold:
             threshold: Torque at which it yields [N m or N], shape (n,).
             slow: Speed below which a joint has come to rest [rad/s or m/s], shape (n,).
         """
-        self._kp, self._kd, self._slow = frozen(kp), frozen(kd), frozen(slow)
-        self.threshold = frozen(threshold)
+        self._slow = frozen(slow)
+        self.set_gains(kp, kd, threshold)
         self.clear()
+
+    def set_gains(self, kp: Array, kd: Array, threshold: Array) -> None:
+        """Take other gains, in the state that it is in; arguments as when it was made."""
+        self._kp, self._kd, self.threshold = frozen(kp), frozen(kd), frozen(threshold)
 
     def clear(self) -> None:
         """Let go at once and forget the past."""

@@ -131,7 +131,7 @@ class FloatLaw:
             raise InputError(f"period is {period!r}; expected the time between two ticks [s], 1e-6 to 1")
         self._period = float(period)
         self._cushion, self._cushions = cushion, None if cushion is None else self._placed(cushion, np.zeros(n))
-        turns = self._turns = np.array(rotary(robot), dtype=bool)
+        turns = np.array(rotary(robot), dtype=bool)
         speed = np.where(turns, watch.speed_rotary, watch.speed_linear)
         # A velocity limit of 0 or NaN is a placeholder that bounds nothing here; the safety filter refuses it.
         own = np.where(self._velocity > 0.0, SPEED_SHARE * self._velocity, np.inf)
@@ -145,15 +145,19 @@ class FloatLaw:
         self._slide = Slide(way)
         self._least_speed = frozen(np.where(turns, LEAST_ROTARY, LEAST_LINEAR))
         self._still_watch = StillWatch(np.where(turns, STILL_ROTARY, STILL_LINEAR), STILL_TIME)
-        self._hold = YieldingHold(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
+        self._hold = YieldingHold(np.zeros(n), np.zeros(n), np.zeros(n), np.where(turns, SLOW_ROTARY, SLOW_LINEAR))
         self._lock_kp = self._lock_kd = frozen(np.zeros(n))
         self._places = frozen(np.zeros(n))
+        self._seen: Array | None = None
         self._last: float | None = None
         self._news: list[tuple[str, str]] = []
         self._tau = np.zeros(n)
 
     def with_robot(self, robot: Robot) -> Self:
         """Return the law for the arm with another payload, in the state that this one is in.
+
+        Gains and damping follow the new inertias. The loop runs both laws while it passes from one to the other, and
+        each has a past of its own: from then on ask the new one whether it ``must_stop``.
 
         Raises:
             InputError: The robot has other joints.
@@ -163,6 +167,10 @@ class FloatLaw:
         other = copy.copy(self)
         other.robot = robot
         other._tau = np.zeros(robot.n)
+        for name in ("_slide", "_hold", "_speed_watch", "_drift_watch", "_still_watch", "_news"):
+            setattr(other, name, copy.copy(getattr(self, name)))
+        if self._seen is not None:
+            other._fit(self._seen)
         return other
 
     @property
@@ -177,7 +185,17 @@ class FloatLaw:
 
     def reset(self, sample: Sample) -> None:
         """Forget the past; lock the locked joints where they are, and fit gains and damping to the inertias there."""
-        robot, q = self.robot, frozen(sample.q)
+        self._seen = self._places = frozen(sample.q)
+        self._last = None
+        self._drifts, self.stop_kind, self.stop_reason = 0, "", ""
+        self._news.clear()
+        for watch in (self._speed_watch, self._drift_watch, self._still_watch, self._slide, self._hold):
+            watch.clear()
+        self._fit(self._seen)
+
+    def _fit(self, q: Array) -> None:
+        """Fit gains, damping and cushions to the inertias at q [rad or m], shape (n,)."""
+        robot = self.robot
         inertia = joint_inertias(robot, q)
         gains = careful_gains(robot, q, self._effort, self._period)
         rotor = np.asarray(robot.rotor_inertia)
@@ -193,23 +211,15 @@ class FloatLaw:
         kp = np.where(np.isfinite(gains.kp), gains.kp, 0.0)
         self._lock_kp, self._lock_kd = frozen(np.where(free, 0.0, kp)), frozen(np.where(free, 0.0, gains.kd))
         effort = np.where(np.isfinite(self._effort), self._effort, kp)
-        self._hold = YieldingHold(
-            np.where(free, kp, 0.0),
-            np.where(free, gains.kd, 0.0),
-            np.maximum(YIELD_SHARE * effort, 1e-9),
-            np.where(self._turns, SLOW_ROTARY, SLOW_LINEAR),
+        self._hold.set_gains(
+            np.where(free, kp, 0.0), np.where(free, gains.kd, 0.0), np.maximum(YIELD_SHARE * effort, 1e-9)
         )
-        self._places, self._last = q, None
-        self._drifts, self.stop_kind, self.stop_reason = 0, "", ""
-        self._news.clear()
-        for watch in (self._speed_watch, self._drift_watch, self._still_watch, self._slide):
-            watch.clear()
 
     def torque(self, sample: Sample, time: float) -> Array:
         """Return the torques [N m or N], shape (n,); always the same array."""
         q, dq, tau = sample.q, sample.dq, self._tau
         elapsed = 0.0 if self._last is None else min(max(time - self._last, 0.0), 1.0)
-        self._last = time
+        self._last, self._seen = time, q
         if self.adds_gravity:
             self.robot.gravity(q, out=tau)
         else:

@@ -68,7 +68,7 @@ class SpeedWatch:
 
     def clear(self) -> None:
         """Forget the past."""
-        self._fast[:] = 0
+        self._fast = np.zeros_like(self._fast)
 
     def too_fast(self, dq: Array) -> int | None:
         """Return the index of a joint that has been too fast for some samples; None where none has.
@@ -96,6 +96,13 @@ class DriftWatch:
         self._slow, self._fast = frozen(slow), frozen(fast)
         self._places: deque[tuple[float, Array, npt.NDArray[np.bool_]]] = deque(maxlen=PARTS + 1)
         self._ignored = np.zeros(len(slow), dtype=bool)
+
+    def __copy__(self) -> DriftWatch:
+        """Return one that has seen the same, and goes its own way; also while another thread uses this one."""
+        other = object.__new__(DriftWatch)
+        other._part, other._slow, other._fast = self._part, self._slow, self._fast
+        other._places, other._ignored = self._places.copy(), self._ignored.copy()
+        return other
 
     def clear(self) -> None:
         """Forget the past."""

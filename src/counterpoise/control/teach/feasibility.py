@@ -165,7 +165,7 @@ def first_offence(robot: Robot, asked: Demands, bounds: Bounds) -> Offence | Non
     found: list[Offence] = []
     for what, values, bound in checks:
         excess = beyond if what == "position" else values - bound
-        over = excess > 0.0
+        over = ~(excess <= 0.0)  # true for NaN too: what cannot be judged is not allowed
         if over.any():
             row = int(np.argmax(over.any(axis=1)))
             full = np.broadcast_to(bound, values.shape)

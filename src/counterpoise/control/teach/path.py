@@ -59,10 +59,10 @@ class TaughtPath:
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse what no arm can follow."""
-        object.__setattr__(self, "name", _text(self.name, "name"))
-        object.__setattr__(self, "robot", _text(self.robot, "robot", may_be_empty=True))
-        object.__setattr__(self, "kinematics", _text(self.kinematics, "kinematics", may_be_empty=True))
-        names = tuple(_text(name, "joint name") for name in self.joint_names)
+        object.__setattr__(self, "name", one_line(self.name, "name"))
+        object.__setattr__(self, "robot", one_line(self.robot, "robot", may_be_empty=True))
+        object.__setattr__(self, "kinematics", one_line(self.kinematics, "kinematics", may_be_empty=True))
+        names = tuple(one_line(name, "joint name") for name in self.joint_names)
         if not names or len(set(names)) != len(names):
             raise InputError(f"joint_names {list(names)} must be different names, at least one")
         object.__setattr__(self, "joint_names", names)
@@ -84,7 +84,7 @@ class TaughtPath:
             raise InputError(f"time[{row}] = {time[row]:g} s is not after time[{row - 1}] = {time[row - 1]:g} s")
         object.__setattr__(self, "time", frozen(time))
         object.__setattr__(self, "q", frozen(q))
-        notes = {str(key): _text(text, f"note '{key}'", may_be_empty=True) for key, text in self.notes.items()}
+        notes = {str(key): one_line(text, f"note '{key}'", may_be_empty=True) for key, text in self.notes.items()}
         for key in notes:
             if NOTE_KEY.fullmatch(key) is None:
                 raise InputError(f"the note's key {key!r} must be letters, digits, - and _, at most 40")
@@ -166,7 +166,17 @@ class TaughtPath:
         return replace(self, joint_names=robot.joint_names, units=units, q=self.q[:, order])
 
 
-def _text(value: object, what: str, *, may_be_empty: bool = False) -> str:
+def one_line(value: object, what: str, *, may_be_empty: bool = False) -> str:
+    """Return a text that fits on a line of a path's file.
+
+    Args:
+        value: The text.
+        what: What to call it in messages.
+        may_be_empty: Whether it may be left out.
+
+    Raises:
+        InputError: It has several lines, is too long or empty, or has blanks at its ends.
+    """
     if not isinstance(value, str) or not value.isprintable() or value != value.strip() or len(value) > LONGEST_TEXT:
         raise InputError(
             f"the {what} {str(value)[:60]!r} must be one line of at most {LONGEST_TEXT} printable characters, without "

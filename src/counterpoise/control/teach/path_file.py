@@ -207,6 +207,8 @@ def _columns(line: str, file: str | Path, number: int) -> tuple[tuple[str, ...],
                 raise DataFileError(f"the first column is {shortened(name)}; expected time", path=file, line=number)
             factors.append(TIMES[unit])
             continue
+        if name in names:
+            raise DataFileError(f"column {shortened(name)} is there twice", path=file, line=number)
         ours, factor = POSITIONS[unit]
         names.append(name)
         units.append(ours)
@@ -235,6 +237,9 @@ def _rows(lines: list[str], begin: int, factors: Array, names: list[str], file: 
                 told = f"{shortened(name)} is {shortened(entry)}; expected a decimal number within ±{MAX_INPUT:g}"
                 raise DataFileError(told, path=file, line=at + 1)
             row.append(value)
+        if rows and row[0] <= rows[-1][0]:
+            told = f"time {shortened(entries[0])} is not after that of the row before; times must increase"
+            raise DataFileError(told, path=file, line=at + 1)
         rows.append(row)
     if len(rows) < 2:
         raise DataFileError(f"has {len(rows)} rows of numbers; a path needs at least 2", path=file)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...calibration.clearance import Clearance
+from ...calibration.identity import kinematics_fingerprint
 from ...description.frozen import Array, frozen
 from ...dynamics.inputs import as_rows
 from ...dynamics.joint_units import rotary
@@ -199,8 +200,8 @@ def plan_replay(
     notes: list[str] = []
     if path.kinematics == "":
         notes.append("the path does not say which arm it was taught to; its joints have the right names")
-    elif other_robot and path.robot != robot.name:
-        notes.append(f"the path was taught to '{path.robot}'")
+    elif path.kinematics != kinematics_fingerprint(robot):
+        notes.append(f"the path was taught to '{path.robot}' with other joints or lengths: its tip goes elsewhere")
     if clearance is None:
         notes.append("collisions were not looked for: no clearance was given (--radius)")
     curve = _curve(mapped, chosen, by_kind, acceleration, bounds, notes)
@@ -219,7 +220,7 @@ def plan_replay(
     approach, approach_asked = None, None
     if np.max(np.abs(here - begin)) > SAME:
         usual = np.minimum(by_kind.each(0.25, 0.05), 0.1 * held.velocity)
-        slow = by_kind.given(chosen.approach_speed, "approach_speed", usual)
+        slow = by_kind.given(chosen.approach_speed, "approach_speed", usual, finite=True)
         approach = Motion(Curve.stopping(np.array([here, begin]), slow, np.minimum(slow / 0.5, acceleration)))
         approach_asked = demands(robot, approach, friction)
         # The arm stands where it stands: no margin is asked for on the way from there.
@@ -252,9 +253,18 @@ class _ByKind:
     def each(self, turning: float, sliding: float) -> Array:
         return np.where(self._turns, turning, sliding)
 
-    def given(self, value: npt.ArrayLike | None, name: str, usual: Array, *, may_be_zero: bool = False) -> Array:
+    def given(
+        self,
+        value: npt.ArrayLike | None,
+        name: str,
+        usual: Array,
+        *,
+        may_be_zero: bool = False,
+        finite: bool = False,
+    ) -> Array:
         array = usual if value is None else joint_array(value, name, self._names)
-        if not np.all((array >= 0.0) if may_be_zero else (array > 0.0)):
+        good = (array >= 0.0) if may_be_zero else (array > 0.0)
+        if not np.all(good & np.isfinite(array) if finite else good):
             raise InputError(f"{name} is {array.tolist()}; expected positive numbers, one or one per joint")
         return array
 
@@ -279,7 +289,7 @@ def _curve(
     if passing and len(poses) < len(path.q):
         notes.append(f"way points left out, as they are where their neighbour is: {len(path.q) - len(poses)}")
     usual = np.minimum(by_kind.each(0.5, 0.1), 0.25 * by_kind.limits.velocity)
-    speed = by_kind.given(chosen.travel_speed, "travel_speed", usual)
+    speed = by_kind.given(chosen.travel_speed, "travel_speed", usual, finite=True)
     gentle = np.minimum(acceleration, speed / 0.5)
     if passing:
         return Curve.passing(poses, speed, gentle)

@@ -58,7 +58,7 @@ class Playback:
             SafetyError: That is not where the plan begins: the arm is not moved.
         """
         refuse_other_pose(self.plan, q, self._tolerance)
-        self.plan_time, self.held, self._share, self._last = 0.0, 0.0, 1.0, None
+        self.plan_time, self.held, self._share, self._last = 0.0, 0.0, 0.0 if self.paused else 1.0, None
 
     def at(self, time: float) -> Desired:
         """Return position and velocity ``time`` seconds after the reset; to be asked with times that increase."""

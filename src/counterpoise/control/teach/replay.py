@@ -21,7 +21,7 @@ from ..law import Law
 from ..limits import joint_array
 from ..loop import ControlLoop
 from ..pd import PD
-from ..plant import Plant
+from ..plant import Plant, standing_sample
 from ..report import RunReport
 from ..safety import SafetyFilter
 from .plan import LEAD, ReplayPlan
@@ -115,12 +115,12 @@ class Replay:
         self._loop = ControlLoop(
             plant, chosen, robot, safety=filter_, pace=pace, clock=clock, i_have_an_estop=i_have_an_estop
         )
-        self._stopping = self._ran = False
+        self._stopping = self._at_once = self._ran = False
 
     @property
     def paused(self) -> bool:
         """Whether the plan's time stands still, or is about to."""
-        return self._playback.paused
+        return self._playback.paused or self._stopping
 
     @property
     def progress(self) -> float:
@@ -132,7 +132,7 @@ class Replay:
         self._playback.paused = True
 
     def resume(self) -> None:
-        """Go on from where it was paused."""
+        """Go on from where it was paused; what is being stopped stays so."""
         if not self._stopping:
             self._playback.paused = False
 
@@ -142,10 +142,8 @@ class Replay:
         Args:
             at_once: Do not slow down along the path first.
         """
-        self._stopping = True
-        self._playback.paused = True
-        if at_once:
-            self._loop.request_stop()
+        self._at_once = self._at_once or at_once
+        self._stopping = True  # the next sample does the rest
 
     def run(
         self,
@@ -172,7 +170,7 @@ class Replay:
         self._ran = True
         if self._stopping:
             raise InputError("the replay was stopped before it began")
-        refuse_other_pose(plan, self._plant.read().q, self._tolerance)
+        refuse_other_pose(plan, standing_sample(self._plant).q, self._tolerance)
         clock: list[float] = []
         plan_time: list[float] = []
         positions: list[Array] = []
@@ -184,6 +182,10 @@ class Replay:
             nonlocal before, reason
             if watch is not None:
                 watch(sample)
+            if self._stopping:  # set here, in every tick: a resume() at the same moment must not undo a stop
+                playback.paused = True
+                if self._at_once:
+                    return True
             last, before = before, sample
             if last is None or playback.desired is None:
                 return False
@@ -286,7 +288,7 @@ def _refuse_wider_limits(plan: ReplayPlan, safety: SafetyFilter) -> None:
         ("lower limit", -planned.lower, -held.lower),
     )
     for name, ours, theirs in pairs:
-        if (over := np.flatnonzero(ours > theirs)).size:
+        if (over := np.flatnonzero(~(ours <= theirs))).size:  # true for NaN too
             raise InputError(
                 f"joint '{planned.joint_names[int(over[0])]}': the plan's {name} exceeds what holds for this plant; "
                 "plan again with plant=..."

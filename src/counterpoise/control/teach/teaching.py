@@ -8,7 +8,6 @@ from typing import Any
 from ...dynamics.robot import Robot
 from ...logs.sample import Sample
 from ..float.floating import Floating, Progress
-from ..float.law import FloatLaw
 from ..float.report import FloatReport
 from ..plant import Plant
 from .path import Kind
@@ -39,6 +38,7 @@ class Teaching(Floating):
         robot: Robot,
         kind: Kind = "continuous",
         *,
+        began: Callable[[], None] | None = None,
         each: Callable[[Sample], None] | None = None,
         **settings: Any,
     ) -> None:
@@ -48,12 +48,23 @@ class Teaching(Floating):
             plant: What is driven.
             robot: The arm's model, payload included.
             kind: "continuous" or "waypoints".
-            each: Called with every good sample while the arm floats.
+            began: Called once, from the loop, when the arm is let go and the recording begins.
+            each: Called with every good sample while the arm floats, after it was recorded.
             settings: How it floats; see control.float.floating.Floating.
         """
-        super().__init__(plant, robot, **settings)
-        self.teacher = Teacher(robot, kind)
-        self._each = each
+        teacher = self.teacher = Teacher(robot, kind)
+
+        def let_go() -> None:
+            teacher.start()
+            if began is not None:
+                began()
+
+        def recorded(sample: Sample) -> None:
+            teacher.record(sample)
+            if each is not None:
+                each(sample)
+
+        super().__init__(plant, robot, began=let_go, each=recorded, **settings)
 
     def run(self, seconds: float | None = None, *, progress: Progress | None = None, log: bool = False) -> FloatReport:
         """Check the arm, let it float and record it; see Floating.run."""
@@ -61,15 +72,3 @@ class Teaching(Floating):
             return super().run(seconds, progress=progress, log=log)
         finally:
             self.teacher.stop()
-
-    def _watch(self, law: FloatLaw, seconds: float | None, progress: Progress | None) -> Callable[[Sample], bool]:
-        ends = super()._watch(law, seconds, progress)
-        self.teacher.start()
-
-        def watch(sample: Sample) -> bool:
-            self.teacher.record(sample)
-            if self._each is not None:
-                self._each(sample)
-            return ends(sample)
-
-        return watch
