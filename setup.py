@@ -36,7 +36,18 @@ OPTIONAL = not os.environ.get("COUNTERPOISE_REQUIRE_NATIVE")
 
 
 class BuildPerSource(build_ext):
-    """Compiles each source with the flags of its instruction set."""
+    """Compiles each source with the flags of its instruction set, and says what could not be built."""
+
+    def run(self) -> None:
+        """Build; without a compiler, tell what serves instead. pip shows it with -v."""
+        super().run()
+        missing = [ext.name for ext in self.extensions if not os.path.exists(self.get_ext_fullpath(ext.name))]
+        if missing:
+            self.warn(
+                f"not built: {', '.join(missing)}. The package works without them, by its NumPy references, and is "
+                "slower. Install a C++17 compiler and install again for the native kernels; "
+                "'counterpoise doctor --self' tells which are there"
+            )
 
     def build_extension(self, ext: Extension) -> None:
         """Wrap the compiler's single-file step so that it adds the flags that belong to the file."""

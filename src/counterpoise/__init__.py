@@ -49,7 +49,7 @@ if _TYPE_CHECKING:
     from .logs.sample import Sample as Sample
     from .plants.replay import ReplayPlant as ReplayPlant
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _MODULE_OF = {
     "BaseSensor": "base_sensor.sensor",

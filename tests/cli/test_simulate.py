@@ -40,7 +40,7 @@ def test_same_seed_same_numbers_also_when_watched(run_json, tmp_path):
     """The seed decides the noise; looking at the friction for the page changes nothing."""
     arguments = ("simulate", "wam7", "--duration", 1.2, "--seed")
     first = run_json(*arguments, 1)["joints"]
-    assert run_json(*arguments, 1, "--plot", tmp_path / "p.html")["joints"] == first
+    assert run_json(*arguments, 1, "--page", tmp_path / "p.html")["joints"] == first
     assert run_json(*arguments, 2)["joints"] != first
 
 
@@ -79,7 +79,7 @@ def test_poses_are_visited(run_json, tmp_path):
 def test_log_and_page_are_written(run, tmp_path):
     """The log reads back, and the page has the charts, the plate and the friction."""
     log_path, page = tmp_path / "run.npz", tmp_path / "run.html"
-    result = run("simulate", *SHORT, "--out", log_path, "--plot", page)
+    result = run("simulate", *SHORT, "--out", log_path, "--page", page)
     assert result.exit_code == 0, result.output
     with np.load(log_path) as arrays:
         assert arrays["q"].shape[1] == 6 and arrays["sent"].shape == arrays["q"].shape
@@ -146,7 +146,7 @@ def test_what_cannot_be_done_is_refused(run, arguments, said):
         ("--poses", "x.csv", "--reference", "sine"),
         ("--unknown-payload",),
         ("--out", "run.txt"),
-        ("--plot", "run.pdf"),
+        ("--page", "run.pdf"),
         ("--out", "no/such/folder/run.npz"),
         ("--law", "lqr"),
         ("--gains", "gains.toml", "--law", "pid"),

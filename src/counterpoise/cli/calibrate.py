@@ -58,18 +58,31 @@ Exit codes:
 )
 @click.option("--no-prior", is_flag=True, help="Trust the data alone, not the description's masses.")
 @click.option("--consistent", is_flag=True, help="Of a motion, give inertias that real bodies can have.")
-@click.option("--split", default="path", show_default=True, help="How a motion is divided for the check.")
-@click.option("--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Of the low-pass [Hz]; from the data.")
+@click.option(
+    "--split",
+    default="path",
+    show_default=True,
+    metavar="HOW",
+    help="How a motion is divided for the check: path, time:first:0.6, path:last:0.6, …",
+)
+@click.option(
+    "--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Of the low-pass [Hz]; default: from the data."
+)
 @click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: tells gains from masses.")
 @click.option("--load", "load_mass", type=click.FloatRange(min=0.0, min_open=True), help="Mass of that load [kg].")
-@click.option("--load-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), help="Its centre of mass [m].")
+@click.option(
+    "--load-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
+)
 @click.option("--load-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
 @click.option(
-    "--stiffness", multiple=True, type=float, help="By which joints are held [N m/rad], one or n; for the sag."
+    "--stiffness",
+    multiple=True,
+    type=float,
+    help="By which joints are held [N m/rad], for the sag; once, or once a joint.",
 )
 @click.option("--serial", default="", help="Serial number, for the file.")
 @click.option("--tool", default="", help="What is mounted at the tip, for the file.")
-@click.option("--out", "out_path", metavar="FILE", help="Write the calibration, usually ARM.calibration.json.")
+@click.option("--out", "out_path", metavar="FILE.json", help="Write the calibration, usually ARM.calibration.json.")
 @click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
 @json_option
 def calibrate(
@@ -95,7 +108,7 @@ def calibrate(
     page_path: str | None,
     as_json: bool,
 ) -> None:
-    """Calibrate a robot from a recording and say whether to trust the result.
+    """Calibrate a robot from a recording, and judge the result.
 
     LOG is a CSV, NPZ or Parquet file, a ROS bag or MCAP; several are merged on time. Poses at rest or the motion are
     fitted, part of the data is held out and predicted, and the fit is judged: rank, condition, coverage, residuals,

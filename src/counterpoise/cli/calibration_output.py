@@ -36,13 +36,22 @@ def refuse_file(option: str, path: str | None, endings: tuple[str, ...]) -> None
 
     Raises:
         click.UsageError: Another ending, or no such folder.
+        MissingExtraError: What writes pages or Parquet is not installed.
     """
     if path is None:
         return
     if not Path(path).parent.is_dir():
         raise click.UsageError(f"{option} {path}: there is no folder {Path(path).parent}")
     if not path.lower().endswith(endings):
-        raise click.UsageError(f"{option} {path}: its name must end in {endings[0]}")
+        raise click.UsageError(f"{option} {path}: its name must end in {' or '.join(endings)}")
+    if path.lower().endswith((".html", ".htm")):
+        from ..report.page import page_libraries
+
+        page_libraries()
+    elif path.lower().endswith(".parquet"):
+        from ..logs.parquet_source import parquet_library
+
+        parquet_library()
 
 
 def print_verdict(screen: Console, headline: str, verdict: Verdict) -> None:

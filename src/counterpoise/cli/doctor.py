@@ -48,8 +48,8 @@ STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim
 @arm_options
 @reading_options
 @click.option("--show-mapping", is_flag=True, help="Print how the columns are read, with a reason for each.")
-@click.option("--fix", "fix_path", metavar="OUT.toml", help="Write the mapping that mends what a mapping can.")
-@click.option("--page", "page_path", metavar="OUT.html", help="Write a page with the evidence as charts.")
+@click.option("--fix", "fix_path", metavar="FILE.toml", help="Write the mapping that mends what a mapping can.")
+@click.option("--page", "page_path", metavar="FILE.html", help="Write a page with the evidence as charts.")
 @json_option
 @click.pass_context
 def doctor(
@@ -64,7 +64,7 @@ def doctor(
     page_path: str | None,
     as_json: bool,
 ) -> None:
-    """Say what is wrong with a recording.
+    """Say what is wrong with a recording, or with this installation.
 
     FILE is a CSV, NPZ, Parquet, ROS bag or MCAP file; several that belong together are merged on time. Findings come in
     order of consequence, each with its evidence and what to change. With a robot, efforts are compared with its model:

@@ -61,7 +61,7 @@ Exit codes:
     help="How the weight is taken off; auto is tared+model with a tare, full without.",
 )
 @click.option("--tare", metavar="START:END", help="Where the arm stands [s from the first sample]: the plate's zero.")
-@click.option("--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Of all channels [Hz]; default 10.")
+@click.option("--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Of all channels [Hz]; default: 10.")
 @click.option("--friction", "with_friction", is_flag=True, help="Fit each joint's friction: motor effort less plate.")
 @click.option("--out", "out_path", metavar="FILE", help="Write the torques as .csv or .parquet, a row per sample.")
 @click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")

@@ -39,7 +39,7 @@ Examples:
   counterpoise load arm.urdf                  what the file describes, and what is suspicious
   counterpoise gravity wam7 0 -0.5 0 1.2 0 0 0
   counterpoise gravity arm.urdf --csv poses.csv --out torques.csv
-  counterpoise simulate wam7 --plot run.html  a simulated arm under control
+  counterpoise simulate wam7 --page run.html    a simulated arm under control
   counterpoise poses wam7 --out plan.toml     which poses to record, and what they will tell
   counterpoise record wam7 --poses plan.toml --out run.npz
   counterpoise calibrate wam7 run.npz --out wam7.calibration.json --page report.html
@@ -54,6 +54,8 @@ Examples:
   counterpoise view wam7                      a page where you can push the arm
   counterpoise reproduce all --page papers.html    published experiments, run again
   counterpoise bench --quick
+  counterpoise doctor --self                  is this installation whole?
+  source <(counterpoise completion bash)      complete command lines; zsh and fish, too
 
 \b
 Exit codes:

@@ -24,7 +24,9 @@ Examples:
 @source_options
 @click.option("--count", type=click.IntRange(2, 1000), default=12, show_default=True, help="Number of poses.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the candidates.")
-@click.option("--margin", type=click.FloatRange(min=0.0), help="Distance from the limits [rad or m]; 0.1 rad, 3 cm.")
+@click.option(
+    "--margin", type=click.FloatRange(min=0.0), help="Distance from the limits [rad or m]; default: 0.1 rad, 3 cm."
+)
 @click.option(
     "--radius",
     type=click.FloatRange(min=0.0, min_open=True),

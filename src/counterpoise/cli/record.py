@@ -41,8 +41,8 @@ SIMULATED_DWELL = 1.0
 @click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
 @click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable.")
-@click.option("--dwell", type=float, help="Time to measure at each pose and side [s]; 4 s, simulated 1 s.")
-@click.option("--settle", type=float, help="Time to come to rest after each move [s]; 0.5 s.")
+@click.option("--dwell", type=float, help="Time to measure at each pose and side [s]; default: 4 s, simulated 1 s.")
+@click.option("--settle", type=float, help="Time to come to rest after each move [s]; default: 0.5 s.")
 @click.option(
     "--integral",
     type=click.Choice(("auto", "none", "all")),
@@ -72,12 +72,12 @@ def record(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Record poses of an arm for a calibration, each approached from both sides.
+    """Record poses of an arm, each approached from both sides.
 
-    PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. For each pose
-    the arm goes beyond it by 0.03 rad on every joint (1 cm on linear ones), creeps back at 0.05 rad/s (15 mm/s),
-    settles and is measured; then the same from the other side, so that friction is gone from the mean of the two. It
-    ends where it began.
+    The recording is for counterpoise calibrate. PLANT is a simulated arm (see counterpoise simulate) or a plant that an
+    installed package registers. For each pose the arm goes beyond it by 0.03 rad on every joint (1 cm on linear ones),
+    creeps back at 0.05 rad/s (15 mm/s), settles and is measured; then the same from the other side, so that friction is
+    gone from the mean of the two. It ends where it began.
 
     The plan is checked against the limits and printed before anything moves. Moves are straight in joint space, and
     nothing checks for collisions. Ctrl-C ends in the safe stop; what was recorded is still written.

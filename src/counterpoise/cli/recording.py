@@ -85,5 +85,5 @@ def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="How the base stands: fixed-axis roll, pitch, yaw in the world [rad]; default as declared, else upright.",
     )(gathered)
     return click.option(
-        "--robot", "robot_name", metavar="NAME_OR_FILE", help="The arm: a file, or the name of a bundled one."
+        "--robot", "robot_name", metavar="SOURCE", help="The arm: a file, or the name of a bundled one."
     )(decorated)

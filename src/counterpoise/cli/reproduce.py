@@ -34,7 +34,7 @@ Exit codes:
 @click.argument("names", nargs=-1, metavar="[NAME...|all]")
 @click.option("--list", "listing", is_flag=True, help="Say which experiments there are.")
 @click.option("--seeds", type=click.IntRange(min=1, max=100), default=5, show_default=True, help="Runs of each.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes; as many as there are processors.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes; default: as many as there are processors.")
 @click.option("--page", "page_path", metavar="FILE.html", help="Write a page with every figure.")
 @json_option
 def reproduce(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from .calibration_output import refuse_file
 from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   counterpoise simulate                                 the PUMA of the papers, every joint on a sine
-  counterpoise simulate wam7 --plot run.html            with a page to look at
+  counterpoise simulate wam7 --page run.html            with a page to look at
   counterpoise simulate puma550:50Hz --reference triangle --joint joint1 --amplitude 0.05 --period 10
   counterpoise simulate wam7 --payload 2 --unknown-payload --reference hold
   counterpoise simulate puma550 --model-error 10        the controller's masses are 10 % too large
@@ -49,10 +49,12 @@ SKIPPED = 1.0
     help="What to follow; default: sine, or poses where --poses is given.",
 )
 @click.option("--poses", "poses_path", metavar="FILE", help="Poses to go through: CSV with joint names, or a plan.")
-@click.option("--joint", "joints", multiple=True, metavar="NAME", help="Joint that swings; may be repeated; all.")
-@click.option("--amplitude", type=click.FloatRange(min=0.0), help="Of the swing [rad or m]; default 0.2 rad, 5 cm.")
+@click.option("--joint", "joints", multiple=True, metavar="NAME", help="Joint that swings; repeatable; default: all.")
+@click.option("--amplitude", type=click.FloatRange(min=0.0), help="Of the swing [rad or m]; default: 0.2 rad, 5 cm.")
 @click.option("--period", type=click.FloatRange(min=0.05), default=4.0, show_default=True, help="Of the swing [s].")
-@click.option("--duration", type=click.FloatRange(min=0.0, min_open=True, max=3600.0), help="Of the run [s]; 8 s.")
+@click.option(
+    "--duration", type=click.FloatRange(min=0.0, min_open=True, max=3600.0), help="Of the run [s]; default: 8 s."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of noise and drift.")
 @click.option("--payload", type=click.FloatRange(min=0.0), default=0.0, metavar="MASS", help="Load at the tip [kg].")
 @click.option(
@@ -75,7 +77,7 @@ SKIPPED = 1.0
     help="Factor on the gains, which follow from inertias, effort limits and period by a rule.",
 )
 @click.option("--out", "out_path", metavar="FILE", help="Write the recording as .npz or .csv.")
-@click.option("--plot", "page_path", metavar="FILE", help="Write a page with charts as .html.")
+@click.option("--page", "--plot", "page_path", metavar="FILE.html", help="Write a page to look at.")
 @json_option
 def simulate(
     *,
@@ -164,14 +166,10 @@ def refuse_unwritable(out_path: str | None, page_path: str | None) -> None:
 
     Raises:
         click.UsageError: Another ending than .npz or .csv for a log, .html for a page, or no such folder.
+        MissingExtraError: What writes pages is not installed.
     """
-    for option, path in (("--out", out_path), ("--plot", page_path)):
-        if path is not None and not Path(path).parent.is_dir():
-            raise click.UsageError(f"{option} {path}: there is no folder {Path(path).parent}")
-    if out_path is not None and not out_path.lower().endswith((".npz", ".csv")):
-        raise click.UsageError(f"--out {out_path}: a recording is written as .npz or .csv")
-    if page_path is not None and not page_path.lower().endswith((".html", ".htm")):
-        raise click.UsageError(f"--plot {page_path}: a page is written as .html")
+    refuse_file("--out", out_path, (".npz", ".csv"))
+    refuse_file("--page", page_path, (".html", ".htm"))
 
 
 def _judged(outcome: Outcome) -> tuple[JointTracking, ...]:

@@ -88,7 +88,7 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "xacro_argument",
             multiple=True,
             metavar="NAME:=VALUE",
-            help="Value of an argument of the xacro file; may be repeated.",
+            help="Value of an argument of the xacro file; repeatable.",
         ),
         click.option(
             "--allow-xacro", is_flag=True, help="Permit .xacro files; they run code, so only those you trust."

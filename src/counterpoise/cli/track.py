@@ -46,7 +46,7 @@ Exit codes:
     "--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
 )
 @click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
-@click.option("--attach", type=click.FloatRange(min=0.0), help="When it comes [s]; default 20.")
+@click.option("--attach", type=click.FloatRange(min=0.0), help="When it comes [s]; default: 20.")
 @click.option("--release", type=click.FloatRange(min=0.0), help="When it goes [s].")
 @click.option("--poses", type=click.IntRange(min=2, max=200), default=20, show_default=True, help="Preset: poses.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Preset: of poses and noise.")

@@ -44,14 +44,20 @@ The rule, the same for every law:
 @click.command(epilog=EXAMPLES)
 @click.argument("plant")
 @click.option("--law", type=click.Choice(("pd", "pid", "pi", "bsc", "bsc-p")), required=True, help="What to tune.")
-@click.option("--joint", "joints", multiple=True, metavar="NAME", help="Joint to tune; may be repeated; all.")
+@click.option("--joint", "joints", multiple=True, metavar="NAME", help="Joint to tune; repeatable; default: all.")
 @click.option("--alone", is_flag=True, help="Simulate the joint by itself, the others locked: fast.")
-@click.option("--bandwidth", type=click.FloatRange(min=0.01), default=5.0, show_default=True, help="[Hz], -3 dB.")
-@click.option("--damping", type=click.FloatRange(min=0.05, max=5.0), default=0.5, show_default=True, help="Ratio.")
+@click.option(
+    "--bandwidth",
+    type=click.FloatRange(min=0.01),
+    default=5.0,
+    show_default=True,
+    help="Of the position loop [Hz], -3 dB.",
+)
+@click.option("--damping", type=click.FloatRange(min=0.05, max=5.0), default=0.5, show_default=True, help="Its ratio.")
 @click.option("--step", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Of a probe [deg or cm].")
 @click.option("--free", is_flag=True, help="Choose bandwidth and damping for a slow triangle, at the same margin.")
 @click.option("--friction", is_flag=True, help="Learn friction from the plate too, to be sent ahead of a motion.")
-@click.option("--out", "out_path", metavar="FILE", help="Write the gains as .toml.")
+@click.option("--out", "out_path", metavar="FILE.toml", help="Write the gains.")
 @click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
 @click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable.")

@@ -45,10 +45,11 @@ def verify(
     page_path: str | None,
     as_json: bool,
 ) -> None:
-    """Hold a calibration against a fresh recording: does it still predict what the arm needs?
+    """Hold a calibration against a fresh recording.
 
-    CALIBRATION is a file of counterpoise calibrate; LOG is a recording of the same robot on the same mounting. Each
-    joint's error may be twice that of the calibration's own check, or what the joint tolerates.
+    Does it still predict what the arm needs? CALIBRATION is a file of counterpoise calibrate; LOG is a recording of the
+    same robot on the same mounting. Each joint's error may be twice that of the calibration's own check, or what the
+    joint tolerates.
     """
     refuse_unwritable(None, page_path)
     from ..calibration.file import load_calibration

@@ -98,24 +98,35 @@ def render(page: Page) -> str:
     Raises:
         MissingExtraError: jinja2 or plotly is not installed.
     """
-    try:
-        import jinja2
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise MissingExtraError("writing a page", "report") from error
+    jinja2, plotly = page_libraries()
     files = resources.files(__package__)
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.globals["kind"] = lambda part: type(part).__name__
     template = environment.from_string(files.joinpath("page.html").read_text(encoding="utf-8"))
     charts = [part for section in page.sections for part in section.parts if isinstance(part, Chart)]
-    return template.render(
+    text: str = template.render(
         page=page,
         version=__version__,
         style=files.joinpath("page.css").read_text(encoding="utf-8"),
         script=files.joinpath("page.js").read_text(encoding="utf-8"),
         figures=embedded([panel.figure for chart in charts for panel in chart.panels]),
-        plotly=get_plotlyjs() if charts else "",
+        plotly=plotly.get_plotlyjs() if charts else "",
     )
+    return text
+
+
+def page_libraries() -> tuple[Any, Any]:
+    """Return jinja2 and plotly.offline, which pages are made with.
+
+    Raises:
+        MissingExtraError: One of them is not installed.
+    """
+    try:
+        import jinja2
+        import plotly.offline
+    except ImportError as error:
+        raise MissingExtraError("writing a page", "report") from error
+    return jinja2, plotly.offline
 
 
 def write_page(page: Page, path: str | Path) -> None:

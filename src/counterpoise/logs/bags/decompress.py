@@ -10,6 +10,8 @@ from typing import Any
 from ...errors import MissingExtraError
 from .batch import MAX_CHUNK_BYTES, DamagedError
 
+ZSTD_MODULE = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+"""Python's own zstd module (from 3.14 on) or its backport."""
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -77,9 +79,8 @@ def _decompressor(compression: str) -> Any:
 
 
 def _zstd() -> Any:
-    """Return Python's own zstd module (from 3.14 on) or its backport."""
     try:
-        return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+        return import_module(ZSTD_MODULE)
     except ImportError as error:
         raise MissingExtraError("reading a bag compressed with zstd", "ros") from error
 
