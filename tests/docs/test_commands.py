@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from counterpoise.cli.main import main
+from counterpoise.cli.main import SETTINGS, main
 from docs_pages import PAGES, ROOT, commands, mentioned, name_of
 
 pytest.importorskip("mujoco", reason="many commands drive a simulated arm")
@@ -27,7 +27,7 @@ WITH_MENTIONS = [page for page in PAGES if mentioned(page, "counterpoise")]
 
 def parse(arguments: list[str]) -> None:
     """Let click read a command line, without running it."""
-    group = click.Context(main, info_name="counterpoise")
+    group = click.Context(main, info_name="counterpoise", **SETTINGS)
     name, command, rest = main.resolve_command(group, list(arguments))
     assert command is not None
     command.make_context(name, rest, parent=group)

@@ -65,7 +65,7 @@ def float_(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Let an arm float: without weight, with as much of its friction as you leave it.
+    """Let an arm float, with as much friction as you leave it.
 
     PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. First the arm
     is held, and every joint that is to float creeps from both sides by 0.03 rad (1 cm): what holding takes is compared

@@ -77,7 +77,7 @@ SKIPPED = 1.0
     help="Factor on the gains, which follow from inertias, effort limits and period by a rule.",
 )
 @click.option("--out", "out_path", metavar="FILE", help="Write the recording as .npz or .csv.")
-@click.option("--page", "--plot", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
 @json_option
 def simulate(
     *,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .calibration_output import refuse_file
-from .output import Progressing, console, json_option, note, print_json, table
+from .output import Progressing, console, json_option, note, print_json, table, warn
 
 if TYPE_CHECKING:
     from ..tour.tour import Stop, Tour
@@ -35,7 +35,7 @@ Exit codes:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draws the hidden errors.")
 @json_option
 def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_json: bool) -> None:
-    """Take a tour: what Counterpoise does, on an arm with hidden faults.
+    """Show everything once, on an arm with hidden faults.
 
     A simulated geared arm stands on a force plate. Its description has wrong masses, it carries a tool that nobody
     entered, friction is unknown, and the logger writes one effort with the wrong sign. The tour records it, lets the
@@ -44,9 +44,14 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
     """
     import tempfile
 
+    from ..dynamics.kernel import NATIVE
     from ..tour.tour import take_tour
 
     refuse_file("--page", None if no_page else page_path, (".html", ".htm"))
+    if not NATIVE:
+        warn(
+            "there are no native kernels here (counterpoise doctor --self says why): the tour takes a quarter of an hour"
+        )
     kept = None if folder is None else Path(folder)
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)

@@ -240,7 +240,7 @@ def _mujoco() -> Any:
     try:
         import mujoco
     except ImportError as error:
-        raise MissingExtraError("Simulating an arm", "sim") from error
+        raise MissingExtraError("simulating an arm", "sim") from error
     return mujoco
 
 
