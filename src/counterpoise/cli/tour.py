@@ -49,9 +49,7 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
 
     refuse_file("--page", None if no_page else page_path, (".html", ".htm"))
     if not NATIVE:
-        warn(
-            "there are no native kernels here (counterpoise doctor --self says why): the tour takes a quarter of an hour"
-        )
+        warn("there are no native kernels here (see counterpoise doctor --self): the tour takes a quarter of an hour")
     kept = None if folder is None else Path(folder)
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
