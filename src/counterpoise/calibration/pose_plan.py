@@ -28,7 +28,7 @@ import numpy.typing as npt
 from ..description.files import read_bounded
 from ..description.frozen import Array, frozen
 from ..description.toml_lines import TomlDocument, load_toml
-from ..dynamics.inputs import MAX_INPUT
+from ..dynamics.inputs import numbers
 from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
 from ..errors import DataFileError, InputError, ModelFileError
@@ -79,12 +79,12 @@ class PosePlan:
         if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) != len(names):
             raise InputError(f"joint_names {list(names)} must be different, non-empty names")
         object.__setattr__(self, "joint_names", names)
-        poses = _numbers(self.poses, "poses")
+        poses = numbers(self.poses, "poses")
         if poses.ndim != 2 or poses.shape[1] != len(names) or not len(poses):
             raise InputError(f"poses has shape {poses.shape}; expected (k, {len(names)}) with k of at least 1")
         object.__setattr__(self, "poses", frozen(poses))
         for name in _PER_JOINT:
-            given = _numbers(getattr(self, name), name)
+            given = numbers(getattr(self, name), name)
             if given.shape not in ((), (len(names),)) or not np.all(given > 0.0):
                 raise InputError(f"{name} is {given.tolist()}; expected one positive number or {len(names)}")
             object.__setattr__(self, name, frozen(np.broadcast_to(given, (len(names),))))
@@ -275,13 +275,3 @@ def _other_joints(found: Sequence[str], wanted: Sequence[str], path: str | Path,
         path=path,
         line=line,
     )
-
-
-def _numbers(value: npt.ArrayLike, name: str) -> Array:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is no array of numbers: {error}") from error
-    if not np.all(np.abs(array) <= MAX_INPUT):  # false for NaN too
-        raise InputError(f"{name} holds numbers beyond ±{MAX_INPUT:g}, or none at all")
-    return array

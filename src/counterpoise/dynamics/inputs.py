@@ -108,3 +108,18 @@ def _shown(names: Sequence[str], most: int = 12) -> str:
 
 def _kind(value: object) -> str:
     return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def numbers(value: npt.ArrayLike, name: str) -> Array:
+    """Return values as an array of numbers.
+
+    Raises:
+        InputError: It is none, or holds NaN or numbers beyond ±MAX_INPUT.
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is no array of numbers: {error}") from error
+    if not np.all(np.abs(array) <= MAX_INPUT):  # false for NaN too
+        raise InputError(f"{name} holds numbers beyond ±{MAX_INPUT:g}, or none at all")
+    return array

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ...calibration.identity import kinematics_fingerprint
 from ...description.frozen import Array, frozen
-from ...dynamics.inputs import MAX_INPUT
+from ...dynamics.inputs import numbers
 from ...dynamics.joint_units import position_units
 from ...dynamics.robot import Robot
 from ...errors import InputError
@@ -72,7 +72,7 @@ class TaughtPath:
         object.__setattr__(self, "units", units)
         if self.kind not in KINDS:
             raise InputError(f"kind is {self.kind!r}; expected {' or '.join(map(repr, KINDS))}")
-        time, q = _numbers(self.time, "time"), _numbers(self.q, "q")
+        time, q = numbers(self.time, "time"), numbers(self.q, "q")
         if time.ndim != 1 or not 2 <= len(time) <= MOST_ROWS or q.shape != (len(time), len(names)):
             raise InputError(
                 f"time has shape {time.shape} and q {q.shape}; expected (k,) and (k, {len(names)}), k from 2 to "
@@ -185,13 +185,3 @@ def one_line(value: object, what: str, *, may_be_empty: bool = False) -> str:
     if not value and not may_be_empty:
         raise InputError(f"the {what} is empty")
     return value
-
-
-def _numbers(value: npt.ArrayLike, name: str) -> Array:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is no array of numbers: {error}") from error
-    if not np.all(np.abs(array) <= MAX_INPUT):  # false for NaN too
-        raise InputError(f"{name} holds numbers beyond ±{MAX_INPUT:g}, or NaN")
-    return array
