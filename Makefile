@@ -23,7 +23,7 @@ types: $(VENV)/test.stamp
 	$(BIN)/mypy
 
 tests: $(VENV)/test.stamp
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --cov=counterpoise --cov-report=term:skip-covered
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --cov=counterpoise --cov-report=term:skip-covered
 
 docs: $(VENV)/test.stamp
 	$(BIN)/mkdocs build
