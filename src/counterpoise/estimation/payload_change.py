@@ -39,8 +39,6 @@ LOADED_STARTS = 4
 """Poses, the last ones, that may be the first after a load was exchanged or released."""
 MEMORY = 500.0
 """Poses after which older ones have lost most of their weight: arms wear, plates drift."""
-CONFIRMED = np.log(100.0)
-"""Evidence of a load that must be left without any one of its poses, where no plate weighs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,23 +181,8 @@ class PayloadHistory:
         start = int(np.argmax(factors))
         if like_weight(baseline, total, since[start], factors[start]) < 0.5:
             return None, items[start:]
-        if not (self._weighed or (yield from self._confirming(items, start))):
-            return None, []
         self._begin_load(items, start)
         return ChangeEvent("attached", len(items) - 1 - start, statistic), []
-
-    def _confirming(self, items: list[Sums], start: int) -> Generator[None, None, bool]:
-        """Say whether a load since ``start`` is probable without any one of its poses: a joint may stick badly once."""
-        tail = items[start:]
-        for left_out in tail if len(tail) > 1 else []:
-            rest = sum(_without(tail, [left_out]), self._baseline.nothing())
-            total = sum(items[:start], self._empty) + rest
-            S, t = self._baseline.load_information(total, rest)
-            yield
-            if marginal_evidence(self._baseline, S, t, self._max_mass, self._weighed) < CONFIRMED:
-                return False
-            yield
-        return len(tail) > 1
 
     def _testing_loaded(self, items: list[Sums]) -> Test:
         """Compare one load all along with one until pose j and another, or none, since."""
