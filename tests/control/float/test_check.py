@@ -142,8 +142,12 @@ def test_what_needs_no_measurement_is_refused_at_once(settings: Any, error: type
 
 
 def test_a_whole_share_is_no_matter_on_a_locked_joint() -> None:
-    """It is not compensated there."""
-    FloatCheck(IdealArm(PLANAR), PLANAR, share=[0.0, 1.0, 0.0], locked=("joint2",))
+    """It is not compensated there; unlocked, it is refused before anything moves."""
+    share = [0.0, 1.0, 0.0]
+    with pytest.raises(cp.SafetyError, match="joint2"):
+        FloatCheck(IdealArm(PLANAR), PLANAR, share=share)
+    check = FloatCheck(IdealArm(PLANAR), PLANAR, share=share, locked=("joint2",))
+    assert check.recording is None
 
 
 def test_rule_of_a_joint() -> None:

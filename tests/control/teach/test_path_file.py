@@ -177,4 +177,5 @@ def test_a_payload_does_not_make_another_arm() -> None:
     """What it carries and how it is mounted change nothing about where joint angles lead."""
     robot = cp.load("wam7")
     path = TaughtPath.of(robot, [0.0, 1.0], np.zeros((2, 7)), name="still")
-    path.for_robot(robot.with_payload(2.0).mounted(rpy=(0.0, 1.0, 0.0)))
+    again = path.for_robot(robot.with_payload(2.0).mounted(rpy=(0.0, 1.0, 0.0)))
+    assert again.joint_names == robot.joint_names and np.array_equal(again.q, path.q)
