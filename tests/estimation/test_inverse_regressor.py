@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.calibration.gaussian import Gaussian
 from counterpoise.calibration.workspace import workspace_poses
 from counterpoise.description.frozen import Array
 from counterpoise.dynamics.kinematics import ancestors
@@ -19,6 +20,7 @@ from counterpoise.estimation.gain_bound import (
     stable,
 )
 from counterpoise.estimation.inverse_regressor import InverseRegressor
+from counterpoise.estimation.online_gravity import Method
 from counterpoise.logs.sample import SampleFlag
 from ideal_arm import IdealArm
 
@@ -57,6 +59,21 @@ def test_converges_within_5_s_at_the_pose(q_gain: float) -> None:
     assert np.isinf(est.std(POSE)).all()
     assert est.novelty(POSE) == 1.0
     np.testing.assert_array_equal(est.novelty(elsewhere), 1.0)
+
+
+@pytest.mark.parametrize("method", ["inverse-regressor", "transpose-regressor"])
+@pytest.mark.parametrize("name", ["planar3", "dualarm19"])
+def test_starts_from_nothing_or_from_the_description(method: Method, name: str) -> None:
+    """ŝ_0 = 0 holds nothing; the description's holds the described arm at any pose. A calibration has no ŝ."""
+    robot = cp.load(name)
+    kp, kd = loop_gains(robot)
+    poses = workspace_poses(robot, 20, seed=3)
+    gains = {"q_gain": 2.0, "kp": kp, "kd": kd}
+    assert not cp.OnlineGravity(robot, 1e-3, method, **gains).gravity(poses).any()
+    described = cp.OnlineGravity(robot, 1e-3, method, prior="cad", **gains).gravity(poses)
+    np.testing.assert_allclose(described, robot.gravity(poses), atol=1e-10)
+    with pytest.raises(cp.InputError, match="'none' or 'cad'"):
+        cp.OnlineGravity(robot, 1e-3, method, prior=Gaussian.from_std([0.0], [1.0]), **gains)
 
 
 def test_the_transpose_law_is_slower() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -179,6 +181,34 @@ def test_no_false_alarm_without_a_payload() -> None:
         for sample in data.stream([true] * 30, poses, FRICTION, 0.02, random):
             estimator.update(*sample)
         assert estimator.events == [] and not estimator.estimate.detected
+
+
+def test_one_bad_pose_is_no_load_and_two_loaded_ones_are() -> None:
+    """A joint that sticks badly at one of many poses finds nothing; 3 kg at the tip are found at their second pose."""
+    random = np.random.default_rng(5)
+    poses = data.random_poses(WAM, 14, random)
+    loaded = WAM.with_payload(3.0, com=(0.05, 0.0, 0.1), link=WAM.link_names[-1])
+    for kind in ("sticks", "load"):
+        estimator = PayloadEstimator(WAM, DT, friction_band=FRICTION)
+        noticed = None
+        for index, (before, pose) in enumerate(pairwise(poses)):
+            true = loaded if kind == "load" and index >= 8 else WAM
+            away = np.zeros(7)
+            if kind == "sticks" and index == 8:
+                away[1] = 12.0 * FRICTION[1]
+            way = before + np.linspace(0.0, 1.0, 50)[1:, None] * (pose - before)
+            for q in way:
+                estimator.update(q, pose - before, true.gravity(q) + np.sign(pose - before) * FRICTION)
+            for _ in range(150):
+                estimator.update(pose, np.zeros(7), true.gravity(pose) + np.sign(pose - before) * FRICTION + away)
+            if noticed is None and estimator.events:
+                noticed = index
+        assert noticed is None if kind == "sticks" else noticed in (9, 10), (
+            kind,
+            noticed,
+            estimator.events,
+            estimator.estimate.text(),
+        )
 
 
 def test_standing_still_teaches_nothing_twice() -> None:

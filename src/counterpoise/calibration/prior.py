@@ -26,7 +26,7 @@ from ..description.frozen import Array
 from ..dynamics.kinematics import ancestors
 from ..dynamics.robot import Robot
 from ..errors import InputError
-from .columns import Columns
+from .columns import EffortColumns
 from .gaussian import Gaussian
 
 MASS_SHARE = 0.1
@@ -95,13 +95,14 @@ def arm_reach(robot: Robot) -> float:
     return float(max(sum(lengths[i] for i in ancestors(tree, body)) for body in range(tree.bodies)))
 
 
-def body_covariance(robot: Robot, strength: float = 1.0) -> Array:
+def body_covariance(robot: Robot, strength: float = 1.0, *, tool: bool = True) -> Array:
     """Return the covariance of every body's ten parameters about their CAD values, shape (b, 10, 10).
 
     Args:
         robot: The description.
         strength: How well the description is trusted: its errors' variances are divided by it. A tool is no error of
             the description, so its variance stays.
+        tool: Whether the last links may carry a tool that the description does not know.
 
     Raises:
         InputError: The description has no masses, or no extent.
@@ -121,24 +122,40 @@ def body_covariance(robot: Robot, strength: float = 1.0) -> Array:
     for body in range(tree.bodies):
         mass = max(float(tree.mass[body]), LEAST_BODY_SHARE * moving)
         directions = _own_errors(parameters[body], mass, COM_SHARE * reach) / np.sqrt(strength)
-        if body not in tree.parent:
+        if tool and body not in tree.parent:
             path = ancestors(tree, body)
-            tool = TOOL_MASS_SHARE * float(tree.mass[path].sum())
+            carried = TOOL_MASS_SHARE * float(tree.mass[path].sum())
             away = TOOL_REACH_SHARE * reach
-            sizes = [tool, *[tool * away] * 3, *[tool * away**2] * 6]
+            sizes = [carried, *[carried * away] * 3, *[carried * away**2] * 6]
             directions = np.vstack([directions, np.diag(sizes)])
         found[body] = directions.T @ directions
     return found
 
 
-def prior_of(columns: Columns, strength: float, scales: Scales, mean: Array) -> Gaussian:
+def parameter_covariance(robot: Robot, size: int = 4, strength: float = 1.0, *, tool: bool = True) -> Array:
+    """Return :func:`body_covariance` as one matrix, shape (size b, size b).
+
+    Args:
+        robot: The description.
+        size: 4 for the gravity parameters of each body, 10 for all.
+        strength: How well the description is trusted.
+        tool: Whether the last links may carry a tool that the description does not know.
+    """
+    blocks = body_covariance(robot, strength, tool=tool)[:, :size, :size]
+    covariance = np.zeros((len(blocks), size, len(blocks), size))
+    for body, block in enumerate(blocks):
+        covariance[body, :, body] = block
+    return covariance.reshape(len(blocks) * size, len(blocks) * size)
+
+
+def prior_of(columns: EffortColumns, strength: float, scales: Scales, mean: Array) -> Gaussian:
     """Return the prior of a fit's unknowns.
 
     Args:
         columns: The unknowns.
         strength: How strongly to hold on to the CAD values of the bodies.
         scales: Sizes of what was measured.
-        mean: Where the unknowns start, shape (p,): :meth:`.Columns.start`, gains at their first guess.
+        mean: Where the unknowns start, shape (p,): :meth:`.EffortColumns.start`, gains at their first guess.
     """
     root = np.zeros((len(mean), len(mean)))
     _fill_bodies(root, columns, strength)
@@ -167,7 +184,7 @@ def prior_of(columns: Columns, strength: float, scales: Scales, mean: Array) -> 
     return Gaussian(mean, root[known])
 
 
-def _fill_bodies(root: Array, columns: Columns, strength: float) -> None:
+def _fill_bodies(root: Array, columns: EffortColumns, strength: float) -> None:
     size = 4 if columns.terms.bodies == "gravity" else 10
     covariance = body_covariance(columns.robot, strength)[:, :size, :size]
     bodies = columns.body_parameters[::size] // size

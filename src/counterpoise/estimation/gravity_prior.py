@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ..calibration.fit import NEWTON_METRES, Fit
 from ..calibration.gaussian import Gaussian
-from ..calibration.prior import body_covariance
+from ..calibration.prior import parameter_covariance
 from ..calibration.workspace import workspace_poses
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
@@ -136,12 +136,7 @@ def _beta(robot: Robot, prior: PriorChoice, effort: Array) -> tuple[Array, Array
 def described_covariance(robot: Robot) -> Array:
     """Return the covariance of the base gravity parameters about the description's values, shape (b, b)."""
     G = robot.base_parameters.regrouping
-    bodies = body_covariance(robot)[:, :4, :4]
-    spread = np.zeros((G.shape[1], G.shape[1]))
-    for body, covariance in enumerate(bodies):
-        at = slice(4 * body, 4 * body + 4)
-        spread[at, at] = covariance
-    return np.asarray(G @ spread @ G.T)
+    return np.asarray(G @ parameter_covariance(robot) @ G.T)
 
 
 def _fitted_beta(robot: Robot, fit: Fit) -> tuple[Array, Array, str]:

@@ -31,6 +31,7 @@ from ..dynamics.tree import REVOLUTE
 from ..errors import InputError, ModelError
 from .gain_bound import refuse_large_gain
 from .gate import EFFORT_SHARE, UNUSABLE
+from .gravity_prior import PriorChoice
 
 THRESHOLD = 0.1
 """Least |z_i × g| for joint i to learn [m/s²]: an axis within 0.6° of the vertical tells nothing."""
@@ -51,24 +52,39 @@ class IntegratingGravity(ABC):
         refused: Number of samples that were flagged, missing, too fast or saturated.
     """
 
-    def __init__(self, robot: Robot, dt: float, *, q_gain: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike) -> None:
-        """Start with ŝ = 0.
+    def __init__(
+        self,
+        robot: Robot,
+        dt: float,
+        *,
+        prior: PriorChoice = "none",
+        q_gain: npt.ArrayLike,
+        kp: npt.ArrayLike,
+        kd: npt.ArrayLike,
+    ) -> None:
+        """Start from ŝ_0.
 
         Args:
             robot: The arm.
             dt: Time between two updates [s].
+            prior: "none" for ŝ_0 = 0, "cad" for the description's.
             q_gain: Q [1/s], one or n; refused above half its stability bound (gain_bound.py).
             kp: K_p of the position loop [N m/rad], one or n.
             kd: K_d of the position loop [N m s/rad], one or n.
 
         Raises:
-            InputError: A gain is not positive, or Q is too large.
+            InputError: A gain is not positive, Q is too large, or the prior is another one.
             ModelError: A joint is linear or mimics another.
         """
         if np.any(robot.tree.kind != REVOLUTE) or robot.tree.bodies != robot.n:
             raise ModelError(
                 "this estimator is for robots whose joints all turn and none of which follows another; "
                 "method='recursive' serves any robot"
+            )
+        if prior not in ("none", "cad"):
+            given = repr(prior) if isinstance(prior, str) else f"a {type(prior).__name__}"
+            raise InputError(
+                f"prior is {given}; the published laws start from 'none' or 'cad', method='recursive' from others too"
             )
         self.robot, self.dt = robot, dt
         self.q_gain, self.kp, self.kd = (
@@ -135,10 +151,14 @@ class InverseRegressor(IntegratingGravity):
         s: ŝ per joint and carried body, shape (n, n, 3) [kg m].
     """
 
-    def __init__(self, robot: Robot, dt: float, *, q_gain: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike) -> None:
-        """Start with ŝ = 0; see the base class for the arguments."""
-        super().__init__(robot, dt, q_gain=q_gain, kp=kp, kd=kd)
-        self.s = np.zeros((robot.n, robot.n, 3))
+    def __init__(self, robot: Robot, dt: float, *, prior: PriorChoice = "none", **gains: npt.ArrayLike) -> None:
+        """Start from ŝ_0; see the base class for the arguments."""
+        super().__init__(robot, dt, prior=prior, **gains)
+        n = robot.n
+        self.s = np.zeros((n, n, 3))
+        if prior == "cad":
+            _, described = robot.jo_decomposition(np.zeros(n))
+            self.s += described.reshape(n, n + 1, 3)[:, 1:]  # without the base frame
         # |R_jᵀ w| = |w| for each of the carried bodies, so the threshold grows with their number.
         carriers = np.concatenate([ancestors(robot.tree, body) for body in range(robot.n)])
         self._least = THRESHOLD**2 * np.bincount(carriers, minlength=robot.n)

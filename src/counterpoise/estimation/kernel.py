@@ -5,10 +5,9 @@ In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specification.
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..dynamics.native_module import native_module
 from . import gate, hold, square_root
 
 __all__ = [
@@ -25,17 +24,7 @@ __all__ = [
 ]
 
 
-def _native_module() -> Any:
-    """Return the extension module, or None where it was not built or is disabled."""
-    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
-        return None
-    try:
-        return import_module("._native", __package__)
-    except ModuleNotFoundError:
-        return None
-
-
-_MODULE = _native_module()
+_MODULE = native_module("estimation")
 
 NATIVE = _MODULE is not None
 """Whether the native loops are in use."""

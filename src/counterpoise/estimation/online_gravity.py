@@ -45,7 +45,7 @@ class OnlineGravity:
         dt: float = 1e-3,
         method: Method = "recursive",
         *,
-        prior: PriorChoice = "cad",
+        prior: PriorChoice | None = None,
         offset: bool = True,
         friction: bool = True,
         gain_std: float = GAIN_STD,
@@ -64,7 +64,8 @@ class OnlineGravity:
             method: "recursive" learns base gravity parameters, offsets and friction from held poses (recursive.py);
                 "inverse-regressor" is the law of [Jo], "transpose-regressor" the one it argues against
                 (inverse_regressor.py, transpose_regressor.py): both learn one pose, from the position error.
-            prior: Recursive: "cad", "none", a calibration (Fit), or a Gaussian over the base gravity parameters.
+            prior: Where it starts. Recursive: "cad" (also for None), "none", a calibration (Fit), or a Gaussian over
+                the base gravity parameters. Published laws, ŝ_0: "none" (also for None), which is 0, or "cad".
             offset: Recursive: estimate a constant torque per joint.
             friction: Recursive: estimate the dry friction that helps to hold each joint, if there is any.
             gain_std: Recursive: standard deviation of the torque constants' relative errors; 0 where they are exact.
@@ -92,7 +93,7 @@ class OnlineGravity:
             self.estimator = RecursiveGravity(
                 robot,
                 self.dt,
-                prior=prior,
+                prior="cad" if prior is None else prior,
                 offset=offset,
                 friction=friction,
                 gain_std=gain_std,
@@ -109,7 +110,8 @@ class OnlineGravity:
             raise InputError(f"method is {method!r}; expected 'recursive', {', '.join(map(repr, laws))}")
         if q_gain is None or kp is None or kd is None:
             raise InputError(f"method='{method}' needs q_gain=, kp= and kd=: it integrates the loop's position error")
-        self.estimator = laws[method](robot, self.dt, q_gain=q_gain, kp=kp, kd=kd)
+        start: PriorChoice = "none" if prior is None else prior
+        self.estimator = laws[method](robot, self.dt, prior=start, q_gain=q_gain, kp=kp, kd=kd)
 
     @property
     def learning(self) -> bool:

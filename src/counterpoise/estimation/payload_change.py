@@ -12,6 +12,9 @@ Whatever the test finds must be weight: somebody who touches the arm, another wa
 since the change as well (payload_estimate.py, ``like_weight``). While a touch is the better explanation the poses are
 in doubt: nothing is said to have come or gone, no estimate uses them, and once later poses show that it is over they
 are forgotten.
+
+A joint that sticks badly at one pose looks like weight too, with any evidence. So without a plate a load must be
+probable without any one of its poses, which takes two; until then the estimate says ``undecided``.
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ LOADED_STARTS = 4
 """Poses, the last ones, that may be the first after a load was exchanged or released."""
 MEMORY = 500.0
 """Poses after which older ones have lost most of their weight: arms wear, plates drift."""
+CONFIRMED = np.log(100.0)
+"""Evidence of a load that must be left without any one of its poses, where no plate weighs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,9 @@ class ChangeEvent:
 
 
 DOUBT = "the last torques differ in a way that no weight explains: a touch, a cable, a brake?"
+ONE_POSE = "a load would explain the last pose, and so would a joint that sticks there: one more pose tells"
 Test = Generator[None, None, tuple[ChangeEvent | None, list[Sums]]]
+"""Ends with what came or went, and the poses that are in doubt."""
 Look = Generator[None, None, tuple[PayloadEstimate, ChangeEvent | None]]
 
 
@@ -85,6 +92,7 @@ class PayloadHistory:
         self._carried_poses = self._empty_poses = 0
         self._window: list[Sums] = []
         self._doubtful: list[Sums] = []
+        self._unconfirmed = False
         self._weighed = False
 
     @property
@@ -141,7 +149,8 @@ class PayloadHistory:
         sure = _without([*self._window, *now], [*doubtful, *self._doubtful])
         if not self.loaded:
             poses = self._empty_poses + len(sure)
-            return no_payload(self._baseline.places.robot, poses, advice=DOUBT if doubtful else ""), event
+            open_question = DOUBT if doubtful else ONE_POSE if self._unconfirmed else ""
+            return no_payload(self._baseline.places.robot, poses, open_question=open_question), event
         carried = sum(sure, self._carried)
         found = yield from estimating(
             self._baseline,
@@ -155,6 +164,7 @@ class PayloadHistory:
         return found, event
 
     def _testing(self, items: list[Sums]) -> Test:
+        self._unconfirmed = False
         if not items:
             return None, []
         return (yield from (self._testing_loaded(items) if self.loaded else self._testing_empty(items)))
@@ -181,8 +191,24 @@ class PayloadHistory:
         start = int(np.argmax(factors))
         if like_weight(baseline, total, since[start], factors[start]) < 0.5:
             return None, items[start:]
+        if not (self._weighed or (yield from self._confirming(items, start))):
+            self._unconfirmed = True
+            return None, []
         self._begin_load(items, start)
         return ChangeEvent("attached", len(items) - 1 - start, statistic), []
+
+    def _confirming(self, items: list[Sums], start: int) -> Generator[None, None, bool]:
+        """Say whether a load since ``start`` is probable without any one of its poses: a joint may stick badly once."""
+        tail = items[start:]
+        for left_out in tail if len(tail) > 1 else []:
+            rest = sum(_without(tail, [left_out]), self._baseline.nothing())
+            total = sum(items[:start], self._empty) + rest
+            S, t = self._baseline.load_information(total, rest)
+            yield
+            if marginal_evidence(self._baseline, S, t, self._max_mass, self._weighed) < CONFIRMED:
+                return False
+            yield
+        return len(tail) > 1
 
     def _testing_loaded(self, items: list[Sums]) -> Test:
         """Compare one load all along with one until pose j and another, or none, since."""

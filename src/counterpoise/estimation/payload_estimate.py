@@ -50,6 +50,8 @@ class PayloadEstimate:
 
     Attributes:
         detected: Whether a load was found.
+        undecided: Whether none was found although the last poses differ from the empty arm's: nobody should take them
+            for the arm's own weight; ``advice`` says why.
         log_evidence: Logarithm of the Bayes factor of a load against none.
         link: The most probable link; None where no load was found.
         links: Probability of each link given that there is a load, most probable first.
@@ -73,6 +75,7 @@ class PayloadEstimate:
     """
 
     detected: bool
+    undecided: bool
     log_evidence: float
     link: str | None
     links: Mapping[str, float]
@@ -119,13 +122,30 @@ class PayloadEstimate:
         return f"{told}, on {where}{advice}"
 
 
-def no_payload(robot: Robot, poses: int, log_evidence: float = 0.0, advice: str = "") -> PayloadEstimate:
-    """Return the estimate of an empty arm."""
+def no_payload(robot: Robot, poses: int, log_evidence: float = 0.0, open_question: str = "") -> PayloadEstimate:
+    """Return the estimate of an empty arm, undecided where there is an open question."""
     size = 4 * robot.tree.bodies
     nothing = frozen(np.zeros(3))
     return PayloadEstimate(
-        *(False, log_evidence, None, {}, (), 0.0, 0.0, nothing, nothing, True, (), 0.0, 0.0, poses, 1.0),
-        *(frozen(np.zeros(size)), frozen(np.zeros((size, size))), advice),
+        *(
+            False,
+            bool(open_question),
+            log_evidence,
+            None,
+            {},
+            (),
+            0.0,
+            0.0,
+            nothing,
+            nothing,
+            True,
+            (),
+            0.0,
+            0.0,
+            poses,
+            1.0,
+        ),
+        *(frozen(np.zeros(size)), frozen(np.zeros((size, size))), open_question),
     )
 
 
@@ -193,6 +213,7 @@ def estimating(
     parameters, covariance = _mixture(places, share, found.mass, found.moment, found.covariance)
     return PayloadEstimate(
         detected=True,
+        undecided=False,
         log_evidence=evidence,
         link=places.links[chosen],
         links={places.links[at]: float(share[at]) for at in order.tolist()},

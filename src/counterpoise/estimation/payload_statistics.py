@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..calibration.estimate import COMMAND_UNITS
-from ..calibration.prior import COM_SHARE, LEAST_BODY_SHARE, MASS_SHARE, arm_reach
+from ..calibration.prior import parameter_covariance
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
@@ -256,14 +256,18 @@ def baseline_of(
         band: Torque that friction may hold at rest, ± [N m or N], shape (n,); also the deviation of constant offsets.
         scatter: What of it changes from pose to pose when the side is known [N m or N], shape (n,).
         wrench_std: Scatter of the plate's reading from pose to pose [N, N m], shape (6,).
-        fit: A calibration, whose covariance is taken over; None for a description, off by MASS_SHARE in masses and
-            COM_SHARE of the reach in centres of mass.
+        fit: A calibration, whose covariance is taken over; None for a description (calibration/prior.py).
         plate_zero_std: Of the plate's zero [N, N m], shape (6,).
+
+    Raises:
+        InputError: The robot has no masses, or the calibration is not its own.
     """
     robot = places.robot
     n, moving = robot.n, 4 * robot.tree.bodies
     covariance = np.zeros((moving + 4 * n + PLATE_STATES,) * 2)
-    bodies = _description_covariance(robot)
+    if not robot.tree.mass.any():
+        raise InputError(f"robot '{robot.name}' has no masses; a payload is found as a change against a known arm")
+    bodies = parameter_covariance(robot, tool=False)  # a tool that the description does not know is what is looked for
     if fit is not None:
         bodies = np.asarray(np.linalg.inv(np.linalg.inv(bodies) + _fit_information(robot, fit)))
     covariance[:moving, :moving] = 0.5 * (bodies + bodies.T)
@@ -291,23 +295,6 @@ def refuse_other_fit(robot: Robot, fit: Fit) -> None:
         raise InputError(f"the calibration is of '{fit.robot.name}'; expected one of '{robot.name}'")
     if fit.units == COMMAND_UNITS:
         raise InputError("the calibration is in command units, not in torques; a payload in kg cannot be found with it")
-
-
-def _description_covariance(robot: Robot) -> Array:
-    """Return the covariance of a description's gravity parameters: density and place of every body, shape (4b, 4b)."""
-    tree = robot.tree
-    total, reach = float(tree.mass.sum()), arm_reach(robot) or 1.0
-    if not total > 0.0:
-        raise InputError(f"robot '{robot.name}' has no masses; a payload is found as a change against a known arm")
-    parameters = robot.gravity_parameters.reshape(-1, 4)
-    covariance = np.zeros((4 * tree.bodies,) * 2)
-    for body, own in enumerate(parameters):
-        mass = max(float(own[0]), LEAST_BODY_SHARE * total)
-        density = MASS_SHARE * (own * (mass / own[0]) if own[0] > 0.0 else np.array([mass, 0.0, 0.0, 0.0]))
-        shift = np.diag([0.0, *[mass * COM_SHARE * reach] * 3])
-        at = slice(4 * body, 4 * body + 4)
-        covariance[at, at] = np.outer(density, density) + shift**2 + np.diag([(1e-3 * mass) ** 2, 0.0, 0.0, 0.0])
-    return covariance
 
 
 def _fit_information(robot: Robot, fit: Fit) -> Array:

@@ -183,7 +183,6 @@ class RecursiveGravity:
         self._fresh = True
         self._slid_from = np.full(n, np.nan)
         self._doubted_at: Array | None = None
-        self._hold_at = np.zeros(n)
         self._begin_segment()
 
     @property

@@ -1,7 +1,8 @@
 """Gravity and payload estimated side by side over a run, and how both evolved.
 
-The estimator of gravity learns the empty arm: it rests while a payload is carried, whose share of the torque is added.
-Otherwise it would take the load for the arm and be wrong, and sure of it, once the load is gone.
+The estimator of gravity learns the empty arm: it rests while a payload is carried, whose share of the torque is added,
+and while it is not yet decided whether one is. Otherwise it would take the load for the arm and be wrong, and sure of
+it, once the load is gone.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ class Tracker:
             flags: What the source knows to be wrong.
         """
         self.payload.update(q, dq, tau, wrench, flags)
-        self.gravity.learning = not self.payload.estimate.detected
+        found = self.payload.estimate
+        self.gravity.learning = not (found.detected or found.undecided)
         self.gravity.update(q, dq, tau, flags=int(flags))
         if self._count % self._every == 0 and np.all(np.abs(q) <= MAX_INPUT):  # false for NaN too
             self._note(q, tau)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..calibration.workspace import workspace_poses
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
+from .gravity_prior import PriorChoice
 from .inverse_regressor import IntegratingGravity
 
 SCALE_POSES = 200
@@ -28,10 +29,12 @@ class TransposeRegressor(IntegratingGravity):
         beta: β̂, shape (b,) [kg m].
     """
 
-    def __init__(self, robot: Robot, dt: float, *, q_gain: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike) -> None:
-        """Start with β̂ = 0; see the base class for the arguments."""
-        super().__init__(robot, dt, q_gain=q_gain, kp=kp, kd=kd)
-        self.beta = np.zeros(len(robot.base_parameters.names))
+    def __init__(self, robot: Robot, dt: float, *, prior: PriorChoice = "none", **gains: npt.ArrayLike) -> None:
+        """Start from β̂ = 0 or the description's; see the base class for the arguments."""
+        super().__init__(robot, dt, prior=prior, **gains)
+        self.beta = (
+            np.array(robot.base_gravity_parameters) if prior == "cad" else np.zeros(len(robot.base_parameters.names))
+        )
         Y = robot.base_gravity_regressor(workspace_poses(robot, SCALE_POSES))
         self._rate = 1.0 / max(float(np.linalg.norm(Y, ord=2, axis=(1, 2)).max()) ** 2, 1e-12)
 

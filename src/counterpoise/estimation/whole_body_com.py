@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.prior import COM_SHARE, LEAST_BODY_SHARE, MASS_SHARE, arm_reach, body_covariance
+from ..calibration.prior import COM_SHARE, LEAST_BODY_SHARE, MASS_SHARE, arm_reach, parameter_covariance
 from ..description.frozen import Array, frozen
 from ..dynamics.inputs import as_rows
 from ..dynamics.kinematics import ancestors, body_poses, gather
@@ -153,9 +153,7 @@ def _described_spread(robot: Robot) -> Array:
     """Return the covariance of the base link's and the bodies' masses and first moments, shape (4 + 4 b, 4 + 4 b)."""
     tree = robot.tree
     spread = np.zeros((4 + 4 * tree.bodies, 4 + 4 * tree.bodies))
-    for body, covariance in enumerate(body_covariance(robot)):
-        at = slice(4 + 4 * body, 8 + 4 * body)
-        spread[at, at] = covariance[:4, :4]
+    spread[4:, 4:] = parameter_covariance(robot)
     base = np.array([tree.base_mass, *tree.base_first_moment])
     mass = max(float(tree.base_mass), LEAST_BODY_SHARE * float(tree.mass.sum()))
     shift = COM_SHARE * arm_reach(robot) * mass
