@@ -49,12 +49,12 @@ $(VENV)/bin/python:
 	@$(BIN)/python -m pip install -q --upgrade pip
 
 $(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
-	@echo "Installing counterpoise, MuJoCo and what its pages need into $(VENV) ..."
+	@echo "Installing counterpoise, MuJoCo and what its pages need into $(VENV) (90 MB to download) ..."
 	@$(BIN)/pip install -q -e '.[sim,report]'
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
-	@echo "Installing counterpoise and its test tools into $(VENV) (about 1 GB; Pinocchio and MuJoCo are the oracles) ..."
+	@echo "Installing counterpoise and its test tools into $(VENV) (420 MB to download; Pinocchio and MuJoCo are the oracles) ..."
 	@$(BIN)/pip install -q -e '.[test]'
 	@touch $@ $(VENV)/demo.stamp
 

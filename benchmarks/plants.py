@@ -25,14 +25,14 @@ def times_real_time(plant, command: np.ndarray, ticks: int, runs: int) -> float:
             start = time.perf_counter()
             for _ in range(ticks):
                 plant.write(command)
-            best = max(best, ticks * plant.period / (time.perf_counter() - start))
+            best = max(best, ticks * plant.dt / (time.perf_counter() - start))
     return best
 
 
 class NullPlant:
     """Samples that are ready, and a write that does nothing: what is left is the loop's own share."""
 
-    adds_gravity, effort_kind, watchdog, stop, plate, period = False, "torque", 0.1, "zero", None, 1e-3
+    adds_gravity, effort_kind, watchdog, stop, plate, dt = False, "torque", 0.1, "zero", None, 1e-3
 
     def __init__(self, robot: cp.Robot, count: int) -> None:
         """Prepare the samples of an arm at rest in the middle of its range."""
@@ -41,7 +41,7 @@ class NullPlant:
         self.effort_limit, self.velocity_limit = robot.effort_limit, robot.velocity_limit
         q, zeros = 0.5 * (robot.lower + robot.upper), np.zeros(robot.n)
         weight = robot.gravity(q)
-        self.samples = [Sample(tick * self.period, q, zeros, weight) for tick in range(count)]
+        self.samples = [Sample(tick * self.dt, q, zeros, weight) for tick in range(count)]
         self.moments = np.zeros(count)
         self.tick = 0
 

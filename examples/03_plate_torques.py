@@ -23,7 +23,7 @@ with arm:
     start = arm.read()
     sensor = plate_of(arm, robot)  # where the plate is and what it reads, as the plant declares it
     sensor.tare(start.q, start.wrench)  # the arm stands still and touches nothing
-    gains = careful_gains(robot, start.q, arm.effort_limit, arm.period)
+    gains = careful_gains(robot, start.q, arm.effort_limit, arm.dt)
     law = PDGravity(robot, gains.kp, gains.kd, Sine(swing, 2.0))
     rows: list[tuple[float, float, float]] = []
 

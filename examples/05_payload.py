@@ -25,8 +25,8 @@ load = AttachPayload(time=0.4 * reference.duration, mass=1.5, com=(0.0, 0.0, 0.1
 
 arm = SimulatedArm(robot, made.config.replaced(seed=5, events=(load,)))
 frame = WrenchFrame.checked(arm.plate.T_base_sensor, arm.plate.reads)
-estimator = cp.PayloadEstimator(robot, arm.period)
-gains = careful_gains(robot, np.asarray(made.config.position), arm.effort_limit, arm.period)
+estimator = cp.PayloadEstimator(robot, arm.dt)
+gains = careful_gains(robot, np.asarray(made.config.position), arm.effort_limit, arm.dt)
 
 
 def listen(sample: cp.Sample) -> bool:

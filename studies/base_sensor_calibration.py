@@ -10,7 +10,6 @@ drift and lag. Errors against what was injected, gain as its nearest-identity sp
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,10 +20,10 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from docs_page import commit, put  # noqa: E402
+from docs_page import put, write_result  # noqa: E402
 
 from counterpoise.base_sensor.sensor_calibration import calibrate_sensor  # noqa: E402
-from counterpoise.base_sensor.sensor_split import rotation_vector  # noqa: E402
+from counterpoise.description.rotations import rotation_vector  # noqa: E402
 from plate_recordings import SCALE, random_truth, reread, simulated_puma  # noqa: E402
 
 OWN_LAG = np.sqrt(2.0) / (2.0 * np.pi * 100.0)
@@ -86,8 +85,7 @@ def main() -> None:
     print(table(found))
     if seeds != SEEDS:
         return
-    result = {"commit": commit(), "rows": found}
-    Path(__file__).with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
+    write_result(Path(__file__).with_suffix(".json"), {"rows": found})
     put(DOCS, "reached", [table(found).rstrip()])
 
 

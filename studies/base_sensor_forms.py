@@ -13,7 +13,6 @@ below 5 Hz: above, friction lets the gears ring at their own frequency, which en
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from docs_page import commit, put
+from docs_page import put, write_result
 
 import counterpoise as cp
 from counterpoise.base_sensor.linear_table import LinearTable
@@ -79,13 +78,13 @@ def simulated(variant: str, degrees: float, duration: float, seed: int = SEED) -
     if plate is None or friction is None:
         raise SystemExit("the puma550 preset has a plate and friction; this study needs both")
     start = np.asarray(made.config.position)
-    gains = careful_gains(robot, start, arm.effort_limit, arm.period)
+    gains = careful_gains(robot, start, arm.effort_limit, arm.dt)
     dry = np.asarray(friction.coulomb)
     phase = np.arange(robot.n) * 2.0 * np.pi / robot.n
     size, rate = np.deg2rad(degrees), 2.0 * np.pi / PERIOD
     samples, torques = [], []
     with arm:
-        for _ in range(round((REST + duration) / arm.period)):
+        for _ in range(round((REST + duration) / arm.dt)):
             sample, truth = arm.read(), arm.truth()
             samples.append(sample)
             torques.append(truth.torque - robot.gravity(truth.q))
@@ -224,9 +223,8 @@ def main() -> None:
     grid = grid_curve()
     here = Path(__file__).parent
     settings = {"amplitudes": AMPLITUDES, "period": PERIOD, "mass_error": MASS_ERROR, "draws": arguments.draws}
-    content = {"seed": arguments.seed, "commit": commit(), "settings": settings, "forms": results, "grid": grid}
-    target = here / "base_sensor_forms.json"
-    target.write_text(json.dumps(content, indent=1, default=lambda value: np.round(value, 6).tolist()) + "\n")
+    content = {"seed": arguments.seed, "settings": settings, "forms": results, "grid": grid}
+    write_result(here / "base_sensor_forms.json", content)
     page = here.parent / "docs" / "base-sensor.md"
     for variant in arguments.variants:
         put(page, f"forms {variant}", forms_table(results, variant))

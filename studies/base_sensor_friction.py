@@ -13,7 +13,6 @@ temperature of the run.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,12 +21,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from docs_page import commit, put
+from docs_page import put, write_result
 
 import counterpoise as cp
 from counterpoise.base_sensor.plate_friction import PlateFriction, plate_friction
 from counterpoise.base_sensor.plate_parameters import PlateParameters, plate_parameters
 from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.reference import least_jerk
 from counterpoise.friction.lugre import LuGre
 from counterpoise.plants.plate_config import Plate
 from counterpoise.plants.presets import preset
@@ -105,7 +105,7 @@ def simulated(
     if config.plate is None:
         raise SystemExit(f"preset '{arm_name}' has no plate; this study needs one")
     start = np.asarray(config.position)
-    control = careful_gains(robot, start, arm.effort_limit, arm.period)
+    control = careful_gains(robot, start, arm.effort_limit, arm.dt)
     # Gains that friction damps would make a cable-driven arm without friction shake.
     kp, kd = (SOFT * control.kp, SOFT * control.kd) if frictionless else (control.kp, control.kd)
     middle, size, rate, phase = _path(robot, start, np.random.default_rng([7, seed]))
@@ -115,7 +115,7 @@ def simulated(
     dry = np.zeros(n) if friction is None else np.broadcast_to(np.asarray(friction.coulomb), (n,))
     samples, warmth = [], []
     with arm:
-        for tick in range(round((REST + seconds) / arm.period)):
+        for tick in range(round((REST + seconds) / arm.dt)):
             sample = arm.read()
             samples.append(sample)
             if tick % TRUTH_EVERY == 0:
@@ -148,8 +148,8 @@ def _path(robot: cp.Robot, start: Array, random: np.random.Generator) -> tuple[A
 
 def _fade(time: float) -> tuple[float, float]:
     """Return how much of the motion is there, and its growth [1/s]: least jerk."""
-    part = min(time / FADE, 1.0)
-    return part**3 * (10.0 - 15.0 * part + 6.0 * part**2), 30.0 * part**2 * (1.0 - part) ** 2 / FADE
+    grown, slope = least_jerk(min(time / FADE, 1.0))
+    return grown, slope / FADE
 
 
 def wrong_model(robot: cp.Robot, seed: int) -> cp.Robot:
@@ -272,8 +272,8 @@ def main() -> None:
             print(f"{arm_name}, seed {seed}", file=sys.stderr)
             results[arm_name].append(one(arm_name, SEED + seed, arguments.seconds))
     here = Path(__file__).parent
-    content = {"seed": SEED, "commit": commit(), "seconds": arguments.seconds, "runs": _without_nan(results)}
-    (here / "base_sensor_friction.json").write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+    content = {"seed": SEED, "seconds": arguments.seconds, "runs": _without_nan(results)}
+    write_result(here / "base_sensor_friction.json", content)
     page = here.parent / "docs" / "base-sensor-friction.md"
     for arm_name, runs in results.items():
         put(page, f"friction {arm_name}", friction_table(runs))

@@ -4,7 +4,7 @@
     python studies/base_sensor_map.py --resume        # judge only what the JSON does not hold yet
     python studies/base_sensor_map.py --plants 4 --jobs 1 --out small.json --no-docs
 
-The joints are those of counterpoise/papers/plant_distribution.py, seeds from 1000 on, which no law was developed with.
+The joints are those of counterpoise/papers/plant_distribution.py, seeds from FRESH on, which no law was developed with.
 The JSON is written after every joint; in the end the tables and the figure of docs/base-sensor-map.md are, and the line
 for counterpoise/control/tune/report.py is printed.
 """
@@ -14,7 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from typing import Any
 import numpy as np
 from docs_page import commit, put
 
-from counterpoise.papers.base_sensor_map import AXES, Judged, band_medians, judged, outcome_of
+from counterpoise.papers.base_sensor_map import AXES, BANDS, Judged, judged, outcome_of
 from counterpoise.papers.plant_distribution import FRESH
 
 HERE = Path(__file__).parent
@@ -44,8 +46,32 @@ def content(found: list[Judged]) -> dict[str, Any]:
         {"what": line.what, "median": line.ours, "low": line.spread[0], "high": line.spread[1]}
         for line in outcome_of(ordered).comparisons
     ]
-    joints = [each.as_data() for each in ordered]
+    joints = [asdict(each) for each in ordered]
     return {"seed": FRESH, "commit": commit(), "summary": summary, "bands": band_medians(ordered), "joints": joints}
+
+
+def band_medians(found: Sequence[Judged]) -> list[dict[str, float]]:
+    """Return the ratios by bands of the structural frequency that tuning met, for users to place their arm."""
+    rows = []
+    for low, high in BANDS:
+        inside = [each for each in found if each.rms is not None and low <= (each.structural_frequency or 0.0) < high]
+        if len(inside) >= 3:
+            ratios = np.array([each.ratio("pid", "bsc") for each in inside])
+            ahead = np.array([each.ratio("bsc", "bsc-ahead") for each in inside])
+            middle = float(np.exp(np.mean(np.log([each.structural_frequency or 1.0 for each in inside]))))
+            rows.append(
+                {
+                    "low": low,
+                    "high": high,
+                    "frequency": middle,
+                    "count": float(len(inside)),
+                    "median": float(np.median(ratios)),
+                    "worst": float(np.quantile(ratios, 0.05)),
+                    "best": float(np.quantile(ratios, 0.95)),
+                    "ahead": float(np.median(ahead)),
+                }
+            )
+    return rows
 
 
 def kept(path: Path) -> list[Judged]:

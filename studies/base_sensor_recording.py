@@ -12,17 +12,14 @@ below 10 Hz.
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from docs_page import commit, put
+from base_sensor_forms import MASS_ERROR, Run, simulated, wrong_model
+from docs_page import put, write_result
 
 import counterpoise as cp
 from counterpoise.base_sensor.log_estimate import CUTOFF
@@ -45,17 +42,6 @@ ENDS = 0.5
 """Time left out at both ends, where filters guess [s]."""
 
 
-def forms_study() -> ModuleType:
-    """Return studies/base_sensor_forms.py, which simulates the arm."""
-    spec = importlib.util.spec_from_file_location("base_sensor_forms", HERE / "base_sensor_forms.py")
-    if spec is None or spec.loader is None:
-        raise SystemExit("base_sensor_forms.py is not beside this file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def undescribed(log: cp.Log) -> cp.Log:
     """Return the recording with the plate turned, of the other sign, late and zeroed at the beginning."""
     if log.wrench is None:
@@ -68,7 +54,7 @@ def undescribed(log: cp.Log) -> cp.Log:
     return replace(log, wrench=late)
 
 
-def judged_run(run: Any, model: cp.Robot, masses: Masses) -> dict[str, Any]:
+def judged_run(run: Run, model: cp.Robot, masses: Masses) -> dict[str, Any]:
     """Return errors [N m] and bands of every joint, shape (n,), and what was found of the plate."""
     log = undescribed(run.log)
     calibration = calibrate_sensor(model, log, masses=masses)
@@ -89,10 +75,9 @@ def judged_run(run: Any, model: cp.Robot, masses: Masses) -> dict[str, Any]:
 
 def results(variant: str, draws: int, seed: int, duration: float) -> dict[str, list[dict[str, Any]]]:
     """Return the runs with exact and with wrong masses."""
-    forms = forms_study()
-    run = forms.simulated(variant, SWING, duration, seed)
+    run = simulated(variant, SWING, duration, seed)
     random = np.random.default_rng([seed, 7])
-    wrong = [forms.wrong_model(run.robot, forms.MASS_ERROR, random) for _ in range(draws)]
+    wrong = [wrong_model(run.robot, MASS_ERROR, random) for _ in range(draws)]
     return {
         "exact": [judged_run(run, run.robot, "exact")],
         "5 % off": [judged_run(run, model, "cad") for model in wrong],
@@ -134,9 +119,7 @@ def main() -> None:
         variant: results(variant, arguments.draws, arguments.seed, arguments.duration) for variant in arguments.variants
     }
     settings = {"swing": SWING, "yaw": YAW, "lag": LAG, "draws": arguments.draws, "duration": arguments.duration}
-    content = {"seed": arguments.seed, "commit": commit(), "settings": settings, "runs": found}
-    target = HERE / "base_sensor_recording.json"
-    target.write_text(json.dumps(content, indent=1, default=lambda value: np.round(value, 6).tolist()) + "\n")
+    write_result(HERE / "base_sensor_recording.json", {"seed": arguments.seed, "settings": settings, "runs": found})
     put(HERE.parent / "docs" / "base-sensor.md", "recording", table(found))
 
 

@@ -11,7 +11,6 @@ gravity torques at poses of its own. Reported is the root mean square over trial
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from docs_page import commit, put
+from docs_page import put, write_result
 
 import counterpoise as cp
 from counterpoise.calibration.coupled import solve_coupled
@@ -247,7 +246,6 @@ def main() -> None:
     settings = {"coulomb": COULOMB, "relaxed": RELAXED, "asymmetry": ASYMMETRY, "noise": NOISE, "span": SPAN}
     results: dict[str, Any] = {
         "seed": seed,
-        "commit": commit(),
         "trials": trials,
         "settings": settings,
         "solvers": by_count,
@@ -256,8 +254,7 @@ def main() -> None:
         "touched": touched,
         "both sides + offset over uncontrolled": ratios,
     }
-    target = here / "calibration_monte_carlo.json"
-    target.write_text(json.dumps(results, indent=1, default=lambda value: np.round(value, 6).tolist()) + "\n")
+    write_result(here / "calibration_monte_carlo.json", results)
     page = here.parent / "docs" / "calibration-study.md"
     put(page, "solvers", solver_table(by_count[25]))
     put(page, "low friction", solver_table(cable))

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from docs_page import commit, put
+from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.calibration.check import deviation
 from counterpoise.calibration.fit import Fit
+from counterpoise.calibration.statistics import deviation
 
 ROOT = Path(__file__).resolve().parents[1]
 MAPPINGS = ROOT / "examples" / "mappings"
@@ -165,7 +164,7 @@ def main() -> None:
     shared = Path(os.environ.get("COUNTERPOISE_DATA", ROOT.parent / "shared"))
     parser.add_argument("--data", type=Path, default=shared, help="folder that holds data/")
     found = study(parser.parse_args().data)
-    RESULT.write_text(json.dumps({"commit": commit(), "recordings": found}, indent=1) + "\n")
+    write_result(RESULT, {"recordings": found})
     put(PAGE, "recordings", [markdown(found)])
 
 

@@ -23,8 +23,9 @@ from doctor_recordings import ARMS, MOTIONS, Array, Recording, record
 from doctor_recordings import Path as PathOverTime
 
 from counterpoise import Log, Robot
+from counterpoise.control.reference import least_jerk
 from counterpoise.description.rotations import rotation_from_rpy
-from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.doctor.recording_check import check_recording
 from counterpoise.logs.declared import Declared
 from counterpoise.plants.plate_config import Plate
@@ -149,8 +150,8 @@ def from_above(robot: Robot, speed: float, duration: float, random: Random) -> P
         needed = max(times[move] - times[move - 1], 1e-9)
         part = min(max((time - times[move - 1]) / needed, 0.0), 1.0)
         step = ends[move] - begins[move]
-        done = part**3 * (10.0 - 15.0 * part + 6.0 * part**2)
-        return begins[move] + done * step, 30.0 * part**2 * (1.0 - part) ** 2 / needed * step
+        done, slope = least_jerk(part)
+        return begins[move] + done * step, slope / needed * step
 
     return at
 
@@ -248,33 +249,33 @@ def plate_handedness(log: Log, random: Random) -> Log:
     return _mixed(log, matrix)
 
 
-FAULTS: dict[Fault, Change] = {
-    Fault.DEAD: dead,
-    Fault.FROZEN: frozen,
-    Fault.SATURATED: saturated,
-    Fault.QUANTISED: quantised,
-    Fault.TIME_GAPS: gaps,
-    Fault.TIME_JITTER: jitter,
-    Fault.TIME_DUPLICATES: duplicates,
-    Fault.DELAY: delay,
-    Fault.NO_TIME: no_time,
-    Fault.FRICTION: friction,
-    Fault.EXCITATION: crop,
-    Fault.REPEATED_PATH: out_and_back,
+FAULTS: dict[LogFault, Change] = {
+    LogFault.DEAD: dead,
+    LogFault.FROZEN: frozen,
+    LogFault.SATURATED: saturated,
+    LogFault.QUANTISED: quantised,
+    LogFault.TIME_GAPS: gaps,
+    LogFault.TIME_JITTER: jitter,
+    LogFault.TIME_DUPLICATES: duplicates,
+    LogFault.DELAY: delay,
+    LogFault.NO_TIME: no_time,
+    LogFault.FRICTION: friction,
+    LogFault.EXCITATION: crop,
+    LogFault.REPEATED_PATH: out_and_back,
 }
 """Faults that need a recording only."""
-PLATE_FAULTS: dict[Fault, Change] = {
-    Fault.PLATE_SIGN: plate_sign,
-    Fault.PLATE_YAW: plate_yaw,
-    Fault.PLATE_TILT: plate_tilt,
-    Fault.PLATE_LAG: plate_lag,
-    Fault.PLATE_CROSS_TALK: plate_cross_talk,
-    Fault.PLATE_HANDEDNESS: plate_handedness,
+PLATE_FAULTS: dict[LogFault, Change] = {
+    LogFault.PLATE_SIGN: plate_sign,
+    LogFault.PLATE_YAW: plate_yaw,
+    LogFault.PLATE_TILT: plate_tilt,
+    LogFault.PLATE_LAG: plate_lag,
+    LogFault.PLATE_CROSS_TALK: plate_cross_talk,
+    LogFault.PLATE_HANDEDNESS: plate_handedness,
 }
 """Faults that need a recording with a plate, such as :func:`plate_recording` makes."""
-MODEL_FAULTS: dict[Fault, Callable[[Robot, Log, Random], tuple[Robot, Log]]] = {Fault.JOINT_STOPS: at_stop}
+MODEL_FAULTS: dict[LogFault, Callable[[Robot, Log, Random], tuple[Robot, Log]]] = {LogFault.JOINT_STOPS: at_stop}
 """Faults that need the model as well."""
-RECORDED_FAULTS: dict[Fault, Callable[[str, int], Recording]] = {Fault.ONE_SIDED: one_sided}
+RECORDED_FAULTS: dict[LogFault, Callable[[str, int], Recording]] = {LogFault.ONE_SIDED: one_sided}
 """Faults that need a recording of their own."""
 
 _PLATE_HEIGHT = {"puma550": 0.672, "wam7": 0.35, "titan2": 0.0}
@@ -356,7 +357,7 @@ def judge(seed: int, *, with_faults: bool) -> dict[str, Any]:
     }
 
 
-def _diagnosed(made: Recording, fault: Fault, random: Random) -> set[Fault]:
+def _diagnosed(made: Recording, fault: LogFault, random: Random) -> set[LogFault]:
     """Return the faults, notes left out except where they are what was put in, that are named with a fault put in."""
     robot, log = made.model, made.log
     if fault in RECORDED_FAULTS:

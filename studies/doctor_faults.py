@@ -31,7 +31,7 @@ from doctor_recordings import ARMS, MOTIONS, Recording, record
 from counterpoise import Log
 from counterpoise.doctor.diagnose import diagnose
 from counterpoise.doctor.diagnosis import Diagnosis
-from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.doctor.finding import Consequence, LogFault
 
 JUDGED = 40_000
 """First seed of the recordings that judge."""
@@ -133,17 +133,17 @@ def put_in(
         return made, made.log, ()
     if kind == "mount":
         tilted = record(made.arm, made.motion, made.seed, duration=duration, mount_rpy=random_mount(random))
-        return tilted, tilted.log, (Expected(Fault.MOUNT),)
+        return tilted, tilted.log, (Expected(LogFault.MOUNT),)
     if kind == "payload":
         load = random_payload(made.arm, random)
         carrying = record(made.arm, made.motion, made.seed, duration=duration, payload=load)
-        return carrying, carrying.log, (Expected(Fault.PAYLOAD),)
+        return carrying, carrying.log, (Expected(LogFault.PAYLOAD),)
     if kind == "pair":
         return _pair(made, random)
     if kind in INJECTIONS | SMALL:
         log, expected = (INJECTIONS | SMALL)[kind](made, made.log, random)
         return made, log, (expected,)
-    fault = Fault(kind)
+    fault = LogFault(kind)
     return made, CHANNEL_FAULTS[fault](made.log, random), (Expected(fault),)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from doctor_recordings import Array, Recording, wrong_model
 
 from counterpoise import Log, Robot
-from counterpoise.doctor.finding import Fault, Finding
+from counterpoise.doctor.finding import Finding, LogFault
 
 Random = np.random.Generator
 
@@ -29,7 +29,7 @@ class Expected:
         joints: Joints that must be among the finding's subjects; empty for faults of the whole recording.
     """
 
-    fault: Fault
+    fault: LogFault
     joints: tuple[str, ...] = ()
 
     def named_by(self, findings: tuple[Finding, ...]) -> bool:
@@ -56,12 +56,12 @@ def effort_sign(made: Recording, log: Log, random: Random) -> tuple[Log, Expecte
     joint = int(random.choice(felt(made)))
     tau = log.tau.copy()
     tau[:, joint] *= -1.0
-    return replace(log, tau=tau), Expected(Fault.EFFORT_SIGN, _names(log, joint))
+    return replace(log, tau=tau), Expected(LogFault.EFFORT_SIGN, _names(log, joint))
 
 
 def all_effort_signs(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """All efforts reversed."""
-    return replace(log, tau=-log.tau), Expected(Fault.EFFORT_SIGN, _names(log, *felt(made)))
+    return replace(log, tau=-log.tau), Expected(LogFault.EFFORT_SIGN, _names(log, *felt(made)))
 
 
 def position_sign(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
@@ -70,45 +70,45 @@ def position_sign(made: Recording, log: Log, random: Random) -> tuple[Log, Expec
     q, dq = log.q.copy(), log.dq.copy()
     q[:, joint] *= -1.0
     dq[:, joint] *= -1.0
-    return replace(log, q=q, dq=dq), Expected(Fault.POSITION_SIGN, _names(log, joint))
+    return replace(log, q=q, dq=dq), Expected(LogFault.POSITION_SIGN, _names(log, joint))
 
 
 def effort_order(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """The efforts of a loaded and another joint exchanged."""
     pair = _pair(made, random)
-    return replace(log, tau=_exchanged(log.tau, *pair)), Expected(Fault.JOINT_ORDER, _names(log, *pair))
+    return replace(log, tau=_exchanged(log.tau, *pair)), Expected(LogFault.JOINT_ORDER, _names(log, *pair))
 
 
 def position_order(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """Positions and velocities of a loaded and another joint exchanged."""
     pair = _pair(made, random)
     changed = replace(log, q=_exchanged(log.q, *pair), dq=_exchanged(log.dq, *pair))
-    return changed, Expected(Fault.JOINT_ORDER, _names(log, *pair))
+    return changed, Expected(LogFault.JOINT_ORDER, _names(log, *pair))
 
 
 def whole_order(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """All channels of a loaded and another joint exchanged."""
     pair = _pair(made, random)
     q, dq, tau = (_exchanged(values, *pair) for values in (log.q, log.dq, log.tau))
-    return replace(log, q=q, dq=dq, tau=tau), Expected(Fault.JOINT_ORDER, _names(log, *pair))
+    return replace(log, q=q, dq=dq, tau=tau), Expected(LogFault.JOINT_ORDER, _names(log, *pair))
 
 
 def degrees(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """Positions and velocities in degrees."""
-    return replace(log, q=np.degrees(log.q), dq=np.degrees(log.dq)), Expected(Fault.DEGREES)
+    return replace(log, q=np.degrees(log.q), dq=np.degrees(log.dq)), Expected(LogFault.DEGREES)
 
 
 def current(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """Efforts in a unit of their own: each divided by its own 3 to 30 N m per unit."""
     constant = np.exp(random.uniform(np.log(3.0), np.log(30.0), made.model.n))
-    return replace(log, tau=log.tau / constant), Expected(Fault.EFFORT_IS_CURRENT)
+    return replace(log, tau=log.tau / constant), Expected(LogFault.EFFORT_IS_CURRENT)
 
 
 def motor_side(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """Positions times, efforts divided by gear ratios of 30 to 160, one in four negative."""
     n = made.model.n
     ratio = np.exp(random.uniform(np.log(30.0), np.log(160.0), n)) * random.choice([1.0, 1.0, 1.0, -1.0], n)
-    return replace(log, q=log.q * ratio, dq=log.dq * ratio, tau=log.tau / ratio), Expected(Fault.MOTOR_SIDE)
+    return replace(log, q=log.q * ratio, dq=log.dq * ratio, tau=log.tau / ratio), Expected(LogFault.MOTOR_SIDE)
 
 
 def gain(made: Recording, log: Log, random: Random, sizes: tuple[float, float] = (1.7, 3.0)) -> tuple[Log, Expected]:
@@ -116,7 +116,7 @@ def gain(made: Recording, log: Log, random: Random, sizes: tuple[float, float] =
     joint = int(random.choice(loaded(made)))
     tau = log.tau.copy()
     tau[:, joint] *= np.exp(random.choice([-1.0, 1.0]) * random.uniform(*np.log(sizes)))
-    return replace(log, tau=tau), Expected(Fault.GAIN, _names(log, joint))
+    return replace(log, tau=tau), Expected(LogFault.GAIN, _names(log, joint))
 
 
 def small_gain(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
@@ -129,7 +129,7 @@ def offset(made: Recording, log: Log, random: Random, sizes: tuple[float, float]
     joint = int(random.choice(felt(made, 0.6)))
     tau = log.tau.copy()
     tau[:, joint] += random.choice([-1.0, 1.0]) * random.uniform(*sizes) * tau[:, joint].std()
-    return replace(log, tau=tau), Expected(Fault.OFFSET, _names(log, joint))
+    return replace(log, tau=tau), Expected(LogFault.OFFSET, _names(log, joint))
 
 
 def small_offset(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
@@ -140,7 +140,7 @@ def small_offset(made: Recording, log: Log, random: Random) -> tuple[Log, Expect
 def compensated(made: Recording, log: Log, random: Random) -> tuple[Log, Expected]:
     """Gravity taken out of the efforts by the robot's own model, which is good to 5 % of mass and 5 mm."""
     own = wrong_model(made.truth, random, 0.05, 0.005)
-    return replace(log, tau=log.tau - own.gravity(made.log.q)), Expected(Fault.GRAVITY_COMPENSATED)
+    return replace(log, tau=log.tau - own.gravity(made.log.q)), Expected(LogFault.GRAVITY_COMPENSATED)
 
 
 INJECTIONS: dict[str, Injection] = {

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from counterpoise import Log, Robot
+from counterpoise.control.reference import least_jerk
 from counterpoise.plants.plate_config import Plate
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
@@ -125,10 +126,10 @@ def _driven(arm: SimulatedArm, robot: Robot, path: Path, duration: float) -> Log
     kp = np.minimum(free * bandwidth**2, 0.5 * bandwidth * kd)
     friction = arm.config.drive.friction
     dry = np.zeros(robot.n) if friction is None else np.asarray(friction.coulomb)
-    every = max(1, round(1.0 / (LOG_RATE * arm.period)))
+    every = max(1, round(1.0 / (LOG_RATE * arm.dt)))
     rows: list[tuple[float, Array, Array, Array, Array | None]] = []
     with arm:
-        for tick in range(round(duration / arm.period)):
+        for tick in range(round(duration / arm.dt)):
             sample = arm.read()
             if tick % every == 0:
                 rows.append((sample.time, sample.q, sample.dq, sample.effort, sample.wrench))
@@ -196,8 +197,8 @@ def _visits(robot: Robot, speed: float, duration: float, random: np.random.Gener
         needed = stamps[move + 1] - stamps[move]
         part = min(max((time - stamps[move]) / needed, 0.0), 1.0)
         step = points[move + 1] - points[move]
-        done = part**3 * (10.0 - 15.0 * part + 6.0 * part**2)
-        return points[move] + done * step, 30.0 * part**2 * (1.0 - part) ** 2 / needed * step
+        done, slope = least_jerk(part)
+        return points[move] + done * step, slope / needed * step
 
     return at
 

@@ -31,6 +31,7 @@ from counterpoise.control.float.check_result import CheckResult
 from counterpoise.control.float.law import FloatLaw
 from counterpoise.control.float.watch import WatchSettings
 from counterpoise.control.loop import ControlLoop
+from counterpoise.control.reference import least_jerk
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.description.frozen import Array
 from counterpoise.friction.coulomb_viscous import CoulombViscous
@@ -86,7 +87,7 @@ def arm_of(name: str) -> Arm:
     static = 0.02 * robot.effort_limit
     config = ArmConfig(
         name="gantry-study",
-        timing=Timing(period=2e-3, physics_step=2e-4, delay=1),
+        timing=Timing(dt=2e-3, physics_step=2e-4, delay=1),
         drive=Drive(
             friction=LuGre(
                 coulomb=0.85 * static,
@@ -132,7 +133,7 @@ class Hand:
 
     def watch(self, sample: Sample) -> bool:
         """Push once more, as the tip is away from where the hand leads it; false, for the run goes on."""
-        period, time = self._plant.period, self._ticks * self._plant.period - BEGIN
+        dt, time = self._plant.dt, self._ticks * self._plant.dt - BEGIN
         tip = self._robot.forward_kinematics(sample.q, at=self._link)[:3, 3]
         self.tips.append(self._robot.forward_kinematics(sample.q, at=self._tip)[:3, 3])
         self._ticks += 1
@@ -140,14 +141,13 @@ class Hand:
             self._start = tip
         if self._start is not None and time < self.time:
             part = min(time / MOVE, 1.0)
-            done = part**3 * (10.0 - 15.0 * part + 6.0 * part * part)
-            slope = 30.0 * part**2 * (1.0 - part) ** 2 / MOVE
-            speed = (tip - self._last) / period
+            done, slope = least_jerk(part)
+            speed = (tip - self._last) / dt
             force = HAND_STIFFNESS * (self._start + DISTANCE * done * self._way - tip)
-            force += HAND_DAMPING * (DISTANCE * slope * self._way - speed)
+            force += HAND_DAMPING * (DISTANCE * slope / MOVE * self._way - speed)
             force *= min(1.0, (MOVE + STAY + LET_GO - time) / LET_GO)
             now = self._plant.time
-            self._plant.push(Push(self._link, (*force, 0.0, 0.0, 0.0), now, now + period))
+            self._plant.push(Push(self._link, (*force, 0.0, 0.0, 0.0), now, now + dt))
             self.forces.append(float(np.linalg.norm(force)))
         self._last = tip
         return False
@@ -183,7 +183,7 @@ def floated(
         CoulombViscous(factor * friction),
         share,
         limits=safety.limits,
-        period=plant.period,
+        dt=plant.dt,
         watch=UNWATCHED,
         yields=yields,
     )
@@ -194,9 +194,9 @@ def floated(
             ControlLoop(plant, law, model, safety=safety).run(BEGIN + hand.time + LEFT, until=hand.watch)
         except cp.SafetyError as error:
             fault = type(error).__name__
-    released = round((BEGIN + hand.time) / plant.period)
+    released = round((BEGIN + hand.time) / plant.dt)
     tips = np.array(hand.tips)
-    begun = tips[round(BEGIN / plant.period)]
+    begun = tips[round(BEGIN / plant.dt)]
     after = np.linalg.norm(tips[released:] - tips[min(released, len(tips) - 1)], axis=1)
     return {
         "share": share * factor,
@@ -206,7 +206,7 @@ def floated(
         "peak_force": max(hand.forces),
         "moved": float(np.linalg.norm(tips[min(released, len(tips) - 1)] - begun)),
         "drift": float(after[-1]) if len(after) else None,
-        "left_alone": max(len(after) - 1, 0) * plant.period,
+        "left_alone": max(len(after) - 1, 0) * plant.dt,
         "fault": fault,
     }
 

@@ -13,7 +13,6 @@ velocity feedback −k_int J_m dq, and is tried as such.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from docs_page import commit, put
+from docs_page import put, write_result
 
 from counterpoise.control.law import Law
 from counterpoise.control.pd import PD
@@ -34,10 +33,9 @@ from counterpoise.control.tune.gains import LawGains
 from counterpoise.control.tune.probe import Prober
 from counterpoise.control.tune.tune import JointTuner
 from counterpoise.logs.sample import Sample
-from counterpoise.papers.base_sensor_map import RULE
 from counterpoise.papers.morel_plants import MakeJoint, TunedJoint, puma_joint_1, tuned_joint
 from counterpoise.papers.plant_distribution import random_joint
-from counterpoise.papers.task import follow, rms
+from counterpoise.papers.task import RULE, follow, rms
 
 Array = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
@@ -49,10 +47,10 @@ NOISE = 9_000
 class NotchedIntegral(IntegralCompensator):
     """The integral behind a notch at a frequency [Hz]: zeros damped by 0.1, poles by 0.7."""
 
-    def __init__(self, k_int: Array, frequency: float, period: float, integral_limit: Array) -> None:
+    def __init__(self, k_int: Array, frequency: float, dt: float, integral_limit: Array) -> None:
         """Make it."""
-        super().__init__(k_int, integral_limit=integral_limit, period=period)
-        w = math.tan(math.pi * min(frequency * period, 0.45))
+        super().__init__(k_int, integral_limit=integral_limit, dt=dt)
+        w = math.tan(math.pi * min(frequency * dt, 0.45))
         norm = 1.0 / (1.0 + 1.4 * w + w * w)
         self._b = np.array([1.0 + 0.2 * w + w * w, 2.0 * (w * w - 1.0), 1.0 - 0.2 * w + w * w]) * norm
         self._a = np.array([2.0 * (w * w - 1.0), 1.0 - 1.4 * w + w * w]) * norm
@@ -69,10 +67,10 @@ class NotchedIntegral(IntegralCompensator):
 class DoubleIntegral(IntegralCompensator):
     """k_int ∫e + (k_int / 3)² ∬e: a ramp of friction leaves no error in the end."""
 
-    def __init__(self, k_int: Array, period: float, integral_limit: Array) -> None:
+    def __init__(self, k_int: Array, dt: float, integral_limit: Array) -> None:
         """Make it."""
-        super().__init__(k_int, integral_limit=integral_limit, period=period)
-        self._more, self._sum = (k_int / 3.0) ** 2 / np.maximum(k_int, 1e-9) * period, np.zeros(len(k_int))
+        super().__init__(k_int, integral_limit=integral_limit, dt=dt)
+        self._more, self._sum = (k_int / 3.0) ** 2 / np.maximum(k_int, 1e-9) * dt, np.zeros(len(k_int))
 
     def act(self, error: Array) -> Array:
         """Return the correction of the error and of its sum."""
@@ -111,14 +109,14 @@ class CandidateGains(LawGains):
 
     def laws(self, plant: Any, robot: Any, reference: Any = None, *, sensor: Any = None, **_: Any) -> tuple[Law, ...]:
         """Return the law."""
-        shared: dict[str, Any] = {"period": plant.period, "integral_limit": plant.effort_limit}
+        shared: dict[str, Any] = {"dt": plant.dt, "integral_limit": plant.effort_limit}
         compensator: IntegralCompensator = DoubleIntegral(self.k_int, **shared)
         if self.candidate == "notch":
             compensator = NotchedIntegral(self.k_int, self.frequency, **shared)
         elif self.candidate == "momentum":
             compensator = IntegralCompensator(self.k_int, **shared)
         outer = PD(self.kp, self.kd, reference)
-        loop = TorqueLoop(outer, PlateTorque(sensor), compensator, period=plant.period, gravity=robot)
+        loop = TorqueLoop(outer, PlateTorque(sensor), compensator, dt=plant.dt, gravity=robot)
         if self.candidate != "momentum":
             return (loop,)
         return (loop, RotorMomentum(self.k_int * robot.rotor_inertia, outer.reference))
@@ -138,7 +136,7 @@ def retuned(joint: TunedJoint, name: str, frequency: float) -> LawGains:
     with plant:
         q = plant.read().q.copy()
     prober = Prober(lambda: joint.make(None), joint.robot, 0, RULE)
-    tuner = JointTuner(prober, joint.robot, 0, q, RULE, plant.period, float(plant.effort_limit[0]))
+    tuner = JointTuner(prober, joint.robot, 0, q, RULE, plant.dt, float(plant.effort_limit[0]))
     return tuner.tune(candidate(joint.bsc.gains, name, frequency), joint.pid.gains)
 
 
@@ -177,8 +175,7 @@ def main() -> None:
     for name in arguments.plants:
         rows.append(one(name))
         print(rows[-1], file=sys.stderr, flush=True)
-        content = {"seed": NOISE, "commit": commit(), "rows": rows}
-        arguments.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        write_result(arguments.out, {"seed": NOISE, "rows": rows})
     if tuple(arguments.plants) == PLANTS:
         put(DOCS, "inner laws", table(rows))
 

@@ -24,15 +24,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from docs_page import commit, put
+from docs_page import put, write_result
 
 import counterpoise as cp
 from counterpoise.calibration.calibrated_robot import with_inertial_parameters
 from counterpoise.calibration.workspace import workspace_poses
 from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.reference import least_jerk
 from counterpoise.estimation.gain_bound import largest_inertias
 from counterpoise.estimation.recursive import RecursiveGravity
-from counterpoise.papers.jo_scenario import GROUPS, PERIOD, PHASES, Phase, ScenarioRun, run_scenario
+from counterpoise.papers.jo_scenario import DT, GROUPS, PHASES, Phase, ScenarioRun, run_scenario
 from counterpoise.plants.config import ArmConfig, Timing
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
@@ -77,20 +78,19 @@ def lead(
     """
     robot = arm.robot
     here = np.asarray(arm.config.position)
-    gains = careful_gains(robot, here, arm.effort_limit, arm.period)
+    gains = careful_gains(robot, here, arm.effort_limit, arm.dt)
     with arm:
         for number, pose in enumerate(poses):
             for side in sides:
                 beside = pose + side * APPROACH
                 for begin, end, duration in ((here, beside, TRAVEL), (beside, pose, CREEP), (pose, pose, DWELL)):
-                    for tick in range(round(duration / arm.period)):
-                        part = tick * arm.period / duration
-                        share = part**3 * (10.0 - 15.0 * part + 6.0 * part * part)
-                        slope = 30.0 * part**2 * (1.0 - part) ** 2 / duration
+                    for tick in range(round(duration / arm.dt)):
+                        part = tick * arm.dt / duration
+                        share, slope = least_jerk(part)
                         sample = arm.read()
                         for estimator in estimators:
                             estimator.update(sample)
-                        goal, speed = begin + share * (end - begin), slope * (end - begin)
+                        goal, speed = begin + share * (end - begin), slope / duration * (end - begin)
                         tau = gains.kp * (goal - sample.q) + gains.kd * (speed - sample.dq)
                         arm.write(tau + robot.gravity(sample.q))
                 here = pose
@@ -124,14 +124,14 @@ def made_arm(name: str, plant: str, seed: int) -> SimulatedArm:
     made = preset(name)
     if plant == "preset":
         return made.arm(seed=seed)
-    timing = Timing(period=made.config.timing.period, physics_step=5e-4)
+    timing = Timing(dt=made.config.timing.dt, physics_step=5e-4)
     return SimulatedArm(made.robot(), ArmConfig(timing=timing, position=made.config.position))
 
 
 def held_poses(name: str, plant: str, seed: int, count: int = POSES) -> dict[str, Any]:
     """Return the errors after each held pose, per estimator, and how the stated deviation compares with the error."""
     arm = made_arm(name, plant, seed)
-    robot, dt = arm.robot, arm.period
+    robot, dt = arm.robot, arm.dt
     everywhere = workspace_poses(robot, 500, seed=99)
     estimators = {
         "from nothing": cp.OnlineGravity(robot, dt, prior="none"),
@@ -161,7 +161,7 @@ def one_pose_law(name: str, seed: int) -> dict[str, float]:
     pose = workspace_poses(robot, 1, seed=seed, margin=0.2)[0]
     inertia = largest_inertias(robot)
     kp, kd = inertia * FREQUENCY**2, 2.0 * DAMPING * FREQUENCY * inertia
-    config = ArmConfig(timing=Timing(period=1e-3, physics_step=5e-4), position=pose)
+    config = ArmConfig(timing=Timing(dt=1e-3, physics_step=5e-4), position=pose)
     arm = SimulatedArm(robot, config)
     est = cp.OnlineGravity(robot, 1e-3, "inverse-regressor", q_gain=Q_GAIN, kp=kp, kd=kd)
     with arm:
@@ -181,8 +181,8 @@ def scenario_with_all_states() -> dict[str, Any]:
     for friction in (False, True):
         alone, exact = run_scenario("none", friction=friction), run_scenario("exact", friction=friction)
         starts = {
-            "from nothing": cp.OnlineGravity(robot, PERIOD, prior="none"),
-            "from a description 10 % off": cp.OnlineGravity(wrong_description(robot, SEED), PERIOD),
+            "from nothing": cp.OnlineGravity(robot, DT, prior="none"),
+            "from a description 10 % off": cp.OnlineGravity(wrong_description(robot, SEED), DT),
         }
         for start, estimator in starts.items():
             learned = run_scenario("recursive", friction=friction, estimator=estimator)
@@ -305,9 +305,9 @@ def main() -> None:
         results["held poses"][f"{name}, preset"] = [held_poses(name, "preset", seed) for seed in seeds]
     results["scenario, all states on"] = scenario_with_all_states()
     results["random and faulty input"] = abused(given.updates, given.seed)
-    content = {"seed": given.seed, "commit": commit(), "settings": {"draws": given.draws}, **results}
+    content = {"seed": given.seed, "settings": {"draws": given.draws}, **results}
     rounded = json.loads(json.dumps(content), parse_float=lambda text: float(f"{float(text):.6g}"))
-    (HERE / "online_gravity.json").write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
+    write_result(HERE / "online_gravity.json", rounded)
     text = table(results)
     sure = reliability_table(results)
     put(HERE.parent / "docs" / "online-gravity.md", "held poses", [text])

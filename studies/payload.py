@@ -6,7 +6,8 @@
 Friction is not invented: simulated arms (presets ``wam7`` and ``puma550``: LuGre friction, gears, encoders, noise) go
 to poses under PD with gravity; what their drives hold at rest beside the weight, per joint and side of approach, is
 collected. The statistics then draw from these residues: poses at rest are the analytic weight of the loaded arm plus
-residues of as many poses of the simulation, plus the plate's scatter. Loads lie anywhere along their link and up to
+residues of as many poses of the simulation, plus the plate's scatter. Empty arms come to rest as the simulated ones
+did. Loads lie anywhere along their link and up to
 10 cm beside it, which is not the estimator's own prior. The baseline is what 25 empty poses tell, the description's
 masses being off by 10 % (one standard deviation).
 
@@ -24,7 +25,19 @@ from typing import Any
 
 import numpy as np
 from docs_page import commit, put
-from payload_arms import SEED, Arm, arm_of, drawn_arm, drawn_com, held, one_residue, random_poses, simulated_arm
+from payload_arms import (
+    SEED,
+    SLOT,
+    Arm,
+    arm_of,
+    draw_reliability,
+    drawn_arm,
+    drawn_com,
+    held,
+    one_rest,
+    random_poses,
+    simulated_arm,
+)
 
 from counterpoise.cli.tracking import Load, track_simulated
 from counterpoise.description.frozen import frozen
@@ -37,6 +50,7 @@ from counterpoise.plants.presets import preset
 ARMS = ("wam7", "puma550")
 MASSES = (1.0, 3.0)
 POSES, EMPTY_POSES = 12, 25
+EMPTY_SEEDS = (1000, 1001, 1002)
 BINS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.97, 1.0 + 1e-9])
 """Of stated probabilities, for the reliability table."""
 
@@ -115,23 +129,29 @@ def reliability(records: list[dict[str, Any]]) -> list[dict[str, float]]:
     return rows
 
 
-def empty_runs(arm: Arm, runs: int, random: np.random.Generator, dt: float = 0.02) -> dict[str, float]:
-    """Let an empty arm move for 60 s, 30 poses, and count the loads that are found all the same."""
+def empty_runs(arm: Arm, runs: int, random: np.random.Generator) -> dict[str, float]:
+    """Let an empty arm move for 60 s, 30 poses, and count the loads that are found all the same.
+
+    Each joint comes to rest as one of the simulation did, settling back included, and rests on what that one rested on.
+    """
     alarms, poses = 0, 0
-    steps = round(1.0 / dt)
+    steps = round(1.0 / SLOT)
     for _ in range(runs):
         true = drawn_arm(arm.robot, random)
         goals = random_poses(arm.robot, 31, random, 0.85)
-        estimator = PayloadEstimator(arm.robot, dt, friction_band=arm.band)
+        estimator = PayloadEstimator(arm.robot, SLOT, friction_band=arm.band)
         for before, goal in pairwise(goals):
-            way = before + np.outer(np.linspace(0.0, 1.0, steps + 1)[1:], goal - before)
             sign = np.sign(goal - before)
-            weight = true.gravity(way) + sign * arm.band
-            for q, tau in zip(way, weight, strict=True):
+            residue, motion, torque = one_rest(arm, sign, random)
+            stand = np.zeros((max(steps - len(motion), 0), arm.robot.n))
+            rest, beside = goal + np.vstack([motion, stand]), np.vstack([torque, stand + residue])
+            way = before + np.outer(np.linspace(0.0, 1.0, 2 * steps - len(rest)), rest[0] - before)
+            for q, tau in zip(way, true.gravity(way) + sign * arm.band, strict=True):
                 estimator.update(q, goal - before, tau)
-            tau = true.gravity(goal) + one_residue(arm, sign, random)
-            for torque in tau + 0.02 * arm.band * random.normal(size=(steps, arm.robot.n)):
-                estimator.update(goal, np.zeros(arm.robot.n), torque)
+            beside += 0.02 * arm.band * random.normal(size=rest.shape)
+            speed = np.diff(rest, axis=0, prepend=rest[:1]) / SLOT
+            for q, dq, tau in zip(rest, speed, true.gravity(rest) + beside, strict=True):
+                estimator.update(q, dq, tau)
             poses += 1
         alarms += bool(estimator.events)
     return {"runs": runs, "seconds": 60.0, "poses": poses, "false_detections": alarms}
@@ -275,6 +295,15 @@ def friction_part(simulated: int) -> dict[str, Any]:
     return found
 
 
+def empty_part(name: str, simulated: int, runs: int) -> list[dict[str, float]]:
+    """Share the runs among arms of several seeds: each has its own torque constants, ripple and way of settling."""
+    found = []
+    for seed in EMPTY_SEEDS:
+        arm = simulated_arm(name, simulated, seed)
+        found.append(empty_runs(arm, runs // len(EMPTY_SEEDS), np.random.default_rng(seed)) | {"seed": seed})
+    return found
+
+
 def identification_part(friction: dict[str, Any], draws: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return who was found where, and how reliable the stated probabilities are."""
     random = np.random.default_rng(SEED)
@@ -311,23 +340,6 @@ def pooled(reliable: dict[str, Any]) -> list[dict[str, float]]:
     return rows
 
 
-def figure(results: dict[str, Any], path: Path) -> None:
-    """Draw the reliability of the stated probabilities."""
-    import matplotlib.pyplot as plt  # noqa: PLC0415, only the whole study draws
-
-    drawing, axes = plt.subplots(figsize=(5.0, 4.4))
-    axes.plot([0, 1], [0, 1], color="0.6", linestyle="--")
-    rows = pooled(results["reliability"])
-    stated, found, error = ([row[name] for row in rows] for name in ("stated", "found", "error"))
-    axes.errorbar(stated, found, yerr=error, marker="o", capsize=3)
-    for row in rows:
-        axes.annotate(f"{row['count']:.0f}", (row["stated"], row["found"]), xytext=(6, -12), textcoords="offset points")
-    axes.set_xlabel("stated probability of a link")
-    axes.set_ylabel("share in which it was the right one")
-    drawing.tight_layout()
-    drawing.savefig(path, dpi=110)
-
-
 def main() -> None:
     """Run the chosen parts and write their results beside those of the others."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -347,9 +359,7 @@ def main() -> None:
         elif part == "identification":
             results["identification"], results["reliability"] = identification_part(results["friction"], chosen.draws)
         elif part == "empty":
-            random = np.random.default_rng(SEED)
-            arms = {name: arm_of(name, results["friction"]) for name in ARMS}
-            results["empty"] = {name: empty_runs(arm, chosen.empty_runs, random) for name, arm in arms.items()}
+            results["empty"] = {name: empty_part(name, chosen.simulated, chosen.empty_runs) for name in ARMS}
         elif part == "contact":
             random = np.random.default_rng(SEED)
             arms = {name: arm_of(name, results["friction"]) for name in ARMS}
@@ -365,7 +375,8 @@ def main() -> None:
         if chosen.out == parser.get_default("out"):
             docs = Path(__file__).resolve().parents[1] / "docs"
             put(docs / "payload-and-contact.md", "identification", table(results))
-            figure(results, docs / "figures" / "payload-reliability.png")
+            rows = pooled(results["reliability"])
+            draw_reliability(rows, "stated probability of a link", docs / "figures" / "payload-reliability.png")
     for name in ("reliability", "empty", "contact", "ticks", "full"):
         print(name, json.dumps(results.get(name)))
 

@@ -1,8 +1,9 @@
-"""Arms of the payload study: what friction leaves at rest, collected from simulations, and loads to be drawn."""
+"""What the payload studies share: what friction leaves at rest, loads to be drawn, the figure of reliability."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,16 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import PoseList
 from counterpoise.estimation.payload_estimator import WRENCH_STD
 from counterpoise.estimation.payload_places import Places, places_of
-from counterpoise.logs.stillness import still_segments
+from counterpoise.logs.stillness import StillSegment, still_segments
 from counterpoise.plants.presets import Preset, preset
 
 Array = npt.NDArray[np.float64]
 
 SEED = 8
+SLOT = 0.02
+"""Over so much time positions are averaged, as the estimator does [s]."""
+BEFORE, AFTER = 0.7, 0.7
+"""How much of the motion about the beginning of a rest, settling cut off, is kept [s]."""
 BESIDE = 0.1
 """Loads lie up to this far beside their link [m]."""
 
@@ -36,6 +41,9 @@ class Arm:
         band: Dry friction of the preset [N m], shape (n,).
         residue: Torque beside the weight at rest [N m], shape (s, n).
         side: Side from which each joint came, shape (s, n).
+        motion: How each joint came to rest: positions about the rest, one every SLOT, shape (s, n, m); m = 0 where it
+            was not kept. A joint that settles back by less than a milliradian rests on another share of its friction.
+        torque: Its torque beside the weight meanwhile [N m], shape (s, n, m).
     """
 
     robot: cp.Robot
@@ -43,6 +51,8 @@ class Arm:
     band: Array
     residue: Array
     side: Array
+    motion: Array
+    torque: Array
 
     @property
     def scatter(self) -> Array:
@@ -51,15 +61,15 @@ class Arm:
         return np.asarray(np.std(self.residue - self.side * friction, axis=0))
 
 
-def simulated_arm(name: str, count: int) -> Arm:
-    """Let a simulated arm go to poses, and collect what its drives hold beside the weight."""
+def simulated_arm(name: str, count: int, seed: int = SEED) -> Arm:
+    """Let a simulated arm go to poses, and collect how it came to rest and what its drives hold beside the weight."""
     made: Preset = preset(name)
-    arm = made.arm(seed=SEED)
+    arm = made.arm(seed=seed)
     robot = arm.robot
-    poses = random_poses(robot, count, np.random.default_rng(SEED), 0.6)
+    poses = random_poses(robot, count, np.random.default_rng(seed), 0.6)
     speed = 0.5 * np.minimum(arm.velocity_limit, 2.0)
     reference = PoseList(list(poses), speed=speed, dwell=1.2)
-    gains = careful_gains(robot, np.asarray(made.config.position), arm.effort_limit, arm.period)
+    gains = careful_gains(robot, np.asarray(made.config.position), arm.effort_limit, arm.dt)
     with arm:
         reference.reset(arm.read().q)
         law = PDGravity(robot, gains.kp, gains.kd, reference)
@@ -71,14 +81,30 @@ def simulated_arm(name: str, count: int) -> Arm:
     side = np.array([segment.approach for segment in found])
     known = np.all(side != 0.0, axis=1)
     band = np.broadcast_to(np.asarray(made.config.drive.friction.coulomb, dtype=np.float64), (robot.n,))
-    return Arm(robot, places_of(robot), np.array(band), residue[known], side[known])
+    motion, torque = (
+        np.array(part)[known] for part in zip(*(_coming_to_rest(robot, report.log, one) for one in found), strict=True)
+    )
+    return Arm(robot, places_of(robot), np.array(band), residue[known], side[known], motion, torque)
+
+
+def _coming_to_rest(robot: cp.Robot, log: cp.Log, segment: StillSegment) -> tuple[Array, Array]:
+    """Return means over SLOT of the positions about the rest and of the torques beside the weight, shapes (n, m)."""
+    per_slot = max(1, round(SLOT * log.rate))
+    slots = round((BEFORE + AFTER) / SLOT)
+    first = segment.start - round(BEFORE * log.rate)
+    rows = np.clip(np.arange(first, first + slots * per_slot), 0, segment.end - 1)
+    q, beside = log.q[rows] - segment.q, log.tau[rows] - robot.gravity(log.q[rows])
+    motion, torque = (part.reshape(slots, per_slot, -1).mean(axis=1).T for part in (q, beside))
+    return motion, torque
 
 
 def arm_of(name: str, friction: dict[str, Any]) -> Arm:
     """Return an arm with the residues that an earlier part collected."""
     robot = preset(name).robot()
     known = friction[name]
-    return Arm(robot, places_of(robot), *(np.array(known[part]) for part in ("band", "residue", "side")))
+    band, residue, side = (np.array(known[part]) for part in ("band", "residue", "side"))
+    nothing = np.zeros((*side.shape, 0))
+    return Arm(robot, places_of(robot), band, residue, side, nothing, nothing)
 
 
 def random_poses(robot: cp.Robot, count: int, random: np.random.Generator, share: float) -> Array:
@@ -98,11 +124,16 @@ def held(arm: Arm, robot: cp.Robot, count: int, random: np.random.Generator, pla
     return q, tau, wrench, arm.side[rows, joints]
 
 
-def one_residue(arm: Arm, sign: Array, random: np.random.Generator) -> Array:
-    """Return a residue of the simulation for each joint, turned to the side it comes from."""
+def one_rest(arm: Arm, sign: Array, random: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Return a residue of the simulation for each joint, (n,), and how it came to it: motion and torque, (m, n).
+
+    All are turned to the side from which the joint comes.
+    """
     rows = random.integers(len(arm.residue), size=arm.robot.n)
     joints = np.arange(arm.robot.n)
-    return np.asarray(sign * arm.side[rows, joints] * arm.residue[rows, joints])
+    turned = sign * arm.side[rows, joints]
+    motion, torque = ((turned[:, None] * part[rows, joints]).T for part in (arm.motion, arm.torque))
+    return turned * arm.residue[rows, joints], motion, torque
 
 
 def drawn_arm(robot: cp.Robot, random: np.random.Generator) -> cp.Robot:
@@ -120,3 +151,25 @@ def drawn_com(places: Places, place: int, random: np.random.Generator) -> Array:
     away = random.normal(size=3)
     away *= BESIDE * random.uniform() ** (1.0 / 3.0) / np.linalg.norm(away)
     return places.com_in_link(place, centre + along * inner * direction + away)
+
+
+def draw_reliability(rows: list[dict[str, float]], label: str, path: Path) -> None:
+    """Draw how often links of some stated probability were the right ones, with standard error and count.
+
+    Args:
+        rows: "stated", "found", "error" and "count" of each bin.
+        label: What the stated probabilities are.
+        path: The figure.
+    """
+    import matplotlib.pyplot as plt  # noqa: PLC0415, only whole studies draw
+
+    drawing, axes = plt.subplots(figsize=(5.0, 4.4))
+    axes.plot([0, 1], [0, 1], color="0.6", linestyle="--")
+    stated, found, error = ([row[name] for row in rows] for name in ("stated", "found", "error"))
+    axes.errorbar(stated, found, yerr=error, marker="o", capsize=3)
+    for row in rows:
+        axes.annotate(f"{row['count']:.0f}", (row["stated"], row["found"]), xytext=(6, -12), textcoords="offset points")
+    axes.set_xlabel(label)
+    axes.set_ylabel("share in which it was the right one")
+    drawing.tight_layout()
+    drawing.savefig(path, dpi=110)

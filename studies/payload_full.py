@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from docs_page import commit, put
-from payload_arms import drawn_arm, drawn_com
+from payload_arms import draw_reliability, drawn_arm, drawn_com
 
 from counterpoise.base_sensor.wrench_frame import WrenchFrame
 from counterpoise.calibration.design import design_poses
@@ -43,7 +43,7 @@ from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
 
 ARMS = ("wam7:plate", "puma550")
-JUDGING_SEED = 300
+JUDGING_SEED = 400
 MASS = 1.0
 EMPTY_POSES, LOADED_POSES = 8, 12
 DWELL = 1.2
@@ -91,7 +91,7 @@ def recorded(name: str, seed: int, load: tuple[str, tuple[float, ...]] | None, p
     frame = WrenchFrame.checked(arm.plate.T_base_sensor, arm.plate.reads)
     reference = PoseList(goals, speed=speed, dwell=DWELL)
     samples: list[npt.NDArray[np.float64]] = []
-    most = EMPTY_TIME / arm.period if load is None else np.inf
+    most = EMPTY_TIME / arm.dt if load is None else np.inf
 
     def watch(sample: Sample) -> bool:
         wrench = np.full(6, np.nan) if sample.wrench is None else frame.wrench(sample.wrench)
@@ -102,13 +102,13 @@ def recorded(name: str, seed: int, load: tuple[str, tuple[float, ...]] | None, p
     with arm:
         start = arm.read().q
         reference.reset(start)
-        gains = careful_gains(known, start, arm.effort_limit, arm.period)
+        gains = careful_gains(known, start, arm.effort_limit, arm.dt)
         law = PDGravity(known, gains.kp, gains.kd, reference)
         try:
             ControlLoop(arm, law, known).run(reference.duration + 0.5 * DWELL, until=watch)
         except CounterpoiseError as fault:
             stopped = str(fault)
-    each = round(SLOT / arm.period)
+    each = round(SLOT / arm.dt)
     whole = len(samples) // each
     means = np.array(samples[: whole * each]).reshape(whole, each, -1).mean(axis=1)
     return {"means": means, "stopped": np.array(stopped)}
@@ -236,22 +236,6 @@ def reliability(results: dict[str, Any]) -> list[dict[str, float]]:
     return rows
 
 
-def figure(rows: list[dict[str, float]], path: Path) -> None:
-    """Draw the reliability of the stated probabilities."""
-    import matplotlib.pyplot as plt  # noqa: PLC0415, only the whole study draws
-
-    drawing, axes = plt.subplots(figsize=(5.0, 4.4))
-    axes.plot([0, 1], [0, 1], color="0.6", linestyle="--")
-    stated, found, error = ([row[name] for row in rows] for name in ("stated", "found", "error"))
-    axes.errorbar(stated, found, yerr=error, marker="o", capsize=3)
-    for row in rows:
-        axes.annotate(f"{row['count']:.0f}", (row["stated"], row["found"]), xytext=(6, -12), textcoords="offset points")
-    axes.set_xlabel("stated probability of a link, full simulations")
-    axes.set_ylabel("share in which it was the right one")
-    drawing.tight_layout()
-    drawing.savefig(path, dpi=110)
-
-
 def sentences(results: dict[str, Any]) -> list[str]:
     """Return what else the runs say."""
     empty = results["empty"]
@@ -296,7 +280,7 @@ def main() -> None:
     print("\n".join(lines))
     if chosen.out == parser.get_default("out"):
         put(PAGE, "full", lines)
-        figure(reliability(results), FIGURE)
+        draw_reliability(reliability(results), "stated probability of a link, full simulations", FIGURE)
 
 
 if __name__ == "__main__":

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from docs_page import commit, put
+from docs_page import put, write_result
 
 from counterpoise.control.careful_gains import careful_gains
-from counterpoise.control.safe_stop import joint_inertias
+from counterpoise.control.reference import least_jerk
 from counterpoise.control.servo.servo_goal import ServoGoal
 from counterpoise.control.servo.servo_stiffness import identify_stiffness
 from counterpoise.description.frozen import Array
+from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.errors import InputError
 from counterpoise.logs.declared import Declared
 from counterpoise.logs.log import Log, LogBuilder
@@ -57,7 +58,7 @@ class ServoArm:
             config = ArmConfig(position=config.position, timing=config.timing, velocity_limit=config.velocity_limit)
         self.plant = SimulatedArm(self.robot, config)
         start = np.asarray(config.position)
-        gains = careful_gains(self.robot, start, self.plant.effort_limit, self.plant.period)
+        gains = careful_gains(self.robot, start, self.plant.effort_limit, self.plant.dt)
         self.kp, self._kd = np.asarray(gains.kp), np.asarray(gains.kd)
         if name.startswith("ideal"):  # no gear asks for less, and no friction damps
             self._kd = 1.4 * np.sqrt(self.kp * joint_inertias(self.robot, start))
@@ -67,10 +68,10 @@ class ServoArm:
     def move(self, goal: Array, held: float = HELD) -> None:
         """Move the goal with least jerk and hold it."""
         start = self.goal
-        time = max(float(np.abs(goal - start).max()) / SPEED, self.plant.period)
-        for tick in range(round((time + held) / self.plant.period)):
-            part = min(tick * self.plant.period / time, 1.0)
-            self.goal = start + part**3 * (10.0 - 15.0 * part + 6.0 * part * part) * (goal - start)
+        time = max(float(np.abs(goal - start).max()) / SPEED, self.plant.dt)
+        for tick in range(round((time + held) / self.plant.dt)):
+            part = min(tick * self.plant.dt / time, 1.0)
+            self.goal = start + least_jerk(part)[0] * (goal - start)
             sample = self.plant.read()
             if self.log is not None:
                 self.log.append(sample, self.goal)
@@ -159,8 +160,7 @@ def main() -> None:
         rows.append(drooped(arm, chosen.poses))
         print(json.dumps(rows[-1]), flush=True)
     if tuple(chosen.arms) == ARMS and chosen.poses == 6:
-        result = {"seed": SEED, "commit": commit(), "rows": rows}
-        (HERE / "position_servos.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_result(HERE / "position_servos.json", {"seed": SEED, "rows": rows})
         put(HERE.parent / "docs" / "position-servos.md", "table of the study", lines(rows))
     print("\n".join(lines(rows)))
 

@@ -11,14 +11,13 @@ gravity, the same gains. "measured": by the joint sensors; "true": by the links'
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from docs_page import commit, put
+from docs_page import put, write_result
 
 from counterpoise.control.teach.path import TaughtPath
 from counterpoise.control.teach.path_file import read_path, write_path
@@ -150,8 +149,7 @@ def main() -> None:
     lines = table(found["runs"])
     print("\n".join(lines))
     if whole:
-        content = {"seed": SEED, "commit": commit(), **found}
-        (HERE / "replaying.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        write_result(HERE / "replaying.json", {"seed": SEED, **found})
         put(HERE.parent / "docs" / "teach-and-replay.md", "replay table", lines)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from docs_page import commit, put
+from docs_page import put, write_result
 
 from counterpoise.base_sensor.tool_motion import tool_columns
 from counterpoise.base_sensor.wrist_sensor import WristCalibration
@@ -163,8 +163,7 @@ def elsewhere() -> None:
     rows = [
         held("wrist", FORCES[0], speed=speed, pose=pose, side=side) for speed in (0.25, 0.1) for pose, side in ELSEWHERE
     ]
-    result = {"seed": SEED, "commit": commit(), "rows": rows}
-    (HERE / "tip_force_elsewhere.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_result(HERE / "tip_force_elsewhere.json", {"seed": SEED, "rows": rows})
     told = ["| another path, wrist sensor | speed | mean error | rms | largest |", "|---|---|---|---|---|"]
     told += [
         f"| {('first', 'second')[at % 2]}, {row['path_m']:.2f} m | {row['speed']:g} m/s "
@@ -191,8 +190,7 @@ def main() -> None:
             rows.append(held(way, force))
             print(json.dumps(rows[-1]), flush=True)
     if tuple(chosen.forces) == FORCES and tuple(chosen.ways) == WAYS:
-        result = {"seed": SEED, "commit": commit(), "rows": rows}
-        (HERE / "tip_force.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_result(HERE / "tip_force.json", {"seed": SEED, "rows": rows})
         put(HERE.parent / "docs" / "tip-force.md", "table of the study", lines(rows))
     print("\n".join(lines(rows)))
 

@@ -36,6 +36,7 @@ def driver_or_skip(width: int, height: int, *, phone: bool = False) -> Any:
     options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
     started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     started.set_page_load_timeout(PATIENCE)
+    started.set_script_timeout(PATIENCE)
     return started
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from shared_data import SHARED
 from twin import WORST
+
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")  # no test fails by a measured time: the machine may be busy
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +27,20 @@ def shared() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure no coverage in long simulations: it costs them a third of their time, and short tests cover the same."""
+    coverage = sys.modules.get("coverage") if item.get_closest_marker("long") else None
+    measuring = coverage.Coverage.current() if coverage else None
+    if measuring is None:
+        return (yield)
+    measuring.stop()
+    try:
+        return (yield)
+    finally:
+        measuring.start()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -17,10 +17,10 @@ from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import Sine
 from counterpoise.control.report import EndState, RunReport
-from counterpoise.control.safe_stop import joint_inertias
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.settings import SafetySettings
 from counterpoise.description.frozen import Array
+from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.logs.sample import Sample, SampleFlag
 from ideal_arm import SPEEDS
 
@@ -33,7 +33,7 @@ SETTINGS = SafetySettings(blend_time=0.02, settle_time=0.05, ramp_time=0.1, blin
 class Case:
     """A fault and the end that is specified for it; Fault.NONE for one that is bridged."""
 
-    corrupt: Callable[[float], faults.Corrupt] = field(default=lambda period: faults.good)
+    corrupt: Callable[[float], faults.Corrupt] = field(default=lambda dt: faults.good)
     end: EndState = EndState.COMPLETED
     fault: Fault = Fault.NONE
     error: type[cp.SafetyError] | None = None
@@ -72,12 +72,12 @@ class NeedsPlate(PDGravity):
 class SlowClock:
     """Time in which every tick takes nothing until BEGIN, and then 1.5 periods."""
 
-    def __init__(self, period: float) -> None:
-        self.time, self.waits, self.period = 10.0, 0, period
+    def __init__(self, dt: float) -> None:
+        self.time, self.waits, self.dt = 10.0, 0, dt
 
     def now(self) -> float:
         if self.waits >= BEGIN:
-            self.time += 0.75 * self.period
+            self.time += 0.75 * self.dt
         return self.time
 
     def wait_until(self, moment: float) -> None:
@@ -111,7 +111,7 @@ def plated(law: PDGravity) -> PDGravity:
 
 
 def case(end: EndState, fault: Fault, error: type[cp.SafetyError], corrupt: Any = None, **more: Any) -> Case:
-    return Case(corrupt or (lambda period: faults.good), end, fault, error, noted=fault.name.lower(), **more)
+    return Case(corrupt or (lambda dt: faults.good), end, fault, error, noted=fault.name.lower(), **more)
 
 
 def bridged(noted: str | None, corrupt: Callable[[float], faults.Corrupt], **more: Any) -> Case:
@@ -123,73 +123,69 @@ nan, inf = math.nan, math.inf
 stale, sensor, joint_limit = cp.StaleSampleError, cp.SensorFaultError, cp.JointLimitError
 
 CASES = {
-    "dropout, 4 ticks": bridged("time_repeated", lambda period: faults.dropout(4)),
-    "dropout for good": case(BLIND, Fault.TIME_REPEATED, stale, lambda period: faults.dropout(inf)),
+    "dropout, 4 ticks": bridged("time_repeated", lambda dt: faults.dropout(4)),
+    "dropout for good": case(BLIND, Fault.TIME_REPEATED, stale, lambda dt: faults.dropout(inf)),
     "dropout, marked by the plant": case(
-        BLIND, Fault.TIME_REPEATED, stale, lambda period: faults.flagged(SampleFlag.STALE)
+        BLIND, Fault.TIME_REPEATED, stale, lambda dt: faults.flagged(SampleFlag.STALE)
     ),
-    "latency, 3 ticks": bridged("time_repeated", lambda period: faults.latency(3)),
-    "latency, 50 ticks": case(BLIND, Fault.TIME_REPEATED, stale, lambda period: faults.latency(50)),
-    "latency that grows": case(UNDAMPED, Fault.LATE, stale, lambda period: faults.GrowingQueue()),
-    "jitter, 40 % of the period": bridged(None, lambda period: faults.jitter(0.4, period)),
-    "duplicates, 1 in 10": bridged("time_repeated", lambda period: faults.duplicates(10)),
-    "duplicates, 1 in 2": case(GRAVITY, Fault.TIME_REPEATED, stale, lambda period: faults.duplicates(2)),
-    "reordering, 1 in 12": bridged("time_backwards", lambda period: faults.reordering(12, period)),
-    "reordering, all": case(GRAVITY, Fault.TIME_BACKWARDS, stale, lambda period: faults.reordering(2, period)),
-    "clock leaps 0.1 s": case(GRAVITY, Fault.TIME_GAP, stale, lambda period: faults.leap(0.1)),
-    "clock leaps back 1 s": case(BLIND, Fault.TIME_BACKWARDS, stale, lambda period: faults.leap(-1.0)),
-    "one wrong time stamp": bridged("time_gap", lambda period: faults.for_ticks(1, faults.leap(1e9))),
-    "time is NaN": case(BLIND, Fault.TIME_INVALID, stale, lambda period: faults.leap(nan)),
-    "stuck values": case(BLIND, Fault.FROZEN, sensor, lambda period: faults.stuck()),
-    "stuck encoder": case(BLIND, Fault.FROZEN, sensor, lambda period: faults.stuck_joint(1)),
-    "bias step of 0.3 rad": case(
-        BLIND, Fault.Q_JUMPED, sensor, lambda period: faults.changed("q", 2, lambda q: q + 0.3)
-    ),
+    "latency, 3 ticks": bridged("time_repeated", lambda dt: faults.latency(3)),
+    "latency, 50 ticks": case(BLIND, Fault.TIME_REPEATED, stale, lambda dt: faults.latency(50)),
+    "latency that grows": case(UNDAMPED, Fault.LATE, stale, lambda dt: faults.GrowingQueue()),
+    "jitter, 40 % of the period": bridged(None, lambda dt: faults.jitter(0.4, dt)),
+    "duplicates, 1 in 10": bridged("time_repeated", lambda dt: faults.duplicates(10)),
+    "duplicates, 1 in 2": case(GRAVITY, Fault.TIME_REPEATED, stale, lambda dt: faults.duplicates(2)),
+    "reordering, 1 in 12": bridged("time_backwards", lambda dt: faults.reordering(12, dt)),
+    "reordering, all": case(GRAVITY, Fault.TIME_BACKWARDS, stale, lambda dt: faults.reordering(2, dt)),
+    "clock leaps 0.1 s": case(GRAVITY, Fault.TIME_GAP, stale, lambda dt: faults.leap(0.1)),
+    "clock leaps back 1 s": case(BLIND, Fault.TIME_BACKWARDS, stale, lambda dt: faults.leap(-1.0)),
+    "one wrong time stamp": bridged("time_gap", lambda dt: faults.for_ticks(1, faults.leap(1e9))),
+    "time is NaN": case(BLIND, Fault.TIME_INVALID, stale, lambda dt: faults.leap(nan)),
+    "stuck values": case(BLIND, Fault.FROZEN, sensor, lambda dt: faults.stuck()),
+    "stuck encoder": case(BLIND, Fault.FROZEN, sensor, lambda dt: faults.stuck_joint(1)),
+    "bias step of 0.3 rad": case(BLIND, Fault.Q_JUMPED, sensor, lambda dt: faults.changed("q", 2, lambda q: q + 0.3)),
     "bias step of 0.3 rad, 3 ticks": bridged(
-        "q_jumped", lambda period: faults.for_ticks(3, faults.changed("q", 2, lambda q: q + 0.3))
+        "q_jumped", lambda dt: faults.for_ticks(3, faults.changed("q", 2, lambda q: q + 0.3))
     ),
-    "unplugged": case(BLIND, Fault.READ_FAILED, cp.PlantError, lambda period: faults.unplugged),
-    "unplugged, 4 ticks": bridged("read_failed", lambda period: faults.for_ticks(4, faults.unplugged)),
+    "unplugged": case(BLIND, Fault.READ_FAILED, cp.PlantError, lambda dt: faults.unplugged),
+    "unplugged, 4 ticks": bridged("read_failed", lambda dt: faults.for_ticks(4, faults.unplugged)),
     "write fails": case(EndState.PLANT_STOP, Fault.WRITE_FAILED, cp.PlantError, write=broken_cable),
-    "no sample": case(BLIND, Fault.SAMPLE_MALFORMED, sensor, lambda period: faults.no_sample),
-    "single precision": case(BLIND, Fault.SAMPLE_MALFORMED, sensor, lambda period: faults.single_precision),
-    "q is NaN": case(BLIND, Fault.Q_INVALID, sensor, lambda period: faults.changed("q", 3, lambda q: nan)),
-    "q is NaN, 5 ticks": bridged(
-        "q_invalid", lambda period: faults.for_ticks(5, faults.changed("q", 3, lambda q: nan))
-    ),
+    "no sample": case(BLIND, Fault.SAMPLE_MALFORMED, sensor, lambda dt: faults.no_sample),
+    "single precision": case(BLIND, Fault.SAMPLE_MALFORMED, sensor, lambda dt: faults.single_precision),
+    "q is NaN": case(BLIND, Fault.Q_INVALID, sensor, lambda dt: faults.changed("q", 3, lambda q: nan)),
+    "q is NaN, 5 ticks": bridged("q_invalid", lambda dt: faults.for_ticks(5, faults.changed("q", 3, lambda q: nan))),
     "q is NaN, 6 ticks": case(
-        GRAVITY, Fault.Q_INVALID, sensor, lambda period: faults.for_ticks(6, faults.changed("q", 3, lambda q: nan))
+        GRAVITY, Fault.Q_INVALID, sensor, lambda dt: faults.for_ticks(6, faults.changed("q", 3, lambda q: nan))
     ),
-    "q is infinite": case(BLIND, Fault.Q_INVALID, sensor, lambda period: faults.changed("q", 0, lambda q: inf)),
-    "q marked by the plant": case(BLIND, Fault.Q_INVALID, sensor, lambda period: faults.flagged(SampleFlag.Q_INVALID)),
-    "dq is NaN": case(UNDAMPED, Fault.DQ_INVALID, sensor, lambda period: faults.changed("dq", 1, lambda dq: nan)),
+    "q is infinite": case(BLIND, Fault.Q_INVALID, sensor, lambda dt: faults.changed("q", 0, lambda q: inf)),
+    "q marked by the plant": case(BLIND, Fault.Q_INVALID, sensor, lambda dt: faults.flagged(SampleFlag.Q_INVALID)),
+    "dq is NaN": case(UNDAMPED, Fault.DQ_INVALID, sensor, lambda dt: faults.changed("dq", 1, lambda dq: nan)),
     "dq marked by the plant": case(
-        UNDAMPED, Fault.DQ_INVALID, sensor, lambda period: faults.flagged(SampleFlag.DQ_INVALID)
+        UNDAMPED, Fault.DQ_INVALID, sensor, lambda dt: faults.flagged(SampleFlag.DQ_INVALID)
     ),
     "dq far too fast": case(
-        GRAVITY, Fault.OVER_SPEED, joint_limit, lambda period: faults.changed("dq", 1, lambda dq: 50.0)
+        GRAVITY, Fault.OVER_SPEED, joint_limit, lambda dt: faults.changed("dq", 1, lambda dq: 50.0)
     ),
     "q drifts beyond its limit": case(
-        GRAVITY, Fault.OUTSIDE_LIMITS, joint_limit, lambda period: faults.drift("q", 0, 5e-3), near_limit=True
+        GRAVITY, Fault.OUTSIDE_LIMITS, joint_limit, lambda dt: faults.drift("q", 0, 5e-3), near_limit=True
     ),
     "effort is infinite": case(
-        GRAVITY, Fault.EFFORT_INVALID, sensor, lambda period: faults.changed("effort", 0, lambda e: -inf)
+        GRAVITY, Fault.EFFORT_INVALID, sensor, lambda dt: faults.changed("effort", 0, lambda e: -inf)
     ),
-    "effort marked by the plant": bridged(None, lambda period: faults.flagged(SampleFlag.EFFORT_INVALID)),
+    "effort marked by the plant": bridged(None, lambda dt: faults.flagged(SampleFlag.EFFORT_INVALID)),
     "plate saturated, needed": case(
         GRAVITY,
         Fault.WRENCH_SATURATED,
         sensor,
-        lambda period: faults.changed("wrench", 2, lambda f: 1e6),
+        lambda dt: faults.changed("wrench", 2, lambda f: 1e6),
         law=plated,
         plate=True,
     ),
-    "plate saturated, not needed": bridged(None, lambda period: faults.changed("wrench", 2, lambda f: 1e6), plate=True),
+    "plate saturated, not needed": bridged(None, lambda dt: faults.changed("wrench", 2, lambda f: 1e6), plate=True),
     "plate unplugged, needed": case(
         GRAVITY,
         Fault.WRENCH_INVALID,
         sensor,
-        lambda period: faults.changed("wrench", 4, lambda f: nan),
+        lambda dt: faults.changed("wrench", 4, lambda f: nan),
         law=plated,
         plate=True,
     ),
@@ -228,11 +224,11 @@ class Watched(faults.FaultyPlant):
 
 def try_fault(arm: Any, robot: cp.Robot, case: Case) -> None:
     """Drive ``arm`` into a fault; its end state, error, events and torques must be those specified."""
-    period = arm.period
-    plant = Watched(arm, case.corrupt(period), begin=BEGIN, write=case.write)
+    dt = arm.dt
+    plant = Watched(arm, case.corrupt(dt), begin=BEGIN, write=case.write)
     clock = None
     if case.slow:
-        clock = SlowClock(period)
+        clock = SlowClock(dt)
         plant = Watched(arm, clock.stamp, begin=1)
     with plant:
         first = arm.read()
@@ -242,9 +238,9 @@ def try_fault(arm: Any, robot: cp.Robot, case: Case) -> None:
         speed = np.minimum(robot.velocity_limit, SPEEDS.get(robot.name, np.inf))
         safety = SafetyFilter(robot, plant=plant, settings=SETTINGS, upper=upper, velocity_limit=speed)
         inertia = joint_inertias(robot, first.q)
-        law = case.law(PDGravity(robot, 100.0 * inertia, 16.0 * inertia, Sine(np.full(robot.n, 0.05), 1000.0 * period)))
+        law = case.law(PDGravity(robot, 100.0 * inertia, 16.0 * inertia, Sine(np.full(robot.n, 0.05), 1000.0 * dt)))
         loop = ControlLoop(plant, law, robot, safety=safety, pace="clock" if clock else "plant", clock=clock)
-        report = run(loop, case, RUN_TICKS * period)
+        report = run(loop, case, RUN_TICKS * dt)
         assert plant.told_to_stop, "the declared stop must be ordered before the plant's context is left"
     assert report.end is case.end
     assert report.fault is case.fault
@@ -257,7 +253,7 @@ def try_fault(arm: Any, robot: cp.Robot, case: Case) -> None:
         assert report.ticks == RUN_TICKS + report.stop_ticks
         assert case.noted is None or kinds.count("recovered") >= 1
     check_bounds(plant.sent, first.effort, safety)
-    check_last_torques(plant.sent, report, arm.stop, period)
+    check_last_torques(plant.sent, report, arm.stop, dt)
 
 
 def run(loop: ControlLoop, case: Case, duration: float) -> RunReport:
@@ -278,14 +274,14 @@ def check_bounds(torques: list[Array], start: Array, safety: SafetyFilter) -> No
     sent = np.vstack([np.clip(start, -safety.limits.effort, safety.limits.effort), *torques])
     assert np.all(np.isfinite(sent))
     assert np.all(np.abs(sent) <= safety.limits.effort)
-    assert np.all(np.abs(np.diff(sent, axis=0)) <= safety.limits.rate * safety.period)
+    assert np.all(np.abs(np.diff(sent, axis=0)) <= safety.limits.rate * safety.dt)
 
 
-def check_last_torques(torques: list[Array], report: RunReport, stop: str, period: float) -> None:
+def check_last_torques(torques: list[Array], report: RunReport, stop: str, dt: float) -> None:
     """A stop that knew the position let an arm without brakes down to zero; a blind one held the torque to the end."""
     if report.end is EndState.BLIND_STOP:
         held = np.array(torques[-report.stop_ticks :])
-        assert report.stop_ticks == math.ceil(SETTINGS.blind_time / period)
+        assert report.stop_ticks == math.ceil(SETTINGS.blind_time / dt)
         assert np.all(held == held[0])
         assert np.any(held)
     elif report.end is not EndState.PLANT_STOP and stop == "zero":

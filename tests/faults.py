@@ -120,23 +120,23 @@ def duplicates(every: int) -> Remembering:
     return Remembering(lambda since: 1 if since % every == 0 else 0)
 
 
-def reordering(every: int, period: float) -> Corrupt:
+def reordering(every: int, dt: float) -> Corrupt:
     """Swap two neighbours out of every ``every``: a sample from the next tick first (predicted), then the older one."""
 
     def swap(sample: Sample, since: int) -> Sample:
         if since % every == 0:
-            return replace(sample, time=sample.time + period, q=sample.q + period * sample.dq)
+            return replace(sample, time=sample.time + dt, q=sample.q + dt * sample.dq)
         if since % every == 1:
-            return replace(sample, time=sample.time - period, q=sample.q - period * sample.dq)
+            return replace(sample, time=sample.time - dt, q=sample.q - dt * sample.dq)
         return sample
 
     return swap
 
 
-def jitter(share: float, period: float) -> Corrupt:
+def jitter(share: float, dt: float) -> Corrupt:
     """Shift the time stamps at random by up to a share of the period."""
     rng = np.random.default_rng(5)
-    return lambda sample, since: replace(sample, time=sample.time + share * period * rng.uniform(-1.0, 1.0))
+    return lambda sample, since: replace(sample, time=sample.time + share * dt * rng.uniform(-1.0, 1.0))
 
 
 def stuck() -> Corrupt:

@@ -24,7 +24,7 @@ def arm(robot: cp.Robot, friction: Any, pose: Any, yields: float, **changes: Any
     """Return an arm whose joints yield by ``yields`` and break away at 1.15 ``friction``; its efforts are noisy."""
     level = np.asarray(friction)
     config = ArmConfig(
-        timing=Timing(period=4e-3, physics_step=1e-3),
+        timing=Timing(dt=4e-3, physics_step=1e-3),
         drive=Drive(
             friction=LuGre(coulomb=level, static=1.15 * level, stiffness=level / yields, stribeck_velocity=0.02)
         ),

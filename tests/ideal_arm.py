@@ -32,7 +32,7 @@ class IdealArm:
         self,
         robot: cp.Robot,
         *,
-        period: float = 1e-3,
+        dt: float = 1e-3,
         q: Array | None = None,
         stop: Literal["zero", "brake"] = "zero",
         plate: PlateInfo | None = None,
@@ -41,7 +41,7 @@ class IdealArm:
         self.robot = robot
         self.truth = payload or robot
         self.joint_names = robot.joint_names
-        self.period = period
+        self.dt = dt
         self.lower, self.upper, self.effort_limit = robot.lower, robot.upper, robot.effort_limit
         self.velocity_limit = np.minimum(robot.velocity_limit, SPEEDS.get(robot.name, np.inf))
         self.stop = stop
@@ -77,7 +77,7 @@ class IdealArm:
         self.sent.append(self.tau)
         self._step()
         self.ticks += 1
-        self.time = self.ticks * self.period
+        self.time = self.ticks * self.dt
         return self.tau
 
     def _step(self) -> None:
@@ -91,8 +91,8 @@ class IdealArm:
         mass = rows[:n] - gravity
         bias = rows[n]
         mass[np.diag_indices(n)] += self.robot.rotor_inertia
-        self.dq = self.dq + self.period * np.linalg.solve(mass, self.tau - bias)
-        self.q = self.q + self.period * self.dq
+        self.dq = self.dq + self.dt * np.linalg.solve(mass, self.tau - bias)
+        self.q = self.q + self.dt * self.dq
 
     def emergency_stop(self) -> None:
         self.stopped = True

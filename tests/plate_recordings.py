@@ -101,7 +101,7 @@ def simulated_puma(seed: int, seconds: float, variant: str = "stiff") -> tuple[c
     low-pass stay. The arm is driven softly: a hard drive shakes it beyond half the sampling rate, and the plate's
     readings alias.
     """
-    from counterpoise.control.safe_stop import joint_inertias
+    from counterpoise.dynamics.inertia import joint_inertias
     from counterpoise.plants.presets import preset
 
     made = preset("puma550", variant)
@@ -117,7 +117,7 @@ def simulated_puma(seed: int, seconds: float, variant: str = "stiff") -> tuple[c
     size = 0.25 * rng.uniform(0.5, 1.0, (robot.n, 3))
     samples = []
     with arm:
-        for _ in range(round(seconds / arm.period)):
+        for _ in range(round(seconds / arm.dt)):
             sample = arm.read()
             samples.append(sample)
             grown = min(sample.time / 2.0, 1.0)

@@ -14,8 +14,8 @@ from counterpoise.logs.declared import Declared
 class IndustrialArm:
     """Joints that follow their goals as stiff servos do: second order, with a dead time; no load moves them."""
 
-    def __init__(self, robot: cp.Robot, q: Array, *, period: float, frequency: float = 25.0, delay: int = 2) -> None:
-        self.robot, self.period, self._omega = robot, period, frequency
+    def __init__(self, robot: cp.Robot, q: Array, *, dt: float, frequency: float = 25.0, delay: int = 2) -> None:
+        self.robot, self.dt, self._omega = robot, dt, frequency
         self.q, self.dq = np.array(q, dtype=float), np.zeros(robot.n)
         self._line = deque([self.q.copy() for _ in range(delay)])
 
@@ -26,8 +26,8 @@ class IndustrialArm:
         steps = 8
         for _ in range(steps):
             ddq = self._omega**2 * (wanted - self.q) - 1.6 * self._omega * self.dq
-            self.dq = self.dq + self.period / steps * ddq
-            self.q = self.q + self.period / steps * self.dq
+            self.dq = self.dq + self.dt / steps * ddq
+            self.q = self.q + self.dt / steps * self.dq
 
     @property
     def tip(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.description.rotations import rotation_from_wxyz
 from counterpoise.description.urdf import parse_urdf
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -184,6 +186,15 @@ def test_transforms_map_right_to_left() -> None:
     """T_base_link takes the link's coordinates to the base's: lifted a quarter turn, x of the bar points up."""
     T_base_bar = LEVER.forward_kinematics([np.pi / 2], at="bar")
     assert T_base_bar @ [0.5, 0.0, 0.0, 1.0] == pytest.approx([0.0, 0.0, 0.5, 1.0], abs=1e-12)
+
+
+def test_quaternions_say_their_order() -> None:
+    """No name of ours says quaternion without wxyz or xyzw, and wxyz has the scalar first."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = node.name if isinstance(node, ast.FunctionDef) else node.arg if isinstance(node, ast.arg) else ""
+            assert not re.search("(?<!e)quat", name) or "wxyz" in name or "xyzw" in name, (path, name)  # no equations
+    assert np.array_equal(rotation_from_wxyz((1.0, 0.0, 0.0, 0.0)), np.eye(3))
 
 
 def test_parameter_order() -> None:

@@ -63,9 +63,9 @@ PARQUET = (
     "estimate run.csv --robot arm.urdf --out new.parquet",
 )
 NEEDED = (
-    *(("sim", "mujoco", line) for line in (*SIM, "view wam7 --seconds 1")),
+    *(("sim", "mujoco", line) for line in (*SIM, "view wam7 --duration 1")),
     *(("report", module, line) for module in ("jinja2", "plotly") for line in REPORT),
-    *(("view", module, "view wam7 --seconds 1") for module in ("viser", "trimesh")),
+    *(("view", module, "view wam7 --duration 1") for module in ("viser", "trimesh")),
     *(("parquet", "pyarrow", line) for line in PARQUET),
     *(("ros", "lz4.frame", line) for line in ("doctor lz4.mcap", "doctor lz4.bag")),
     *(("ros", EXTRAS["ros"][0][1], line) for line in ("doctor zstd.mcap", "doctor zstd")),
@@ -86,6 +86,7 @@ CORE = (
     "doctor --self",
     "reproduce --list",
     "completion bash",
+    "tune puma550 --law pd --joint joint1 --alone",
 )
 """Command lines that need no extra."""
 BAGS = {"lz4.mcap": "mcap-lz4", "lz4.bag": "ros1-lz4", "zstd.mcap": "mcap-zstd", "zstd": "db3-message-zstd"}

@@ -60,6 +60,17 @@ def test_modules_stay_small(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
 
 
+def test_a_class_name_means_one_thing() -> None:
+    """No two public classes of the package share a name, whichever room they live in."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert len(places) > 100
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
 def test_the_picture_is_true() -> None:
     """docs/figures/architecture.svg shows the rooms in the order that holds, in flows through rooms that exist."""
     figures = SOURCE.parents[1] / "docs" / "figures"

@@ -29,8 +29,8 @@ def stick_and_breakaway() -> None:
     with made.arm() as arm:
         hold = arm.robot.gravity(arm.truth().q)
         start = arm.truth().motor_q[0]
-        for tick in range(round(7.2 / arm.period)):
-            sent = arm.write(hold + 1.0 * tick * arm.period * np.eye(6)[0])
+        for tick in range(round(7.2 / arm.dt)):
+            sent = arm.write(hold + 1.0 * tick * arm.dt * np.eye(6)[0])
             truth = arm.truth()
             position = math.degrees(truth.motor_q[0] - start)
             rows.append((arm.time, sent[0], truth.friction_torque[0], truth.torque[0], position, arm.read().q[0]))
@@ -52,7 +52,7 @@ def stick_and_breakaway() -> None:
 
 def hysteresis_and_stribeck() -> None:
     """Presliding loops below breakaway, and the steady friction over the speed, against the law itself."""
-    config = ArmConfig(timing=Timing(period=1e-3), drive=Drive(friction=LAW), start="slack")
+    config = ArmConfig(timing=Timing(dt=1e-3), drive=Drive(friction=LAW), start="slack")
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3.3), constrained_layout=True)
     for amplitude, color in ((5.4, "C0"), (4.0, "C1"), (2.5, "C2")):
         positions, torques = [0.0], [0.0]
@@ -107,8 +107,8 @@ def plate_reading() -> None:
             target = start + np.array([0.4, -0.3, 0.0, 0.0, 0.0, 0.0])
             stiffness = np.array([900.0, 1200.0, 300.0, 40.0, 40.0, 40.0])  # [N m/rad], for the 50 Hz of the gears
             damping = 0.02 * stiffness
-            for tick in range(round(2.4 / arm.period)):
-                share = min(1.0, max(0.0, (tick * arm.period - 0.3) / 1.4))
+            for tick in range(round(2.4 / arm.dt)):
+                share = min(1.0, max(0.0, (tick * arm.dt - 0.3) / 1.4))
                 share = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
                 sample = arm.read()
                 wanted = start + share * (target - start)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from counterpoise.cli.main import EXAMPLES, main
+from counterpoise.cli.main import EXIT_CODES, JSON_ERRORS, main
 
 PAGE = Path(__file__).with_name("command-line.md")
 GROUPS = {
@@ -45,7 +45,7 @@ the colon of a variant such as `puma550:50Hz`: it is a word break there.
 
 def text() -> str:
     """Return the page."""
-    codes = EXAMPLES.partition("Exit codes:\n")[2].rstrip()
+    codes = (EXIT_CODES + JSON_ERRORS).partition("Exit codes:\n")[2].rstrip()
     parts = [HEAD, f"## Exit codes\n\n```text\n{codes}\n```\n", COMPLETION, _contents()]
     for title, names in GROUPS.items():
         parts.append(f"## {title}\n")
@@ -85,21 +85,13 @@ def _row(option: click.Option) -> str:
     if isinstance(option.type, click.Choice):
         value = "|".join(option.type.choices)
     else:
-        value = (
-            ""
-            if option.is_flag
-            else option.metavar or {"integer": "COUNT", "float": "NUMBER"}.get(_kind(option), "TEXT")
-        )
+        value = "" if option.is_flag else option.metavar or "TEXT"
     told = [_cell(option.help or "")]
     if option.required:
         told.append("Required.")
     elif option.show_default and option.default is not None:
         told.append(f"Default: {option.default}.")
     return f"| `{_cell(f'{names} {value}'.rstrip())}` | {' '.join(told)} |"
-
-
-def _kind(option: click.Option) -> str:
-    return option.type.name.partition(" ")[0]
 
 
 def _cell(words: str) -> str:

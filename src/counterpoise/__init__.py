@@ -10,14 +10,13 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from .description.catalog import CatalogEntry as CatalogEntry
 from .description.catalog import catalog as catalog
 from .dynamics.load import load as load
 from .dynamics.robot import Robot as Robot
-from .errors import ControlError as ControlError
 from .errors import CounterpoiseError as CounterpoiseError
 from .errors import DataFileError as DataFileError
 from .errors import EndOfLogError as EndOfLogError
+from .errors import InfeasiblePathError as InfeasiblePathError
 from .errors import InputError as InputError
 from .errors import JointLimitError as JointLimitError
 from .errors import LawError as LawError
@@ -47,7 +46,6 @@ if _TYPE_CHECKING:
     from .logs.read import read_log as read_log
     from .logs.read import stream_log as stream_log
     from .logs.sample import Sample as Sample
-    from .plants.replay import ReplayPlant as ReplayPlant
 
 __version__ = "0.1.0"
 
@@ -57,13 +55,12 @@ _MODULE_OF = {
     "Log": "logs.log",
     "OnlineGravity": "estimation.online_gravity",
     "PayloadEstimator": "estimation.payload_estimator",
-    "ReplayPlant": "plants.replay",
     "SafetyFilter": "control.safety",
     "Sample": "logs.sample",
     "calibrate": "calibration.calibrate",
     "design_poses": "calibration.design",
-    "load_calibration": "calibration.file",
     "diagnose": "doctor.diagnose",
+    "load_calibration": "calibration.file",
     "read_log": "logs.read",
     "stream_log": "logs.read",
     "write_log": "logs.files",

@@ -4,7 +4,7 @@
 
     CounterpoiseError
     ├─ InputError                 a value passed by the caller: shape, type, NaN, unknown name   (also a ValueError)
-    │  ├─ DataFileError           ... in a file of numbers, such as poses; carries path and line
+    │  ├─ DataFileError           ... in a file of data, such as a recording; carries path and line
     │  └─ InfeasiblePathError     a taught path that the arm cannot follow; carries time, joint and a speed that works
     ├─ ModelError                 a robot description
     │  └─ ModelFileError          ... that cannot be read; carries path and line
@@ -14,10 +14,9 @@
     │  ├─ JointLimitError         ... a joint is outside its limits or over its speed
     │  ├─ StaleSampleError        ... samples stay away, repeat, go back in time or come too late
     │  ├─ SensorFaultError        ... a reading is not a number, frozen, jumps or is saturated
-    │  ├─ OverrunError            ... the loop does not keep its period
+    │  ├─ OverrunError            ... ticks of the loop take too long
     │  ├─ PlantError              ... the plant itself failed to read or write
-    │  └─ ControlError            ... the controller is at fault
-    │     └─ LawError             ... a law raised, or returned what is no torque
+    │  └─ LawError                ... a control law raised, or returned what is no torque
     ├─ EndOfLogError              a replayed recording has no further samples
     └─ MissingExtraError          an optional dependency is not installed                        (also an ImportError)
 
@@ -26,7 +25,7 @@ A message says what is wrong, where (file and line, link, joint), what was expec
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +33,23 @@ from typing import Any
 class CounterpoiseError(Exception):
     """Root of every exception that counterpoise raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the finished message and the attributes: errors come back from worker processes as they were."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[CounterpoiseError], args: tuple[Any, ...], attributes: dict[str, Any]) -> CounterpoiseError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
+
 
 class InputError(CounterpoiseError, ValueError):
     """An argument has the wrong shape, type or value, or names something that does not exist."""
 
 
 class DataFileError(InputError):
-    """A file of numbers, such as poses, cannot be read or written.
+    """A file of data (a recording, poses, a calibration, a page) cannot be read or written.
 
     Attributes:
         path: The file, as given by the caller.
@@ -131,19 +140,15 @@ class SensorFaultError(SafetyError):
 
 
 class OverrunError(SafetyError):
-    """The loop did not keep its period."""
+    """Ticks of the loop took longer than the time between samples."""
 
 
 class PlantError(SafetyError):
     """The plant itself failed to read or to write."""
 
 
-class ControlError(SafetyError):
-    """The controller is at fault, not the arm."""
-
-
-class LawError(ControlError):
-    """A control law raised an exception, or returned something that is no torque."""
+class LawError(SafetyError):
+    """A control law raised an exception, or returned something that is no torque: the arm itself is not at fault."""
 
 
 class EndOfLogError(CounterpoiseError):
@@ -163,3 +168,14 @@ def locate(path: str | Path | None, line: int | None) -> str:
     """Return ``file:line`` as far as the two are known, for the head of a message."""
     name = "<text>" if path is None else str(path)
     return name if line is None else f"{name}:{line}"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Return names for a message, cut after ``most``: "a, b, c and 4 more"."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file could not be read or written, without its name, which the message says already."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -7,6 +7,8 @@ import pytest
 
 from study_module import load_study
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 
@@ -18,7 +20,7 @@ def study():
 @pytest.mark.parametrize(("arm", "informed"), [("puma550", 3), ("wam7", 4)])
 def test_friction_and_gains_of_a_simulated_arm(study, arm, informed) -> None:
     """Curves within 5 % of the Coulomb level, gains within 2 %, rotors near; gravity at unseen poses; silent wrists."""
-    run = study.simulated(arm, 11, 40.0)
+    run = study.simulated(arm, 11, 30.0)
     model = study.wrong_model(run.robot, 11)
     found = study.plate_friction(model, run.log, study.plate_of(run, model))
     for joint in range(informed):
@@ -39,7 +41,7 @@ def test_friction_and_gains_of_a_simulated_arm(study, arm, informed) -> None:
 
 def test_without_friction_there_is_none(study) -> None:
     """Control run of the PUMA: what is left is the amplifiers' offsets, and no term is printed."""
-    run = study.simulated("puma550", 12, 30.0, frictionless=True)
+    run = study.simulated("puma550", 12, 20.0, frictionless=True)
     model = study.wrong_model(run.robot, 12)
     found = study.plate_friction(model, run.log, study.plate_of(run, model))
     for joint, entry in enumerate(found.joints[:3]):

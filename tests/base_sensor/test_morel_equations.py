@@ -9,6 +9,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.base_sensor.analyzer_terms import Term, link_wrenches
 from counterpoise.base_sensor.joint_analyzer import JointAnalyzer
+from counterpoise.description.rotations import skew
 from counterpoise.dynamics.kinematics import body_poses
 from counterpoise.plants.presets import preset
 from random_robots import random_motion
@@ -16,10 +17,6 @@ from random_robots import random_motion
 Array = npt.NDArray[np.float64]
 STEP = 1e-5
 ROBOTS = ("puma560", "wam7")
-
-
-def skew(vector: Array) -> Array:
-    return np.array([[0, -vector[2], vector[1]], [vector[2], 0, -vector[0]], [-vector[1], vector[0], 0]])
 
 
 def centres(robot: cp.Robot, q: Array) -> Array:

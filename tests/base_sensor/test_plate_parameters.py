@@ -10,6 +10,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.base_sensor.plate_base import plate_base, wrench_columns
 from counterpoise.base_sensor.plate_parameters import plate_parameters
+from counterpoise.calibration.prior import CadPrior
 from counterpoise.errors import InputError, ModelError
 from made_plate_logs import PlateErrors, moving_log, plate, static_log
 from simulated_motion import motion, other_masses
@@ -68,6 +69,14 @@ def test_what_the_plate_cannot_see_no_joint_torque_feels(robot) -> None:
     torques = robot.inertial_regressor(q, dq, ddq) @ hidden.T
     assert len(hidden) == 10 * robot.n - len(base.columns)
     np.testing.assert_allclose(torques, 0.0, atol=1e-7)
+
+
+def test_a_weak_prior_leaves_more_open() -> None:
+    """Strengths below 1 count, too: masses, which the plate hardly tells apart, are the less certain."""
+    log = static_log(PUMA, 1)
+    found = [plate_parameters(MODEL, log, plate(MODEL), prior=CadPrior(strength)) for strength in (0.01, 1.0)]
+    weak, usual = (np.diag(one.parameter_covariance)[::10].sum() for one in found)
+    assert weak > 10.0 * usual
 
 
 def test_gravity_from_poses_at_rest() -> None:
@@ -167,7 +176,7 @@ def test_refusals() -> None:
         plate_parameters(MODEL, log, plate(MODEL), kind="inertial", use="static")
     with pytest.raises(InputError, match="expected 'gravity' or 'inertial'"):
         plate_parameters(MODEL, log, plate(MODEL), kind="mass")
-    with pytest.raises(InputError, match="has joints"):
+    with pytest.raises(InputError, match="expected those of robot"):
         plate_parameters(WAM, log, plate(WAM))
     bare = cp.Robot(
         replace(PUMA.description, links=tuple(replace(link, inertia=None) for link in PUMA.description.links))

@@ -7,6 +7,8 @@ import pytest
 
 from study_module import load_study
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 
@@ -17,7 +19,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def found(study):
-    return study.results("stiff", 3, study.SEED, 12.0)
+    return study.results("stiff", 2, study.SEED, 12.0)
 
 
 def test_undescribed_plate_is_found_and_arm_joints_speak(study, found):

@@ -174,7 +174,7 @@ def test_tare_outside_the_recording_is_refused():
         (replace(LOG, wrench=None), "has no plate"),
         (replace(LOG, wrench=with_column(LOG.wrench, 3, np.nan)), "fewer than 20 samples"),
         (LOG[:10], "fewer than 20 samples"),
-        (replace(LOG, joint_names=tuple("abcdef")), "has joints"),
+        (replace(LOG, joint_names=tuple("abcdef")), "expected those of robot"),
     ],
 )
 def test_recordings_without_a_usable_plate_are_refused(log, word):

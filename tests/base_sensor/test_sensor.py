@@ -78,7 +78,7 @@ def test_a_standing_robot_reads_its_weight() -> None:
         ({"T_base_sensor": np.eye(3)}, "T_base_sensor"),
         ({"T_base_sensor": np.diag([1.0, 1.0, -1.0, 1.0])}, "right-handed"),
         ({"T_base_sensor": np.diag([2.0, 1.0, 1.0, 1.0])}, "pose"),
-        ({"T_base_sensor": transform(np.eye(3), [np.nan, 0, 0])}, "finite"),
+        ({"T_base_sensor": transform(np.eye(3), [np.nan, 0, 0])}, "is nan; expected a number"),
         ({"gain": np.zeros((6, 6))}, "condition"),
         ({"gain": np.eye(3)}, "gain"),
         ({"bias": [1.0]}, "bias"),

@@ -7,9 +7,14 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.base_sensor.sensor_split import rotation_vector
 from counterpoise.base_sensor.wrist_sensor import calibrate_wrist_sensor
-from counterpoise.description.rotations import inverse_transform, rotation_from_rpy, transform, wrench_transform
+from counterpoise.description.rotations import (
+    inverse_transform,
+    rotation_from_rpy,
+    rotation_vector,
+    transform,
+    wrench_transform,
+)
 
 Array = npt.NDArray[np.float64]
 MASS, COM = 1.3, np.array([0.01, -0.02, 0.08])

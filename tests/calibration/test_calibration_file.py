@@ -240,7 +240,7 @@ def test_a_file_that_cannot_be_written_is_an_error(fit: Fit, tmp_path: Path) -> 
         fit.save(tmp_path / "nowhere" / "arm.calibration.json")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=400))
 def test_any_bytes_give_a_calibration_or_our_error(tmp_path: Path, robot: cp.Robot, data: bytes) -> None:
     path = tmp_path / "fuzz.json"
@@ -249,7 +249,7 @@ def test_any_bytes_give_a_calibration_or_our_error(tmp_path: Path, robot: cp.Rob
         load_calibration(path, robot)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_damage_gives_the_same_calibration_or_our_error(
     tmp_path: Path, robot: cp.Robot, fit: Fit, data: st.DataObject

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.calibration.columns import Columns, tilt_axes
+from counterpoise.calibration.columns import EffortColumns, tilt_axes
 from counterpoise.calibration.samples import Samples
 from counterpoise.calibration.terms import Terms
-from counterpoise.dynamics.regressors import skew
+from counterpoise.description.rotations import rotation_from_vector
 from random_robots import random_robot
 from simulated_motion import motion
 
@@ -32,9 +32,9 @@ def samples_of(robot: cp.Robot, seed: int = 0, coupling: np.ndarray | None = Non
     return Samples(robot.joint_names, time, q, dq, ddq, tau, np.full(robot.n, 0.05), motor_per_link=coupling)
 
 
-def columns_of(robot: cp.Robot, terms: Terms, coupling: np.ndarray | None = None) -> Columns:
+def columns_of(robot: cp.Robot, terms: Terms, coupling: np.ndarray | None = None) -> EffortColumns:
     made = samples_of(robot, coupling=coupling)
-    return Columns(robot, terms, made.active, made.actuator_per_link)
+    return EffortColumns(robot, terms, made.active, made.actuator_per_link)
 
 
 @pytest.mark.parametrize("bodies", ["gravity", "full"])
@@ -59,7 +59,7 @@ def test_rows_are_the_derivatives_of_the_prediction(seed: int) -> None:
     rng = np.random.default_rng(seed)
     coupling = np.eye(robot.n) + 0.3 * np.triu(rng.normal(size=(robot.n, robot.n)), 1)
     samples = samples_of(robot, seed, coupling)
-    columns = Columns(robot, EVERYTHING, samples.active, samples.actuator_per_link)
+    columns = EffortColumns(robot, EVERYTHING, samples.active, samples.actuator_per_link)
     x = columns.start() + 0.1 * rng.normal(size=len(columns.names))
     A, y = columns.rows(samples, x)
     scale = np.abs(columns.predict(samples, x)).max() + 1.0
@@ -91,7 +91,7 @@ def test_friction_of_a_coupled_drive_is_felt_by_every_joint_it_moves() -> None:
     G = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
     G[5, 4] = 32.0
     samples = samples_of(robot, 1, G)
-    columns = Columns(robot, Terms(coulomb=("all",)), samples.active, samples.actuator_per_link)
+    columns = EffortColumns(robot, Terms(coulomb=("all",)), samples.active, samples.actuator_per_link)
     x = np.zeros(len(columns.names))
     x[columns.names.index(f"{robot.joint_names[5]}.coulomb")] = 2.0
     torque = columns.predict(samples, x)
@@ -111,10 +111,7 @@ def test_tilt_is_that_of_a_mounted_robot() -> None:
     x = columns.start()
     x[columns.groups["tilt"]] = (0.05, -0.03)
     first, second = tilt_axes(robot)
-    lean = 0.05 * first - 0.03 * second
-    angle = np.linalg.norm(lean)
-    K = skew((lean / angle)[None])[0]
-    turn = np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+    turn = rotation_from_vector(0.05 * first - 0.03 * second)
     leaning = robot.mounted(rotation=robot.mount @ turn)
     assert np.allclose(columns.predict(still, x), leaning.gravity(still.q), atol=1e-9)
 
@@ -124,7 +121,7 @@ def test_only_bodies_that_a_measured_joint_carries_are_unknowns() -> None:
     samples = samples_of(robot)
     active = np.zeros(robot.n, dtype=bool)
     active[[4, 5]] = True
-    columns = Columns(robot, Terms(), active, samples.actuator_per_link)
+    columns = EffortColumns(robot, Terms(), active, samples.actuator_per_link)
     A, _ = columns.rows(samples, columns.start())
     assert A.shape[1] == 2 and len(columns.names) < 10 * robot.tree.bodies
     assert np.all(np.abs(A).max(axis=(0, 1)).reshape(-1, 10).max(axis=1) > 0.0)

@@ -144,7 +144,7 @@ def test_linear_joints_are_refused_with_the_reason(name: str) -> None:
 def test_wrong_arguments_are_refused() -> None:
     """A ridge that is none, one pose, and DH frames asked of a tree."""
     robot = cp.load("wam7")
-    with pytest.raises(InputError, match="ridge must be a number > 0"):
+    with pytest.raises(InputError, match="expected a number > 0"):
         solve_iterative(robot, measured(robot, 10), ridge=0.0)
     with pytest.raises(InputError, match="only one pose"):
         solve_iterative(robot, measured(robot, 1))

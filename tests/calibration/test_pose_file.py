@@ -120,7 +120,7 @@ def test_error_in_a_later_chunk_names_its_line(read, monkeypatch):
     assert caught.value.line == 41
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=st.lists(st.tuples(*[st.floats(-1e9, 1e9)] * 3), min_size=1, max_size=30), chunk=st.integers(1, 40))
 def test_numbers_are_read_back_exactly(tmp_path_factory, rows, chunk):
     file = tmp_path_factory.mktemp("csv") / "poses.csv"

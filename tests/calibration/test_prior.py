@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.calibration.columns import Columns
+from counterpoise.calibration.columns import EffortColumns
 from counterpoise.calibration.prior import (
     COM_SHARE,
     GAIN_SHARE,
@@ -67,7 +67,7 @@ def test_bodies_without_masses_stay_uncertain_and_a_robot_without_any_is_refused
 
 def test_strength_is_trust_in_the_description_only() -> None:
     """Four times as strong: bodies half as wide, friction and the unknown tool as before."""
-    columns = Columns(ROBOT, Terms(coulomb=("all",), rotor=("all",)), np.ones(7, dtype=bool), np.eye(7))
+    columns = EffortColumns(ROBOT, Terms(coulomb=("all",), rotor=("all",)), np.ones(7, dtype=bool), np.eye(7))
     scales = Scales(*(np.ones(7) for _ in range(4)))
     weak, strong = (prior_of(columns, strength, scales, columns.start()).root for strength in (1.0, 4.0))
     bodies = columns.groups["bodies"]
@@ -79,7 +79,7 @@ def test_strength_is_trust_in_the_description_only() -> None:
 
 def test_a_gain_stays_near_its_first_guess_where_nothing_shows_it() -> None:
     """The current of a joint that carries no weight is friction: without a prior its gain would be any number."""
-    columns = Columns(ROBOT, Terms(gain=("all",)), np.ones(7, dtype=bool), np.eye(7))
+    columns = EffortColumns(ROBOT, Terms(gain=("all",)), np.ones(7, dtype=bool), np.eye(7))
     start = columns.start()
     start[columns.groups["gain"]] = np.linspace(0.1, 0.7, 7)
     root = prior_of(columns, 1.0, Scales(*(np.ones(7) for _ in range(4))), start).root

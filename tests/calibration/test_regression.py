@@ -51,26 +51,23 @@ def test_given_noise_gives_generalised_least_squares() -> None:
     np.testing.assert_allclose(found.covariance, covariance, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(found.information, np.linalg.inv(covariance), rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(found.residual_rms, np.sqrt(np.mean((y - A @ x) ** 2, axis=0)), rtol=1e-9)
-    assert (found.rank, found.undetermined.shape, found.sigma_given) == (4, (4, 0), True)
+    assert (found.rank, found.undetermined.shape) == (4, (4, 0))
     np.testing.assert_allclose(found.std, np.sqrt(np.diag(covariance)), rtol=1e-9)
     np.testing.assert_allclose(
         found.predicted_std(A[0]), np.sqrt(np.einsum("ip,pq,iq->i", A[0], covariance, A[0])), rtol=1e-9
     )
 
 
-@settings(max_examples=25, deadline=None)
-@given(cuts=st.lists(st.integers(0, 60), max_size=6), seed=st.integers(0, 1000), merged=st.booleans())
-def test_any_division_into_blocks_gives_the_same_factor(cuts: list[int], seed: int, merged: bool) -> None:
-    """However the rows arrive, one by one, in bulk or from two halves, RᵀR is the same."""
+@settings(max_examples=25)
+@given(cuts=st.lists(st.integers(0, 60), max_size=6), seed=st.integers(0, 1000))
+def test_any_division_into_blocks_gives_the_same_factor(cuts: list[int], seed: int) -> None:
+    """However the rows arrive, one by one or in bulk, RᵀR is the same."""
     A, y = made(seed, 60)
     whole = accumulated(A, y)
     edges = [0, *sorted(cuts), 60]
     one = JointRegression(JOINTS, COLUMNS)
     for start, end in pairwise(edges):
-        if merged:
-            one.merge(accumulated(A[start:end], y[start:end]))
-        else:
-            one.add(A[start:end], y[start:end])
+        one.add(A[start:end], y[start:end])
     for joint in range(3):
         gram = whole.factor(joint).T @ whole.factor(joint)
         np.testing.assert_allclose(one.factor(joint).T @ one.factor(joint), gram, rtol=1e-10, atol=1e-10)
@@ -98,7 +95,6 @@ def test_noise_is_found_per_joint() -> None:
     assert np.all(np.abs(found.x - x) < 0.2 * np.sqrt(np.diag(covariance)))
     assert np.all(np.abs(found.x - TRUTH) < 4.0 * found.std)
     np.testing.assert_allclose(found.freedom.sum(), 3 * 400 - 4, rtol=1e-6)
-    assert not found.sigma_given
 
 
 def test_few_rows_share_one_noise_level() -> None:
@@ -133,26 +129,22 @@ def test_a_prior_is_weighed_by_its_precision() -> None:
     np.testing.assert_allclose(found.information, rows.T @ rows, rtol=1e-9, atol=1e-9)
 
 
-def test_priors_from_deviations_and_covariances() -> None:
-    """Both constructors give the precision they stand for; an infinite one gives none."""
+def test_a_prior_from_a_covariance() -> None:
+    """It has the precision that it stands for; an infinite variance gives none."""
     mean = np.zeros(3)
     spread = np.array([[4.0, 1.0, 0.0], [1.0, 9.0, 0.0], [0.0, 0.0, np.inf]])
     made_from = Gaussian.from_covariance(mean, spread)
     np.testing.assert_allclose(made_from.root.T @ made_from.root, np.pad(np.linalg.inv(spread[:2, :2]), (0, 1)))
-    simple = Gaussian.from_std(mean, [2.0, 3.0, np.inf])
-    np.testing.assert_allclose(simple.root.T @ simple.root, np.diag([0.25, 1.0 / 9.0, 0.0]))
     with pytest.raises(InputError, match="positive definite"):
         Gaussian.from_covariance(mean, np.diag([1.0, 0.0, 1.0]))
-    with pytest.raises(InputError, match="must be positive"):
-        Gaussian.from_std(mean, [1.0, 0.0, 1.0])
-    with pytest.raises(InputError, match="root of shape"):
+    with pytest.raises(InputError, match="its root"):
         Gaussian(mean, np.eye(2))
 
 
 def test_inflation_makes_samples_count_less() -> None:
     """Rows given 25 times over and an inflation of 25 are as good as rows given once."""
     A, y = made(9, 40)
-    prior = Gaussian.from_std(np.zeros(4), np.full(4, 0.5))
+    prior = Gaussian.from_covariance(np.zeros(4), 0.5**2 * np.eye(4))
     once = solve(accumulated(A, y), prior=prior)
     often = solve(accumulated(np.tile(A, (25, 1, 1)), np.tile(y, (25, 1))), prior=prior, inflation=np.full(3, 25.0))
     np.testing.assert_allclose(often.x, once.x, rtol=1e-6)
@@ -161,7 +153,7 @@ def test_inflation_makes_samples_count_less() -> None:
 
 
 def test_weights_scale_the_information() -> None:
-    """A row of weight 4 is four rows; a row of weight 0 is none, and counted as skipped."""
+    """A row of weight 4 is four rows; a row of weight 0 is none."""
     A, y = made(10, 20)
     weight = np.ones((20, 3))
     weight[:5] = 4.0
@@ -170,16 +162,14 @@ def test_weights_scale_the_information() -> None:
     weighted, expected = accumulated(A, y, weight), accumulated(*repeated)
     np.testing.assert_allclose(solve(weighted, sigma=SIGMA).x, solve(expected, sigma=SIGMA).x, rtol=1e-10)
     np.testing.assert_array_equal(weighted.rows, [17, 17, 17])
-    np.testing.assert_array_equal(weighted.skipped, [3, 3, 3])
 
 
-def test_unmeasured_torques_are_skipped_and_counted() -> None:
+def test_unmeasured_torques_are_skipped() -> None:
     """NaN leaves a row out; a joint that is NaN throughout has no noise and no residual, and disturbs nothing."""
     A, y = made(11, 30)
     y[3, 0] = np.nan
     y[:, 1] = np.nan
     regression = accumulated(A, y)
-    np.testing.assert_array_equal(regression.skipped, [1, 30, 0])
     np.testing.assert_array_equal(regression.rows, [29, 0, 30])
     found = solve(regression)
     np.testing.assert_array_equal(np.isnan(found.sigma), [False, True, False])
@@ -205,7 +195,7 @@ def test_a_prior_fills_what_the_data_leave_open() -> None:
     """The rank stays the data's, but nothing is undetermined and the open direction keeps the prior's mean."""
     A, _ = made(13, 30)
     A[:, :, 3] = A[:, :, 0]
-    prior = Gaussian.from_std([0.5, 0.0, 0.0, 0.9], np.full(4, 10.0))
+    prior = Gaussian.from_covariance([0.5, 0.0, 0.0, 0.9], 10.0**2 * np.eye(4))
     found = solve(accumulated(A, A @ TRUTH), prior=prior, sigma=1e-3 * SIGMA)
     assert (found.rank, found.undetermined.shape) == (3, (4, 0))
     assert found.x[0] - found.x[3] == pytest.approx(0.5 - 0.9, abs=1e-6)
@@ -222,15 +212,15 @@ def test_data_without_noise_do_not_divide_by_zero() -> None:
 
 
 def test_memory_does_not_grow_with_the_recording() -> None:
-    """Two hundred blocks later the workspace is that of one."""
+    """Fifty blocks later the workspace is that of one."""
     A, y = made(15, 500)
     regression = accumulated(A, y)
     tracemalloc.start()
-    for _ in range(200):
+    for _ in range(50):
         regression.add(A, y)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert regression.rows[0] == 201 * 500
+    assert regression.rows[0] == 51 * 500
     assert peak < 20 * A[:, 0].nbytes
 
 
@@ -242,12 +232,12 @@ def solved(**arguments: object) -> Solution:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"sigma": [1.0, 2.0]}, "sigma must be 3 finite numbers"),
+        ({"sigma": [1.0, 2.0]}, "expected 3 finite numbers"),
         ({"sigma": [1.0, 0.0, 1.0]}, "> 0"),
-        ({"inflation": [0.5, 1.0, 1.0]}, "inflation must be 3 finite numbers, ≥ 1"),
+        ({"inflation": [0.5, 1.0, 1.0]}, "expected 3 finite numbers ≥ 1"),
         ({"relative_sigma": [1.0, np.nan, 1.0]}, "relative_sigma"),
         ({"pooling": -1.0}, "pooling"),
-        ({"prior": Gaussian.from_std([0.0], [1.0])}, "the prior is for 1 numbers; expected 4"),
+        ({"prior": Gaussian.from_covariance([0.0], [[1.0]])}, "the prior is for 1 numbers; expected 4"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, object], reason: str) -> None:
@@ -268,11 +258,9 @@ def test_wrong_data_are_refused() -> None:
     torques[4, 2] = -np.inf
     with pytest.raises(InputError, match="joint 'c' in row 4 is infinite"):
         accumulated(A, torques)
-    with pytest.raises(InputError, match="weights"):
+    with pytest.raises(InputError, match="a weight is negative"):
         accumulated(A, y, np.full((5, 3), -1.0))
     with pytest.raises(InputError, match="no measured torques"):
         solve(accumulated(A, np.full((5, 3), np.nan)))
-    with pytest.raises(InputError, match="at least one joint"):
+    with pytest.raises(InputError, match="at least one of each"):
         JointRegression((), COLUMNS)
-    with pytest.raises(InputError, match="same joints"):
-        accumulated(A, y).merge(JointRegression(JOINTS, COLUMNS[::-1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,12 +11,13 @@ import pytest
 import counterpoise as cp
 from counterpoise.calibration.moving import moving_samples
 from counterpoise.calibration.samples import Samples
-from counterpoise.calibration.split import GUARD, Regions, path_coordinate, split_samples
+from counterpoise.calibration.split import GUARD, Regions, Split, path_coordinate, split_samples
 from simulated_motion import motion, recording
 
 ROBOT = cp.load("wam4")
 
 
+@cache
 def there_and_back() -> Samples:
     """A path of 10 s that is driven out and then back."""
     time, q, dq, ddq = motion(ROBOT, 3, seconds=10.0)
@@ -24,17 +26,22 @@ def there_and_back() -> Samples:
     return Samples(ROBOT.joint_names, time, q, dq, ddq, np.zeros_like(q), np.ones(4))
 
 
+@cache
+def divided(how: str) -> Split:
+    """A split of that path."""
+    return split_samples(there_and_back(), how)
+
+
 def test_a_split_by_time_tests_the_same_path_again_and_says_so() -> None:
     """The last 40 % of an out-and-back recording are not new; a split by path is."""
-    samples = there_and_back()
-    assert split_samples(samples, "time:first:0.6").novelty[1] < 0.01
+    assert divided("time:first:0.6").novelty[1] < 0.01
     for how in ("path", "path:first:0.6", "path:last:0.6"):
-        assert split_samples(samples, how).novelty[1] > 0.05, how
+        assert divided(how).novelty[1] > 0.05, how
 
 
 def test_no_place_is_both_fitted_and_held_back() -> None:
     """Every held-back sample keeps its distance from all fitted ones, and enough of both are left."""
-    split = split_samples(there_and_back())
+    split = divided("path")
     assert not np.any(split.train & split.held)
     assert split.novelty[0] >= GUARD
     assert 0.1 < split.held.mean() < 0.45 and split.train.mean() > 0.4
@@ -60,10 +67,10 @@ def test_a_path_that_is_never_driven_again_has_time_for_its_coordinate() -> None
 
 
 def test_named_splits_take_the_stated_share() -> None:
-    samples = there_and_back()
-    assert split_samples(samples, "time:first:0.6").train[: int(0.59 * len(samples))].all()
-    assert split_samples(samples, "time:last:0.25").train[int(0.76 * len(samples)) :].all()
-    first = split_samples(samples, "path:first:0.6").train
+    count = len(there_and_back())
+    assert divided("time:first:0.6").train[: int(0.59 * count)].all()
+    assert divided("time:last:0.25").train[int(0.76 * count) :].all()
+    first = divided("path:first:0.6").train
     assert first[:500].all() and first[-500:].all() and not first[900:1100].any()
 
 

@@ -63,8 +63,8 @@ def test_positions_that_are_no_numbers_are_refused() -> None:
     ("field", "value", "reason"),
     [
         ("tau", np.zeros((12, 3)), "tau has shape"),
-        ("tau_std", np.full((12, 4), -1.0), "tau_std must be finite and not negative"),
-        ("side", np.full((12, 4), 2), "side must be"),
+        ("tau_std", np.full((12, 4), -1.0), "tau_std has a negative or infinite entry"),
+        ("side", np.full((12, 4), 2), "side has other numbers"),
         ("side", np.zeros((12, 3)), "side has shape"),
         ("pair", np.zeros(11), "pair has shape"),
         ("q", np.zeros((0, 4)), "at least one pose"),

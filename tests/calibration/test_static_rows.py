@@ -130,7 +130,13 @@ def test_a_prior_lets_few_poses_do() -> None:
     q = random_poses(robot, 1, 10)
     one = static_poses(robot.joint_names, q, robot.gravity(q))
     mean = np.array(robot.base_gravity_parameters) + 0.01
-    found = solve_static(robot, one, offset=False, prior=Gaussian.from_std(mean, np.full(12, 0.02)), sigma=np.ones(7))
+    found = solve_static(
+        robot,
+        one,
+        offset=False,
+        prior=Gaussian.from_covariance(mean, 0.02**2 * np.eye(12)),
+        sigma=np.ones(7),
+    )
     assert found.rank < 12
     assert found.undetermined.shape[1] == 0
     assert np.all(np.abs(found.x - mean) < 0.05)

@@ -9,7 +9,14 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import RATE, visits
-from counterpoise.calibration.still_poses import friction_bands, poses_from_log, poses_from_rows, without_friction
+from counterpoise.calibration.still_poses import (
+    SETTLE,
+    friction_bands,
+    poses_from_log,
+    poses_from_rows,
+    without_friction,
+)
+from counterpoise.logs.stillness import still_segments
 
 POSES = np.array([[0.4, -0.5, 0.3], [-0.6, 0.2, 0.8], [1.0, 0.7, -0.4], [0.1, -0.9, -0.7]])
 
@@ -61,13 +68,14 @@ def test_a_touched_arm_is_left_out(arm: cp.Robot) -> None:
     """Somebody leans on the arm during one dwell: that segment goes, the others stay."""
     log = visits(arm, POSES, noise=0.02)
     first = poses_from_log(arm, log)
-    begin = int(np.searchsorted(log.time, first.time[2] + 0.4))
+    third = still_segments(log, settle=SETTLE)[2]
+    begin = third.start + round(0.4 * RATE)
     tau = log.tau.copy()
     tau[begin : begin + 30, 1] += 3.0
     found = poses_from_log(arm, replace(log, tau=tau))
     assert len(found.poses) == len(first.poses) - 1
     assert "touched" in found.rejected[0].reason
-    assert found.rejected[0].start == first.time[2]
+    assert found.rejected[0].start == log.time[third.start]
 
 
 @pytest.mark.parametrize(("creep", "left_out"), [(0.004, 0), (0.014, 1)])
@@ -75,9 +83,9 @@ def test_a_joint_that_creeps_far_is_left_out(arm: cp.Robot, creep: float, left_o
     """Milliradians are a joint that friction just holds; a hundredth of a radian is no pose."""
     log = visits(arm, POSES, noise=0.01, dwell=4.0)
     first = poses_from_log(arm, log)
-    inside = (log.time >= first.time[4]) & (log.time <= first.time[4] + first.duration[4])
+    fifth = still_segments(log, settle=SETTLE)[4]
     q = log.q.copy()
-    q[inside, 0] += np.linspace(0.0, creep, int(inside.sum()))
+    q[fifth.start : fifth.end, 0] += np.linspace(0.0, creep, fifth.end - fifth.start)
     found = poses_from_log(arm, replace(log, q=q))
     assert len(found.poses) == len(first.poses) - left_out
     assert all("creeps" in rejected.reason for rejected in found.rejected)
@@ -99,7 +107,8 @@ def test_poses_on_stops_are_left_out_and_all_of_them_refused() -> None:
 def test_missing_torques_leave_a_segment_out(arm: cp.Robot) -> None:
     log = visits(arm, POSES)
     first = poses_from_log(arm, log)
-    inside = (log.time >= first.time[3] - 0.1) & (log.time <= first.time[3] + first.duration[3] + 0.1)
+    fourth = still_segments(log, settle=SETTLE)[3]
+    inside = slice(fourth.start - 10, fourth.end + 10)
     tau = log.tau.copy()
     tau[inside, 2] = np.nan
     found = poses_from_log(arm, replace(log, tau=tau))
@@ -118,7 +127,7 @@ def test_nothing_still_is_refused(arm: cp.Robot) -> None:
     time = np.arange(500) / RATE
     q = np.column_stack([np.sin(time), np.cos(time), 0.3 * np.sin(2.0 * time)])
     log = cp.Log(arm.joint_names, time, q, np.zeros_like(q), arm.gravity(q))
-    with pytest.raises(cp.InputError, match="stands still nowhere"):
+    with pytest.raises(cp.InputError, match=r"stands still nowhere .* use='moving'"):
         poses_from_log(arm, log)
 
 

@@ -21,7 +21,7 @@ def data(truth: np.ndarray, noise: float, seed: int = 0) -> tuple[JointRegressio
 
 
 def prior(strength: float) -> Gaussian:
-    return Gaussian.from_std(np.full(5, 0.5), np.full(5, 1.0 / np.sqrt(strength)))
+    return Gaussian.from_covariance(np.full(5, 0.5), np.eye(5) / strength)
 
 
 @pytest.mark.parametrize("inflation", [1.0, 7.0])

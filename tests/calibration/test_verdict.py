@@ -18,7 +18,7 @@ from counterpoise.calibration.static_rows import solve_static
 from counterpoise.calibration.terms import Terms
 from counterpoise.calibration.verdict import EFFORT_TOLERANCE, TOLERANCE, judge, tolerance
 from counterpoise.calibration.weighted import weighted_fit
-from counterpoise.doctor.finding import Consequence, Fault, Finding
+from counterpoise.doctor.finding import Consequence, Finding, LogFault
 
 
 @pytest.fixture(scope="module")
@@ -109,15 +109,17 @@ def test_leaning_on_the_prior_fails_prior() -> None:
 
 
 def test_what_spoils_a_recording_fails(estimate: Estimate) -> None:
-    finding = Finding(Fault.DEAD, Consequence.SPOILS, ("joint1",), "The effort of joint1 is dead.", "Mend it.")
+    finding = Finding(LogFault.DEAD, Consequence.SPOILS, ("joint1",), "The effort of joint1 is dead.", "Mend it.")
     assert judged(estimate, findings=[finding])["recording"] == (False, "The effort of joint1 is dead. Mend it.")
-    note = Finding(Fault.DEAD, Consequence.LIMITS, ("joint1",), "It is a bit dead.", "Mend it.")
+    note = Finding(LogFault.DEAD, Consequence.LIMITS, ("joint1",), "It is a bit dead.", "Mend it.")
     assert judged(estimate, findings=[note])["recording"][0]
 
 
 def test_an_assumed_rate_spoils_a_fit_of_motion_only(estimate: Estimate) -> None:
     """Weights at rest do not depend on it; inertias and viscous friction do."""
-    assumed = Finding(Fault.NO_TIME, Consequence.LIMITS, (), "100 samples per second were assumed.", "Give the rate.")
+    assumed = Finding(
+        LogFault.NO_TIME, Consequence.LIMITS, (), "100 samples per second were assumed.", "Give the rate."
+    )
     assert judged(estimate, findings=[assumed])["recording"][0]
     arm = estimate.robot
     random = np.random.default_rng(1)
@@ -126,7 +128,7 @@ def test_an_assumed_rate_spoils_a_fit_of_motion_only(estimate: Estimate) -> None
     samples = Samples(arm.joint_names, np.arange(200.0), q, dq, ddq, tau, np.full(3, 0.01))
     moving = Estimate.of_weighted(weighted_fit(arm, samples, terms=Terms.moving(None), prior=CadPrior()))
     assert not judged(moving, findings=[assumed])["recording"][0]
-    given = Finding(Fault.NO_TIME, Consequence.NOTE, (), "The rate was given.", "Nothing.")
+    given = Finding(LogFault.NO_TIME, Consequence.NOTE, (), "The rate was given.", "Nothing.")
     assert judged(moving, findings=[given])["recording"][0]
 
 

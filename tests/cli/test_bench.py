@@ -13,7 +13,7 @@ from counterpoise.cli.benchmark import results as results_module
 from counterpoise.cli.benchmark.machine import import_seconds, machine, measure_copy
 from counterpoise.cli.benchmark.peer import peer_of
 from counterpoise.cli.benchmark.robot import BATCH_BARS, CALL_BARS, Effort, measure_robot
-from counterpoise.cli.benchmark.timing import Ratio, Statement, Timing, time_interleaved
+from counterpoise.cli.benchmark.timing import Ratio, RoundTimes, Statement, time_interleaved
 from counterpoise.dynamics.kernel import NATIVE
 
 TINY = Effort(rounds=2, seconds=1e-4, batch_rounds=2, batch_seconds=1e-4, batch_poses=30, copy_poses=30, imports=1)
@@ -172,7 +172,7 @@ def test_every_statement_is_timed_in_every_round():
 
 
 def test_ratio_is_taken_within_rounds():
-    slow, fast = Timing(np.array([10.0, 400.0, 30.0])), Timing(np.array([1.0, 40.0, 2.0]))
+    slow, fast = RoundTimes(np.array([10.0, 400.0, 30.0])), RoundTimes(np.array([1.0, 40.0, 2.0]))
     assert Ratio.of(slow, fast).median == 10.0
     assert Ratio.of(slow, fast).upper_quartile == 12.5
 

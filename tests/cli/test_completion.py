@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -26,16 +28,41 @@ def test_each_shell_gets_a_script_of_its_own(run, shell):
     assert VARIABLE in result.stdout and f"{shell}_complete" in result.stdout
 
 
-def test_bash_reads_the_script(run):
-    """The script is one that bash can read, and it registers the program."""
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("there is no bash")
-    script = run("completion", "bash").stdout
-    done = subprocess.run(
-        [bash, "--norc", "-c", f"{script}\ncomplete -p counterpoise"], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize(
+    ("shell", "options", "before", "registered"),
+    [
+        ("bash", "--norc", "", "complete -p counterpoise"),
+        ("zsh", "-f", "autoload -Uz compinit; compinit -D", "print $_comps[counterpoise]"),
+        ("fish", "--no-config", "", "complete --command counterpoise"),
+    ],
+)
+def test_the_shell_reads_its_script(run, shell, options, before, registered):
+    """The script is one that the shell can read, and it registers the program."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"there is no {shell}")
+    lines = f"{before}\n{run('completion', shell).stdout}\n{registered}"
+    done = subprocess.run([program, options, "-c", lines], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "counterpoise" in done.stdout, done.stderr
+
+
+def test_fish_completes_a_line_with_whole_descriptions(run, tmp_path):
+    """The program is asked, and a description goes on after its first comma."""
+    fish = shutil.which("fish")
+    if fish is None:
+        pytest.skip("there is no fish")
+    program = tmp_path / PROGRAM
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -m counterpoise\n")
+    program.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+    lines = f"{run('completion', 'fish').stdout}\ncomplete -C 'counterpoise calibrate --ser'"
+    done = subprocess.run(
+        [fish, "--no-config", "-c", lines], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.stdout.strip() == "--serial\tSerial number of the arm, for the file.", done.stderr
 
 
 def test_another_shell_is_refused(run):

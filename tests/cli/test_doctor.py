@@ -39,31 +39,30 @@ def test_missing_file_is_an_error(run):
     assert result.exit_code == 1 and "missing.npz" in result.stderr
 
 
-def test_good_recording_has_only_notes(run, run_json, good):
-    result = run("doctor", good, "--robot", "puma560")
-    assert result.exit_code == 0
-    assert "2400 samples" in result.stdout and "puma560" in result.stdout
-    document = run_json("doctor", good, "--robot", "puma560")
-    assert document["worst"] == "note"
+def test_good_recording_has_only_notes_and_nothing_to_mend(run, run_json, good, tmp_path):
+    """The mapping is shown on request, as text and as JSON; none is written where none mends anything."""
+    fix = tmp_path / "fix.toml"
+    result = run("doctor", good, "--robot", "puma560", "--show-mapping", "--fix", fix)
+    assert result.exit_code == 0 and "nothing was written" in result.stderr and not fix.exists()
+    assert "2400 samples" in result.stdout and "puma560" in result.stdout and "[joints.joint1]" in result.stdout
+    document = run_json("doctor", good, "--robot", "puma560", "--show-mapping")
+    assert document["worst"] == "note" and document["mapping"]
     assert {finding["consequence"] for finding in document["findings"]} <= {"note"}
     assert document["facts"]["joints"] == list(PUMA.joint_names)
 
 
-def test_dangerous_recording_ends_with_1_and_says_why_and_what_to_do(run, run_json, turned):
+def test_dangerous_recording_ends_with_1_and_its_fix_mends_it(run, run_json, turned, tmp_path):
+    """What is wrong, why, and what to do, as text and as JSON; read by the mapping that was written, it is good."""
+    fix = tmp_path / "fix.toml"
     result = run("doctor", turned, "--robot", "puma560")
     assert result.exit_code == 1
     text = words(result.stdout)
     assert "danger plate sign" in text and "→ Declare the other convention" in text
-    document = run_json("doctor", turned, "--robot", "puma560", exit_code=1)
+    document = run_json("doctor", turned, "--robot", "puma560", "--fix", fix, exit_code=1)
     first = document["findings"][0]
     assert (first["fault"], first["consequence"]) == ("plate-sign", "danger")
     assert first["evidence"]["log_evidence_gain"] > 10.0
-    assert document["fix"]["wrench"]["reads"] == "on_sensor"
-
-
-def test_fix_is_a_mapping_that_mends(run, run_json, turned, tmp_path):
-    fix = tmp_path / "fix.toml"
-    assert run("doctor", turned, "--robot", "puma560", "--fix", fix).exit_code == 1
+    assert document["fix"]["wrench"]["reads"] == "on_sensor" and document["mapping"] is None
     assert read_mapping(fix).wrench.reads == "on_sensor"
     assert "# doctor: plate-sign" in fix.read_text()
     document = run_json("doctor", turned, "--robot", "puma560", "--mapping", fix)
@@ -96,13 +95,6 @@ def test_what_only_limits_a_fit_ends_with_0(run, tmp_path):
     assert result.exit_code == 0 and "limits" in result.stdout and "time gaps" in words(result.stdout)
 
 
-def test_nothing_is_written_where_no_mapping_mends(run, good, tmp_path):
-    fix = tmp_path / "fix.toml"
-    result = run("doctor", good, "--robot", "puma560", "--fix", fix)
-    assert result.exit_code == 0 and not fix.exists()
-    assert "nothing was written" in result.stderr
-
-
 def test_without_robot_channels_and_time_are_judged(run, run_json, tmp_path):
     path = tmp_path / "dead.csv"
     cp.write_log(replace(LOG, tau=with_column(LOG.tau, 3, 0.0), wrench=None), path)
@@ -110,12 +102,6 @@ def test_without_robot_channels_and_time_are_judged(run, run_json, tmp_path):
     assert result.exit_code == 1
     assert "no robot given" in result.stdout and "joint4" in result.stdout
     assert run_json("doctor", path, exit_code=1)["robot"] is None
-
-
-def test_mapping_is_shown_on_request(run, run_json, good):
-    assert "joint1" in run("doctor", good, "--robot", "puma560", "--show-mapping").stdout
-    assert run_json("doctor", good, "--robot", "puma560", "--show-mapping")["mapping"]
-    assert run_json("doctor", good, "--robot", "puma560")["mapping"] is None
 
 
 def test_page_is_written(run, turned, tmp_path):

@@ -23,7 +23,7 @@ pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 def test_a_preset_floats_and_is_pushed_once(run, tmp_path):
     """The check's table, the push and what came of it; the recording is written."""
     out = tmp_path / "float.npz"
-    result = run("float", "wam7", "--share", 0.7, "--log", out)
+    result = run("float", "wam7", "--share", 0.7, "--out", out)
     assert result.exit_code == 0, result.output
     for word in ("what holding takes", "joint2", "toolplate", "mm", "Floated 7.4 s; done."):
         assert word in result.stdout
@@ -31,6 +31,7 @@ def test_a_preset_floats_and_is_pushed_once(run, tmp_path):
     assert log.time[-1] - log.time[0] > 7.0
 
 
+@pytest.mark.long
 def test_pushes_locks_and_the_report_as_json(run_json):
     """What is scripted happens, to the joints that are not locked; after it the arm stays within 1 mm."""
     document = run_json(
@@ -67,8 +68,8 @@ def test_a_thrown_arm_ends_with_its_own_exit_code(run_json):
         (("wam7", "--push", "nose,0,0,1,1"), 1, "nose"),
         (("wam7", "--payload-link", "toolplate"), 2, "--payload MASS"),
         (("wam7", "--unknown-payload"), 2, "--payload MASS"),
-        (("wam7", "--seconds", "nan"), 1, "seconds is nan"),
-        (("wam7", "--log", "float.txt"), 2, ".npz or .csv"),
+        (("wam7", "--duration", "nan"), 1, "seconds is nan"),
+        (("wam7", "--out", "float.txt"), 2, ".npz or .csv"),
         (
             (
                 "wam7",
@@ -109,7 +110,7 @@ def test_real_plant_needs_yes_and_is_not_even_switched_on(run, run_json, monkeyp
             return lambda: Arm(PLANAR, planar().config)
 
     monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Registered()})
-    arguments = ("float", "mydriver", "--robot", "planar3", "--share", 0.5, "--seconds", 0.5)
+    arguments = ("float", "mydriver", "--robot", "planar3", "--share", 0.5, "--duration", 0.5)
     result = run(*arguments)
     assert result.exit_code == 2 and "add --yes" in result.stderr and not entered
     assert run(*arguments, "--yes", "--push", "link3,0,0,1,1").exit_code == 2 and not entered
@@ -168,15 +169,15 @@ REAL = ("mydriver", "--robot", "planar3", "--share", 0.5, "--yes")
 
 @pytest.mark.parametrize(
     ("when", "seconds", "code", "floated"),
-    [(5.0, (), 1, False), (22.0, (), 0, True), (22.0, ("--seconds", 60), 1, True)],
+    [(5.0, (), 1, False), (22.0, (), 0, True), (22.0, ("--duration", 60), 1, True)],
     ids=["in the check", "until Ctrl-C", "before its time"],
 )
 def test_ctrl_c_ends_in_the_safe_stop_and_keeps_the_recording(
     register, run_json, tmp_path, when, seconds, code, floated
 ):
-    """Without --seconds it is the way to end; what was recorded is written, and the arm is let down."""
+    """Without --duration it is the way to end; what was recorded is written, and the arm is let down."""
     made, out = register(Interrupted, when), tmp_path / "run.npz"
-    document = run_json("float", *REAL, *seconds, "--log", out, exit_code=code)
+    document = run_json("float", *REAL, *seconds, "--out", out, exit_code=code)
     assert document["end"] == "interrupted" and document["floated"] is floated and out.exists() is floated
     assert made[0].time > when + 1.2  # settled and let down
     if floated:
@@ -191,9 +192,10 @@ def test_a_fault_while_floating_is_an_error(register, run):
     assert result.exit_code == 1 and error["kind"] == "SensorFaultError" and "was stopped" in error["message"]
 
 
+@pytest.mark.long
 def test_the_safe_stop_is_not_counted_as_drift(run_json):
     """Of a push whose time to be left alone was cut short, what the arm did until it was let down is told."""
-    document = run_json("float", "wam7", "--share", 0.5, "--push", "toolplate,0,0,4,0.5", "--seconds", 3)
+    document = run_json("float", "wam7", "--share", 0.5, "--push", "toolplate,0,0,4,0.5", "--duration", 3)
     (push,) = document["pushes"]
     assert push["moved"] > 0.05 and push["drifted"] < 1e-3
 

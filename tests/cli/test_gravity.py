@@ -238,7 +238,7 @@ def test_out_that_cannot_be_written_is_our_error(run, tmp_path, name):
     assert "cannot be written" in result.stderr
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(
         st.binary(max_size=200),

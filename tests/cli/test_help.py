@@ -49,6 +49,38 @@ def test_examples_are_understood(name: str) -> None:
             pytest.fail(f"{' '.join(arguments)}: {error.format_message()}")
 
 
+SAID_TWICE = {
+    "--law": "which laws there are differs",
+    "--joint": "joints that swing, or that are tuned",
+    "--duration": "of a run, of floating, of a page, each with its default",
+    "--out": "what is written differs",
+    "--seed": "what is drawn differs",
+    "--mount-rpy": "a recording may declare it",
+    "--robot": "whose arm it is differs",
+    "--stiffness": "of the law, or of what held the joints",
+    "--margin": "of the poses, or of the plan's efforts",
+    "--cutoff": "its default differs",
+    "--friction": "fitted, or learned",
+    "--damping": "of a loop, or of the joints",
+    "--calibration": "used, or compared",
+    "--count": "of poses that are chosen, or gone through",
+    "--share": "may be changed later on the page",
+}
+"""Options that several commands explain in words of their own, and why."""
+
+
+def test_an_option_is_explained_in_the_same_words_everywhere() -> None:
+    """Where it means the same, it is the same text and the same word for the value; every command has exit codes."""
+    texts: dict[str, set[tuple[str | None, str | None]]] = {}
+    for command in main.commands.values():
+        for each in command.params:
+            if isinstance(each, click.Option):
+                assert each.help, f"{command.name} {each.opts[0]} has no help"
+                texts.setdefault(each.opts[0], set()).add((each.help, each.metavar))
+        assert "Exit codes:\n  0  " in (command.epilog or ""), command.name
+    assert {name for name, said in texts.items() if len(said) > 1} <= set(SAID_TWICE)
+
+
 def test_the_page_is_what_the_commands_say() -> None:
     """docs/reference/command-line.md is up to date."""
     maker = page_maker()

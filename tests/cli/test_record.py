@@ -48,7 +48,7 @@ class Registered:
                     registered.entered += 1
                     return super().__enter__()
 
-            return Arm(cp.load("planar3"), replace(ideal(period=2e-3), watchdog=watchdog))
+            return Arm(cp.load("planar3"), replace(ideal(dt=2e-3), watchdog=watchdog))
 
         return make
 

@@ -28,6 +28,7 @@ def test_default_tracking_is_good(run_json):
     """Every joint follows within 10 mrad rms, unsaturated, with gains by the rule."""
     document = run_json("simulate", "--duration", 3)
     assert document["end"] == "completed" and document["interrupted"] is False
+    assert document["out"] is None and document["page"] is None
     assert [joint["name"] for joint in document["joints"]] == [f"joint{i}" for i in range(1, 7)]
     for joint in document["joints"]:
         assert joint["rms"] < 0.01 and joint["follows"] and joint["saturated"] == 0
@@ -104,7 +105,7 @@ def test_interruption_is_stopped_safely_and_written(run, tmp_path, monkeypatch):
     result = run("simulate", "--duration", 30, "--out", log_path)
     assert result.exit_code == 1
     assert "interrupted: the arm was stopped (gravity stop, then 'brake')" in result.stderr
-    assert "what was recorded is written" in result.stderr
+    assert "recording written to" in result.stderr
     with np.load(log_path) as arrays:
         assert 399 <= len(arrays["time"]) < 1000
 

@@ -97,7 +97,7 @@ def test_recordings_that_cannot_be_tracked(run, tmp_path):
 def test_live_on_a_simulated_arm(run_json):
     """A few seconds of the simulated WAM: the loop runs, both estimators are fed, nothing is found on an empty arm."""
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-    document = run_json("track", "wam7", "--poses", 2, "--seed", 1)
+    document = run_json("track", "wam7", "--count", 2, "--seed", 1)
     assert document["samples"] > 1000 and not document["payload"]["detected"]
 
 

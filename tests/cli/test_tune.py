@@ -37,10 +37,10 @@ def test_json_has_gains_limits_and_rule(run_json):
     ("arguments", "code", "words"),
     [
         (("puma550",), 2, "--law"),
-        (("puma550", "--law", "pd", "--out", "gains.csv"), 2, "written as .toml"),
+        (("puma550", "--law", "pd", "--out", "gains.csv"), 2, "must end in .toml"),
         (("puma550", "--law", "pd", "--friction"), 2, "--friction is learned from the plate"),
         (("puma550", "--law", "pd", "--free"), 2, "give --joint once"),
-        (("puma550", "--law", "pd", "--joint", "joint1", "--joint", "joint2", "--alone"), 2, "--alone takes one"),
+        (("puma550", "--law", "pd", "--joint", "joint1", "--joint", "joint2", "--alone"), 2, "give --joint once"),
         (("puma550", "--law", "pd", "--joint", "elbow"), 1, "there is no joint 'elbow'"),
         (("puma999", "--law", "pd"), 1, "there is no plant"),
         (("wam7:ground", "--law", "bsc", "--joint", "wam/base_yaw_joint", "--alone"), 1, ""),

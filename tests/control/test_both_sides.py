@@ -105,7 +105,7 @@ def test_arms_with_friction_come_to_rest_from_the_stated_side(name: str, integra
         original = law.at
 
         def watched(time: float) -> object:
-            if len(frictions) <= round(time / arm.period):
+            if len(frictions) <= round(time / arm.dt):
                 frictions.append(arm.truth().friction_torque)
             return original(time)
 
@@ -117,6 +117,6 @@ def test_arms_with_friction_come_to_rest_from_the_stated_side(name: str, integra
         assert arrival.failed == []
         assert np.all(arrival.moved > 0.3 * arrival.approach)
         assert np.all(arrival.back < 0.03 * arrival.approach)
-        part = slice(round(window.begin / arm.period), round(window.end / arm.period))
+        part = slice(round(window.begin / arm.dt), round(window.end / arm.dt))
         held = np.mean(frictions[part], axis=0) * (-1.0 if window.side == "above" else 1.0)
         assert np.all(held > coulomb / 3.0), held / coulomb

@@ -7,24 +7,24 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.careful_gains import FULL_EFFORT_AT, ROTOR_TICKS, careful_gains
-from counterpoise.control.safe_stop import joint_inertias
+from counterpoise.dynamics.inertia import joint_inertias
 
 ARMS = [entry.name for entry in cp.catalog()]
 
 
 @pytest.mark.parametrize("name", ARMS)
-@pytest.mark.parametrize("period", [1e-3, 1.0 / 300.0, 0.02])
-def test_gains_respect_their_bounds(name: str, period: float) -> None:
+@pytest.mark.parametrize("dt", [1e-3, 1.0 / 300.0, 0.02])
+def test_gains_respect_their_bounds(name: str, dt: float) -> None:
     """Stiffness by the effort limit, damping by the rotor, the integral a quarter of what is stable."""
     robot = cp.load(name)
     q = np.random.default_rng(0).uniform(np.maximum(robot.lower, -1.0), np.minimum(robot.upper, 1.0))
     limit = np.where(np.isfinite(robot.effort_limit), robot.effort_limit, 100.0)
-    gains = careful_gains(robot, q, limit, period)
+    gains = careful_gains(robot, q, limit, dt)
     inertia = joint_inertias(robot, q)
     assert np.all(gains.kp > 0.0) and np.all(gains.kd > 0.0)
     assert np.all(gains.kp <= limit / FULL_EFFORT_AT * (1.0 + 1e-12))
     rotor = np.asarray(robot.rotor_inertia)
-    assert np.all(gains.kd[rotor > 0.0] <= rotor[rotor > 0.0] / (ROTOR_TICKS * period) * (1.0 + 1e-12))
+    assert np.all(gains.kd[rotor > 0.0] <= rotor[rotor > 0.0] / (ROTOR_TICKS * dt) * (1.0 + 1e-12))
     assert gains.ki == pytest.approx(0.25 * gains.kp * gains.kd / inertia)
 
 

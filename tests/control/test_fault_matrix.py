@@ -15,8 +15,8 @@ from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.report import EndState
-from counterpoise.control.safe_stop import joint_inertias
 from counterpoise.control.safety import SafetyFilter
+from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.logs.sample import Sample
 from fault_cases import CASES, SETTINGS, try_fault
 from ideal_arm import IdealArm

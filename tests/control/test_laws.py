@@ -17,10 +17,10 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.pd import PD
 from counterpoise.control.pid import PID
 from counterpoise.control.reference import Hold, Sine
-from counterpoise.control.safe_stop import joint_inertias
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.settings import SafetySettings
 from counterpoise.description.frozen import Array
+from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.errors import InputError
 from counterpoise.friction.coulomb_viscous import CoulombViscous
 from counterpoise.logs.sample import Sample
@@ -41,7 +41,7 @@ def every_law() -> list[Law]:
     ones = np.ones(N)
     return [
         PD(ones, ones),
-        PID(ones, ones, ones, integral_limit=1.0, period=1e-3),
+        PID(ones, ones, ones, integral_limit=1.0, dt=1e-3),
         PDGravity(ROBOT, ones, ones),
         Gravity(ROBOT),
         FrictionCompensation(friction, ones),
@@ -101,7 +101,7 @@ def test_pd_gravity_adds_gravity() -> None:
 
 def test_pid_integrates_in_real_units() -> None:
     """After t seconds of constant error e the integral is K_i e t [N m], up to its limit."""
-    law = PID(np.zeros(N), np.full(N, 20.0), 0.0, integral_limit=0.5, period=2e-3, reference=Hold(np.full(N, 0.1)))
+    law = PID(np.zeros(N), np.full(N, 20.0), 0.0, integral_limit=0.5, dt=2e-3, reference=Hold(np.full(N, 0.1)))
     law.reset(sample())
     for tick in range(100):
         tau = law.torque(sample(), tick * 2e-3)
@@ -115,7 +115,7 @@ def test_pid_integrates_in_real_units() -> None:
 
 def test_pid_does_not_integrate_against_a_cut() -> None:
     """Growth that the filter cuts off is taken back on that joint; growth away from the limit is kept."""
-    law = PID(np.zeros(N), np.ones(N), 0.0, integral_limit=9.0, period=1.0, reference=Hold([1.0, 1, 1, -1, -1, -1]))
+    law = PID(np.zeros(N), np.ones(N), 0.0, integral_limit=9.0, dt=1.0, reference=Hold([1.0, 1, 1, -1, -1, -1]))
     law.reset(sample())
     law.torque(sample(), 0.0)
     law.limited(np.array([-1.0, 1.0, 0.0, 1.0, -1.0, 0.0]))
@@ -130,7 +130,7 @@ def test_integral_rests_when_told() -> None:
         np.full(N, 10.0),
         0.0,
         integral_limit=9.0,
-        period=0.1,
+        dt=0.1,
         reference=hold,
         rests=lambda time: 0.25 < time < 0.55,
     )
@@ -145,7 +145,7 @@ def test_pid_recovers_from_saturation_without_windup() -> None:
     inertia = joint_inertias(ROBOT, arm.q)
     far = arm.q.copy()
     far[0] += 0.5
-    pid = PID(100 * inertia, 200 * inertia, 20 * inertia, integral_limit=500.0, period=1e-3, reference=Hold(far))
+    pid = PID(100 * inertia, 200 * inertia, 20 * inertia, integral_limit=500.0, dt=1e-3, reference=Hold(far))
     low = np.array(ROBOT.effort_limit)
     low[0] = 1.0
     safety = SafetyFilter(ROBOT, plant=arm, effort_limit=low, settings=SafetySettings(blend_time=0.0))
@@ -168,7 +168,7 @@ class Stribeck:
     st.floats(0.0, 0.5),
     st.floats(1e-3, 1.0),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_friction_compensation_is_passive(dq: Array, share: list[float], band: float, smoothing: float) -> None:
     """At any speed it has the friction's sign and no more than its share of it; nothing at rest and in the band."""
     friction = Stribeck()
@@ -206,8 +206,8 @@ def test_friction_compensation_is_continuous() -> None:
         (lambda: PD([1.0, 1.0], [1.0]), "kd"),
         (lambda: PD("stiff", 1.0), "kp"),
         (lambda: PDGravity(ROBOT, [1.0], [1.0]), "6 joints"),
-        (lambda: PID([1.0], [1.0], [1.0], integral_limit=-1.0, period=1e-3), "integral_limit"),
-        (lambda: PID([1.0], [1.0], [1.0], integral_limit=1.0, period=0.0), "period"),
+        (lambda: PID([1.0], [1.0], [1.0], integral_limit=-1.0, dt=1e-3), "integral_limit"),
+        (lambda: PID([1.0], [1.0], [1.0], integral_limit=1.0, dt=0.0), "dt"),
         (lambda: FrictionCompensation(Stribeck(), np.full(N, 1.01)), r"share\[0\] is 1.01; .* from 0 to 1"),
         (lambda: FrictionCompensation(Stribeck(), [0.5, -0.1]), r"share\[1\]"),
         (lambda: FrictionCompensation(Stribeck(), [0.5], smoothing=0.0), "smoothing"),

@@ -42,7 +42,7 @@ def test_watchdog_that_never_acts_is_none(watchdog: float, words: str) -> None:
 @pytest.mark.parametrize("name", ["effort_limit", "velocity_limit", "lower", "upper"])
 def test_filter_wider_than_the_plant_is_refused(name: str) -> None:
     """None of the plant's limits is exceeded, also by a filter that was made without it."""
-    safety = SafetyFilter(PUMA, period=1e-3)
+    safety = SafetyFilter(PUMA, dt=1e-3)
     ControlLoop(IdealArm(PUMA), Gravity(PUMA), PUMA, safety=safety)
     arm = IdealArm(PUMA)
     setattr(arm, name, 0.9 * getattr(arm, name))
@@ -54,5 +54,5 @@ def test_filter_that_does_not_know_the_plate_is_refused() -> None:
     """It would not see a saturated plate."""
     arm = IdealArm(PUMA, plate=PlateInfo("on_robot", np.eye(4), np.full(6, 100.0)))
     with pytest.raises(InputError, match="range of the plant's plate"):
-        ControlLoop(arm, Gravity(PUMA), PUMA, safety=SafetyFilter(PUMA, period=1e-3))
+        ControlLoop(arm, Gravity(PUMA), PUMA, safety=SafetyFilter(PUMA, dt=1e-3))
     ControlLoop(arm, Gravity(PUMA), PUMA, safety=SafetyFilter(PUMA, plant=arm))

@@ -20,9 +20,9 @@ from counterpoise.errors import InputError
 from ideal_arm import IdealArm
 
 
-def make_pendulum(period: float) -> IdealArm:
+def make_pendulum(dt: float) -> IdealArm:
     """What another package could register."""
-    return IdealArm(cp.load("pendulum"), period=period)
+    return IdealArm(cp.load("pendulum"), dt=dt)
 
 
 class FakeTime:
@@ -53,9 +53,9 @@ def test_plants_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         no_port="builtins:open",
     )
     assert set(installed_plants()) == {"mine", "broken", "absent", "not_one", "no_port"}
-    made = make_plant("mine", robot=cp.load("pendulum"), period=2e-3)
+    made = make_plant("mine", robot=cp.load("pendulum"), dt=2e-3)
     assert isinstance(made, Plant)
-    assert made.period == 2e-3
+    assert made.dt == 2e-3
     with pytest.raises(InputError, match=r"no installed package registers a plant 'his'.*absent, broken, mine"):
         make_plant("his")
     for name in ("broken", "absent"):

@@ -24,7 +24,7 @@ POSES = [[0.2, -0.3, 0.4]]
 
 def arm(**changes: Any) -> SimulatedArm:
     """An ideal planar arm at 500 Hz."""
-    config: ArmConfig = replace(ideal(period=2e-3), **changes)
+    config: ArmConfig = replace(ideal(dt=2e-3), **changes)
     return SimulatedArm(PLANAR, config)
 
 
@@ -71,7 +71,7 @@ def test_pose_that_cannot_be_held_is_refused() -> None:
     """A load that takes the whole effort limit."""
     heavy = PLANAR.with_payload(500.0)
     with pytest.raises(InputError, match="of the effort limit of joint"):
-        Recording(SimulatedArm(heavy, ideal(period=2e-3)), heavy, quick_plan())
+        Recording(SimulatedArm(heavy, ideal(dt=2e-3)), heavy, quick_plan())
 
 
 def test_gravity_is_left_to_a_plant_that_adds_it() -> None:

@@ -97,7 +97,7 @@ def test_kept_torque_is_the_start_of_the_next_run(reason: str) -> None:
         assert np.abs(np.array(arm.sent)[200:] - 5.0).max() < 1e-12
         assert report.events[0].message == "from the torque that was kept"
         arm.ticks += 101  # longer than the watchdog of 0.1 s: the hardware has let go
-        arm.time = arm.ticks * arm.period
+        arm.time = arm.ticks * arm.dt
         report = loop.run(0.01, then="keep")
         assert not np.any(arm.sent[210])
         assert report.events[0].message == "from zero torque"
@@ -177,7 +177,7 @@ def test_law_that_stays_is_neither_asked_twice_nor_reset() -> None:
 def test_integral_grows_once_a_tick(beside: list[Gravity]) -> None:
     """In blends, through a payload switch and beside other laws; rounding of the sum is not taken for a cut."""
     arm = StillArm(PUMA)
-    pid = PID(np.full(6, 3.0), 1.0, 0.3, integral_limit=10.0, period=1e-3)
+    pid = PID(np.full(6, 3.0), 1.0, 0.3, integral_limit=10.0, dt=1e-3)
     held = arm.read()
     arm.read = lambda: replace(held, time=arm.time, q=held.q + 1e-5 * arm.ticks)  # type: ignore[method-assign]
     with arm:
@@ -244,7 +244,7 @@ def test_law_that_raises_when_told_of_a_cut_stops_the_arm() -> None:
 def test_refused_torque_beside_a_law_that_listens(wrong: Any) -> None:
     """What is no torque is refused in the usual way, whatever other laws want to be told."""
     arm = IdealArm(PUMA)
-    law, listener = Ask(arm.tau), PID(np.ones(6), 1.0, 1.0, integral_limit=1.0, period=1e-3)
+    law, listener = Ask(arm.tau), PID(np.ones(6), 1.0, 1.0, integral_limit=1.0, dt=1e-3)
     with arm, pytest.raises(cp.LawError, match="is no finite float64 array"):
         loop_of(arm, [law, listener]).run(0.2, until=at(0.1, lambda: setattr(law, "tau", wrong)))
 
@@ -289,4 +289,4 @@ def test_interrupted_write_breaks_no_bound(sent: bool) -> None:
         loop_of(arm, Ask(100.0 * PUMA.gravity(arm.q)), rate_limit=10.0).run(0.1)
     torques = np.array(arm.sent)
     assert np.abs(torques[29]).max() > 0.1
-    assert np.abs(np.diff(torques, axis=0)).max() <= 10.0 * arm.period
+    assert np.abs(np.diff(torques, axis=0)).max() <= 10.0 * arm.dt

@@ -23,7 +23,7 @@ T = 1e-3
 
 def new_filter(**more: Any) -> SafetyFilter:
     options: dict[str, Any] = {"effort_limit": 10.0, "velocity_limit": 2.0, "lower": -1.0, "upper": 1.0} | more
-    return SafetyFilter(ROBOT, period=T, **options)
+    return SafetyFilter(ROBOT, dt=T, **options)
 
 
 def sample(tick: float, q: Any = 0.0, dq: Any = 0.0, effort: Any = 0.0, **more: Any) -> Sample:

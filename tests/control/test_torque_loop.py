@@ -10,12 +10,13 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.base_sensor.sensor import BaseSensor
+from counterpoise.base_sensor.variance import Uncertainty
 from counterpoise.control.base_sensor_control import base_sensor_control, plate_of
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.law import Law, LimitAware, Reporting
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.pd import PD
-from counterpoise.control.plate_torque import FROZEN_TICKS, PlateTorque
+from counterpoise.control.plate_torque import PlateTorque
 from counterpoise.control.reference import Hold, Sine, Triangle
 from counterpoise.control.tip.load_switch import LoadSwitch
 from counterpoise.control.torque_compensator import IntegralCompensator, TorqueCompensator
@@ -35,7 +36,7 @@ RNG = np.random.default_rng(5)
 
 
 def joint(**changes: Any) -> SingleJoint:
-    return SingleJoint(LINK, ArmConfig(timing=Timing(period=T), plate=Plate(T_base_sensor=np.eye(4)), **changes))
+    return SingleJoint(LINK, ArmConfig(timing=Timing(dt=T), plate=Plate(T_base_sensor=np.eye(4)), **changes))
 
 
 ROBOT = joint().robot
@@ -60,10 +61,10 @@ def sensor(q: float = 0.0) -> BaseSensor:
 
 
 def loop_law(**changes: Any) -> TorqueLoop:
-    settings: dict[str, Any] = {"period": T, "gravity": "plant", "start": "zero"} | changes
+    settings: dict[str, Any] = {"dt": T, "gravity": "plant", "start": "zero"} | changes
     desired = settings.pop("desired", TorqueSignal(Triangle([2.0], 1.0, centre=[0.0]), 1))
     terms = {name: settings.pop(name) for name in ("proportional", "derivative") if name in settings}
-    compensator = IntegralCompensator([settings.pop("k_int", 10.0)], integral_limit=50.0, period=T, **terms)
+    compensator = IntegralCompensator([settings.pop("k_int", 10.0)], integral_limit=50.0, dt=T, **terms)
     plate = settings.pop("plate", None) or PlateTorque(sensor(), "tared")
     return TorqueLoop(desired, plate, compensator, **settings)
 
@@ -172,11 +173,28 @@ def test_bad_readings_are_refused(bad: Sample, word: str) -> None:
 
 
 def test_frozen_plate_is_refused() -> None:
-    """A reading that never changes is none."""
+    """A reading that stays the same although the joint moves, or although the plate is noisy, is none."""
     plate = PlateTorque(sensor())
-    seen = [plate.read(sample(mz=1.0)) for _ in range(FROZEN_TICKS + 2)]
-    assert seen[0] and seen[FROZEN_TICKS - 1] and not seen[-1]
+    seen = [plate.read(sample(q=1e-3 * tick, mz=1.0)) for tick in range(25)]
+    assert all(seen[:19]) and not any(seen[19:]) and "although it should have" in plate.reason
     assert plate.read(sample(mz=1.1))
+    noisy = BaseSensor(ROBOT, uncertainty=Uncertainty.checked(ROBOT, noise=0.1))
+    noisy.tare([0.0], moment(0.0), range=3.0)
+    plate = PlateTorque(noisy)
+    assert [plate.read(sample(mz=1.0)) for _ in range(20)] == [True] * 19 + [False]
+
+
+def test_a_coarse_plate_at_rest_is_not_frozen() -> None:
+    """Quiet and coarse, it repeats its reading for as long as the arm rests, and the loop stays closed; it opens when
+    the joint has moved and the reading is still the same."""
+    law = loop_law(plate=PlateTorque(sensor()))
+    law.reset(sample())
+    for tick in range(500):
+        law.torque(sample(q=1e-4 * (tick % 2), mz=1.0), tick * T)  # the encoder counts to and fro
+    assert law.closed and not law.news()
+    for tick in range(10):
+        law.torque(sample(q=0.01, mz=1.0), (500 + tick) * T)
+    assert not law.closed and [kind for kind, _ in law.news()] == ["plate_lost"]
 
 
 def test_thorough_estimate_judges_like_the_sensor() -> None:
@@ -285,8 +303,8 @@ def test_torque_control_overcomes_friction() -> None:
         law = TorqueLoop(
             TorqueSignal(Triangle([3.0], 1.0, centre=[0.0]), 1),
             PlateTorque(plate),
-            IntegralCompensator([150.0], integral_limit=plant.effort_limit, period=plant.period),
-            period=plant.period,
+            IntegralCompensator([150.0], integral_limit=plant.effort_limit, dt=plant.dt),
+            dt=plant.dt,
             gravity=plant.robot,
         )
         log = ControlLoop(plant, law, plant.robot).run(4.0, log=True).log
@@ -308,8 +326,8 @@ def test_refusals() -> None:
         loop_law(gravity="tare")
     with pytest.raises(cp.InputError, match="start is"):
         loop_law(start="now")
-    with pytest.raises(cp.InputError, match="period"):
-        loop_law(period=0.0)
+    with pytest.raises(cp.InputError, match="dt"):
+        loop_law(dt=0.0)
     with pytest.raises(cp.InputError, match="no law"):
         loop_law(desired=3.0)
     with pytest.raises(cp.InputError, match="no base sensor"):
@@ -321,8 +339,8 @@ def test_refusals() -> None:
         law.reset(replace(sample(), flags=SampleFlag.EFFORT_INVALID))
     with pytest.raises(cp.InputError, match="no plate"):
         plate_of(SingleJoint(LINK), ROBOT)
-    with pytest.raises(cp.InputError, match="period"):
-        IntegralCompensator([1.0], integral_limit=1.0, period=0.0)
+    with pytest.raises(cp.InputError, match="dt"):
+        IntegralCompensator([1.0], integral_limit=1.0, dt=0.0)
 
 
 def test_model_of_a_single_joint() -> None:
@@ -405,8 +423,8 @@ def test_linear_joint_overcomes_friction(tmp_path, axis: float) -> None:
     for k_int in (0.0, 30.0):
         made = BaseSensor(robot)
         made.tare([0.0], [0.0, 0.0, mass * 9.81, 0.0, 0.0, 0.0], range=0.1)
-        compensator = IntegralCompensator([k_int], integral_limit=200.0, period=T)
-        law = TorqueLoop(PD([kp], [kd], Hold([0.01])), PlateTorque(made), compensator, period=T, gravity=robot)
+        compensator = IntegralCompensator([k_int], integral_limit=200.0, dt=T)
+        law = TorqueLoop(PD([kp], [kd], Hold([0.01])), PlateTorque(made), compensator, dt=T, gravity=robot)
         q = dq = ddq = 0.0
         for tick in range(1500):
             reading = np.array([0.0, 0.0, mass * (9.81 + axis * ddq) + 1e-9 * tick, 0.0, 0.0, 0.0])
@@ -498,8 +516,8 @@ def test_another_payload_goes_on_where_the_law_is(form: str, gravity: str) -> No
     law = TorqueLoop(
         PD(np.full(6, 100.0), 5.0),
         PlateTorque(plate, form),
-        IntegralCompensator(np.full(6, 10.0), integral_limit=50.0, period=T),
-        period=T,
+        IntegralCompensator(np.full(6, 10.0), integral_limit=50.0, dt=T),
+        dt=T,
         gravity=arm if gravity == "model" else gravity,  # type: ignore[arg-type]
         start="zero" if gravity == "plant" else "effort",
     )

@@ -12,12 +12,11 @@ import pytest
 import counterpoise as cp
 from counterpoise.control.base_sensor_control import plate_of
 from counterpoise.control.friction_feed_forward import FrictionFeedForward
-from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import Triangle
 from counterpoise.control.tune.free import freely_tuned
 from counterpoise.control.tune.gains import FRICTION_SHARE, LawGains, read_gains
 from counterpoise.control.tune.oscillation import NO_SWING, Swing, rings, sustained, swing
-from counterpoise.control.tune.probe import Probed, holding_gains, take_tare
+from counterpoise.control.tune.probe import Probed, holding_loop, take_tare
 from counterpoise.control.tune.report import EXPECTED_RATIOS, Tuning, expected_ratio
 from counterpoise.control.tune.rule import KINDS, LawKind, TuningRule, natural_frequency
 from counterpoise.control.tune.search import oscillation_limit
@@ -106,6 +105,22 @@ def test_gains_file_round_trip(tmp_path) -> None:
     assert read_gains(tmp_path / "gains.toml").friction == (Dahl(0.0, 0.0, 1.0), Dahl(2.0, 3.0, 4e-4))
 
 
+def test_gains_that_cannot_be_written_leave_the_old_file(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk ends in an error with the file's name; what was there before is still there."""
+    file = tmp_path / "gains.toml"
+    gains = LawGains("pd", ("a",), [1.0], [1.0], [0.0], [0.0])
+    gains.save(file)
+    before = file.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(cp.DataFileError, match="No space left"):
+        gains.with_joint(0, kp=2.0).save(file)
+    assert file.read_bytes() == before and list(tmp_path.iterdir()) == [file]
+
+
 def test_learned_friction_is_sent_ahead_of_a_reference() -> None:
     """With a reference the laws gain a feed-forward of the learned levels; a hold has nothing to send ahead."""
     made = preset("puma550")
@@ -164,7 +179,7 @@ def test_gains_make_every_law() -> None:
 def test_integral_limit_of_a_rigid_joint_is_routh() -> None:
     """Without friction and nearly without delay K_i is found near K_p K_d / J, where the cubic loses stability."""
     link = OneLink(inertia=2.0, effort_limit=500.0, velocity_limit=20.0)
-    config = ArmConfig(timing=Timing(period=PERIOD), encoder=Encoder(velocity="exact"))
+    config = ArmConfig(timing=Timing(dt=PERIOD), encoder=Encoder(velocity="exact"))
     made = SingleJoint(link, config)
     rule = TuningRule(bandwidth=2.0, step_time=5.0, resolution=0.1)
     tuning = tuned(lambda: SingleJoint(link, config), made.robot, "pid", rule=rule)
@@ -183,7 +198,7 @@ def both(variant: str) -> tuple[Tuning, Tuning]:
     """PID and base sensor control of joint 1, tuned by the rule on the same plant."""
     made = preset("puma550", variant)
     robot = made.single_joint().robot
-    rule = TuningRule(resolution=0.15)
+    rule = TuningRule(resolution=0.3)
     pid = tuned(made.single_joint, robot, "pid", rule=rule)
     return pid, tuned(made.single_joint, robot, "bsc", rule=rule, position=pid.gains)
 
@@ -199,6 +214,7 @@ def rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("variant", "least"), [("stiff", 4.0), ("50Hz", 2.0), ("20Hz", 0.9)])
 def test_figure_8_with_tuned_gains(variant: str, least: float) -> None:
     """Base sensor control against PID, each tuned by the same rule: the gain depends on the structure."""
@@ -265,11 +281,13 @@ def test_whole_arm_one_joint() -> None:
     assert told == sorted(told) and told[-1] == 1.0
 
 
+@pytest.mark.long
 def test_free_tuner_keeps_the_best_candidate() -> None:
     """It stops widening when the error no longer falls, tries other damping ratios, and returns the best."""
     made = preset("puma550").single_joint
     errors = iter([3.0, 2.0, 2.5, 4.0, 1.0])
-    found = freely_tuned(made, made().robot, "pd", lambda gains: next(errors))
+    rule = TuningRule(resolution=0.3)
+    found = freely_tuned(made, made().robot, "pd", lambda gains: next(errors), rule=rule)
     assert [round(bandwidth, 2) for bandwidth, _, _ in found.tried] == [5.0, 7.5, 11.25, 7.5, 7.5]
     assert [damping for _, damping, _ in found.tried] == [0.5, 0.5, 0.5, 0.3, 0.8]
     assert found.cost == 1.0 and found.tuning.rule.damping == 0.8
@@ -291,6 +309,5 @@ def test_tare_waits_for_a_joint_without_friction() -> None:
         for _ in range(3):
             plant.write(np.array([4.0]))
         sensor = plate_of(plant, plant.robot)
-        hold = holding_gains(plant, plant.robot, plant.read().q).laws(plant, plant.robot)
-        take_tare(ControlLoop(plant, hold, plant.robot), sensor, TuningRule())
+        take_tare(holding_loop(plant, plant.robot), sensor, TuningRule())
         assert sensor.tare_state is not None and abs(plant.read().dq[0]) < 0.01

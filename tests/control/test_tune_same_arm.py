@@ -9,11 +9,10 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.base_sensor_control import plate_of
-from counterpoise.control.loop import ControlLoop
 from counterpoise.control.tune.free import freely_tuned
 from counterpoise.control.tune.friction import learned_friction
 from counterpoise.control.tune.gains import LawGains
-from counterpoise.control.tune.probe import Probed, Prober, holding_gains, take_tare
+from counterpoise.control.tune.probe import Probed, Prober, holding_gains, holding_loop, take_tare
 from counterpoise.control.tune.rule import TuningRule
 from counterpoise.control.tune.triangle_task import TriangleTask
 from counterpoise.control.tune.tune import tuned
@@ -54,7 +53,7 @@ def test_a_new_plant_has_not_sunk() -> None:
 def test_an_arm_that_sinks_is_told_so() -> None:
     """Without brakes and friction it falls between two experiments; nothing is tried where it then hangs."""
     link = OneLink(inertia=2.0, gravity=8.0, effort_limit=60.0, velocity_limit=3.0, lower=-2.5, upper=2.5)
-    config = ArmConfig(timing=Timing(period=2e-3), encoder=Encoder(velocity="exact"), position=1.2)
+    config = ArmConfig(timing=Timing(dt=2e-3), encoder=Encoder(velocity="exact"), position=1.2)
     plant = SingleJoint(link, config)
     with pytest.raises(cp.InputError, match=r"'joint1' is -0\.\d+ rad from where the experiment before.*brakes"):
         tuned(lambda: plant, plant.robot, "pid", rule=RULE)
@@ -67,7 +66,7 @@ def test_bad_readings_are_left_out_of_the_tare(share: float) -> None:
     class Flawed(SingleJoint):
         def read(self) -> Sample:
             seen = super().read()
-            tick = round(seen.time / self.period)
+            tick = round(seen.time / self.dt)
             if seen.wrench is None or tick % 20 >= 20 * share:
                 return seen
             if tick % 2:
@@ -77,9 +76,7 @@ def test_bad_readings_are_left_out_of_the_tare(share: float) -> None:
     made = preset("puma550").single_joint()
     with Flawed(made.link, made.config) as plant:
         sensor = plate_of(plant, plant.robot)
-        loop = ControlLoop(
-            plant, holding_gains(plant, plant.robot, plant.read().q).laws(plant, plant.robot), plant.robot
-        )
+        loop = holding_loop(plant, plant.robot)
         if share > 0.5:
             with pytest.raises(cp.InputError, match="usable readings"):
                 take_tare(loop, sensor, RULE)
@@ -140,7 +137,7 @@ def test_friction_is_learned_across_gaps_of_the_plate() -> None:
     class Gappy(SingleJoint):
         def read(self) -> Sample:
             seen = super().read()
-            return replace(seen, wrench=None) if round(seen.time / self.period) % 50 == 7 else seen
+            return replace(seen, wrench=None) if round(seen.time / self.dt) % 50 == 7 else seen
 
     made = preset("puma550").single_joint()
     gains = LawGains("bsc", made.joint_names, [1094.0], [63.0], [0.0], [100.0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import subprocess
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import counterpoise as cp
 from counterpoise.description.catalog import CatalogEntry, catalog, catalog_names, read_bundled
 from counterpoise.description.dh_table import decode_table, origins
 from counterpoise.description.model import Description, Joint, JointKind
@@ -25,22 +25,12 @@ from counterpoise.description.toml_lines import load_toml
 from counterpoise.errors import InputError
 
 Array = npt.NDArray[np.float64]
-UPRIGHT = np.array([0.0, 0.0, -9.81])
-TILTED = np.array([3.0, 4.0, -8.0])
-SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared"))
+Shared = Callable[[str], Path]
 
 NAMES = (
     *("dualarm19", "gantry", "pendulum", "planar3", "puma560", "puma560_akb", "scara", "slider", "titan2"),
     *("wam4", "wam7"),
 )
-
-
-def fact(name: str) -> Path:
-    """Path of a shared fact, or skip."""
-    path = SHARED / "facts" / name
-    if not path.exists():
-        pytest.skip(f"shared fact {name} is not available (set COUNTERPOISE_DATA)")
-    return path
 
 
 def entry(name: str) -> CatalogEntry:
@@ -68,40 +58,9 @@ def poses(description: Description, q: npt.ArrayLike) -> tuple[dict[str, Array],
     return links, joints
 
 
-def carried(description: Description, joint: Joint) -> set[str]:
-    """Names of the links that move with a joint."""
-    found = {joint.child}
-    for other in description.joints:
-        if other.parent in found:
-            found.add(other.child)
-    return found
-
-
-def gravity_rows(description: Description, q: npt.ArrayLike, gravity: Array) -> Array:
-    """Holding torque per unit of (mass, first moment) of each link, shape (joints, 4 · links)."""
-    links, joints = poses(description, q)
-    names = [link.name for link in description.links]
-    rows = np.zeros((len(moving(description)), 4 * len(names)))
-    for i, joint in enumerate(moving(description)):
-        origin, axis = joints[joint.name][:3, 3], joints[joint.name][:3, 2]
-        for name in carried(description, joint):
-            column = 4 * names.index(name)
-            turned, position = links[name][:3, :3], links[name][:3, 3]
-            if joint.kind.rotates:
-                rows[i, column] = -axis @ np.cross(position - origin, gravity)
-                rows[i, column + 1 : column + 4] = -np.cross(gravity, axis) @ turned
-            else:
-                rows[i, column] = -axis @ gravity
-    return rows
-
-
 def gravity(description: Description, q: npt.ArrayLike) -> Array:
-    """Torque that holds the arm, from first principles."""
-    parameters = []
-    for link in description.links:
-        inertia = link.inertia
-        parameters.append(np.zeros(4) if inertia is None else inertia.mass * np.append(1.0, inertia.com))
-    return gravity_rows(description, q, UPRIGHT) @ np.concatenate(parameters)
+    """Torque that holds the arm; q of shape (n,) or (k, n)."""
+    return cp.Robot(description).gravity(q)
 
 
 def within_limits(description: Description, count: int) -> Array:
@@ -174,48 +133,8 @@ def test_arms_are_sane(name: str) -> None:
         assert math.isfinite(joint.lower)
         assert joint.lower < joint.upper < math.inf
     effort = np.array([joint.effort_limit for joint in moving(description)])
-    peak = np.max([np.abs(gravity(description, q)) for q in within_limits(description, 100)], axis=0)
+    peak = np.max(np.abs(gravity(description, within_limits(description, 100))), axis=0)
     assert np.all(peak < 0.6 * effort)
-
-
-@pytest.mark.parametrize(
-    ("name", "upright", "tilted"),
-    [
-        *(("puma560", 10, 12), ("puma560_akb", 10, 12), ("wam4", 6, 8), ("wam7", 12, 14), ("titan2", 10, 12)),
-        *(("scara", 1, 7), ("gantry", 1, 3), ("planar3", 6, 6), ("pendulum", 2, 2), ("slider", 1, 1)),
-        ("dualarm19", 36, 38),
-    ],
-)
-def test_number_of_gravity_parameters(name: str, upright: int, tilted: int) -> None:
-    """The rank of the gravity regressor over many poses, with gravity along z and askew."""
-    description = read_bundled(name)
-    for direction, expected in ((UPRIGHT, upright), (TILTED, tilted)):
-        stacked = np.vstack([gravity_rows(description, q, direction) for q in within_limits(description, 30)])
-        assert np.linalg.matrix_rank(stacked, tol=1e-9 * np.abs(stacked).max()) == expected
-
-
-def test_puma560_forward_kinematics_at_the_nominal_pose() -> None:
-    """Against the Robotics Toolbox, whose table adds a pedestal of 0.67183 m."""
-    reference: dict[str, Any] = json.loads(fact("puma560_rtb_reference.json").read_text())
-    expected = np.array(reference["fkine_qn"])
-    expected[2, 3] -= 0.67183
-    links, _ = poses(read_bundled("puma560"), reference["qn"]["q"])
-    np.testing.assert_allclose(links["link6"], expected, atol=1e-12)
-
-
-def test_puma560_gravity_against_the_toolbox() -> None:
-    """Twelve poses of the Robotics Toolbox; its sign is ours."""
-    reference: dict[str, Any] = json.loads(fact("puma560_rtb_reference.json").read_text())
-    samples = [reference[name] for name in ("qz", "qr", "qs", "qn")] + reference["random"]
-    assert len(samples) >= 12
-    for sample in samples:
-        np.testing.assert_allclose(gravity(read_bundled("puma560"), sample["q"]), sample["gravload"], atol=1e-12)
-
-
-def test_puma560_akb_gravity_against_the_published_constants() -> None:
-    """Samples computed elsewhere from the parameters of Armstrong, Khatib and Burdick."""
-    for sample in json.loads(fact("puma560_akb_gravity_reference.json").read_text())["samples"]:
-        np.testing.assert_allclose(gravity(read_bundled("puma560_akb"), sample["q"]), sample["g"], atol=1e-12)
 
 
 def test_the_two_pumas_are_one_arm() -> None:
@@ -266,10 +185,10 @@ def test_puma560_rotor_inertias_are_gear_squared_times_rotor() -> None:
 
 
 @pytest.mark.parametrize(("name", "key", "drives"), [("wam4", "wam4", "4dof"), ("wam7", "wam7w", "7dof")])
-def test_wam_repeats_barretts_files(name: str, key: str, drives: str) -> None:
+def test_wam_repeats_barretts_files(name: str, key: str, drives: str, shared: Shared) -> None:
     """Rows, masses, tensors, tool plate and reflected drive inertia, number by number."""
     yaml = pytest.importorskip("yaml", reason="PyYAML reads the shared facts")
-    facts: dict[str, Any] = yaml.safe_load(fact("wam.yaml").read_text())
+    facts: dict[str, Any] = yaml.safe_load(shared("facts/wam.yaml").read_text())
     arm, description = facts[key], read_bundled(name)
     coupling = np.array(arm["j2mp"], dtype=np.float64)
     reflected = np.diag(coupling.T @ np.diag(facts["drive_inertias_kgm2_at_rotor"][drives]) @ coupling)
@@ -288,10 +207,10 @@ def test_wam_repeats_barretts_files(name: str, key: str, drives: str) -> None:
     assert description.joints[-1].T_parent_joint[2, 3] == arm["kinematics"]["toolplate"]["d"]
 
 
-def test_wam_poses_of_barretts_calibration_lie_within_the_limits() -> None:
+def test_wam_poses_of_barretts_calibration_lie_within_the_limits(shared: Shared) -> None:
     """The poses Barrett ships for gravity calibration."""
     yaml = pytest.importorskip("yaml", reason="PyYAML reads the shared facts")
-    shipped: dict[str, Any] = yaml.safe_load(fact("wam.yaml").read_text())["gravitycal_poses"]
+    shipped: dict[str, Any] = yaml.safe_load(shared("facts/wam.yaml").read_text())["gravitycal_poses"]
     for name, key in (("wam4", "wam4"), ("wam7", "wam7w")):
         joints = moving(read_bundled(name))
         for pose in shipped[key]:

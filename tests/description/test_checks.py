@@ -387,4 +387,4 @@ def test_many_identical_inertials_are_not_all_named() -> None:
     """The message stays short."""
     _, joints = chain(6)
     warning = only_warning([Link(f"l{k}", inertia()) for k in range(6)], joints)
-    assert "6 links ('l0', 'l1', 'l2', 'l3', ...)" in warning
+    assert "6 links ('l0', 'l1', 'l2', 'l3' and 2 more)" in warning

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pytest
 
 from counterpoise.description import dh_table
-from counterpoise.description.dh import parse_dh, read_dh
+from counterpoise.description.dh import parse_dh
 from counterpoise.description.model import Description, JointKind
+from counterpoise.description.read import read_description
 from counterpoise.description.toml_lines import Keys, load_toml
 
 Array = npt.NDArray[np.float64]
@@ -314,7 +315,7 @@ def test_the_documented_example_reads(tmp_path: Path) -> None:
     (example,) = [block for block in blocks if "schema" in block]
     file = tmp_path / "example.toml"
     file.write_text(example, encoding="utf-8")
-    description = read_dh(file)
+    description = read_description(file)
     assert description.path == str(file)
     assert description.warnings == ()
     assert len(description.joints) >= 3

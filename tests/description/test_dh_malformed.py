@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoise.description.dh import parse_dh, read_dh
+from counterpoise.description.dh import parse_dh
 from counterpoise.description.model import Description
+from counterpoise.description.read import read_description
 from counterpoise.errors import CounterpoiseError, ModelFileError, PhysicalConsistencyError
 
 CORPUS = Path(__file__).parent / "malformed_dh"
 
 EXPECTED: dict[str, tuple[int | None, str]] = {
-    "alpha_by_zero": (30, "joint 'elbow', alpha: \"pi/0\" is not an angle"),
+    "alpha_by_zero": (30, "joint 'elbow', alpha: 'pi/0' is not an angle"),
     "alpha_in_degrees": (30, "joint 'elbow', alpha: 90 rad is more than a turn"),
-    "alpha_not_an_angle": (30, "joint 'elbow', alpha: \"half pi\" is not an angle"),
+    "alpha_not_an_angle": (30, "joint 'elbow', alpha: 'half pi' is not an angle"),
     "assumed_not_a_number": (39, "link.assumed[1]: 'colour' is not a number of this table"),
     "assumed_without_reason": (39, "assumptions need a reason"),
     "com_frame_missing": (22, "com_frame is missing at the top of the file"),
@@ -78,7 +79,7 @@ def test_a_broken_file_is_refused_with_line_and_reason(name: str) -> None:
     line, fragment = EXPECTED[name]
     path = CORPUS / f"{name}.toml"
     with pytest.raises(ModelFileError) as caught:
-        read_dh(path)
+        read_description(path)
     assert caught.type is (PhysicalConsistencyError if name == "mass_negative" else ModelFileError)
     assert (caught.value.path, caught.value.line) == (str(path), line)
     assert fragment in str(caught.value)
@@ -98,7 +99,7 @@ def test_a_broken_file_is_refused_with_line_and_reason(name: str) -> None:
         (b"a" + b".a" * 400_000 + b" = 1", 1, "is nested more than 32 levels deep"),
         (b"[" + b"a." * 400_000 + b"a]", 1, "is nested more than 32 levels deep"),
         (b"a = " + (b"{" + b".".join([b"a"] * 20) + b" = ") * 20, 1, "is nested more than 32 levels deep"),
-        (b'a = """' + b'\\"""\n' * 150_000, None, "is not valid TOML"),
+        (b'a = """' + b'\\"""\n' * 50_000, None, "is not valid TOML"),
         (b"[[joint]]\n" * 3000, None, "is not a DH file"),
         (b'schema = "counterpoise/dh-1"\nname = "x"\nconvention = "standard"\n' + b"[[joint]]\n" * 3000, 4, "joint"),
         (b"\x00", 1, "is not valid TOML"),
@@ -117,7 +118,7 @@ def test_hostile_bytes_are_refused_quickly(data: bytes, line: int | None, fragme
 def test_an_absent_file_is_ours_too(tmp_path: Path) -> None:
     """A path that does not exist raises ModelFileError."""
     with pytest.raises(ModelFileError, match="no such file"):
-        read_dh(tmp_path / "nowhere.toml")
+        read_description(tmp_path / "nowhere.toml")
 
 
 def _bundled(name: str) -> bytes:
@@ -135,7 +136,7 @@ EDITS = st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 12), SNIPPETS | 
 
 
 @given(name=st.sampled_from(["wam4", "puma560", "gantry", "scara"]), edits=EDITS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_mutated_files_give_a_description_or_our_error(name: str, edits: list[tuple[int, int, bytes]]) -> None:
     """Random byte edits never raise anything but our exceptions, nor a numeric warning."""
     data = _bundled(name)
@@ -156,7 +157,7 @@ NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**12)
 
 
 @given(key=st.sampled_from(["a", "alpha", "d", "theta", "lower", "mass", "effort", "rotor_inertia"]), number=NUMBERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_number_anywhere_gives_a_description_or_our_error(key: str, number: float) -> None:
     """Extreme numbers are refused or harmless: no overflow, no numeric warning."""
     lines = _bundled("wam4").decode().splitlines()

@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from counterpoise.description import mjcf, mjcf_inertias, mjcf_sources
-from counterpoise.description.mjcf import parse_mjcf, read_mjcf
+from counterpoise.description.mjcf import parse_mjcf
 from counterpoise.description.model import Description, Inertia, Joint, JointKind
+from counterpoise.description.read import read_description
 from counterpoise.errors import MissingExtraError, ModelFileError, UnsupportedJointError
+from shared_data import SHARED
 
 mujoco = pytest.importorskip("mujoco", reason="the MJCF reader needs MuJoCo")
 
-SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared"))
 MODELS = sorted((SHARED / "models").glob("*/*.xml"))
 REFUSED_WITHOUT_MESHES = {
     "fr3": "inertia of body 'fr3_link0' cannot be inferred: mesh 'link0_0' is missing",
@@ -120,11 +121,11 @@ class TestRealRobots:
         """A missing mesh only matters where a mass depends on it, and a floating base is outside our scope."""
         if path.stem in REFUSED_WITHOUT_MESHES:
             with pytest.raises(ModelFileError) as caught:
-                read_mjcf(path)
+                read_description(path)
             assert REFUSED_WITHOUT_MESHES[path.stem] in str(caught.value)
             assert caught.value.line is not None
         else:
-            description = read_mjcf(path)
+            description = read_description(path)
             assert description.root == "world"
             assert not any("no mass" in warning for warning in description.warnings)
 
@@ -135,12 +136,12 @@ class TestRealRobots:
         for key in list(spec.keys):
             spec.delete(key)
         model = spec.compile()
-        description = read_mjcf(model_file)
+        description = read_description(model_file)
         assert_same_robot(description, model)
         total = sum(link.inertia.mass for link in description.links if link.inertia is not None)
         assert total == pytest.approx(model.body_mass.sum(), rel=1e-12)
         if path.stem not in REFUSED_WITHOUT_MESHES:
-            bare = {link.name: link.inertia.mass for link in read_mjcf(path).links if link.inertia is not None}
+            bare = {link.name: link.inertia.mass for link in read_description(path).links if link.inertia is not None}
             assert bare == {link.name: link.inertia.mass for link in description.links if link.inertia is not None}
 
 
@@ -226,14 +227,14 @@ def random_model(rng: np.random.Generator) -> str:
     return document(body(0) + body(3), classes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_random_robot_agrees_with_mujoco(seed: int) -> None:
     """Frames, masses, centres of mass and inertias of a random tree are MuJoCo's, at random poses."""
     agrees(random_model(np.random.default_rng(seed)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_random_robot_without_names_keeps_mujocos_order(seed: int) -> None:
     """Masses, centres of mass and axes go to the right bodies and joints when only their order tells them apart."""
@@ -659,7 +660,7 @@ def test_included_files_are_joined_in_place(tmp_path: Path) -> None:
         '<mujoco>\n<include file="parts/classes.xml"/>\n<worldbody>\n<include file="parts/arm.xml"/></worldbody>'
         "</mujoco>"
     )
-    description = read_mjcf(main)
+    description = read_description(main)
     assert_same_robot(description, mujoco.MjModel.from_xml_path(str(main)))
     assert [link.name for link in description.links] == ["world", "b", "hand"]
     assert joint_of(description, "j").rotor_inertia == 0.3
@@ -672,7 +673,7 @@ def test_include_found_beside_the_including_file(tmp_path: Path) -> None:
     (tmp_path / "parts" / "arm.xml").write_text('<x><include file="hand.xml"/></x>')
     (tmp_path / "parts" / "hand.xml").write_text(f'<x><body name="hand">{LUMP}</body></x>')
     (tmp_path / "main.xml").write_text('<mujoco><worldbody><include file="parts/arm.xml"/></worldbody></mujoco>')
-    assert inertia_of(read_mjcf(tmp_path / "main.xml"), "hand").mass == 2.0
+    assert inertia_of(read_description(tmp_path / "main.xml"), "hand").mass == 2.0
 
 
 def test_missing_include_is_named_at_the_top_and_refused_in_a_body(tmp_path: Path) -> None:
@@ -701,7 +702,7 @@ def test_faults_in_included_files_are_placed_there(tmp_path: Path) -> None:
     ):
         (tmp_path / "arm.xml").write_text(f"<x>{fault}</x>")
         with pytest.raises(ModelFileError) as caught:
-            read_mjcf(main)
+            read_description(main)
         assert (caught.value.path, caught.value.line) == (str(tmp_path / "arm.xml"), line), str(caught.value)
 
 
@@ -718,18 +719,18 @@ def test_cycles_and_floods_of_includes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text('<mujoco><worldbody><include file="b.xml"/></worldbody></mujoco>')
     (tmp_path / "b.xml").write_text('<x><include file="./a.xml"/></x>')
     with pytest.raises(ModelFileError, match="includes itself"):
-        read_mjcf(tmp_path / "a.xml")
+        read_description(tmp_path / "a.xml")
     (tmp_path / "b.xml").write_text(f'<x><body name="b">{LUMP}</body></x>')
     (tmp_path / "a.xml").write_text(
         '<mujoco><worldbody><include file="b.xml"/><include file="b.xml"/></worldbody></mujoco>'
     )
     with pytest.raises(ModelFileError, match="twice"):
-        read_mjcf(tmp_path / "a.xml")
+        read_description(tmp_path / "a.xml")
     for index in range(201):
         (tmp_path / f"f{index}.xml").write_text(f'<x><include file="f{index + 1}.xml"/></x>')
     (tmp_path / "a.xml").write_text('<mujoco><worldbody><include file="f0.xml"/></worldbody></mujoco>')
     with pytest.raises(ModelFileError, match="more than 200 included files"):
-        read_mjcf(tmp_path / "a.xml")
+        read_description(tmp_path / "a.xml")
 
 
 # --- environment ------------------------------------------------------------------------------------------------------
@@ -753,7 +754,7 @@ def test_importing_the_reader_does_not_import_mujoco() -> None:
 def test_missing_file_is_our_error(tmp_path: Path) -> None:
     """A path that leads nowhere."""
     with pytest.raises(ModelFileError, match="no such file"):
-        read_mjcf(tmp_path / "nowhere.xml")
+        read_description(tmp_path / "nowhere.xml")
 
 
 def test_reading_leaves_no_log_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 from xml.dom import expatbuilder
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoise.description.mjcf import parse_mjcf, read_mjcf
+from counterpoise.description.mjcf import parse_mjcf
 from counterpoise.description.model import Description
+from counterpoise.description.read import read_description
 from counterpoise.errors import CounterpoiseError, ModelFileError, PhysicalConsistencyError, UnsupportedJointError
 
 pytest.importorskip("mujoco", reason="the MJCF reader needs MuJoCo")
@@ -149,7 +150,7 @@ def test_faulty_file_is_refused_with_its_line(name: str) -> None:
     expected, line, fragment = REFUSED[name]
     path = CORPUS / f"{name}.xml"
     with pytest.raises(CounterpoiseError) as caught:
-        read_mjcf(path)
+        parse_mjcf(path.read_bytes(), str(path))  # read_description would take <robot> for URDF
     error = caught.value
     assert type(error) is expected
     assert isinstance(error, ModelFileError)
@@ -163,7 +164,7 @@ def test_doubtful_file_loads_with_one_warning(name: str) -> None:
     """The warning names the file and line, and nothing else is doubted."""
     line, fragment = DOUBTFUL[name]
     path = CORPUS / f"{name}.xml"
-    (warning,) = read_mjcf(path).warnings
+    (warning,) = read_description(path).warnings
     assert warning.startswith(f"{path}: " if line is None else f"{path}:{line}: ")
     assert fragment in warning
 
@@ -171,7 +172,7 @@ def test_doubtful_file_loads_with_one_warning(name: str) -> None:
 @pytest.mark.parametrize("name", FINE)
 def test_unusual_but_valid_file_loads_without_warning(name: str) -> None:
     """Faults in parts that neither weigh nor move are no faults of the arm."""
-    description = read_mjcf(CORPUS / f"{name}.xml")
+    description = read_description(CORPUS / f"{name}.xml")
     assert description.warnings == ()
     assert masses_of(description) == {"upper": 2.0, "fore": pytest.approx(2.0)}
 
@@ -321,7 +322,7 @@ def assert_sound(data: bytes) -> None:
             assert expected in [mass for name, mass in masses.items() if copies.fullmatch(name)]
 
 
-FAST = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=120)
 
 
 @FAST

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoise.description.numbers import parse_number, parse_vector, shortened
+from counterpoise.description.numbers import parse_number, parse_vector, quoted
 from counterpoise.errors import ModelFileError
 
 
@@ -61,12 +61,12 @@ def test_plain_decimals_are_read(text: str, value: float) -> None:
     ],
 )
 def test_everything_else_is_refused(text: str) -> None:
-    """The message names the place and the text, shortened."""
+    """The message names the place and the text, quoted."""
     with pytest.raises(ModelFileError) as caught:
         number(text)
     assert (caught.value.path, caught.value.line) == ("arm.urdf", 7)
     message = str(caught.value)
-    assert message.startswith(f"arm.urdf:7: link 'a': mass value is {shortened(text)}")
+    assert message.startswith(f"arm.urdf:7: link 'a': mass value is {quoted(text)}")
     assert "expected a" in message
     assert len(message) < 200
 

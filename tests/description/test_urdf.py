@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import math
-import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from counterpoise.description.model import Description, JointKind
-from counterpoise.description.urdf import parse_urdf, read_urdf
+from counterpoise.description.read import read_description
+from counterpoise.description.urdf import parse_urdf
 from counterpoise.errors import ModelFileError
+from shared_data import REFUSED_URDFS, real_urdfs
 
 ARM = b"""<?xml version="1.0"?>
 <robot name="demo" version="1.0">
@@ -199,51 +199,34 @@ def test_path_may_be_text_or_path(tmp_path: Path) -> None:
     """Both give the same description, and its path is the text given."""
     file = tmp_path / "demo.urdf"
     file.write_bytes(ARM)
-    assert read_urdf(file).path == read_urdf(str(file)).path == str(file)
+    assert read_description(file).path == read_description(str(file)).path == str(file)
 
 
 def test_absent_file_and_folder_are_refused(tmp_path: Path) -> None:
     """A path that cannot be read is one of our errors."""
     with pytest.raises(ModelFileError, match="no such file"):
-        read_urdf(tmp_path / "absent.urdf")
+        read_description(tmp_path / "absent.urdf")
+    folder = tmp_path / "folder.urdf"
+    folder.mkdir()
     with pytest.raises(ModelFileError, match="not a regular file"):
-        read_urdf(tmp_path)
+        read_description(folder)
     with pytest.raises(ModelFileError, match=r"no such file|cannot be read"):
-        read_urdf("nul\0byte.urdf")
+        read_description("nul\0byte.urdf")
 
 
 # --- real robots -----------------------------------------------------------------------------------------------------
 
 
-def real_urdfs() -> list[Path]:
-    """URDF files of the package example-robot-data and of the shared recordings, where present."""
-    try:
-        installed = importlib.metadata.files("example-robot-data") or []
-    except importlib.metadata.PackageNotFoundError:
-        installed = []
-    found = [Path(str(file.locate())) for file in installed if file.suffix == ".urdf"]
-    shared = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared"))
-    found.extend(shared.glob("data/*/*.urdf"))
-    return sorted(found)
-
-
 REAL = real_urdfs()
-REFUSED_REAL = {
-    "alex_psyonic_hands.urdf": "mimics 'index_q1', which is not a moving joint",
-    "ur3.urdf": "<robot> has no name",
-}
-"""The only real files that we refuse: joints that follow absent joints, and a robot without links."""
-
-needs_real = pytest.mark.skipif(not REAL, reason="neither example-robot-data nor the shared recordings are present")
 
 
-@needs_real
+@pytest.mark.skipif(not REAL, reason="neither example-robot-data nor the shared recordings are present")
 def test_real_robots_load_with_the_masses_of_their_text() -> None:
     """Every real file loads with the total mass that its XML adds up to, or is refused for a known reason."""
     refused: dict[str, str] = {}
     for path in REAL:
         try:
-            description = read_urdf(path)
+            description = read_description(path)
         except ModelFileError as error:
             refused[path.name] = str(error)
             continue
@@ -251,9 +234,9 @@ def test_real_robots_load_with_the_masses_of_their_text() -> None:
         total = math.fsum(link.inertia.mass for link in description.links if link.inertia is not None)
         assert total == stated, path
         assert len(description.links) == len(description.joints) + 1, path
-    assert set(refused) == set(REFUSED_REAL) & {path.name for path in REAL}, refused
+    assert set(refused) == set(REFUSED_URDFS) & {path.name for path in REAL}, refused
     for name, message in refused.items():
-        assert REFUSED_REAL[name] in message
+        assert REFUSED_URDFS[name] in message
 
 
 def composite_at_zero(description: Description) -> tuple[Any, ...]:
@@ -291,18 +274,6 @@ def pinocchio_composite_at_zero(model: Any) -> tuple[Any, ...]:
         first_moment += moved.mass * com
         second_moment += moved.inertia + moved.mass * (com @ com * np.eye(3) - np.outer(com, com))
     return mass, first_moment, second_moment
-
-
-@needs_real
-def test_real_robots_agree_with_pinocchio_at_zero() -> None:
-    """Mass, first moment and inertia of the whole robot at q = 0: checks every origin, turn and tensor."""
-    pin = pytest.importorskip("pinocchio")
-    readable = [path for path in REAL if path.name not in REFUSED_REAL]
-    assert readable
-    for path in readable:
-        theirs = pinocchio_composite_at_zero(pin.buildModelFromUrdf(str(path)))
-        for mine, other in zip(composite_at_zero(read_urdf(path)), theirs, strict=True):
-            np.testing.assert_allclose(mine, other, rtol=0, atol=1e-10, err_msg=str(path))
 
 
 def test_demo_arm_agrees_with_pinocchio_at_zero(arm: Description) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 from xml.dom import expatbuilder
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.description.model import Description
-from counterpoise.description.urdf import parse_urdf, read_urdf
+from counterpoise.description.read import read_description
+from counterpoise.description.urdf import parse_urdf
 from counterpoise.errors import CounterpoiseError, ModelFileError, PhysicalConsistencyError, UnsupportedJointError
 
 CORPUS = Path(__file__).parent / "malformed_urdf"
@@ -195,7 +196,7 @@ def test_faulty_file_is_refused_with_its_line(name: str) -> None:
     expected, line, fragment = REFUSED[name]
     path = CORPUS / f"{name}.urdf"
     with pytest.raises(CounterpoiseError) as caught:
-        read_urdf(path)
+        read_description(path)
     error = caught.value
     assert type(error) is expected
     assert isinstance(error, ModelFileError)
@@ -210,7 +211,7 @@ def test_doubtful_file_loads_with_one_warning(name: str) -> None:
     """The warning names the file and line, and nothing else is doubted."""
     line, fragment = DOUBTFUL[name]
     path = CORPUS / f"{name}.urdf"
-    (warning,) = read_urdf(path).warnings
+    (warning,) = read_description(path).warnings
     assert warning.startswith(f"{path}: " if line is None else f"{path}:{line}: ")
     assert fragment in warning
 
@@ -218,7 +219,7 @@ def test_doubtful_file_loads_with_one_warning(name: str) -> None:
 @pytest.mark.parametrize("name", FINE)
 def test_unusual_but_valid_file_loads_without_warning(name: str) -> None:
     """Byte-order marks, encodings, line ends and foreign elements are no faults."""
-    description = read_urdf(CORPUS / f"fine_{name}.urdf")
+    description = read_description(CORPUS / f"fine_{name}.urdf")
     assert description.warnings == ()
     assert {link.name: link.inertia.mass for link in description.links if link.inertia is not None} == {"upper": 2.0}
 
@@ -335,7 +336,7 @@ def masses_of(description: Description) -> dict[str, float]:
     return {link.name: link.inertia.mass for link in description.links if link.inertia is not None}
 
 
-FAST = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=300)
 
 
 @FAST

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoise.description import files, xml_guard
+from counterpoise.description import xml_guard
 from counterpoise.description.files import MAX_FILE_BYTES, read_bounded
 from counterpoise.description.xml_guard import MAX_DEPTH, MAX_ELEMENTS, MAX_MARKUP_BYTES, parse_xml
 from counterpoise.errors import ModelFileError
@@ -96,23 +96,21 @@ def test_documents_larger_than_a_file_may_be_are_refused() -> None:
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-def test_files_up_to_the_limit_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_up_to_the_limit_are_read(tmp_path: Path) -> None:
     """The limit itself is accepted, one byte more is not."""
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 1000)
     file = tmp_path / "arm.urdf"
     file.write_bytes(b"x" * 1000)
-    assert read_bounded(file) == b"x" * 1000
+    assert read_bounded(file, 1000) == b"x" * 1000
     file.write_bytes(b"x" * 1001)
     with pytest.raises(ModelFileError, match="are accepted"):
-        read_bounded(file)
+        read_bounded(file, 1000)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_a_file_that_claims_to_be_empty_is_still_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_claims_to_be_empty_is_still_bounded() -> None:
     """Files of /proc have size 0 and content all the same."""
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 20)
     with pytest.raises(ModelFileError, match="are accepted"):
-        read_bounded("/proc/self/status")
+        read_bounded("/proc/self/status", 20)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -199,11 +197,11 @@ def one_huge_number(file: Path) -> None:
 
 READ_AND_MEASURE = """
 import sys, time
-from counterpoise.description.urdf import read_urdf
+from counterpoise.description.read import read_description
 from counterpoise.errors import ModelFileError
 start = time.process_time()
 try:
-    read_urdf(sys.argv[1])
+    read_description(sys.argv[1])
     outcome = "accepted"
 except ModelFileError as error:
     outcome = "refused"

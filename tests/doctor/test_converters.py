@@ -10,11 +10,20 @@ import pytest
 import counterpoise as cp
 from analytic_log import moving_log, with_column
 from counterpoise.doctor.converters import check_quantised, check_saturated
-from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.doctor.finding import Consequence, Finding, LogFault
+from counterpoise.doctor.prepared import prepare
 from counterpoise.logs.sample import SampleFlag
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)
+
+
+def saturated(log: cp.Log) -> list[Finding]:
+    return check_saturated(log, prepare(log))
+
+
+def quantised(log: cp.Log) -> list[Finding]:
+    return check_quantised(log, prepare(log))
 
 
 def alarms(findings):
@@ -22,8 +31,8 @@ def alarms(findings):
 
 
 def test_good_recording_has_neither():
-    assert check_saturated(PUMA, LOG) == []
-    assert alarms(check_quantised(PUMA, LOG)) == []
+    assert saturated(LOG) == []
+    assert alarms(quantised(LOG)) == []
 
 
 @pytest.mark.parametrize("joint", [1, 4])
@@ -32,8 +41,8 @@ def test_effort_that_is_cut_off_is_found_with_its_value(joint, upper):
     column = LOG.tau[:, joint]
     cut = float(np.quantile(column, 0.94 if upper else 0.06))
     clipped = np.minimum(column, cut) if upper else np.maximum(column, cut)
-    (finding,) = check_saturated(PUMA, replace(LOG, tau=with_column(LOG.tau, joint, clipped)))
-    assert finding.fault is Fault.SATURATED and finding.subjects == (PUMA.joint_names[joint],)
+    (finding,) = saturated(replace(LOG, tau=with_column(LOG.tau, joint, clipped)))
+    assert finding.fault is LogFault.SATURATED and finding.subjects == (PUMA.joint_names[joint],)
     numbers = finding.evidence["flat_at"][PUMA.joint_names[joint]]
     assert numbers["value"] == pytest.approx(cut) and numbers["share"] == pytest.approx(0.06, abs=0.01)
 
@@ -44,9 +53,9 @@ def test_constant_speed_is_no_saturation_but_a_clipped_velocity_is():
     speed = np.where((time / 6.0) % 2.0 < 1.0, -0.2, 0.2)
     zeros = np.zeros((len(time), 1))
     honest = cp.Log(("a",), time, swing[:, None], speed[:, None], zeros)
-    assert check_saturated(None, honest) == []
+    assert saturated(honest) == []
     sine = cp.Log(("a",), time, np.sin(time)[:, None], np.clip(np.cos(time), -0.6, 0.6)[:, None], zeros)
-    assert check_saturated(None, sine)[0].subjects == ("a",)
+    assert saturated(sine)[0].subjects == ("a",)
 
 
 def test_resting_at_the_extreme_without_noise_is_no_saturation():
@@ -54,12 +63,12 @@ def test_resting_at_the_extreme_without_noise_is_no_saturation():
     time = np.arange(0.0, 20.0, 0.01)
     q = np.clip(np.sin(0.6 * time), -2.0, 0.8)[:, None]
     dq = np.gradient(q, time, axis=0)
-    assert check_saturated(None, cp.Log(("a",), time, q, dq, 5.0 * q)) == []
+    assert saturated(cp.Log(("a",), time, q, dq, 5.0 * q)) == []
 
 
 def test_flags_of_the_plate_are_believed():
     flags = np.where(LOG.time > 22.0, int(SampleFlag.WRENCH_SATURATED), 0)
-    (finding,) = check_saturated(PUMA, replace(LOG, flags=flags))
+    (finding,) = saturated(replace(LOG, flags=flags))
     assert finding.consequence is Consequence.SPOILS and "reports" in finding.sentence
 
 
@@ -68,7 +77,7 @@ def test_flags_of_the_plate_are_believed():
 def test_coarse_effort_limits(joint, levels):
     step = float(np.ptp(LOG.tau[:, joint])) / levels
     rounded = step * np.round(LOG.tau[:, joint] / step)
-    (finding,) = alarms(check_quantised(PUMA, replace(LOG, tau=with_column(LOG.tau, joint, rounded))))
+    (finding,) = alarms(quantised(replace(LOG, tau=with_column(LOG.tau, joint, rounded))))
     assert finding.subjects == (PUMA.joint_names[joint],)
     assert finding.evidence["step"][PUMA.joint_names[joint]] == pytest.approx(step, rel=1e-6)
 
@@ -78,15 +87,15 @@ def test_steps_below_the_noise_do_not_limit():
     noisy = LOG.tau[:, 5] + np.random.default_rng(0).normal(size=len(LOG))
     step = float(np.ptp(noisy)) / 10.0
     log = replace(LOG, tau=with_column(LOG.tau, 5, step * np.round(noisy / step)))
-    assert alarms(check_quantised(PUMA, log)) == []
+    assert alarms(quantised(log)) == []
 
 
 def test_whole_degrees_limit_positions_and_tenths_do_not():
     degree = np.pi / 180.0
     coarse = replace(LOG, q=degree * np.round(LOG.q / degree))
-    assert alarms(check_quantised(PUMA, coarse))[0].evidence["channel"] == "position"
+    assert alarms(quantised(coarse))[0].evidence["channel"] == "position"
     fine = replace(LOG, q=0.1 * degree * np.round(LOG.q / (0.1 * degree)))
-    assert alarms(check_quantised(PUMA, fine)) == []
+    assert alarms(quantised(fine)) == []
 
 
 def test_motion_one_way_with_rests_is_no_saturation():
@@ -94,4 +103,4 @@ def test_motion_one_way_with_rests_is_no_saturation():
     time = np.arange(0.0, 12.0, 0.01)
     speed = np.where((time % 4.0) < 2.0, 0.3 * np.sin(0.5 * np.pi * (time % 4.0)) ** 2, 0.0)
     q = np.cumsum(speed)[:, None] * 0.01
-    assert check_saturated(None, cp.Log(("a",), time, q, speed[:, None], np.zeros((len(time), 1)))) == []
+    assert saturated(cp.Log(("a",), time, q, speed[:, None], np.zeros((len(time), 1)))) == []

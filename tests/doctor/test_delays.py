@@ -10,15 +10,20 @@ import pytest
 import counterpoise as cp
 from analytic_log import late, moving_log
 from counterpoise.doctor.delays import check_delays, effort_delay, velocity_delay
+from counterpoise.doctor.finding import Finding
 from counterpoise.doctor.prepared import prepare
 
 ROBOTS = {name: cp.load(name) for name in ("puma560", "wam7", "titan2")}
 LOGS = {name: moving_log(robot, seed=3) for name, robot in ROBOTS.items()}
 
 
+def delays(robot: cp.Robot | None, log: cp.Log) -> list[Finding]:
+    return check_delays(robot, log, prepare(log))
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_no_delay_in_good_recordings(name):
-    assert check_delays(ROBOTS[name], LOGS[name]) == []
+    assert delays(ROBOTS[name], LOGS[name]) == []
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -33,7 +38,7 @@ def test_delays_are_measured_between_samples(name, lag):
 
 def test_findings_carry_the_shift_as_a_fix():
     log = late(late(LOGS["puma560"], "tau", 0.2), "dq", 0.05)
-    found = {finding.subjects[0]: finding for finding in check_delays(ROBOTS["puma560"], log)}
+    found = {finding.subjects[0]: finding for finding in delays(ROBOTS["puma560"], log)}
     assert found["effort"].fix["effort"]["lag"] == pytest.approx(0.2, abs=0.01)
     assert found["velocity"].fix["velocity"]["lag"] == pytest.approx(0.05, abs=1e-3)
     assert "later than the positions" in found["effort"].sentence
@@ -42,16 +47,16 @@ def test_findings_carry_the_shift_as_a_fix():
 def test_sign_and_unit_of_efforts_do_not_matter():
     log = late(LOGS["puma560"], "tau", 0.2)
     turned = replace(log, tau=log.tau * [-0.05, 7.0, -1.0, 0.3, -20.0, 1.0])
-    (finding,) = check_delays(ROBOTS["puma560"], turned)
+    (finding,) = delays(ROBOTS["puma560"], turned)
     assert finding.evidence["lag_s"] == pytest.approx(0.2, abs=0.01)
 
 
 def test_derived_velocities_and_missing_models_are_not_judged():
     log = late(LOGS["puma560"], "dq", 0.1)
     derived = replace(log, declared=replace(log.declared, velocity_from="position"))
-    assert check_delays(ROBOTS["puma560"], derived) == []
-    assert check_delays(None, late(LOGS["puma560"], "tau", 0.2)) == []
-    assert len(check_delays(None, log)) == 1
+    assert delays(ROBOTS["puma560"], derived) == []
+    assert delays(None, late(LOGS["puma560"], "tau", 0.2)) == []
+    assert len(delays(None, log)) == 1
 
 
 def test_efforts_without_any_relation_give_no_delay():

@@ -11,7 +11,7 @@ import pytest
 import counterpoise as cp
 from analytic_log import moving_log
 from counterpoise.doctor.diagnose import diagnose
-from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.errors import InputError
 from counterpoise.logs.log import Log
 from counterpoise.logs.read import remapped
@@ -40,7 +40,7 @@ def test_findings_are_ordered_by_consequence_and_are_plain_json(log: Log) -> Non
     consequences = [finding.consequence for finding in diagnosis.findings]
     assert consequences == sorted(consequences, reverse=True)
     assert diagnosis.worst is Consequence.DANGER
-    assert {finding.fault for finding in diagnosis.alarms} >= {Fault.EFFORT_SIGN, Fault.DEAD}
+    assert {finding.fault for finding in diagnosis.alarms} >= {LogFault.EFFORT_SIGN, LogFault.DEAD}
     table = json.loads(json.dumps(diagnosis.to_table(), allow_nan=False))
     assert table["findings"][0]["fault"] == "effort-sign"
     assert table["fix"] == {"joints": {"joint2": {"effort_sign": -1}}}
@@ -51,7 +51,7 @@ def test_a_dead_effort_is_not_blamed_for_anything_else(log: Log) -> None:
     tau[:, 1] = 1e-3 * np.random.default_rng(0).normal(size=len(log))
     diagnosis = diagnose(MODEL, replace(log, tau=tau))
     blamed = {finding.fault for finding in diagnosis.alarms if "joint2" in finding.subjects}
-    assert blamed == {Fault.DEAD}
+    assert blamed == {LogFault.DEAD}
 
 
 def test_mended_by_its_fix_the_recording_is_sound(log: Log) -> None:
@@ -61,7 +61,7 @@ def test_mended_by_its_fix_the_recording_is_sound(log: Log) -> None:
 
 def test_of_motor_side_numbers_nothing_else_is_said(log: Log) -> None:
     (finding,) = diagnose(MODEL, at_the_motors(log)).alarms
-    assert finding.fault is Fault.MOTOR_SIDE
+    assert finding.fault is LogFault.MOTOR_SIDE
 
 
 def test_any_numbers_are_survived() -> None:
@@ -84,7 +84,11 @@ def test_one_wrong_stamp_hides_no_fault(log: Log, row: int, stamp: float) -> Non
     time = log.time + 1.7e9
     time[row] = stamp
     named = {finding.fault for finding in diagnose(MODEL, replace(reversed_effort(log, 1), time=time)).alarms}
-    assert {Fault.EFFORT_SIGN, Fault.TIME_GAPS} <= named <= {Fault.EFFORT_SIGN, Fault.TIME_GAPS, Fault.TIME_DUPLICATES}
+    assert (
+        {LogFault.EFFORT_SIGN, LogFault.TIME_GAPS}
+        <= named
+        <= {LogFault.EFFORT_SIGN, LogFault.TIME_GAPS, LogFault.TIME_DUPLICATES}
+    )
 
 
 def test_other_joints_are_refused_with_both_lists(log: Log) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.evidence import FRICTION_DOUBT, Comparison, Fit
+from counterpoise.doctor.evidence import FRICTION_DOUBT, ReadingComparison, ReadingFit
 from counterpoise.doctor.expectation import (
     FREE_OFFSET,
     FRICTION,
@@ -21,17 +21,16 @@ from counterpoise.doctor.expectation import (
     parameter_spread,
     payload_spread,
 )
-from counterpoise.doctor.gram import OWN, SMOOTHING, Columns
-from counterpoise.doctor.motion import Motion
+from counterpoise.doctor.gram import OWN, SMOOTHING, SignalColumns
+from counterpoise.doctor.motion import RecordedMotion
 from counterpoise.doctor.reading import Reading, swapped
-from counterpoise.dynamics.joint_regressors import joint_regressors
 
 ROBOT = cp.load("planar3")
 PLAIN = Reading.as_recorded(ROBOT)
 POINTS = 60
 
 
-def made(seed: int = 0) -> Motion:
+def made(seed: int = 0) -> RecordedMotion:
     """Return a few points of a motion with friction and noise; each counts as one independent observation."""
     random = np.random.default_rng(seed)
     time = np.linspace(0.0, 12.0, POINTS)
@@ -42,18 +41,18 @@ def made(seed: int = 0) -> Motion:
     effort = ROBOT.inverse_dynamics(q, dq, ddq) + ROBOT.rotor_inertia * ddq + 0.8 * np.tanh(dq / 0.02)
     effort += 0.3 * random.normal(size=effort.shape)
     last = np.sign(dq)
-    return Motion(time, q, dq, ddq, effort, last, np.ones(ROBOT.n, dtype=bool), 5.0, float(POINTS))
+    return RecordedMotion(time, q, dq, ddq, effort, last, np.ones(ROBOT.n, dtype=bool), float(POINTS))
 
 
 MOTION = made()
-COMPARISON = Comparison(Columns(ROBOT, MOTION))
+COMPARISON = ReadingComparison(SignalColumns(ROBOT, MOTION))
 
 
-def long_way(reading: Reading, fit: Fit) -> float:
+def long_way(reading: Reading, fit: ReadingFit) -> float:
     """Return the log density of all efforts from their full covariance, σ as the fit has it."""
     robot = ROBOT.mounted(rotation=np.eye(3), gravity=reading.gravity_base)
     q, dq, ddq = (reading.positions(values) for values in (MOTION.q, MOTION.dq, MOTION.ddq))
-    rows = joint_regressors(robot, q, dq, ddq)
+    rows = robot.inertial_regressor(q, dq, ddq)
     weight = robot.gravity(q)
     expected = rows @ robot.inertial_parameters[10:] + robot.rotor_inertia * ddq
     if reading.compensated:
@@ -123,7 +122,7 @@ def test_the_true_reading_wins() -> None:
 def test_efforts_in_another_unit_are_as_likely_when_read_in_that_unit() -> None:
     """A density per unit of what was recorded: a change of unit is paid for by its logarithm, once per point."""
     scaled = replace(MOTION, effort=MOTION.effort / [7.0, 1.0, 1.0])
-    other = Comparison(Columns(ROBOT, scaled)).fit(PLAIN.with_effort_factors({0: 7.0}), 1.0)
+    other = ReadingComparison(SignalColumns(ROBOT, scaled)).fit(PLAIN.with_effort_factors({0: 7.0}), 1.0)
     plain = COMPARISON.fit(PLAIN, 1.0)
     assert other.evidence == pytest.approx(plain.evidence + POINTS * math.log(7.0), abs=1e-6)
     np.testing.assert_allclose(other.residue, plain.residue, rtol=1e-9)
@@ -165,7 +164,7 @@ def test_a_payload_is_weighed_within_its_spread() -> None:
     heavy = ROBOT.with_payload(1.5, com=(0.05, 0.0, 0.0))
     effort = heavy.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq) + ROBOT.rotor_inertia * MOTION.ddq
     effort += 0.03 * effort.std(axis=0) * np.random.default_rng(1).normal(size=effort.shape)
-    comparison = Comparison(Columns(ROBOT, replace(MOTION, effort=effort)))
+    comparison = ReadingComparison(SignalColumns(ROBOT, replace(MOTION, effort=effort)))
     fit = comparison.best(replace(PLAIN, loaded=frozenset({2})))
     value, doubt = fit.payload[2]
     assert abs(value[0] - 1.5) < 3.0 * doubt[0] < 0.5
@@ -176,7 +175,7 @@ def test_dead_efforts_are_left_out() -> None:
     alive = np.array([True, False, True])
     effort = MOTION.effort.copy()
     effort[:, 1] = np.nan
-    fit = Comparison(Columns(ROBOT, replace(MOTION, effort=effort, alive=alive))).fit(PLAIN, 1.0)
+    fit = ReadingComparison(SignalColumns(ROBOT, replace(MOTION, effort=effort, alive=alive))).fit(PLAIN, 1.0)
     assert np.isfinite(fit.evidence)
     assert np.isnan(fit.residue[1])
     assert np.all(np.isfinite(fit.residue[[0, 2]]))
@@ -186,7 +185,7 @@ def test_dead_efforts_are_left_out() -> None:
 def test_what_is_left_is_never_less_than_no_model_explains() -> None:
     """Efforts that the model gives exactly are not taken for infinitely sure."""
     effort = ROBOT.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq) + ROBOT.rotor_inertia * MOTION.ddq
-    fit = Comparison(Columns(ROBOT, replace(MOTION, effort=effort))).fit(PLAIN, 1.0)
+    fit = ReadingComparison(SignalColumns(ROBOT, replace(MOTION, effort=effort))).fit(PLAIN, 1.0)
     np.testing.assert_allclose(fit.residue, RESIDUE * fit.scale, rtol=0.03)
 
 

@@ -8,21 +8,25 @@ import pytest
 import counterpoise as cp
 from analytic_log import measured, moving_log
 from counterpoise.doctor.excitation import check_excitation, excitation
-from counterpoise.doctor.finding import Fault
+from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.prepared import prepare
 
 ROBOTS = {name: cp.load(name) for name in ("puma560", "wam7", "titan2")}
 
 
+def found_in(robot: cp.Robot, log: cp.Log) -> list[Finding]:
+    return check_excitation(robot, log, prepare(log))
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_motion_of_all_joints_is_enough(name):
-    assert check_excitation(ROBOTS[name], moving_log(ROBOTS[name], seed=1)) == []
+    assert found_in(ROBOTS[name], moving_log(ROBOTS[name], seed=1)) == []
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_two_seconds_are_not(name):
-    (finding,) = check_excitation(ROBOTS[name], moving_log(ROBOTS[name], seed=1)[500:700])
-    assert finding.fault is Fault.EXCITATION
+    (finding,) = found_in(ROBOTS[name], moving_log(ROBOTS[name], seed=1)[500:700])
+    assert finding.fault is LogFault.EXCITATION
     assert finding.evidence["weakest_combination"]
 
 
@@ -34,7 +38,7 @@ def test_joint_that_does_not_move_is_named():
     q[:, 1], dq[:, 1] = 0.4, 0.0
     ddq = np.gradient(dq, log.time, axis=0)
     still = measured(robot, log.time, q, dq, ddq, friction=0.1, random=np.random.default_rng(0))
-    (finding,) = check_excitation(robot, still)
+    (finding,) = found_in(robot, still)
     assert "joint2" in finding.subjects and finding.evidence["hardly_moved"] == ["joint2"]
 
 
@@ -48,4 +52,4 @@ def test_more_recording_leaves_less_uncertainty():
 def test_vertical_lift_is_not_asked_for():
     """Gravity of a vertical linear joint is one number, which an offset says."""
     robot = cp.load("slider")
-    assert check_excitation(robot, moving_log(robot)) == []
+    assert found_in(robot, moving_log(robot)) == []

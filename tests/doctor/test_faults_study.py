@@ -9,6 +9,8 @@ import pytest
 
 from study_module import load_study
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("mujoco", reason="simulated arms need the sim extra")
 
 

@@ -15,7 +15,7 @@ from analytic_log import late, moving_log
 from counterpoise.description.rotations import rotation_from_rpy
 from counterpoise.doctor.diagnose import diagnose
 from counterpoise.doctor.diagnosis import Diagnosis
-from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.logs.log import Log
 from counterpoise.logs.mapping import LogMapping
 from counterpoise.logs.mapping_file import write_mapping
@@ -104,14 +104,14 @@ def test_the_fix_alone_is_a_mapping_too(put_in: Callable[[str], tuple[Log, Any]]
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda log: replace(log, q=np.degrees(log.q)), Fault.DEGREES),
-        (lambda log: replace(log, q=log.q * [1.0, 1.0, 1.0, -1.0]), Fault.POSITION_SIGN),
-        (lambda log: exchanged(log, 1, 3, "q"), Fault.JOINT_ORDER),
+        (lambda log: replace(log, q=np.degrees(log.q)), LogFault.DEGREES),
+        (lambda log: replace(log, q=log.q * [1.0, 1.0, 1.0, -1.0]), LogFault.POSITION_SIGN),
+        (lambda log: exchanged(log, 1, 3, "q"), LogFault.JOINT_ORDER),
     ],
     ids=["degrees", "sign", "order"],
 )
 def test_velocities_that_were_right_are_left_alone(
-    log: Log, tmp_path: Path, change: Callable[[Log], Log], fault: Fault
+    log: Log, tmp_path: Path, change: Callable[[Log], Log], fault: LogFault
 ) -> None:
     """Positions alone are wrong: their fix must not turn the velocities."""
     done = mended(MODEL, change(log), tmp_path)
@@ -125,7 +125,7 @@ def test_a_gain_is_mended_within_its_uncertainty(
     faulty, expected = put_in("gain")
     done = mended(MODEL, faulty, tmp_path)
     (finding,) = done.before.alarms
-    assert (finding.fault, finding.subjects) == (Fault.GAIN, expected.joints)
+    assert (finding.fault, finding.subjects) == (LogFault.GAIN, expected.joints)
     joint = ARM.joint_names.index(expected.joints[0])
     left = done.log.tau[:, joint] @ log.tau[:, joint] / (log.tau[:, joint] @ log.tau[:, joint])
     assert abs(np.log(left)) < 3.0 * finding.evidence["relative_std"] < 0.5
@@ -139,7 +139,7 @@ def test_an_offset_is_mended_within_its_uncertainty(
     faulty, expected = put_in("offset")
     done = mended(MODEL, faulty, tmp_path)
     (finding,) = done.before.alarms
-    assert (finding.fault, finding.subjects) == (Fault.OFFSET, expected.joints)
+    assert (finding.fault, finding.subjects) == (LogFault.OFFSET, expected.joints)
     joint = ARM.joint_names.index(expected.joints[0])
     left = done.log.tau[:, joint] - log.tau[:, joint]
     assert float(np.ptp(left)) < 1e-9
@@ -154,7 +154,7 @@ def test_currents_are_mended_within_their_uncertainty(
     faulty, _ = put_in("effort is current")
     done = mended(MODEL, faulty, tmp_path)
     (finding,) = done.before.alarms
-    assert finding.fault is Fault.EFFORT_IS_CURRENT
+    assert finding.fault is LogFault.EFFORT_IS_CURRENT
     assert finding.evidence["torque_per_unit"]
     for name, doubt in finding.evidence["relative_std"].items():
         joint = ARM.joint_names.index(name)
@@ -169,8 +169,8 @@ def test_motor_side_needs_the_makers_ratios_and_is_mended_with_them(
     faulty, _ = put_in("motor side")
     ratio = np.median(faulty.q / log.q, axis=0)
     without = mended(MODEL, faulty, tmp_path)
-    assert [finding.fault for finding in without.before.alarms] == [Fault.MOTOR_SIDE]
-    assert [finding.fault for finding in without.after.alarms] == [Fault.MOTOR_SIDE]
+    assert [finding.fault for finding in without.before.alarms] == [LogFault.MOTOR_SIDE]
+    assert [finding.fault for finding in without.after.alarms] == [LogFault.MOTOR_SIDE]
     done = mended(MODEL, faulty, tmp_path, {"motor": {"ratio": ratio.tolist()}})
     assert done.after.alarms == ()
     np.testing.assert_allclose(done.log.q, log.q, atol=1e-9)
@@ -182,8 +182,8 @@ def test_gain_and_offset_of_one_joint_are_put_together_in_the_right_order(log: L
     faulty = scaled_effort(shifted_effort(log, 1, 1.2), 1, 0.45)
     done = mended(MODEL, faulty, tmp_path)
     found = {finding.fault: finding for finding in done.before.alarms}
-    assert set(found) == {Fault.GAIN, Fault.OFFSET}
-    gain, offset = found[Fault.GAIN].evidence, found[Fault.OFFSET].evidence
+    assert set(found) == {LogFault.GAIN, LogFault.OFFSET}
+    gain, offset = found[LogFault.GAIN].evidence, found[LogFault.OFFSET].evidence
     left = np.polyfit(log.tau[:, 1], done.log.tau[:, 1], 1)
     assert abs(np.log(left[0])) < 3.0 * gain["relative_std"] + 0.02
     assert abs(left[1]) < 3.0 * np.hypot(offset["offset_std"], gain["relative_std"] * offset["offset"])
@@ -195,7 +195,7 @@ def test_a_second_fix_is_put_on_top_of_a_first(log: Log, tmp_path: Path) -> None
     faulty = exchanged(reversed_effort(log, 1), 1, 3, "tau")  # the columns of 2 and 4 exchanged; 4 now holds −tau2
     wrong = {"joints": {"joint3": {"effort_sign": -1}}}
     done = mended(MODEL, faulty, tmp_path)
-    assert {finding.fault for finding in done.before.alarms} == {Fault.EFFORT_SIGN, Fault.JOINT_ORDER}
+    assert {finding.fault for finding in done.before.alarms} == {LogFault.EFFORT_SIGN, LogFault.JOINT_ORDER}
     assert_same(done.log, log)
     cp.write_log(log, tmp_path / "sound.csv")
     misread = cp.read_log(tmp_path / "sound.csv", MODEL, wrong)
@@ -207,7 +207,7 @@ def test_a_second_fix_is_put_on_top_of_a_first(log: Log, tmp_path: Path) -> None
 
 def test_other_mountings_are_mended_in_the_mapping(tmp_path: Path) -> None:
     done = mended(MODEL, recording(ARM.mounted(rpy=(0.3, -0.5, 0.0))), tmp_path)
-    assert [finding.fault for finding in done.before.alarms] == [Fault.MOUNT]
+    assert [finding.fault for finding in done.before.alarms] == [LogFault.MOUNT]
     assert done.after.alarms == ()
 
 
@@ -217,7 +217,7 @@ def test_delays_are_mended_within_their_uncertainty(
 ) -> None:
     done = mended(MODEL, late(log, name, lag)[100:], tmp_path)  # the first values stand in for what was before
     (finding,) = done.before.alarms
-    assert finding.fault is Fault.DELAY and finding.subjects == (channel,)
+    assert finding.fault is LogFault.DELAY and finding.subjects == (channel,)
     assert abs(finding.evidence["lag_s"] - lag) < max(3.0 * finding.evidence["std_s"], 2e-3)
     assert done.after.alarms == ()
     rows = np.searchsorted(log.time, done.log.time)[50:-50]
@@ -236,14 +236,14 @@ def _turned(degrees: tuple[float, float, float], sign: float = 1.0) -> np.ndarra
 @pytest.mark.parametrize(
     ("matrix", "faults"),
     [
-        (_turned((0.0, 0.0, 0.0), -1.0), {Fault.PLATE_SIGN}),
-        (_turned((0.0, 0.0, 25.0)), {Fault.PLATE_YAW}),
-        (_turned((6.0, -4.0, 0.0)), {Fault.PLATE_TILT}),
-        (np.diag([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]), {Fault.PLATE_HANDEDNESS}),
+        (_turned((0.0, 0.0, 0.0), -1.0), {LogFault.PLATE_SIGN}),
+        (_turned((0.0, 0.0, 25.0)), {LogFault.PLATE_YAW}),
+        (_turned((6.0, -4.0, 0.0)), {LogFault.PLATE_TILT}),
+        (np.diag([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]), {LogFault.PLATE_HANDEDNESS}),
     ],
     ids=["sign", "yaw", "tilt", "mirrored"],
 )
-def test_a_plate_is_mended(tmp_path: Path, matrix: np.ndarray, faults: set[Fault]) -> None:
+def test_a_plate_is_mended(tmp_path: Path, matrix: np.ndarray, faults: set[LogFault]) -> None:
     """By angles, to their uncertainty: the wrench is off by no more than the turn that is left."""
     sound = moving_log(ARM, seed=5)
     faulty = replace(sound, wrench=sound.wrench @ matrix.T)
@@ -260,6 +260,6 @@ def test_a_plate_is_mended(tmp_path: Path, matrix: np.ndarray, faults: set[Fault
 def test_a_late_plate_is_mended(tmp_path: Path) -> None:
     done = mended(MODEL, late(moving_log(ARM, seed=5), "wrench", 0.12), tmp_path)
     (finding,) = done.before.alarms
-    assert finding.fault is Fault.PLATE_LAG
+    assert finding.fault is LogFault.PLATE_LAG
     assert finding.fix["wrench"]["lag"] == pytest.approx(0.12, abs=max(0.005, 3.0 * finding.evidence["lag_std_s"]))
     assert done.after.alarms == ()

@@ -9,12 +9,16 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log, standing_log
-from counterpoise.doctor.finding import Consequence, Fault
-from counterpoise.doctor.friction_band import check_friction, check_one_sided, friction_bands
+from counterpoise.doctor.finding import Consequence, Finding, LogFault
+from counterpoise.doctor.friction_band import check_friction, check_one_sided, friction_bands, standing_poses
 from counterpoise.doctor.prepared import prepare
 from counterpoise.logs.stillness import still_segments
 
 PUMA = cp.load("puma560")
+
+
+def friction(log: cp.Log) -> list[Finding]:
+    return check_friction(PUMA, log, prepare(log))
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
@@ -28,36 +32,36 @@ def test_band_is_measured(share):
 
 
 def test_band_is_a_note_with_its_share_of_gravity():
-    (finding,) = check_friction(PUMA, moving_log(PUMA, friction=0.2))
-    assert (finding.fault, finding.consequence) == (Fault.FRICTION, Consequence.NOTE)
+    (finding,) = friction(moving_log(PUMA, friction=0.2))
+    assert (finding.fault, finding.consequence) == (LogFault.FRICTION, Consequence.NOTE)
     numbers = finding.evidence["joints"]
     assert numbers["joint1"]["share_of_gravity_swing"] is None
     assert 0.1 < numbers["joint2"]["share_of_gravity_swing"] < 0.5
 
 
 def test_no_friction_no_band():
-    found = check_friction(PUMA, moving_log(PUMA, friction=0.0))
+    found = friction(moving_log(PUMA, friction=0.0))
     assert not found or max(n["half_width"] for n in found[0].evidence["joints"].values()) < 0.05
 
 
 def test_scale_and_sign_of_efforts_do_not_matter():
     log = moving_log(PUMA, friction=0.2)
     as_current = replace(log, tau=-0.1 * log.tau, declared=replace(log.declared, effort_kind="current"))
-    plain, current = (check_friction(PUMA, each)[0].evidence["joints"] for each in (log, as_current))
+    plain, current = (friction(each)[0].evidence["joints"] for each in (log, as_current))
     for name, numbers in plain.items():
         assert current[name]["half_width"] == pytest.approx(0.1 * numbers["half_width"], rel=1e-6)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_poses_from_one_side_are_named(side):
-    (finding,) = check_one_sided(PUMA, standing_log(PUMA, [side] * 8))
-    assert finding.fault is Fault.ONE_SIDED and finding.subjects == PUMA.joint_names
+    (finding,) = check_one_sided(standing_log(PUMA, [side] * 8))
+    assert finding.fault is LogFault.ONE_SIDED and finding.subjects == PUMA.joint_names
     assert all(numbers["from_below"] == (8 if side > 0 else 0) for numbers in finding.evidence["joints"].values())
 
 
 @pytest.mark.parametrize("sides", [[1.0, -1.0] * 4, [1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0, 1.0], [1.0] * 3])
 def test_both_sides_or_few_poses_are_not(sides):
-    assert check_one_sided(PUMA, standing_log(PUMA, sides)) == []
+    assert check_one_sided(standing_log(PUMA, sides)) == []
 
 
 def test_short_stands_on_the_way_are_no_poses():
@@ -65,11 +69,11 @@ def test_short_stands_on_the_way_are_no_poses():
     log = standing_log(PUMA, [1.0] * 8)
     poses = still_segments(log)
     via = [replace(pose, duration=0.3 * pose.duration, approach=-pose.approach, q=pose.q + 0.1) for pose in poses]
-    (finding,) = check_one_sided(PUMA, log, tuple(one for pair in zip(via, poses, strict=True) for one in pair)[3:])
-    assert finding.evidence["standing_poses"] == len(poses) - 1
-    equal = tuple(replace(one, duration=poses[0].duration) for pair in zip(via, poses, strict=True) for one in pair)
-    assert check_one_sided(PUMA, log, equal) == []
+    between = [one for pair in zip(via, poses, strict=True) for one in pair][3:]
+    assert standing_poses(between) == list(poses[1:])
+    equal = [replace(one, duration=poses[0].duration) for one in between]
+    assert standing_poses(equal) == equal
 
 
 def test_moving_recording_has_no_poses():
-    assert check_one_sided(PUMA, moving_log(PUMA)) == []
+    assert check_one_sided(moving_log(PUMA)) == []

@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.doctor.diagnosis import merged_fix
-from counterpoise.doctor.finding import Fault, Finding
+from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.model_check import check_model
 from counterpoise.logs.log import Log
 from counterpoise.logs.read import remapped
@@ -36,7 +36,7 @@ def log() -> Log:
     return recording(ARM)
 
 
-def faults(findings: list[Finding]) -> set[Fault]:
+def faults(findings: list[Finding]) -> set[LogFault]:
     return {finding.fault for finding in findings}
 
 
@@ -44,18 +44,18 @@ def test_a_sound_recording_has_no_finding(log: Log) -> None:
     assert check_model(MODEL, log) == []
 
 
-CASES: list[tuple[Fault, tuple[str, ...], Change]] = [
-    (Fault.EFFORT_SIGN, ("joint2",), lambda log: reversed_effort(log, 1)),
-    (Fault.EFFORT_SIGN, ("joint1",), lambda log: reversed_effort(log, 0)),
-    (Fault.EFFORT_SIGN, ARM.joint_names, lambda log: reversed_effort(log, *range(4))),
-    (Fault.POSITION_SIGN, ("joint4",), lambda log: reversed_position(log, 3)),
-    (Fault.JOINT_ORDER, ("joint2", "joint4"), lambda log: exchanged(log, 1, 3, "tau")),
-    (Fault.JOINT_ORDER, ("joint2", "joint4"), lambda log: exchanged(log, 1, 3, "q", "dq")),
-    (Fault.JOINT_ORDER, ("joint2", "joint3"), lambda log: exchanged(log, 1, 2, "q", "dq", "tau")),
-    (Fault.DEGREES, ARM.joint_names, in_degrees),
-    (Fault.EFFORT_IS_CURRENT, ARM.joint_names, as_currents),
-    (Fault.GAIN, ("joint4",), lambda log: scaled_effort(log, 3, 1.8)),
-    (Fault.OFFSET, ("joint2",), lambda log: shifted_effort(log, 1, 1.0)),
+CASES: list[tuple[LogFault, tuple[str, ...], Change]] = [
+    (LogFault.EFFORT_SIGN, ("joint2",), lambda log: reversed_effort(log, 1)),
+    (LogFault.EFFORT_SIGN, ("joint1",), lambda log: reversed_effort(log, 0)),
+    (LogFault.EFFORT_SIGN, ARM.joint_names, lambda log: reversed_effort(log, *range(4))),
+    (LogFault.POSITION_SIGN, ("joint4",), lambda log: reversed_position(log, 3)),
+    (LogFault.JOINT_ORDER, ("joint2", "joint4"), lambda log: exchanged(log, 1, 3, "tau")),
+    (LogFault.JOINT_ORDER, ("joint2", "joint4"), lambda log: exchanged(log, 1, 3, "q", "dq")),
+    (LogFault.JOINT_ORDER, ("joint2", "joint3"), lambda log: exchanged(log, 1, 2, "q", "dq", "tau")),
+    (LogFault.DEGREES, ARM.joint_names, in_degrees),
+    (LogFault.EFFORT_IS_CURRENT, ARM.joint_names, as_currents),
+    (LogFault.GAIN, ("joint4",), lambda log: scaled_effort(log, 3, 1.8)),
+    (LogFault.OFFSET, ("joint2",), lambda log: shifted_effort(log, 1, 1.0)),
 ]
 
 
@@ -63,7 +63,7 @@ CASES: list[tuple[Fault, tuple[str, ...], Change]] = [
     ("fault", "joints", "change"), CASES, ids=[f"{c[0]}-{len(c[1])}-{i}" for i, c in enumerate(CASES)]
 )
 def test_a_fault_is_named_alone_and_its_fix_mends_it(
-    log: Log, fault: Fault, joints: tuple[str, ...], change: Change
+    log: Log, fault: LogFault, joints: tuple[str, ...], change: Change
 ) -> None:
     faulty = change(log)
     findings = check_model(MODEL, faulty)
@@ -75,7 +75,7 @@ def test_a_fault_is_named_alone_and_its_fix_mends_it(
 def test_gravity_left_out_is_named_and_declared(log: Log) -> None:
     faulty = replace(log, tau=log.tau - ARM.gravity(log.q))
     findings = check_model(MODEL, faulty)
-    assert faults(findings) == {Fault.GRAVITY_COMPENSATED}
+    assert faults(findings) == {LogFault.GRAVITY_COMPENSATED}
     mended = remapped(faulty, findings[0].fix, MODEL)
     assert mended.declared.adds_gravity is True
     assert check_model(MODEL, mended) == []
@@ -91,7 +91,7 @@ def test_a_mounting_is_estimated_within_its_uncertainty() -> None:
     tilted = ARM.mounted(rpy=(0.3, -0.5, 0.0))
     faulty = recording(tilted)
     (finding,) = check_model(MODEL, faulty)
-    assert finding.fault is Fault.MOUNT
+    assert finding.fault is LogFault.MOUNT
     found = np.array(finding.evidence["gravity_base"])
     angle = np.degrees(np.arccos(found @ tilted.gravity_base / 9.81**2))
     assert angle < 4.0 * finding.evidence["angle_std_deg"] < 10.0
@@ -103,7 +103,7 @@ def test_a_payload_is_weighed_and_added_it_explains_the_recording() -> None:
     loaded = ARM.with_payload(2.0, com=(0.02, -0.03, 0.08))
     faulty = recording(loaded)
     (finding,) = check_model(MODEL, faulty)
-    assert finding.fault is Fault.PAYLOAD
+    assert finding.fault is LogFault.PAYLOAD
     numbers = finding.evidence
     assert abs(numbers["mass_kg"] - 2.0) < 4.0 * numbers["mass_std_kg"] < 2.0
     heavier = MODEL.with_payload(numbers["mass_kg"], com=numbers["com_m"], link=numbers["link"])
@@ -112,7 +112,7 @@ def test_a_payload_is_weighed_and_added_it_explains_the_recording() -> None:
 
 def test_motor_side_is_named_with_a_lower_bound_of_the_ratios(log: Log) -> None:
     (finding,) = check_model(MODEL, at_the_motors(log))
-    assert finding.fault is Fault.MOTOR_SIDE
+    assert finding.fault is LogFault.MOTOR_SIDE
     true = dict(zip(ARM.joint_names, np.linspace(40.0, 120.0, 4), strict=True))
     assert all(0.0 < least < true[name] for name, least in finding.evidence["least_gear_ratio"].items())
 
@@ -120,7 +120,7 @@ def test_motor_side_is_named_with_a_lower_bound_of_the_ratios(log: Log) -> None:
 def test_two_faults_at_once_are_both_named_and_mended_together(log: Log) -> None:
     faulty = scaled_effort(reversed_effort(log, 1), 3, 0.5)
     findings = check_model(MODEL, faulty)
-    assert faults(findings) == {Fault.EFFORT_SIGN, Fault.GAIN}
+    assert faults(findings) == {LogFault.EFFORT_SIGN, LogFault.GAIN}
     assert check_model(MODEL, remapped(faulty, merged_fix(findings), MODEL)) == []
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.finding import Consequence, Fault, Finding
+from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.motor_side import EXCESS, excess_of, motor_side_finding
 from counterpoise.logs.log import Log
@@ -37,7 +37,7 @@ def test_links_stay_within_their_ranges() -> None:
 
 def test_motors_exceed_them_and_bound_the_ratios_from_below() -> None:
     finding = finding_of(at_motors(LOG, GEARS))
-    assert (finding.fault, finding.consequence) == (Fault.MOTOR_SIDE, Consequence.DANGER)
+    assert (finding.fault, finding.consequence) == (LogFault.MOTOR_SIDE, Consequence.DANGER)
     assert finding.subjects == PUMA.joint_names
     for name, least in finding.evidence["least_gear_ratio"].items():
         assert EXCESS < least <= GEARS[PUMA.joint_names.index(name), PUMA.joint_names.index(name)]

@@ -23,8 +23,8 @@ from counterpoise.doctor.cost import (
     Cost,
     exchanges,
 )
-from counterpoise.doctor.evidence import Comparison
-from counterpoise.doctor.gram import Columns
+from counterpoise.doctor.evidence import ReadingComparison
+from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import (
     LEAST_TILT,
@@ -50,8 +50,8 @@ COST = Cost(PLAIN, ALIVE)
 LOG = recording(ARM)
 
 
-def compared(log: cp.Log) -> Comparison:
-    return Comparison(Columns(ARM, motion_of(log)))
+def compared(log: cp.Log) -> ReadingComparison:
+    return ReadingComparison(SignalColumns(ARM, motion_of(log)))
 
 
 def efforts_moved(reading: Reading) -> list[Reading]:

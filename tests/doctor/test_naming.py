@@ -11,9 +11,9 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.case import Case, angle_between, confidence, rounded
 from counterpoise.doctor.cost import Cost
-from counterpoise.doctor.evidence import Comparison
-from counterpoise.doctor.finding import Consequence, Fault
-from counterpoise.doctor.gram import Columns
+from counterpoise.doctor.evidence import ReadingComparison
+from counterpoise.doctor.finding import Consequence, LogFault
+from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import in_degrees
 from counterpoise.doctor.name_channels import name_degrees, name_order, name_signs
@@ -33,11 +33,10 @@ ALIVE = (0, 1, 2, 3)
 
 def case(log: Log, reading: Reading, model: cp.Robot = MODEL, begin: Reading | None = None) -> Case:
     """Return the case of a search that ended with a reading."""
-    comparison = Comparison(Columns(model, motion_of(log)))
+    comparison = ReadingComparison(SignalColumns(model, motion_of(log)))
     start = Reading.as_recorded(model) if begin is None else begin
-    alive = tuple(range(model.n))
     found, at = comparison.best(reading), comparison.best(start)
-    return Case(Search(comparison, Cost(start, alive), at, found, alive, alive), log)
+    return Case(Search(comparison, Cost(start, tuple(range(model.n))), at, found), log)
 
 
 def test_a_reading_that_believes_the_log_is_given_no_name() -> None:
@@ -50,7 +49,7 @@ def test_a_reading_that_believes_the_log_is_given_no_name() -> None:
 def test_a_reversed_effort_is_named_with_what_was_recorded() -> None:
     (finding,) = name_signs(case(reversed_effort(LOG, 3), PLAIN.with_effort_flipped(3)))
     assert (finding.fault, finding.consequence, finding.subjects) == (
-        Fault.EFFORT_SIGN,
+        LogFault.EFFORT_SIGN,
         Consequence.DANGER,
         ("joint4",),
     )
@@ -72,8 +71,8 @@ def test_effort_and_position_of_different_joints_are_two_findings() -> None:
     q = LOG.q * [1.0, 1.0, 1.0, -1.0]
     found = name_signs(case(reversed_effort(replace(LOG, q=q), 1), reading))
     assert [(finding.fault, finding.subjects) for finding in found] == [
-        (Fault.EFFORT_SIGN, ("joint2",)),
-        (Fault.POSITION_SIGN, ("joint4",)),
+        (LogFault.EFFORT_SIGN, ("joint2",)),
+        (LogFault.POSITION_SIGN, ("joint4",)),
     ]
 
 
@@ -98,7 +97,7 @@ def test_exchanged_channels_are_named_with_the_columns_to_take(
 ) -> None:
     reading = PLAIN.with_channels(position=position, effort=effort)
     (finding,) = name_order(case(exchanged(LOG, 1, 3, *parts), reading))
-    assert (finding.fault, finding.subjects) == (Fault.JOINT_ORDER, ("joint2", "joint4"))
+    assert (finding.fault, finding.subjects) == (LogFault.JOINT_ORDER, ("joint2", "joint4"))
     assert finding.fix["joints"]["joint2"] == columns
     assert finding.evidence["recorded_as"] == {"joint2": "joint4", "joint4": "joint2"}
 
@@ -131,7 +130,7 @@ def test_degrees_are_named_for_turning_joints_only() -> None:
 
 def test_a_gain_is_named_with_its_inverse_as_the_fix() -> None:
     (finding,) = name_gains(case(scaled_effort(LOG, 3, 2.0), PLAIN.with_effort_factors({3: 0.5})))
-    assert (finding.fault, finding.consequence) == (Fault.GAIN, Consequence.SPOILS)
+    assert (finding.fault, finding.consequence) == (LogFault.GAIN, Consequence.SPOILS)
     assert finding.evidence["recorded_over_true"] == 2.0
     assert finding.fix == {"joints": {"joint4": {"effort_gain": 0.5}}}
     assert 0.0 < finding.evidence["relative_std"] < 0.3
@@ -150,20 +149,20 @@ def test_open_factors_that_are_large_are_currents_and_else_gains() -> None:
     factors = {0: 5.0, 1: 8.0, 2: 12.0, 3: 20.0}
     recorded = replace(LOG, tau=LOG.tau / np.array(list(factors.values())))
     (finding,) = name_gains(case(recorded, replace(PLAIN.with_effort_factors(factors), free_gain=True)))
-    assert (finding.fault, finding.subjects) == (Fault.EFFORT_IS_CURRENT, ARM.joint_names)
+    assert (finding.fault, finding.subjects) == (LogFault.EFFORT_IS_CURRENT, ARM.joint_names)
     assert finding.evidence["torque_per_unit"]["joint2"] == 8.0
     assert set(finding.evidence["torque_per_unit"]) | set(finding.evidence["not_identified"]) == set(ARM.joint_names)
     assert finding.fix["effort"] == {"kind": "current"}
     assert finding.fix["joints"]["joint4"] == {"effort_gain": 20.0}
     one = replace(PLAIN.with_effort_factors({3: 0.5}), free_gain=True)
     (finding,) = name_gains(case(scaled_effort(LOG, 3, 2.0), one))
-    assert (finding.fault, finding.subjects) == (Fault.GAIN, ("joint4",))
+    assert (finding.fault, finding.subjects) == (LogFault.GAIN, ("joint4",))
 
 
 def test_an_offset_is_named_with_its_negative_as_the_fix() -> None:
     true = 1.5 * float(LOG.tau[:, 1].std())
     (finding,) = name_offsets(case(shifted_effort(LOG, 1, 1.5), replace(PLAIN, offset=frozenset({1}))))
-    assert (finding.fault, finding.subjects) == (Fault.OFFSET, ("joint2",))
+    assert (finding.fault, finding.subjects) == (LogFault.OFFSET, ("joint2",))
     assert finding.evidence["offset"] == pytest.approx(true, abs=4.0 * finding.evidence["offset_std"])
     assert finding.fix["joints"]["joint2"]["effort_offset"] == pytest.approx(-finding.evidence["offset"], rel=1e-3)
 
@@ -215,7 +214,7 @@ def test_efforts_that_have_nothing_to_do_with_the_model_are_called_so() -> None:
     random = np.random.default_rng(0)
     waves = np.sin(random.uniform(1.0, 2.5, 4) * LOG.time[:, None] + random.uniform(0.0, 6.0, 4))
     (finding,) = name_poor_model(case(replace(LOG, tau=waves * LOG.tau.std(axis=0)), PLAIN))
-    assert finding.fault is Fault.MODEL_POOR and "joint2" in finding.subjects
+    assert finding.fault is LogFault.MODEL_POOR and "joint2" in finding.subjects
     assert all(0.7 < share < 1.3 for share in finding.evidence["unexplained_share"].values())
 
 

@@ -10,8 +10,9 @@ import pytest
 import counterpoise as cp
 from analytic_log import late, moving_log, with_column
 from counterpoise.description.rotations import rotation_from_rpy
-from counterpoise.doctor.finding import Fault
+from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.plate import check_plate
+from counterpoise.doctor.prepared import prepare
 from counterpoise.logs.read import remapped
 
 
@@ -46,8 +47,12 @@ def both(matrix: np.ndarray, sign: float = 1.0) -> np.ndarray:
     return whole
 
 
-def found(arm: str, log: cp.Log) -> list[Fault]:
-    return [finding.fault for finding in check_plate(MODELS[arm], log)]
+def findings_of(robot: cp.Robot, log: cp.Log) -> list[Finding]:
+    return check_plate(robot, log, prepare(log))
+
+
+def found(arm: str, log: cp.Log) -> list[LogFault]:
+    return [finding.fault for finding in findings_of(MODELS[arm], log)]
 
 
 @ARMS
@@ -62,8 +67,8 @@ def test_good_plate_has_no_finding_tared_or_not(arm):
 def test_opposite_sign(arm, tared):
     wrench = -LOGS[arm].wrench
     log = replace(LOGS[arm], wrench=wrench - wrench[0] if tared else wrench)
-    (finding,) = check_plate(MODELS[arm], log)
-    assert finding.fault is Fault.PLATE_SIGN
+    (finding,) = findings_of(MODELS[arm], log)
+    assert finding.fault is LogFault.PLATE_SIGN
     assert finding.fix == {"wrench": {"reads": "on_sensor"}}
 
 
@@ -71,7 +76,7 @@ def test_declared_sign_is_respected():
     log = replace(LOGS["wam7"], wrench=-LOGS["wam7"].wrench)
     declared = replace(log, declared=replace(log.declared, sensor_reads="on_sensor"))
     assert found("wam7", declared) == []
-    assert found("wam7", replace(LOGS["wam7"], declared=declared.declared)) == [Fault.PLATE_SIGN]
+    assert found("wam7", replace(LOGS["wam7"], declared=declared.declared)) == [LogFault.PLATE_SIGN]
 
 
 @pytest.mark.parametrize(
@@ -79,23 +84,23 @@ def test_declared_sign_is_respected():
 )
 def test_yaw_is_measured(arm, degrees):
     log = mixed(LOGS[arm], both(rotation_from_rpy([0.0, 0.0, np.radians(degrees)])))
-    (finding,) = check_plate(MODELS[arm], log)
-    assert finding.fault is Fault.PLATE_YAW
+    (finding,) = findings_of(MODELS[arm], log)
+    assert finding.fault is LogFault.PLATE_YAW
     assert finding.evidence["yaw_deg"] == pytest.approx(degrees, abs=max(1.0, 4.0 * finding.evidence["std_deg"][0]))
 
 
 @ARMS
 def test_tilt_is_measured(arm):
     log = mixed(LOGS[arm], both(rotation_from_rpy(np.radians([6.0, -4.0, 0.0]))))
-    (finding,) = check_plate(MODELS[arm], log)
-    assert finding.fault is Fault.PLATE_TILT
+    (finding,) = findings_of(MODELS[arm], log)
+    assert finding.fault is LogFault.PLATE_TILT
     assert finding.evidence["tilt_deg"] == pytest.approx([6.0, -4.0], abs=1.0)
 
 
 @pytest.mark.parametrize(("arm", "lag"), [("puma560", 0.05), ("wam7", 0.25), ("titan2", 0.1)])
 def test_lag_is_measured(arm, lag):
-    (finding,) = check_plate(MODELS[arm], late(LOGS[arm], "wrench", lag))
-    assert finding.fault is Fault.PLATE_LAG
+    (finding,) = findings_of(MODELS[arm], late(LOGS[arm], "wrench", lag))
+    assert finding.fault is LogFault.PLATE_LAG
     assert finding.fix["wrench"]["lag"] == pytest.approx(lag, abs=0.01)
 
 
@@ -105,7 +110,7 @@ def test_left_handed_axes(arm, axis, sign):
     """Moments by components (+) or by the right-hand rule in the mirrored axes (−)."""
     mirror = np.eye(3)
     mirror[axis, axis] = -1.0
-    assert found(arm, mixed(LOGS[arm], both(mirror, sign))) == [Fault.PLATE_HANDEDNESS]
+    assert found(arm, mixed(LOGS[arm], both(mirror, sign))) == [LogFault.PLATE_HANDEDNESS]
 
 
 @ARMS
@@ -113,8 +118,8 @@ def test_left_handed_axes(arm, axis, sign):
 def test_cross_talk_is_measured(arm, channel, source, share):
     matrix = np.eye(6)
     matrix[channel, source] = share
-    (finding,) = check_plate(MODELS[arm], mixed(LOGS[arm], matrix))
-    assert finding.fault is Fault.PLATE_CROSS_TALK
+    (finding,) = findings_of(MODELS[arm], mixed(LOGS[arm], matrix))
+    assert finding.fault is LogFault.PLATE_CROSS_TALK
     names = ("fx", "fy", "fz", "mx", "my", "mz")
     key = f"plate {names[source]} in plate {names[channel]}"
     assert finding.evidence["shares"][key]["share"] == pytest.approx(share, abs=0.25 * abs(share))
@@ -133,10 +138,10 @@ def test_cross_talk_is_measured(arm, channel, source, share):
 def test_fix_mends(matrix):
     """With the findings' changes applied, nothing is left to find."""
     robot, log = MODELS["puma560"], mixed(LOGS["puma560"], matrix)
-    for finding in check_plate(robot, log):
+    for finding in findings_of(robot, log):
         if finding.fix:
             log = remapped(log, finding.fix, robot)
-    assert check_plate(robot, log) == []
+    assert findings_of(robot, log) == []
 
 
 def test_missing_readings_and_dead_channels_are_left_to_others():

@@ -11,7 +11,18 @@ import counterpoise as cp
 from analytic_log import PLATE_POSE, late, moving_log
 from counterpoise.description.rotations import rotation_from_rpy
 from counterpoise.doctor.expectation import parameter_spread
-from counterpoise.doctor.plate_fit import BIAS, CLASSES, LEVER, PAIRS, TARED, TRUST, Class, PlateModel, fit_plate, turn
+from counterpoise.doctor.plate_fit import (
+    BIAS,
+    CLASSES,
+    LEVER,
+    PAIRS,
+    TARED,
+    WIDER,
+    PlateClass,
+    PlateModel,
+    fit_plate,
+    turn,
+)
 from counterpoise.doctor.prepared import prepare
 from counterpoise.logs.log import Log
 from doctor_cases import wrong_model
@@ -26,7 +37,7 @@ def model_of(log: Log, pose: np.ndarray = PLATE_POSE, sign: float = 1.0, robot: 
     return PlateModel(robot, prepare(log), pose, sign)
 
 
-def read_as(log: Log, kind: Class, angles: np.ndarray) -> Log:
+def read_as(log: Log, kind: PlateClass, angles: np.ndarray) -> Log:
     """Return what a plate of a class, turned by angles, reads."""
     matrix = turn(kind, angles)
     force, moment = kind.force * log.wrench[:, :3] @ matrix.T, kind.moment * log.wrench[:, 3:] @ matrix.T
@@ -43,7 +54,7 @@ def test_evidence_is_the_log_density_of_the_readings(tared: bool) -> None:
     shift = np.eye(6)
     x, y, z = PLATE_POSE[:3, 3]
     shift[3:, :3] = -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    columns = (shift @ regressor[:, :, 10:] @ (TRUST * parameter_spread(MODEL))).reshape(6 * len(q), -1)
+    columns = (shift @ regressor[:, :, 10:] @ (WIDER * parameter_spread(MODEL))).reshape(6 * len(q), -1)
     weight = MODEL.total_mass * 9.81
     unit = weight * np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER])
     bias = np.tile(np.diag((TARED if tared else BIAS) * unit), (len(q), 1))
@@ -73,14 +84,14 @@ def test_prediction_is_the_base_wrench_seen_at_the_plate() -> None:
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_turns_keep_lengths_and_mirrors_change_hands(kind: Class) -> None:
+def test_turns_keep_lengths_and_mirrors_change_hands(kind: PlateClass) -> None:
     matrix = turn(kind, np.array([0.7, 0.1, -0.2]))
     np.testing.assert_allclose(matrix @ matrix.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(matrix) == pytest.approx(-1.0 if kind.mirrored else 1.0)
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: f"{kind.force:+.0f}{kind.moment:+.0f}{kind.mirrored}")
-def test_every_class_is_found_with_its_yaw(kind: Class) -> None:
+def test_every_class_is_found_with_its_yaw(kind: PlateClass) -> None:
     angles = np.array([0.8, 0.0, 0.0])
     fit = fit_plate(model_of(read_as(LOG, kind, angles)))
     assert fit.kind == kind

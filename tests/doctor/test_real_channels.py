@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.doctor.recording_check import check_recording
-
-
-def example_robot(path: str) -> Path:
-    """Return a model of the example-robot-data package, or skip the test."""
-    found = find_spec("pinocchio")
-    for parent in Path(found.origin).parents if found and found.origin else ():
-        file = parent / "share" / "example-robot-data" / "robots" / path
-        if file.exists():
-            return file
-    pytest.skip("example-robot-data is not installed")
+from shared_data import example_urdf
 
 
 def findings(robot: cp.Robot, *paths: Path):
@@ -31,22 +21,22 @@ def test_tiago_has_dead_efforts_and_late_velocities(shared):
     robot = cp.load(shared("data/tiago/tiago_48_schunk.urdf"))
     files = [shared(f"data/tiago/tiago_{kind}.csv") for kind in ("position", "velocity", "effort")]
     found = {finding.fault: finding for finding in findings(robot, *files)}
-    assert found[Fault.DEAD].subjects == ("arm_5_joint", "arm_6_joint", "arm_7_joint")
-    assert found[Fault.DELAY].evidence["lag_s"] == pytest.approx(0.19, abs=0.01)
+    assert found[LogFault.DEAD].subjects == ("arm_5_joint", "arm_6_joint", "arm_7_joint")
+    assert found[LogFault.DELAY].evidence["lag_s"] == pytest.approx(0.19, abs=0.01)
 
 
 def test_lbr_has_no_time(shared):
     robot = cp.load(shared("data/lbrmed7/med7dock.urdf"))
     found = findings(robot, shared("data/lbrmed7/measurements.csv"))
-    assert [finding.fault for finding in found if finding.consequence > Consequence.NOTE] == [Fault.NO_TIME]
+    assert [finding.fault for finding in found if finding.consequence > Consequence.NOTE] == [LogFault.NO_TIME]
 
 
 @pytest.mark.parametrize(
     ("name", "model"), [("ur10", "ur_description/urdf/ur10_robot.urdf"), ("panda", "panda_description/urdf/panda.urdf")]
 )
 def test_path_driven_out_and_back_is_named_and_nothing_else(shared, name, model):
-    robot = cp.load(example_robot(model))
+    robot = cp.load(example_urdf(model))
     found = findings(robot, shared(f"data/ur10_panda/{name}_exciting_trajectory.db3"))
     worse = [finding for finding in found if finding.consequence > Consequence.NOTE]
-    assert [finding.fault for finding in worse] == [Fault.REPEATED_PATH]
+    assert [finding.fault for finding in worse] == [LogFault.REPEATED_PATH]
     assert worse[0].evidence["driven_back"]

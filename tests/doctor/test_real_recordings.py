@@ -12,13 +12,11 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.diagnose import diagnose
 from counterpoise.doctor.diagnosis import Diagnosis
-from counterpoise.doctor.finding import Consequence, Fault, Finding
+from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, Finding, LogFault
+from shared_data import example_urdf
 
 Shared = Callable[[str], Path]
-WRONG = {
-    *(Fault.EFFORT_SIGN, Fault.POSITION_SIGN, Fault.JOINT_ORDER, Fault.DEGREES, Fault.EFFORT_IS_CURRENT),
-    *(Fault.MOTOR_SIDE, Fault.GAIN, Fault.MOUNT, Fault.GRAVITY_COMPENSATED, Fault.PAYLOAD),
-}
+WRONG = ABOUT_MODEL - {LogFault.OFFSET, LogFault.MODEL_POOR}
 """Findings that would be false about a recording in which nothing is reversed, exchanged or scaled."""
 
 
@@ -28,43 +26,33 @@ def diagnosed(description: Path, *files: Path) -> Diagnosis:
     return diagnose(robot, cp.read_log(files, robot))
 
 
-def named(diagnosis: Diagnosis, fault: Fault) -> Finding:
+def named(diagnosis: Diagnosis, fault: LogFault) -> Finding:
     found = [finding for finding in diagnosis.findings if finding.fault is fault]
     assert len(found) == 1, [finding.fault for finding in diagnosis.findings]
     return found[0]
 
 
-def alarms(diagnosis: Diagnosis) -> list[Fault]:
+def alarms(diagnosis: Diagnosis) -> list[LogFault]:
     """All that is said beyond notes, the worst first."""
     return [finding.fault for finding in diagnosis.alarms]
-
-
-def example_robot(name: str) -> Path:
-    """Path of a description of the PyPI package example-robot-data."""
-    cmeel = pytest.importorskip("cmeel_pth", reason="example-robot-data is not installed")
-    root = Path(cmeel.__file__).parent / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
-    path = root / name
-    if not path.exists():
-        pytest.skip(f"example-robot-data has no {name}")
-    return path
 
 
 def test_lbr_med_7_has_all_torques_reversed(shared: Shared) -> None:
     folder = shared("data/lbrmed7")
     diagnosis = diagnosed(folder / "med7dock.urdf", folder / "measurements.csv")
-    finding = named(diagnosis, Fault.EFFORT_SIGN)
+    finding = named(diagnosis, LogFault.EFFORT_SIGN)
     assert finding.subjects == ("A1", "A2", "A3", "A4", "A5", "A6", "A7")
     assert (finding.consequence, finding.alternatives) == (Consequence.DANGER, ())
     told = finding.evidence["joints"]
     assert all(told[joint]["correlation_with_model"] < -0.9 for joint in ("A2", "A4", "A6"))  # those that gravity loads
     assert all(numbers["friction_over_std"] < 0.0 for numbers in told.values())
-    assert alarms(diagnosis) == [Fault.EFFORT_SIGN, Fault.OFFSET, Fault.NO_TIME]
+    assert alarms(diagnosis) == [LogFault.EFFORT_SIGN, LogFault.OFFSET, LogFault.NO_TIME]
 
 
 def test_offset_of_the_lbr_s_fifth_joint_is_true(shared: Shared) -> None:
     """The robot's own estimate of external torque, which the doctor does not see, has the same mean on A5."""
     folder = shared("data/lbrmed7")
-    finding = named(diagnosed(folder / "med7dock.urdf", folder / "measurements.csv"), Fault.OFFSET)
+    finding = named(diagnosed(folder / "med7dock.urdf", folder / "measurements.csv"), LogFault.OFFSET)
     assert finding.subjects == ("A5",)
     columns = np.genfromtxt(folder / "measurements.csv", delimiter=",", names=True)
     external = -float(columns["tau_ext_4"].mean())  # the whole file has the other sign
@@ -84,29 +72,34 @@ def test_tiago_has_dead_and_reversed_currents(shared: Shared) -> None:
     folder = shared("data/tiago")
     files = [folder / f"tiago_{part}.csv" for part in ("position", "velocity", "effort")]
     diagnosis = diagnosed(folder / "tiago_48_schunk.urdf", *files)
-    assert named(diagnosis, Fault.EFFORT_SIGN).subjects == ("arm_3_joint", "arm_4_joint")
-    assert named(diagnosis, Fault.DEAD).subjects == ("arm_5_joint", "arm_6_joint", "arm_7_joint")
-    current = named(diagnosis, Fault.EFFORT_IS_CURRENT)
+    assert named(diagnosis, LogFault.EFFORT_SIGN).subjects == ("arm_3_joint", "arm_4_joint")
+    assert named(diagnosis, LogFault.DEAD).subjects == ("arm_5_joint", "arm_6_joint", "arm_7_joint")
+    current = named(diagnosis, LogFault.EFFORT_IS_CURRENT)
     assert not set(current.subjects) & {"arm_5_joint", "arm_6_joint", "arm_7_joint"}
     # Gear ratios of 100 and torque constants of 0.05 to 0.2 N m/A, as such arms have.
     constants = current.evidence["torque_per_unit"]
     assert all(3.0 < constants[f"arm_{number}_joint"] < 40.0 for number in (2, 3, 4))
     # The velocities are late as well: see test_real_channels.py.
-    assert alarms(diagnosis) == [Fault.EFFORT_SIGN, Fault.EFFORT_IS_CURRENT, Fault.DEAD, Fault.DELAY]
+    assert alarms(diagnosis) == [
+        LogFault.EFFORT_SIGN,
+        LogFault.EFFORT_IS_CURRENT,
+        LogFault.DEAD,
+        LogFault.DELAY,
+    ]
 
 
 def test_tx40_was_recorded_at_the_motors_with_a_coupled_wrist(shared: Shared) -> None:
     folder = shared("data/tx40")
     files = [folder / "pos_read_data.csv", folder / "curr_data.csv"]
     diagnosis = diagnosed(folder / "tx40_mdh_modified.urdf", *files)
-    finding = named(diagnosis, Fault.MOTOR_SIDE)
+    finding = named(diagnosis, LogFault.MOTOR_SIDE)
     true = {"joint_1": 32, "joint_2": 32, "joint_3": 45, "joint_4": 48, "joint_5": 45, "joint_6": 32}
     least = finding.evidence["least_gear_ratio"]
     assert set(least) == set(true)
     assert all(5.0 < least[joint] < true[joint] for joint in true)
     assert "gear" in finding.sentence and "coupled wrist is suspected" in finding.sentence
     assert finding.evidence["coupling_suspected"] == [["joint_5", "joint_6"]]
-    assert alarms(diagnosis) == [Fault.MOTOR_SIDE, Fault.NO_TIME]
+    assert alarms(diagnosis) == [LogFault.MOTOR_SIDE, LogFault.NO_TIME]
 
 
 def test_tx40_with_its_gears_stated_is_no_longer_at_the_motors(shared: Shared) -> None:
@@ -133,7 +126,7 @@ def test_tx40_with_its_gears_stated_is_no_longer_at_the_motors(shared: Shared) -
 )
 def test_ur10_and_panda_are_sound_but_drive_back_on_their_path(shared: Shared, name: str, description: str) -> None:
     bag = shared(f"data/ur10_panda/{name}_exciting_trajectory.db3")
-    diagnosis = diagnosed(example_robot(description), bag)
-    assert named(diagnosis, Fault.REPEATED_PATH).evidence["driven_back"]
-    assert alarms(diagnosis) == [Fault.REPEATED_PATH]
+    diagnosis = diagnosed(example_urdf(description), bag)
+    assert named(diagnosis, LogFault.REPEATED_PATH).evidence["driven_back"]
+    assert alarms(diagnosis) == [LogFault.REPEATED_PATH]
     assert diagnosis.fix == {}

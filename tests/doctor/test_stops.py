@@ -8,23 +8,28 @@ import numpy as np
 
 import counterpoise as cp
 from analytic_log import moving_log, with_column
-from counterpoise.doctor.finding import Fault
+from counterpoise.doctor.finding import Finding, LogFault
+from counterpoise.doctor.prepared import prepare
 from counterpoise.doctor.stops import check_stops
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)
 
 
+def stops(log: cp.Log) -> list[Finding]:
+    return check_stops(PUMA, log, prepare(log))
+
+
 def test_recording_inside_the_limits_has_none():
-    assert check_stops(PUMA, LOG) == []
+    assert stops(LOG) == []
 
 
 def test_joint_that_rests_at_its_limit_is_named():
     q = np.array(LOG.q)
     upper = float(PUMA.upper[2])
     q[:, 2] = np.minimum(q[:, 2] - q[:, 2].max() + upper + 0.2, upper - 0.004)
-    (finding,) = check_stops(PUMA, replace(LOG, q=q))
-    assert finding.fault is Fault.JOINT_STOPS and finding.subjects == ("joint3",)
+    (finding,) = stops(replace(LOG, q=q))
+    assert finding.fault is LogFault.JOINT_STOPS and finding.subjects == ("joint3",)
     assert finding.evidence["joints"]["joint3"]["limit"] == upper
 
 
@@ -35,10 +40,10 @@ def test_turning_round_at_a_limit_is_no_rest():
     q[:, 0] = upper - 0.8 + 0.8 * np.sin(2.0 * time)
     dq = np.gradient(q, time, axis=0)
     log = cp.Log(PUMA.joint_names, time, q, dq, LOG.tau[: len(time)])
-    assert check_stops(PUMA, log) == []
+    assert stops(log) == []
 
 
 def test_positions_far_outside_are_another_fault():
     """Degrees or an offset, not a stop."""
     log = replace(LOG, q=with_column(LOG.q, 1, LOG.q[:, 1] + 10.0))
-    assert check_stops(PUMA, log) == []
+    assert stops(log) == []

@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log
-from counterpoise.doctor.finding import Consequence, Fault
+from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.doctor.timing import check_timing
 
 PUMA = cp.load("puma560")
@@ -17,35 +17,35 @@ LOG = moving_log(PUMA)
 
 
 def test_good_time_has_no_finding():
-    assert check_timing(PUMA, LOG) == []
+    assert check_timing(LOG) == []
 
 
 def test_gaps_are_counted_and_measured():
     kept = np.ones(len(LOG), dtype=bool)
     kept[500:560] = kept[1200:1300] = False
-    (finding,) = check_timing(PUMA, LOG[kept])
-    assert (finding.fault, finding.consequence) == (Fault.TIME_GAPS, Consequence.LIMITS)
+    (finding,) = check_timing(LOG[kept])
+    assert (finding.fault, finding.consequence) == (LogFault.TIME_GAPS, Consequence.LIMITS)
     assert finding.evidence["gaps"] == 2
     assert finding.evidence["longest_s"] == pytest.approx(1.01)
     assert finding.evidence["lost_s"] == pytest.approx(1.6)
 
 
 def test_single_lost_samples_are_neither_gap_nor_jitter():
-    assert check_timing(PUMA, LOG[np.arange(len(LOG)) % 50 != 7]) == []
+    assert check_timing(LOG[np.arange(len(LOG)) % 50 != 7]) == []
 
 
 def test_a_short_gap_is_a_note():
     kept = np.ones(len(LOG), dtype=bool)
     kept[500:504] = False
-    (finding,) = check_timing(PUMA, LOG[kept])
+    (finding,) = check_timing(LOG[kept])
     assert finding.consequence is Consequence.NOTE
 
 
 @pytest.mark.parametrize(("share", "consequence"), [(0.12, Consequence.NOTE), (0.3, Consequence.LIMITS)])
 def test_jitter_is_measured(share, consequence):
     off = 0.01 * share * np.random.default_rng(0).normal(size=len(LOG)) / np.sqrt(2.0)
-    (finding,) = check_timing(PUMA, replace(LOG, time=np.sort(LOG.time + off)))
-    assert (finding.fault, finding.consequence) == (Fault.TIME_JITTER, consequence)
+    (finding,) = check_timing(replace(LOG, time=np.sort(LOG.time + off)))
+    assert (finding.fault, finding.consequence) == (LogFault.TIME_JITTER, consequence)
     assert finding.evidence["share"] == pytest.approx(share, rel=0.1)
 
 
@@ -53,27 +53,27 @@ def test_repeated_and_backward_stamps_are_told_apart():
     time = np.array(LOG.time)
     time[100:140] = time[99]
     time[900:] -= 0.5
-    finding = next(f for f in check_timing(PUMA, replace(LOG, time=time)) if f.fault is Fault.TIME_DUPLICATES)
+    finding = next(f for f in check_timing(replace(LOG, time=time)) if f.fault is LogFault.TIME_DUPLICATES)
     assert (finding.evidence["repeated"], finding.evidence["backward"]) == (40, 1)
     assert "goes back once, by up to 0.49 s" in finding.sentence
 
 
 def test_time_that_stands_spoils():
-    (finding,) = check_timing(PUMA, replace(LOG, time=np.zeros(len(LOG))))
+    (finding,) = check_timing(replace(LOG, time=np.zeros(len(LOG))))
     assert finding.consequence is Consequence.SPOILS
 
 
 def test_assumed_rate_is_said_and_a_given_one_is_a_note():
     assumed = replace(LOG, declared=replace(LOG.declared, time_from="rate", notes={"assumed_rate": 100.0}))
-    (finding,) = check_timing(PUMA, assumed)
-    assert (finding.fault, finding.consequence) == (Fault.NO_TIME, Consequence.LIMITS)
+    (finding,) = check_timing(assumed)
+    assert (finding.fault, finding.consequence) == (LogFault.NO_TIME, Consequence.LIMITS)
     assert "100 samples per second were assumed" in finding.sentence
     given = replace(LOG, declared=replace(LOG.declared, time_from="rate"))
-    assert check_timing(PUMA, given)[0].consequence is Consequence.NOTE
+    assert check_timing(given)[0].consequence is Consequence.NOTE
 
 
 def test_times_that_are_no_numbers_are_survived():
     time = np.array(LOG.time)
     time[::7] = np.nan
-    assert all(f.fault is not Fault.TIME_DUPLICATES for f in check_timing(PUMA, replace(LOG, time=time)))
-    assert check_timing(PUMA, replace(LOG, time=np.full(len(LOG), np.nan))) == []
+    assert all(f.fault is not LogFault.TIME_DUPLICATES for f in check_timing(replace(LOG, time=time)))
+    assert check_timing(replace(LOG, time=np.full(len(LOG), np.nan))) == []

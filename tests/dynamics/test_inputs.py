@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.dynamics.kernel import Kernel, ReferenceKernel
+from counterpoise.dynamics.kernel import Kernel
+from counterpoise.dynamics.reference import ReferenceKernel
 
 ROBOT = cp.load("wam4")
 TREE = ROBOT.tree

@@ -10,7 +10,7 @@ import counterpoise as cp
 from counterpoise.description.catalog import catalog_names
 from counterpoise.description.checks import checked
 from counterpoise.description.model import Joint, JointKind, Link, Mimic
-from counterpoise.description.rotations import inverse_transform
+from counterpoise.description.rotations import inverse_transform, skew
 from counterpoise.errors import ModelError
 from random_robots import random_motion, random_robot
 from twin import agree
@@ -66,8 +66,7 @@ def test_row_of_z_is_gravity_crossed_with_the_axis_in_every_frame() -> None:
         frames.append((robot.forward_kinematics(q, at=joint.child) @ inverse_transform(joint.T_joint_child))[:3, :3])
     for i, name in enumerate(robot.joint_names):
         z = frames[i] @ joints[name].axis
-        cross = np.array([[0, -z[2], z[1]], [z[2], 0, -z[0]], [-z[1], z[0], 0]])
-        expected = -robot.gravity_base @ cross @ np.hstack([np.eye(3), *frames])
+        expected = -robot.gravity_base @ skew(z) @ np.hstack([np.eye(3), *frames])
         np.testing.assert_allclose(Z[i].reshape(robot.n, -1)[i], expected, atol=1e-13)
 
 

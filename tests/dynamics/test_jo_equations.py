@@ -10,17 +10,13 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
+from counterpoise.description.rotations import skew
 from counterpoise.dynamics.kinematics import ancestors, body_poses
 from counterpoise.estimation.whole_body_com import center_of_mass_jacobian
 from random_robots import random_motion
 
 Array = npt.NDArray[np.float64]
 UP = np.array([0.0, 0.0, 1.0])
-
-
-def cross(z: Array) -> Array:
-    """[z]×."""
-    return np.array([[0, -z[2], z[1]], [z[2], 0, -z[0]], [-z[1], z[0], 0]])
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ class Paper:
 
     def column(self, link: int, joint: int) -> Array:
         """[z_j]× R ((Ψ_i − Ψ_j) p + δ_{i+1} p_c), where the conditions let it count."""
-        return cross(self.axis(joint)) @ self.moment(link, joint)
+        return skew(self.axis(joint)) @ self.moment(link, joint)
 
     def moment(self, link: int, joint: int) -> Array:
         return self.R @ ((self.psi(link) - self.psi(joint)) @ self.p + self.delta(link + 1) @ self.p_c)
@@ -195,8 +191,8 @@ def test_lines_of_the_derivation_of_g(paper: Paper) -> None:
         for link in range(1, paper.n + 1):
             if joint - 1 in ancestors(paper.robot.tree, link - 1):
                 moment = paper.robot.tree.mass[link - 1] * strength * paper.moment(link, joint)
-                second[joint - 1] += moment @ cross(paper.axis(joint)) @ UP
-                third[joint - 1] += UP @ cross(paper.axis(joint)) @ moment
+                second[joint - 1] += moment @ skew(paper.axis(joint)) @ UP
+                third[joint - 1] += UP @ skew(paper.axis(joint)) @ moment
     np.testing.assert_allclose(third, gravity, atol=1e-9)
     np.testing.assert_allclose(second, -gravity, atol=1e-9)
 
@@ -216,6 +212,6 @@ def test_blocks_of_s(paper: Paper) -> None:
     turned = own.reshape(paper.n, paper.n + 1, 3).copy()
     turned[:, 1:] = np.einsum("bji,kbj->kbi", tree.joint_rotation, turned[:, 1:])
     np.testing.assert_allclose(s, turned.ravel(), atol=1e-12)
-    rows = np.array([UP @ cross(paper.axis(joint)) @ paper.R for joint in range(1, paper.n + 1)])
+    rows = np.array([UP @ skew(paper.axis(joint)) @ paper.R for joint in range(1, paper.n + 1)])
     strength = -paper.robot.gravity_base[2]
     np.testing.assert_allclose(strength * np.sum(rows * own, axis=1), Z @ s, atol=1e-9)

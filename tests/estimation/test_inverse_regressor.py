@@ -39,7 +39,7 @@ def hold(robot: cp.Robot, method: str, pose: Array, *, q_gain: float = 2.0, seco
     est = cp.OnlineGravity(robot, 1e-3, method, q_gain=q_gain, kp=kp, kd=kd)
     arm = IdealArm(robot, q=pose - robot.gravity(pose) / kp)
     with arm:
-        for _ in range(round(seconds / arm.period)):
+        for _ in range(round(seconds / arm.dt)):
             sample = arm.read()
             est.update(sample.q, sample.dq, sample.effort, pose)
             arm.write(kp * (pose - sample.q) - kd * sample.dq + est.gravity(sample.q))
@@ -73,7 +73,7 @@ def test_starts_from_nothing_or_from_the_description(method: Method, name: str) 
     described = cp.OnlineGravity(robot, 1e-3, method, prior="cad", **gains).gravity(poses)
     np.testing.assert_allclose(described, robot.gravity(poses), atol=1e-10)
     with pytest.raises(cp.InputError, match="'none' or 'cad'"):
-        cp.OnlineGravity(robot, 1e-3, method, prior=Gaussian.from_std([0.0], [1.0]), **gains)
+        cp.OnlineGravity(robot, 1e-3, method, prior=Gaussian.from_covariance([0.0], [[1.0]]), **gains)
 
 
 def test_the_transpose_law_is_slower() -> None:

@@ -45,6 +45,20 @@ def test_settling_back_unwinds_friction() -> None:
     assert turned.side[0] == pytest.approx(-1.0, abs=0.02) and turned.side_std[0] < 0.02
 
 
+def test_the_torque_of_sliding_is_that_before_the_rest() -> None:
+    """A pose that ends because the joint goes on keeps the torque at which the joint slid to it."""
+    gatherer = DwellGatherer(1, DT, np.ones(1))
+    finished = None
+    way, rest = [0.01 * min(k, 39) for k in range(44)], [0.39] * 100
+    for q, tau in [*((q, 1.0) for q in way), *((q, -0.5) for q in rest)]:
+        gatherer.add([q], [0.0], [tau], None)
+    for k in range(40):
+        gatherer.add([0.39 - 0.01 * k], [0.0], [-1.0], None)
+        finished = gatherer.finished if gatherer.slot_done and gatherer.finished is not None else finished
+    assert finished is not None
+    assert finished.tau[0] == pytest.approx(-0.5) and finished.slid_tau[0] == 1.0
+
+
 def test_trembling_of_an_encoder_unwinds_nothing() -> None:
     """A count back and forth for a minute at rest is no motion."""
     gatherer = DwellGatherer(1, DT, np.ones(1))

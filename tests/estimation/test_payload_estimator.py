@@ -170,6 +170,7 @@ def test_exchange_without_putting_down() -> None:
     assert seen[13].mass == pytest.approx(1.0, rel=0.1) and seen[23].mass == pytest.approx(3.0, rel=0.1)
 
 
+@pytest.mark.long
 def test_no_false_alarm_without_a_payload() -> None:
     """20 runs of 60 s, the description's masses up to 10 % wrong: nothing is found (studies/payload.py: 300 runs)."""
     for seed in range(20):
@@ -183,6 +184,7 @@ def test_no_false_alarm_without_a_payload() -> None:
         assert estimator.events == [] and not estimator.estimate.detected
 
 
+@pytest.mark.long
 def test_one_bad_pose_is_no_load_and_two_loaded_ones_are() -> None:
     """A joint that sticks badly at one of many poses finds nothing; 3 kg at the tip are found at their second pose."""
     random = np.random.default_rng(5)
@@ -209,6 +211,24 @@ def test_one_bad_pose_is_no_load_and_two_loaded_ones_are() -> None:
             estimator.events,
             estimator.estimate.text(),
         )
+
+
+def test_friction_that_lets_go_unseen_is_no_load() -> None:
+    """At every third pose a joint rests on −0.6 of the friction it slid against; its encoder shows no motion."""
+    random = np.random.default_rng(6)
+    estimator = PayloadEstimator(WAM, DT, friction_band=FRICTION)
+    for index, (before, pose) in enumerate(pairwise(data.random_poses(WAM, 26, random))):
+        sign = np.sign(pose - before)
+        for q in before + np.linspace(0.0, 1.0, 50)[1:, None] * (pose - before):
+            estimator.update(q, pose - before, WAM.gravity(q) + sign * FRICTION)
+        share = np.ones(7)
+        share[1] = -0.6 if index % 3 == 2 else 1.0
+        for step in range(20):  # creeps to its rest, then lets go
+            q = pose - 3e-5 * (19 - step) * sign
+            estimator.update(q, np.zeros(7), WAM.gravity(q) + sign * FRICTION)
+        for _ in range(150):
+            estimator.update(pose, np.zeros(7), WAM.gravity(pose) + sign * share * FRICTION)
+    assert estimator.events == []
 
 
 def test_standing_still_teaches_nothing_twice() -> None:

@@ -9,6 +9,8 @@ import counterpoise as cp
 from counterpoise.estimation.payload_places import places_of
 from study_module import load_study
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def study():
@@ -22,7 +24,9 @@ def puma(study):
     band = 0.87 * np.array([6.0, 5.5, 2.6, 1.3, 1.0, 1.2])
     random = np.random.default_rng(0)
     side = random.choice([-1.0, 1.0], size=(40, 6))
-    return study.Arm(robot, places_of(robot), band, side * band * (1.0 + 0.1 * random.normal(size=side.shape)), side)
+    residue = side * band * (1.0 + 0.1 * random.normal(size=side.shape))
+    nothing = np.zeros((*side.shape, 0))
+    return study.Arm(robot, places_of(robot), band, residue, side, nothing, nothing)
 
 
 def test_right_link_and_mass_with_and_without_a_plate(study, puma) -> None:

@@ -406,8 +406,8 @@ def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
         ({"gain_std": -0.1}, "gain_std"),
         ({"band": 0.0}, "band"),
         ({"prior": "guess"}, "prior"),
-        ({"prior": Gaussian.from_std([0.0], [1.0])}, "prior is over 1"),
-        ({"prior": Gaussian.from_std(np.zeros(6), np.full(6, np.inf))}, "prior"),
+        ({"prior": Gaussian.from_covariance([0.0], [[1.0]])}, "prior is over 1"),
+        ({"prior": Gaussian.from_covariance(np.zeros(6), np.diag(np.full(6, np.inf)))}, "prior"),
     ],
 )
 def test_bad_settings_are_refused(options: dict, message: str) -> None:
@@ -418,7 +418,7 @@ def test_bad_settings_are_refused(options: dict, message: str) -> None:
 def test_a_given_gaussian_is_the_prior() -> None:
     robot = cp.load("planar3")
     values = robot.base_gravity_parameters
-    est = cp.OnlineGravity(robot, prior=Gaussian.from_std(values, np.full(6, 0.1)))
+    est = cp.OnlineGravity(robot, prior=Gaussian.from_covariance(values, 0.1**2 * np.eye(6)))
     q = np.array([0.3, -0.2, 0.5])
     np.testing.assert_allclose(est.gravity(q), robot.gravity(q), atol=1e-9)
     Y = robot.base_gravity_regressor(q)

@@ -1,4 +1,4 @@
-"""LuGre's parameters: the widened level, the presliding curve, what is refused."""
+"""LuGre's parameters: the widened level, the presliding displacement, what is refused."""
 
 from __future__ import annotations
 
@@ -35,15 +35,9 @@ def test_warmth_changes_levels_and_viscosity() -> None:
         law.level(1.0, temperature=np.nan)
 
 
-def test_presliding_curve() -> None:
-    """Stiffness σ0 at the origin, the breakaway level far out, odd for a symmetric law."""
-    law = LuGre(4.0, 5.0, stiffness=2e4)
-    assert law.presliding == pytest.approx([2.5e-4])
-    x = 1e-9
-    assert law.presliding_torque(x) / x == pytest.approx(2e4, rel=1e-4)
-    assert law.presliding_torque(2.5e-4) == pytest.approx(5.0 * (1 - 1 / np.e))
-    assert law.presliding_torque(-1.0) == pytest.approx(-5.0)
-    assert LuGre(0.0, stiffness=1.0).presliding_torque(0.1) == 0.0
+def test_presliding_displacement() -> None:
+    """Its scale is the breakaway level over the bristles' stiffness."""
+    assert LuGre(4.0, 5.0, stiffness=2e4).presliding == pytest.approx([2.5e-4])
 
 
 def test_wrong_parameters_are_refused() -> None:

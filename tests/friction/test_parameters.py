@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from counterpoise import InputError
-from counterpoise.friction.parameters import common_length, for_joints, joint_values
+from counterpoise.friction.parameters import for_joints, joint_values
+from counterpoise.friction.stribeck import Stribeck
 
 
 def test_a_number_and_a_sequence_become_read_only_arrays() -> None:
@@ -51,10 +52,10 @@ def test_infinity_only_where_it_means_something() -> None:
 def test_lengths_agree_or_are_refused() -> None:
     """Single numbers fit anything; two different counts do not."""
     one, two, three = np.ones(1), np.ones(2), np.ones(3)
-    assert common_length({"a": one, "b": one}) == 1
-    assert common_length({"a": one, "b": three, "c": three}) == 3
-    with pytest.raises(InputError, match="c has 2 entries and b has 3"):
-        common_length({"a": one, "b": three, "c": two})
+    assert Stribeck(one, one, 1.0).n == 1
+    assert Stribeck(one, three, 1.0, viscous=three).n == 3
+    with pytest.raises(InputError, match="viscous has 2 entries and static has 3"):
+        Stribeck(one, three, 1.0, viscous=two)
 
 
 def test_values_are_spread_over_the_joints() -> None:

@@ -84,7 +84,7 @@ def decode(module: Any, payloads: list[bytes], cdr: bool) -> tuple[int, bytes, b
 
 
 @needs_native
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data(), st.booleans())
 def test_joint_states_equal_the_specification(data: st.DataObject, cdr: bool) -> None:
     """Rows, stamps, lists and where decoding stops are equal bit by bit, for any bytes."""
@@ -92,7 +92,7 @@ def test_joint_states_equal_the_specification(data: st.DataObject, cdr: bool) ->
     assert decode(kernel, payloads, cdr) == decode(reference, payloads, cdr)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data(), st.booleans())
 def test_batches_equal_single_messages(data: st.DataObject, cdr: bool) -> None:
     """The batch decoders stop exactly at the first message that the parser refuses or whose names are unknown."""
@@ -122,7 +122,7 @@ def test_batches_equal_single_messages(data: st.DataObject, cdr: bool) -> None:
 
 
 @needs_native
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.data(), st.booleans(), st.booleans())
 def test_wrenches_equal_the_specification(data: st.DataObject, cdr: bool, little: bool) -> None:
     """As for joint states."""
@@ -151,7 +151,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @needs_native
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data(), st.sampled_from(["mcap_messages", "ros1_messages"]))
 def test_walks_equal_the_specification(runs: dict[str, bytes], data: st.DataObject, walk: str) -> None:
     """Spans and the end of a walk are equal, from any start in any bytes."""

@@ -46,7 +46,7 @@ def read_all(path: Path, recover: bool) -> int | None:
 
 
 @pytest.mark.parametrize("kind", ONE_FILE_KINDS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_mutated_bytes(bags: dict[str, bytes], tmp_path: Path, kind: str, data: st.DataObject) -> None:
     """Changed, removed, repeated and cut bytes, with and without recovery."""
@@ -171,7 +171,7 @@ def test_ever_new_joints_are_refused(tmp_path: Path) -> None:
 
 def test_wide_tables_come_in_small_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces are bounded in bytes, not only in rows."""
-    monkeypatch.setattr("counterpoise.logs.bags.source.PIECE_BYTES", 9 * 8 * 10)
+    monkeypatch.setattr("counterpoise.logs.table.MAX_PIECE_BYTES", 9 * 8 * 10)
     (source,) = open_bag(write_bag(tmp_path / "bag", "mcap-none", arm_messages(25)))
     assert [len(table.time) for table in source.tables()] == [10, 10, 5]
 

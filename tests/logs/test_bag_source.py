@@ -127,8 +127,6 @@ def test_pieces_and_repetition(tmp_path: Path) -> None:
     (whole,) = source.tables()
     np.testing.assert_array_equal(np.concatenate([table.columns for table in first]), whole.columns)
     assert len(list(running)) == 99
-    with pytest.raises(InputError, match="rows=0"):
-        next(source.tables(0))
 
 
 def test_split_bag_with_and_without_metadata(tmp_path: Path) -> None:
@@ -187,7 +185,7 @@ def test_refusals_say_what_was_found(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(DataFileError, match="without the tables of a ROS 2 bag"):
         open_bag(tmp_path / "other.db3")
-    with pytest.raises(InputError, match="time='clock'"):
+    with pytest.raises(InputError, match="time is 'clock'; expected"):
         open_bag(file, time="clock")  # type: ignore[arg-type]
 
 

@@ -34,7 +34,7 @@ def assert_float(parse: ParseRows, text: str) -> None:
 decimals = st.from_regex(r"\A[+-]?([0-9]{1,25}\.?[0-9]{0,25}|\.[0-9]{1,30})([eE][+-]?[0-9]{1,4})?\Z")
 
 
-@both
+@pytest.mark.long
 @given(
     st.floats().map(repr) | st.floats().map(lambda x: f"{x:.18e}") | st.floats().map(lambda x: f"{x:.6g}") | decimals
 )
@@ -49,30 +49,32 @@ decimals = st.from_regex(r"\A[+-]?([0-9]{1,25}\.?[0-9]{0,25}|\.[0-9]{1,30})([eE]
 @example("1e99999")
 @example("iNf")
 @example("-nan")
-@settings(max_examples=400, deadline=None)
-def test_every_number_is_pythons(parse: ParseRows, text: str) -> None:
+@settings(max_examples=400)
+def test_every_number_is_pythons(text: str) -> None:
     """Shortest, padded and long spellings, subnormal and overflowing ones."""
-    assert_float(parse, text)
+    for parse in PARSERS:
+        assert_float(parse, text)
 
 
-@both
 @given(st.integers(2**52, 2**53 - 1), st.integers(-80, 30))
-@settings(max_examples=200, deadline=None)
-def test_ties_between_two_numbers(parse: ParseRows, mantissa: int, exponent: int) -> None:
+@settings(max_examples=200)
+def test_ties_between_two_numbers(mantissa: int, exponent: int) -> None:
     """Exactly half way between two neighbours, and a hair beside: to even, or away."""
     half = Fraction(2 * mantissa + 1) * Fraction(2) ** (exponent - 1)
     scale = 10 ** max(0, -(exponent - 1))
     digits = int(half * scale)  # exact: a power of two has as many decimals as its exponent
     for near in (digits - 1, digits, digits + 1):
-        assert_float(parse, f"{near}e-{max(0, -(exponent - 1))}")
-        for cut in (17, 18, 19, 20):  # what fits into 64 bits, and what does not
-            kept = str(near)[:cut]
-            assert_float(parse, f"{kept}e{len(str(near)) - len(kept) - max(0, -(exponent - 1))}")
+        whole = str(near)
+        parts = [whole, *(whole[:cut] for cut in (17, 18, 19, 20))]  # what fits into 64 bits, and what does not
+        for kept in parts:
+            for parse in PARSERS:
+                assert_float(parse, f"{kept}e{len(whole) - len(kept) - max(0, -(exponent - 1))}")
 
 
 ALPHABET = '0123456789+-.eE ,;\t"#%\r\nnaifx_\0é'
 
 
+@pytest.mark.long
 @pytest.mark.skipif(len(PARSERS) == 1, reason="the native twin was not built")
 @given(
     st.text(ALPHABET, max_size=60) | st.text('1x,"\n ', max_size=30),
@@ -80,7 +82,7 @@ ALPHABET = '0123456789+-.eE ,;\t"#%\r\nnaifx_\0é'
     st.sampled_from(",;\t "),
     st.data(),
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_twins_agree_on_any_text(text: str, columns: int, delimiter: str, data: st.DataObject) -> None:
     """Rows, how far they went and why they ended are the same, for text of any kind."""
     skip = bytes(data.draw(st.lists(st.integers(0, 1), min_size=columns, max_size=columns)))

@@ -18,7 +18,7 @@ from counterpoise.logs.read import read_log
 
 CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
 ROBOT = cp.load("pendulum")
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def read_any(path: Path, robot: cp.Robot | None) -> cp.Log | None:

@@ -78,7 +78,7 @@ def test_round_trip(tmp_path: Path, ending: str, wrench: bool, sent: bool) -> No
     st.lists(st.lists(st.floats(), min_size=4, max_size=4), min_size=1, max_size=4),
     st.sampled_from(ENDINGS),
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_round_trip_of_any_float(tmp_path: Path, rows: list[list[float]], ending: str) -> None:
     """NaN, infinity and subnormals survive both formats."""
     table = np.array(rows)
@@ -174,7 +174,7 @@ def test_bad_npz_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_files_give_a_log_or_our_error(tmp_path: Path, data: st.DataObject) -> None:
     """Any change of bytes is either harmless or refused."""
     ending = data.draw(st.sampled_from(ENDINGS))

@@ -21,7 +21,7 @@ def test_direction_counts_from_the_farthest_point():
 
 def test_standing_still_adds_no_points():
     q = np.repeat([[0.0], [1.0]], 500, axis=0) + 1e-5 * np.random.default_rng(0).normal(size=(1000, 1))
-    assert len(thinned(q, 0.01, np.array([1.0]))) == 2
+    assert len(thinned(q, 0.01)) == 2
 
 
 def test_distance_is_to_the_line_between_corners():

@@ -187,8 +187,15 @@ def test_cropped(tmp_path: Path) -> None:
     path, parts = recording(tmp_path)
     assert np.array_equal(read_log(path, SCARA, {"time": {"first": 5, "last": 9}}).q, parts["q"][5:10])
     assert len(read_log(path, SCARA, {"time": {"start": 0.1, "end": 0.2001}})) == 11
-    with pytest.raises(DataFileError, match="no row is left"):
+    with pytest.raises(DataFileError, match="gives no row"):
         read_log(path, SCARA, {"time": {"first": 1000}})
+
+
+def test_pieces_have_at_least_a_row(tmp_path: Path) -> None:
+    """Of every kind of file alike."""
+    path, _ = recording(tmp_path)
+    with pytest.raises(InputError, match="rows is 0; expected at least 1"):
+        next(stream_log(path, SCARA, rows=0))
 
 
 def test_several_files_on_time(tmp_path: Path) -> None:

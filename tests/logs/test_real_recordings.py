@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,20 +10,9 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.logs.read import read_log
+from shared_data import example_urdf
 
 Shared = Callable[[str], Path]
-
-
-def bundled(name: str) -> Path:
-    """Find a model of the example-robot-data package, or skip."""
-    try:
-        installed = importlib.metadata.files("example-robot-data") or []
-    except importlib.metadata.PackageNotFoundError:
-        installed = []
-    found = [Path(str(file.locate())) for file in installed if file.name == name]
-    if not found:
-        pytest.skip(f"{name} of example-robot-data is not installed")
-    return found[0]
 
 
 def test_lbr_med_7(shared: Shared) -> None:
@@ -103,7 +91,7 @@ def test_tx40(shared: Shared) -> None:
 )
 def test_bags(shared: Shared, model: str, bag: str, shape: tuple[int, int], rate: float, q: float, tau: float) -> None:
     """JointState in a lone .db3; the Panda's joints are called fer_joint1 to 7 in its bag, and its finger is held."""
-    robot = cp.load(bundled(model))
+    robot = cp.load(example_urdf(model))
     log = read_log(shared(f"data/ur10_panda/{bag}_exciting_trajectory.db3"), robot)
     assert log.q.shape == shape
     assert log.rate == pytest.approx(rate, rel=1e-3)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from counterpoise.logs.resolution import hop_noise, resolution
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.floats(1e-6, 10.0), st.integers(0, 1000))
 def test_counted_signal_has_its_step(step, seed):
     """Whatever the step, a signal that was counted with it shows it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from counterpoise.papers.base_sensor_map import Judged, judged
 from counterpoise.papers.plant_distribution import random_joint
 from study_module import load_study
+
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +43,16 @@ def test_tables_show_what_drives_the_ratio(study: ModuleType) -> None:
     assert study.rank_correlation(np.arange(9.0), -(np.arange(9.0) ** 3)) == pytest.approx(-1.0)
 
 
+def test_a_band_needs_three_joints(study: ModuleType) -> None:
+    """Medians of the joints whose tuning met a frequency within it; the band's middle is the geometric one."""
+    found = [replace(joint, structural_frequency=40.0 + joint.seed) for joint in made_up(3)]
+    assert study.band_medians(found[:2]) == []
+    (band,) = study.band_medians([*found, Judged(9, random_joint(9).numbers, failure="InputError: no room")])
+    ratios = [joint.ratio("pid", "bsc") for joint in found]
+    assert (band["count"], band["median"], band["ahead"]) == (3.0, np.median(ratios), 2.0)
+    assert band["frequency"] == pytest.approx(41.0, rel=0.01)
+
+
 def test_a_run_goes_on_where_it_was(study: ModuleType, tmp_path) -> None:
     """The file keeps what was judged; a joint that failed is tried again; marks of a page are filled."""
     bad = Judged(99, random_joint(99).numbers, failure="InputError: no room")
@@ -54,7 +67,7 @@ def test_a_run_goes_on_where_it_was(study: ModuleType, tmp_path) -> None:
 
 def test_one_joint_is_judged() -> None:
     """A joint of the developing seeds: every law has an error, and base sensor control is the better one."""
-    found = judged(0)
+    found = judged(35)  # one of the slowest control rates, so that it is judged quickly
     assert found.failure == "" and found.rms is not None
     assert set(found.rms) == {"pid", "bsc", "pid-ahead", "bsc-ahead"}
     assert found.ratio("pid", "bsc") > 2.0 and found.ratio("bsc", "bsc-ahead") > 1.2

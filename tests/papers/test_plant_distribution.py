@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from counterpoise.papers.base_sensor_map import Judged, band_medians, outcome_of
+from counterpoise.papers.base_sensor_map import Judged, outcome_of
 from counterpoise.papers.plant_distribution import FRESH, RANGES, UNIFORM, random_joint
 
 
@@ -36,12 +36,11 @@ def test_seeds_do_not_depend_on_each_other() -> None:
 
 
 def test_outcome_leaves_out_what_could_not_be_judged() -> None:
-    """Medians over the judged joints; failures are told; bands need three joints."""
+    """Medians over the judged joints; failures are told."""
     good = [
         Judged(
             index,
             random_joint(index).numbers,
-            structural_frequency=40.0 + index,
             rms={"pid": ratio, "bsc": 1.0, "pid-ahead": 1.0, "bsc-ahead": 0.5},
             largest={},
         )
@@ -51,6 +50,3 @@ def test_outcome_leaves_out_what_could_not_be_judged() -> None:
     outcome = outcome_of([*good, bad])
     assert outcome.comparisons[0].ours == 3.0 and outcome.comparisons[1].ours == 2.0
     assert outcome.notes == ("joint 9: InputError: no room",) and "1 joints could not" in outcome.decides
-    (band,) = band_medians([*good, bad])
-    assert (band["count"], band["median"], band["ahead"]) == (3.0, 3.0, 2.0)
-    assert band["frequency"] == pytest.approx(41.0, rel=0.01)

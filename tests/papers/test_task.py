@@ -51,7 +51,6 @@ def test_registry_knows_every_experiment() -> None:
     for name in registry.MODULES:
         found = registry.experiment(name)
         assert found.name == name
-        assert found.in_all == (name not in registry.LONG_STUDIES)
         assert found.title and found.source and found.claim and found.setup
     assert "map" not in registry.names() and registry.names(("map", "morel-fig4")) == ("morel-fig4", "map")
     for call in (registry.experiment, lambda name: registry.names((name,))):

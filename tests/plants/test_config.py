@@ -19,8 +19,8 @@ from counterpoise.plants.parameters import Joints, drive_parameters
 from counterpoise.plants.plate_config import Plate
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: Timing(period=0.0), "timing.period is 0.0; expected a number above 0"),
-    (lambda: Timing(period=True), "timing.period is True; expected a number"),
+    (lambda: Timing(dt=0.0), "timing.dt is 0.0; expected a number above 0"),
+    (lambda: Timing(dt=True), "timing.dt is True; expected a number"),
     (lambda: Timing(delay=1.5), "timing.delay is 1.5"),
     (lambda: Timing(integrator="euler"), "timing.integrator is 'euler'; expected one of 'symplectic', 'rk4'"),
     (lambda: Encoder(resolution=-1.0), "encoder.resolution is -1.0"),
@@ -37,13 +37,15 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: Drive(friction=3.0), "drive.friction is 3.0; expected LuGre or None"),
     (lambda: Plate(stiffness=(1.0,) * 5), r"plate.stiffness has shape \(5,\); expected \(6,\)"),
     (lambda: Plate(stiffness=(np.inf,) * 6), "plate.stiffness must be finite; give None"),
-    (lambda: Plate(noise=(-1.0,) * 6), "plate.noise"),
+    (lambda: Plate(noise=(-1.0,) * 6), "plate.noise is .*; expected numbers of at least 0$"),
     (lambda: Plate(bias=(np.inf,) * 6), "plate.bias holds numbers that are not finite"),
     (lambda: Plate(T_base_sensor=np.diag([1.0, 1.0, -1.0, 1.0])), "right-handed rotation"),
     (lambda: Plate(crosstalk="much"), "plate.crosstalk must be numbers"),
     (lambda: Plate(reads="both"), "plate.reads is 'both'"),
     (lambda: Push(start=2.0, end=1.0), "push.end is 1.0 s; expected a time after push.start = 2.0 s"),
-    (lambda: Push(wrench=(np.nan,) * 6), "push.wrench"),
+    (lambda: Push(start=np.nan), "push.start is nan; expected a number$"),
+    (lambda: Push(wrench=(np.nan,) * 6), "push.wrench holds numbers that are not finite"),
+    (lambda: AttachPayload(inertia=np.full((3, 3), np.inf)), "payload.inertia holds numbers that are not finite"),
     (lambda: Push(link=3), "push.link is 3; expected the name of a link"),
     (lambda: AttachPayload(mass=-1.0), "payload.mass is -1.0"),
     (lambda: RemovePayloads(time="soon"), "payload.time is 'soon'"),
@@ -101,12 +103,12 @@ def test_a_configuration_survives_pickling_and_replacing() -> None:
     assert changed.describe() == config.describe().replace("seed = 0", "seed = 5")
 
 
-def test_physics_steps_divide_the_period() -> None:
-    """The step taken is a whole fraction of the period, no longer than the longest allowed."""
-    timing = Timing(period=1.0 / 300.0, physics_step=1e-4)
+def test_physics_steps_divide_the_tick() -> None:
+    """The step taken is a whole fraction of dt, no longer than the longest allowed."""
+    timing = Timing(dt=1.0 / 300.0, physics_step=1e-4)
     assert (timing.steps, timing.step) == (34, pytest.approx(1.0 / 300.0 / 34))
-    assert Timing(period=1e-3, physics_step=1e-4).steps == 10
-    assert Timing(period=1e-4, physics_step=1e-3).steps == 1
+    assert Timing(dt=1e-3, physics_step=1e-4).steps == 10
+    assert Timing(dt=1e-4, physics_step=1e-3).steps == 1
 
 
 def joints(n: int) -> Joints:

@@ -24,7 +24,7 @@ DAMPING = np.array([20.0, 20.0, 10.0, 1.0, 1.0, 0.5])
 
 def settled(plant: SimulatedArm, wrench: np.ndarray, seconds: float = 2.0) -> None:
     """Exert a wrench at the tip with damped joints until the arm rests."""
-    for _ in range(round(seconds / plant.period)):
+    for _ in range(round(seconds / plant.dt)):
         sample = plant.read()
         tau = ROBOT.gravity(sample.q) + ROBOT.wrench_torque(sample.q, wrench) - DAMPING * sample.dq
         plant.write(tau)

@@ -28,9 +28,9 @@ class DampedGravity(Gravity):
         return super().torque(sample, time) - 0.5 * sample.dq
 
 
-def planar(period: float = 2e-3) -> SimulatedArm:
+def planar() -> SimulatedArm:
     """An ideal planar arm, bent."""
-    return SimulatedArm(cp.load("planar3"), replace(ideal(period=period), position=POSE))
+    return SimulatedArm(cp.load("planar3"), replace(ideal(dt=2e-3), position=POSE))
 
 
 def test_the_tip_is_led_along_the_way() -> None:

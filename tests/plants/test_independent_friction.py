@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.skipif(not NATIVE, reason="without the native stepper t
 Array = npt.NDArray[np.float64]
 COULOMB, STATIC, STRIBECK, STIFFNESS, DAMPING, VISCOUS = 5.2, 6.0, 0.03, 2e4, 50.0, 5.8
 LINK, ROTOR = 2.875, 0.784
-PERIOD, AMPLITUDE, CYCLE, TICKS = 1.0 / 300.0, math.radians(0.1), 4.0, 1500
+PERIOD, AMPLITUDE, CYCLE, TICKS = 1.0 / 300.0, math.radians(0.1), 4.0, 1200
 
 
 def tracked(advance: Callable[[float], tuple[float, float]]) -> tuple[Array, Array]:
@@ -39,9 +40,11 @@ def tracked(advance: Callable[[float], tuple[float, float]]) -> tuple[Array, Arr
     return positions, torques
 
 
+@cache
 def ours() -> tuple[Array, Array]:
+    """Return positions and torques of our joint."""
     law = LuGre(COULOMB, STATIC, stribeck_velocity=STRIBECK, stiffness=STIFFNESS, damping=DAMPING, viscous=VISCOUS)
-    config = ArmConfig(timing=Timing(period=PERIOD), drive=Drive(friction=law), start="slack")
+    config = ArmConfig(timing=Timing(dt=PERIOD), drive=Drive(friction=law), start="slack")
     with SingleJoint(OneLink(inertia=LINK, rotor_inertia=ROTOR), config) as plant:
 
         def advance(torque: float) -> tuple[float, float]:

@@ -78,7 +78,7 @@ def energy(robot: cp.Robot, q: Array, dq: Array) -> tuple[float, float]:
 def test_energy_is_conserved(name: str) -> None:
     """Falling freely for 10 s, the sum of both energies stays within 1e-7 of the largest kinetic one."""
     robot = cp.load(name)
-    arm = SimulatedArm(robot, ideal(period=0.02).replaced(start="slack", plate=None))
+    arm = SimulatedArm(robot, ideal(dt=0.02).replaced(start="slack", plate=None))
     arm.reset(0.5 * (np.maximum(robot.lower, -1.0) + np.minimum(robot.upper, 1.0)) + 0.1)
     totals, kinetics = [], []
     with arm:
@@ -106,7 +106,7 @@ def compliant(**changes: object) -> Plate:
 def test_compliant_plate_at_rest_reads_the_weight() -> None:
     """In equilibrium the strain of the plate is the holding wrench, to 1e-4; the top's own weight is tared away."""
     robot = cp.load("puma560").mounted(rpy=(0.3, 0.0, 0.0))
-    config = ArmConfig(timing=Timing(period=1e-2), encoder=Encoder(velocity="exact"), plate=compliant())
+    config = ArmConfig(timing=Timing(dt=1e-2), encoder=Encoder(velocity="exact"), plate=compliant())
     with SimulatedArm(robot, config) as arm:
         hold = arm.read().effort
         for _ in range(5):
@@ -123,7 +123,7 @@ def test_compliant_plate_follows_a_slow_motion() -> None:
     robot, errors = cp.load("puma560"), []
     for softer in (1.0, 100.0):
         plate = compliant(stiffness=np.array([3e7, 3e7, 2e8, 1e7, 1e7, 3e6]) / softer, damping=(200.0,) * 6)
-        config = ArmConfig(timing=Timing(period=1e-3), encoder=Encoder(velocity="exact"), plate=plate)
+        config = ArmConfig(timing=Timing(dt=1e-3), encoder=Encoder(velocity="exact"), plate=plate)
         with SimulatedArm(robot, config) as arm:
             hold, worst = arm.read().effort, 0.0
             for tick in range(500):

@@ -58,18 +58,18 @@ def test_plays_one_sample_per_write() -> None:
 
 
 def test_declares_what_the_log_declares() -> None:
-    """Efforts, gravity, plate and period come from the log, limits from the robot."""
+    """Efforts, gravity, plate and dt come from the log, limits from the robot."""
     plate = PlateInfo("on_sensor", np.eye(4), np.full(6, 1e4))
     log = recording(plate=plate)
     plant = ReplayPlant(log, PUMA)
-    assert plant.period == pytest.approx(1e-3)
+    assert plant.dt == pytest.approx(1e-3)
     assert (plant.effort_kind, plant.adds_gravity) == ("torque", False)
     assert plant.plate is not None
     assert plant.plate.reads == "on_sensor"
     assert np.array_equal(plant.effort_limit, PUMA.effort_limit)
     assert np.array_equal(plant.lower, PUMA.lower)
-    free = ReplayPlant(log, period=2e-3, plate=plate)
-    assert (free.period, free.plate) == (2e-3, plate)
+    free = ReplayPlant(log, dt=2e-3, plate=plate)
+    assert (free.dt, free.plate) == (2e-3, plate)
     assert np.all(np.isinf(free.effort_limit))
     undeclared = Log(log.joint_names, log.time, log.q, log.dq, log.tau, wrench=log.wrench)
     assert ReplayPlant(undeclared).plate is None
@@ -112,21 +112,21 @@ def test_nothing_is_sent_after_a_stop() -> None:
 
 
 def test_refusals() -> None:
-    """Use outside 'with', torques of another arm, another robot, logs without a period."""
+    """Use outside 'with', torques of another arm, another robot, logs without two times."""
     log = recording()
     plant = ReplayPlant(log, PUMA)
     for call in (plant.read, lambda: plant.write(np.zeros(6))):
-        with pytest.raises(InputError, match="with plant"):
+        with pytest.raises(cp.PlantError, match="with plant"):
             call()
     with plant, pytest.raises(InputError, match="6 torques"):
         plant.write(np.zeros(5))
     with pytest.raises(InputError, match="names and order"):
         ReplayPlant(log, cp.load("scara"))
     one = middle_pose(PUMA)[None]
-    with pytest.raises(InputError, match="period"):
+    with pytest.raises(InputError, match="time between samples"):
         ReplayPlant(Log(PUMA.joint_names, [0.0], one, one, one), PUMA)
-    with pytest.raises(InputError, match="period"):
-        ReplayPlant(log, PUMA, period=-1.0)
+    with pytest.raises(InputError, match="time between samples"):
+        ReplayPlant(log, PUMA, dt=-1.0)
 
 
 def test_efforts_of_the_motors_are_refused() -> None:

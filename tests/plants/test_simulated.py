@@ -67,7 +67,7 @@ def test_time_moves_by_one_period_per_write() -> None:
         assert arm.read() is first
         for tick in range(1, 4):
             arm.write(np.array([2.0]))
-            assert arm.read().time == pytest.approx(tick * arm.period)
+            assert arm.read().time == pytest.approx(tick * arm.dt)
         assert np.array_equal(first.q, kept)
         assert arm.read().q[0] != kept[0]
 
@@ -87,7 +87,7 @@ def test_samples_are_read_only() -> None:
 @pytest.mark.parametrize("delay", [0, 1, 3])
 def test_commands_arrive_after_the_delay(delay: int) -> None:
     """A step of torque moves the arm from the tick on that its delay says; until then the holding torque acts."""
-    timing = Timing(period=1e-3, delay=delay, physics_step=1e-4)
+    timing = Timing(dt=1e-3, delay=delay, physics_step=1e-4)
     with pendulum(timing=timing) as arm:
         start, hold = arm.read().q.copy(), arm.read().effort
         moved = []
@@ -175,7 +175,7 @@ def test_brakes_stop_and_hold() -> None:
     """With stop="brake" a moving arm comes to rest within its brakes' torque and stays, without any torque sent."""
     law = LuGre(1.0, stiffness=1e4, damping=20.0)
     drive = Drive(friction=law, brake=Brake(torque=(100.0, 190.0, 90.0, 20.0, 20.0, 20.0)))
-    config = ArmConfig(drive=drive, stop="brake", timing=Timing(period=1e-3))
+    config = ArmConfig(drive=drive, stop="brake", timing=Timing(dt=1e-3))
     with SimulatedArm(cp.load("puma560"), config) as arm:
         arm.reset(None, np.array([0.5, 0.3, -0.3, 0.5, 0.5, 0.5]))
         arm.emergency_stop()
@@ -213,11 +213,11 @@ def test_push_acts_on_the_robot_in_its_window() -> None:
         assert np.abs(arm.truth().wrench - robot.base_wrench(arm.truth().q)).max() > 1.0
 
 
-@pytest.mark.parametrize("period", [1e-3, 2e-3, 5e-3])
-def test_every_push_ends(period: float) -> None:
-    """Whenever it begins and however long it is: ends that are a multiple of the period but for rounding, too."""
-    arm = SimulatedArm(cp.load("planar3"), ideal(period=period))
-    ticks = round(0.02 / period)
+@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3])
+def test_every_push_ends(dt: float) -> None:
+    """Whenever it begins and however long it is: ends that are a multiple of dt but for rounding, too."""
+    arm = SimulatedArm(cp.load("planar3"), ideal(dt=dt))
+    ticks = round(0.02 / dt)
     with arm:
         for tick in range(200):
             push = Push(wrench=(0.0, 0.0, 5.0, 0.0, 0.0, 0.0), start=arm.time, end=arm.time + 0.02)
@@ -226,6 +226,25 @@ def test_every_push_ends(period: float) -> None:
                 arm.write(arm.robot.gravity(arm.read().q))
             assert not np.any(arm._model.data.xfrc_applied), f"push {tick}, {push.end!r} s"
             arm.release(push)
+
+
+def test_a_released_push_acts_no_longer() -> None:
+    """The acceleration is that of the push while it acts and zero at once when it is taken back; the other stays."""
+    robot = cp.load("pendulum")
+    push, other = (Push(wrench=(force, 0.0, 0.0, 0.0, 0.0, 0.0)) for force in (4.0, 1.0))
+    with SimulatedArm(robot, ideal()) as arm:
+        arm.push(push)
+        arm.push(other)
+        arm.write(robot.gravity(arm.read().q))
+        both = arm.truth().ddq.copy()
+        arm.release(push)
+        one = arm.truth().ddq.copy()
+        arm.release(other)
+        arm.release(other)
+        none = arm.truth().ddq.copy()
+    assert abs(both[0]) > 1e-2
+    assert one == pytest.approx(both / 5.0, rel=0.05)
+    assert np.abs(none).max() < 0.02 * np.abs(both).max()
 
 
 def test_push_along_the_link_turns_with_it() -> None:
@@ -273,7 +292,7 @@ def test_stops_hold_a_falling_arm() -> None:
         Stops(stiffness=(2e4, 2e4, 1e4, 500.0, 500.0, 500.0), damping=(50.0, 50.0, 20.0, 2.0, 2.0, 2.0)),
         None,
     ):
-        config = ArmConfig(start="slack", stops=stops, timing=Timing(period=2e-3))
+        config = ArmConfig(start="slack", stops=stops, timing=Timing(dt=2e-3))
         with SimulatedArm(robot, config) as arm:
             arm.reset([0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
             beyond = 0.0
@@ -310,7 +329,7 @@ def test_flow_valve_arm_holds_when_shut_and_moves_when_opened() -> None:
     """A zero command keeps the oil in: the arm stays; an opening moves it at about its share of the free speed."""
     robot = cp.load("titan2")
     valve = FlowValve(limit=robot.effort_limit, free_speed=1.0, stiffness=1e5, supply=2.0 * robot.effort_limit)
-    config = ArmConfig(drive=Drive(actuator=valve), timing=Timing(period=2e-3, physics_step=1e-4))
+    config = ArmConfig(drive=Drive(actuator=valve), timing=Timing(dt=2e-3, physics_step=1e-4))
     with SimulatedArm(robot, config.replaced(position=(0.0, 0.5, -1.0, 0.0, 0.0, 0.0))) as arm:
         start = arm.truth().q
         assert arm.read().effort == pytest.approx(robot.gravity(start), abs=1e-6)
@@ -399,7 +418,7 @@ def test_rigid_plate_is_filtered_at_the_base() -> None:
     robot, step, ticks = cp.load("puma560"), 1e-4, 2000
     readings = []
     for cutoff in (math.inf, 30.0):
-        config = ArmConfig(timing=Timing(period=step, physics_step=step), plate=Plate(cutoff=cutoff))
+        config = ArmConfig(timing=Timing(dt=step, physics_step=step), plate=Plate(cutoff=cutoff))
         arm = SimulatedArm(robot, config)
         arm.reset(dq=[2.0, 1.0, 1.0, 0.0, 0.0, 0.0])
         with arm:

@@ -33,7 +33,7 @@ def test_it_is_a_plant() -> None:
 
 def test_rigid_joint_follows_newton() -> None:
     """J q̈ = τ − G sin(q + φ), and the plate's moment is what accelerates and carries the link."""
-    config = ArmConfig(timing=Timing(period=1e-3), encoder=Encoder(velocity="exact"), plate=Plate(), start="slack")
+    config = ArmConfig(timing=Timing(dt=1e-3), encoder=Encoder(velocity="exact"), plate=Plate(), start="slack")
     with SingleJoint(OneLink(inertia=2.0, rotor_inertia=0.5, gravity=10.0, gravity_angle=0.4), config) as plant:
         plant.write([3.0])
         assert plant.truth().ddq[0] == pytest.approx((3.0 - 10.0 * math.sin(0.4)) / 2.5, rel=1e-3)
@@ -97,7 +97,7 @@ def test_plate_turned_about_the_axis_and_flipped() -> None:
 
 def test_pushes_within_their_window() -> None:
     """A push about the axis accelerates the link while it lasts; a payload event is refused."""
-    config = ArmConfig(timing=Timing(period=1e-2), events=(Push(wrench=(0, 0, 0, 0, 0, 3.0), start=0.015, end=0.035),))
+    config = ArmConfig(timing=Timing(dt=1e-2), events=(Push(wrench=(0, 0, 0, 0, 0, 3.0), start=0.015, end=0.035),))
     with SingleJoint(OneLink(inertia=1.5), config) as plant:
         for _ in range(5):
             plant.write([0.0])

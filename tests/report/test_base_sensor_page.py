@@ -15,7 +15,7 @@ from counterpoise.base_sensor.recording_torques import recording_torques
 from counterpoise.base_sensor.recording_verdict import judged
 from counterpoise.report.base_sensor_page import base_sensor_page
 from counterpoise.report.charts import Chart
-from counterpoise.report.page import Paragraph, Table, render
+from counterpoise.report.page import PageTable, Paragraph, render
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA, duration=12.0)
@@ -84,7 +84,7 @@ def test_bands_are_two_deviations_wide(found):
 
 
 def test_table_says_no_information_instead_of_numbers(found):
-    (table,) = parts(page_of(found), "Joint by joint", Table)
+    (table,) = parts(page_of(found), "Joint by joint", PageTable)
     for row, joint in zip(table.rows, found.joints, strict=True):
         assert (row[1] == "no information") != joint.informative
     silent = [paragraph.text for paragraph in parts(page_of(found), "What this cannot tell", Paragraph)]
@@ -103,7 +103,7 @@ def test_friction_has_a_curve_with_a_band_for_known_joints_only(found):
     (chart,) = parts(page, "Friction", Chart)
     assert [panel.title for panel in chart.panels] == ["joint2"]
     assert sum(trace.get("fill") == "toself" for trace in chart.panels[0].figure["data"]) == 2
-    (table,) = parts(page, "Friction", Table)
+    (table,) = parts(page, "Friction", PageTable)
     assert table.rows[1][1] == "5 ± 0.2" and table.rows[0][1] == "no information"
 
 

@@ -16,7 +16,7 @@ from counterpoise.calibration.verdict import Check, Verdict
 from counterpoise.calibration.verify import verify
 from counterpoise.report.calibration_page import calibration_page, verification_page
 from counterpoise.report.charts import Chart
-from counterpoise.report.page import Page, Table, render
+from counterpoise.report.page import Page, PageTable, render
 
 pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
@@ -91,7 +91,7 @@ def test_static_poses_have_no_friction_curve_but_a_band(static: Fit) -> None:
         part
         for section in page.sections
         for part in section.parts
-        if isinstance(part, Table) and "friction" in part.columns
+        if isinstance(part, PageTable) and "friction" in part.columns
     )
     assert table.rows[0][table.columns.index("friction")].startswith("0.3")
 

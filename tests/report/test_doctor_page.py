@@ -10,7 +10,7 @@ import pytest
 import counterpoise as cp
 from analytic_log import late, moving_log, standing_log, with_column
 from counterpoise.doctor.diagnosis import Diagnosis
-from counterpoise.doctor.finding import Consequence, Fault, Finding
+from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.recording_check import check_recording
 from counterpoise.report.charts import Chart
 from counterpoise.report.doctor_page import doctor_page, evidence_rows
@@ -65,18 +65,19 @@ def test_every_fault_can_be_shown():
     """A finding of any kind, with little evidence, gives a page and no exception."""
     pytest.importorskip("plotly", reason="plotly is not installed")
     needed = {
-        Fault.FRICTION: {"joints": {}, "unit": "N m"},
-        Fault.ONE_SIDED: {"joints": {}},
-        Fault.JOINT_STOPS: {"joints": {name: {"limit": 1.0} for name in PUMA.joint_names}},
-        Fault.EXCITATION: {"uncertainty_before": {}, "uncertainty_after": {}},
-        Fault.REPEATED_PATH: {"tolerance": 0.03},
-        Fault.DELAY: {"per_joint_s": {}},
+        LogFault.FRICTION: {"joints": {}, "unit": "N m"},
+        LogFault.ONE_SIDED: {"joints": {}},
+        LogFault.JOINT_STOPS: {"joints": {name: {"limit": 1.0} for name in PUMA.joint_names}},
+        LogFault.EXCITATION: {"uncertainty_before": {}, "uncertainty_after": {}},
+        LogFault.REPEATED_PATH: {"tolerance": 0.03},
+        LogFault.DELAY: {"per_joint_s": {}},
     }
     findings = [
-        Finding(fault, Consequence.LIMITS, (), "A sentence <b>.", "Do this.", needed.get(fault, {})) for fault in Fault
+        Finding(fault, Consequence.LIMITS, (), "A sentence <b>.", "Do this.", needed.get(fault, {}))
+        for fault in LogFault
     ]
     html = render(page_of(LOG, findings=findings))
-    assert html.count("A sentence &lt;b&gt;.") >= len(Fault)
+    assert html.count("A sentence &lt;b&gt;.") >= len(LogFault)
 
 
 def test_page_without_a_model_says_so():

@@ -13,18 +13,19 @@ import numpy as np
 import pytest
 
 from counterpoise.errors import DataFileError, MissingExtraError
-from counterpoise.report.charts import Series, bar_chart, scatter_chart, time_chart
+from counterpoise.report.charts import BLUE, Series, bar_chart, time_chart
 from counterpoise.report.page import (
     Page,
+    PageSection,
+    PageTable,
     Paragraph,
-    Section,
-    Table,
-    Verdict,
+    VerdictBox,
     embedded,
     render,
     settings_table,
     write_page,
 )
+from counterpoise.report.point_charts import Cloud, PointPanel, point_chart
 
 pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
@@ -74,12 +75,13 @@ def page_with(text: str) -> Page:
         remarks=[text, ""],
         caption=text,
     )
-    points = scatter_chart(time, time, title=text, x_title=text, y_title=text, error=0.1 * time, labels=[text] * 50)
+    cloud = Cloud(text, time, time, BLUE, error=0.1 * time, labels=(text,) * 50)
+    points = point_chart([PointPanel(text, text, text, text, (cloud,))], caption=text)
     bars = bar_chart([text, "b"], [(text, [1.0, 2.0]), ("other", [2.0, np.nan])], title=text, y_title=text)
-    table = Table((text, "number"), ((text, "1.0"), ("row", "2.0")), left=(text,), caption=text)
+    table = PageTable((text, "number"), ((text, "1.0"), ("row", "2.0")), left=(text,), caption=text)
     listing = settings_table([f"name = {text}", "part: Kind", "  inner = 3 rad"], summary=text)
     parts = (Paragraph(text), table, listing, chart, points, bars)
-    return Page(text, text, Verdict("doubtful", text, (text,)), (Section(text, parts),))
+    return Page(text, text, VerdictBox("doubtful", text, (text,)), (PageSection(text, parts),))
 
 
 def test_page_is_well_formed_and_complete() -> None:
@@ -133,7 +135,7 @@ def test_embedded_json_cannot_leave_its_element() -> None:
 
 def test_page_without_charts_is_small() -> None:
     """plotly.js comes only with charts."""
-    html = render(Page("small", sections=(Section("s", (Paragraph("text"),)),)))
+    html = render(Page("small", sections=(PageSection("s", (Paragraph("text"),)),)))
     assert len(html) < 20_000
 
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("plotly", reason="plotly is not installed")
 
-from counterpoise.papers.experiment import Comparison, Curve, Experiment, Outcome, Panel
+from counterpoise.papers.experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome
 from counterpoise.report.page import render
 from counterpoise.report.papers_page import papers_page
 
@@ -25,9 +25,14 @@ def test_page_shows_numbers_figures_and_verdicts() -> None:
         Comparison("count", "°", None, 0.0058, (0.0058,) * 2),
     )
     panels = (
-        Panel("Over time", "time [s]", "error [°]", (Curve("PID", X, np.sin(40.0 * X)), Curve("<i>x", X, X, "dash"))),
-        Panel("Path", "x [mm]", "z [mm]", (Curve("tip", np.cos(9.0 * X), np.sin(9.0 * X)),)),
-        Panel("Map", "f [Hz]", "ratio", (Curve("joints", X[1:50], X[1:50], points=True),), True, True),
+        FigurePanel(
+            "Over time",
+            "time [s]",
+            "error [°]",
+            (FigureCurve("PID", X, np.sin(40.0 * X)), FigureCurve("<i>x", X, X, "dash")),
+        ),
+        FigurePanel("Path", "x [mm]", "z [mm]", (FigureCurve("tip", np.cos(9.0 * X), np.sin(9.0 * X)),)),
+        FigurePanel("Map", "f [Hz]", "ratio", (FigureCurve("joints", X[1:50], X[1:50], points=True),), True, True),
     )
     good = Outcome(lines, panels, "partly", "the structure decides", ("a note",))
     page = papers_page([(experiment("one"), good, ""), (experiment("two"), None, "InputError: no room")], 5)

@@ -28,10 +28,10 @@ def test_states_of_a_seven_joint_arm_reach_a_client() -> None:
     """A client gets message after message while the arm floats; how many a second is only told."""
     from websockets.sync.client import connect
 
-    from counterpoise.view.page import Page
+    from counterpoise.view.page import ViewPage
 
     with Session(view_arm("wam7")) as session:
-        page = Page(session, port=18095)
+        page = ViewPage(session, port=18095)
         try:
             address = page.url.replace("http", "ws")
             with connect(address, subprotocols=[f"viser-v{viser.__version__}"], max_size=None) as client:
@@ -72,8 +72,8 @@ def test_a_killed_server_leaves_the_arm_in_its_safe_state(arm: str, number: sign
 
 
 def test_it_ends_by_itself_after_a_time() -> None:
-    """--seconds ends it; the line says how the arm ended."""
-    result = CliRunner().invoke(main, ["view", "planar3", "--port", "18097", "--seconds", "0.5"])
+    """--duration ends it; the line says how the arm ended."""
+    result = CliRunner().invoke(main, ["view", "planar3", "--port", "18097", "--duration", "0.5"])
     assert result.exit_code == 0, result.output
     assert "ended by time" in result.output
     assert "completed" in result.output
@@ -81,7 +81,7 @@ def test_it_ends_by_itself_after_a_time() -> None:
 
 def test_an_open_address_is_warned_about() -> None:
     """Whoever listens to others is told what that means."""
-    result = CliRunner().invoke(main, ["view", "planar3", "--port", "18098", "--seconds", "0.2", "--host", "0.0.0.0"])
+    result = CliRunner().invoke(main, ["view", "planar3", "--port", "18098", "--duration", "0.2", "--host", "0.0.0.0"])
     assert "without a password" in result.output
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoise.description.rotations import rotation_from_wxyz
 from counterpoise.dynamics.load import load
-from counterpoise.view.scene import wxyz_of
-from counterpoise.view.shapes import bars, primitives, reach_of
+from counterpoise.view.shapes import link_lines, primitives, reach_of
 from counterpoise.view.visuals import mesh_file, parts_of, urdf_visuals
 from counterpoise.view.weight import nearest_link
 
@@ -61,7 +59,7 @@ def test_primitives_give_every_body_something_to_hold(name: str) -> None:
 def test_bars_end_at_the_joints_that_they_carry() -> None:
     """The upper arm of the WAM is 0.55 m long, and its elbow sits 45 mm off."""
     robot = load("wam7")
-    upper = next(bar for bar in bars(robot) if bar.body == 2)
+    upper = next(line for line in link_lines(robot) if line.body == 2)
     assert np.linalg.norm(upper.end) == pytest.approx(np.hypot(0.55, 0.045), rel=1e-6)
 
 
@@ -94,16 +92,6 @@ def test_without_shapes_primitives_are_drawn(tmp_path: Path) -> None:
 def test_odd_mesh_names_are_no_file(tmp_path: Path, name: str) -> None:
     """Whatever a file calls its mesh, the answer is a file beside it or none."""
     assert mesh_file(name, tmp_path / "arm.urdf") is None
-
-
-def test_quaternions_are_those_of_the_rotations() -> None:
-    """Turned back into matrices they are the same, half turns included."""
-    random = np.random.default_rng(0)
-    matrices = [np.linalg.qr(random.normal(size=(3, 3)))[0] for _ in range(50)]
-    matrices = [matrix * np.linalg.det(matrix) for matrix in matrices]
-    matrices += [np.diag(signs) for signs in ((1.0, -1.0, -1.0), (-1.0, 1.0, -1.0), (-1.0, -1.0, 1.0), (1.0, 1.0, 1.0))]
-    for matrix, wxyz in zip(matrices, wxyz_of(np.array(matrices)), strict=True):
-        assert np.allclose(rotation_from_wxyz(wxyz), matrix, atol=1e-12)
 
 
 def test_a_weight_finds_the_link_it_is_dropped_on() -> None:

@@ -25,6 +25,7 @@ import numpy as np
 from ..description.frozen import Array
 from ..dynamics.kinematics import BodyPoses, ancestors, body_poses, gather
 from ..dynamics.newton_euler import body_motion
+from ..dynamics.reference import unphysical
 from ..dynamics.tree import REVOLUTE, Tree
 
 
@@ -76,6 +77,31 @@ def analyzed(tree: Tree, q: Array, dynamic_wrench: Array, dq: Array, ddq: Array,
             left -= moment[:, j] + np.cross(centers[:, j] - origin, force[:, j]) if rotary else force[:, j]
         torques[:, i] = np.sum(axis * left, axis=1)
     return gather(tree, torques)
+
+
+def analyzed_rows(
+    tree: Tree, q: Array, dynamic_wrench: Array, dq: Array | None, ddq: Array | None, terms: Term = Term.ALL
+) -> Array:
+    """Return τ_d of one pose or several, shape (n,) or (k, n).
+
+    Args:
+        tree: The robot.
+        q: Joint positions, shape (n,) or (k, n).
+        dynamic_wrench: w_d, shape (6,) or (k, 6).
+        dq: Joint velocities, shape of q; None for rest.
+        ddq: Joint accelerations, shape of q; None for zero.
+        terms: Which terms to take.
+
+    Raises:
+        PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
+    """
+    if tree.refusal and not (dq is None and ddq is None):
+        raise unphysical(tree)
+    wrench = np.broadcast_to(dynamic_wrench, (*q.shape[:-1], 6))
+    rates = (np.zeros_like(q) if rate is None else rate for rate in (dq, ddq))
+    q2, w2, dq2, ddq2 = (np.atleast_2d(rows) for rows in (q, wrench, *rates))
+    torques = analyzed(tree, q2, w2, dq2, ddq2, terms)
+    return torques if q.ndim == 2 else torques[0]
 
 
 def link_wrenches(tree: Tree, poses: BodyPoses, dq: Array, ddq: Array, terms: Term) -> tuple[Array, Array, Array]:

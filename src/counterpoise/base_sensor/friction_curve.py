@@ -74,9 +74,8 @@ class JointFriction:
         rotor_inertia_std: Its standard deviation.
         coulomb: Level F_c, mean of both directions [N m or N].
         coulomb_std: Its standard deviation.
-        coulomb_positive: Level for motion upwards, F_c + o [N m or N].
-        coulomb_negative: Level for motion downwards, F_c − o [N m or N].
-        offset: o, half the difference of the two; a torque channel's offset looks the same [N m or N].
+        offset: o, half the difference of the two directions' levels F_c ± o; a torque channel's offset looks the same
+            [N m or N].
         offset_std: Its standard deviation.
         viscous_positive: F_v for motion upwards [N m s/rad or N s/m].
         viscous_positive_std: Its standard deviation.
@@ -85,12 +84,10 @@ class JointFriction:
         breakaway: F_s, mean of both directions, extrapolated to zero velocity [N m or N]; NaN without Stribeck effect.
         breakaway_std: Its standard deviation, v_s taken as known.
         stribeck_velocity: v_s [rad/s or m/s]; NaN without Stribeck effect.
-        stribeck_velocity_range: Where v_s lies with 95 %, (low, high).
         load: c, growth of friction with the transmitted torque, without unit.
         load_std: Its standard deviation.
         curve: The curve, or None.
         residual_rms: What is left of the motor torque, link-side units, root mean square [N m or N].
-        effort_rms: Size of the motor torque, gain taken in [N m or N].
         plate_std: Standard deviation of the plate's torque of this joint about the fitted model's [N m or N].
         travel: Lowest and highest velocity that were fitted, (low, high) [rad/s or m/s].
     """
@@ -106,8 +103,6 @@ class JointFriction:
     rotor_inertia_std: float = NAN
     coulomb: float = NAN
     coulomb_std: float = NAN
-    coulomb_positive: float = NAN
-    coulomb_negative: float = NAN
     offset: float = NAN
     offset_std: float = NAN
     viscous_positive: float = NAN
@@ -117,12 +112,10 @@ class JointFriction:
     breakaway: float = NAN
     breakaway_std: float = NAN
     stribeck_velocity: float = NAN
-    stribeck_velocity_range: tuple[float, float] = (NAN, NAN)
     load: float = NAN
     load_std: float = NAN
     curve: FrictionCurve | None = None
     residual_rms: float = NAN
-    effort_rms: float = NAN
     plate_std: float = NAN
     travel: tuple[float, float] = (NAN, NAN)
 

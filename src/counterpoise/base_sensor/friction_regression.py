@@ -30,9 +30,10 @@ from itertools import product
 
 import numpy as np
 
-from ..calibration.inflation import Blocking
-from ..calibration.moving import KEPT_PER_PERIOD
-from ..calibration.robust import BEND, HUBER, REJECT
+from ..calibration.inflation import inflation_of
+from ..calibration.moving import LEAST_INFLATION
+from ..calibration.robust import hampel_weight, huber_weight
+from ..calibration.statistics import robust_std
 from ..description.frozen import Array
 
 LAWS = ("coulomb", "viscous", "asymmetry", "stribeck", "load")
@@ -43,8 +44,6 @@ PASSES = 4
 """Passes in which outliers lose their weight."""
 NEVER_QUITE = 1e-11
 """What is added to the diagonal of a Gram matrix, relative to its mean."""
-CHI_95 = 3.84
-"""χ² of one number that holds it with 95 %."""
 LATE = 2e-3
 """Standard deviation of the time between torque and position [s]."""
 ALWAYS = ("link", "late", "acceleration", "constant")
@@ -73,7 +72,7 @@ class JointRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Law:
+class LawColumns:
     """Columns of one law."""
 
     terms: tuple[str, ...]
@@ -90,15 +89,13 @@ class LawFit:
         x: Their coefficients, shape (p,), in the order of ``law.columns``.
         covariance: Of these, noise and link torque's error, shape (p, p).
         gain_std_given_rotor: Standard deviation that a = 1/k would have if the rotor's inertia were known.
-        stribeck_range: Velocities that hold v_s with 95 %.
         residual_rms: What is left of the motor torque [N m or N].
     """
 
-    law: Law
+    law: LawColumns
     x: Array
     covariance: Array
     gain_std_given_rotor: float
-    stribeck_range: tuple[float, float]
     residual_rms: float
 
     def at(self, name: str) -> int:
@@ -131,20 +128,20 @@ def fit_law(rows: JointRows, laws: Sequence[str], *, gain: float | None = None) 
     least = _solved(gram, slope, square, at)[1]
     count = float(np.sum(weight > 0.0))
     variance = least / max(count - len(at), 1.0)
-    inflation = _inflation(b - A[:, at] @ _solved(gram, slope, square, at)[0], rows.runs)
+    residual = b - A[:, at] @ _solved(gram, slope, square, at)[0]
+    inflation = max(float(inflation_of(residual[:, None], rows.runs)[0]), LEAST_INFLATION)
     noise = max(variance * inflation, 1e-18 * max(square, 1e-300))
     independent = max(count / inflation, 2.0)
     late = names.index("late")
     gram[late, late] += noise / (LATE * size[late]) ** 2
 
-    found: list[tuple[float, Law]] = []
+    found: list[tuple[float, LawColumns]] = []
     for law in _candidates(rows, laws, gain is None):
         chosen = [names.index(name) for name in law.columns]
         x, squares = _solved(gram, slope, square, chosen)
         if _is_friction(law, x):
             found.append((squares / noise + len(chosen) * np.log(independent) + _cost(law, independent), law))
-    score, law = min(found, key=lambda entry: entry[0])
-    alike = [other.stribeck_velocity for value, other in found if other.terms == law.terms and value - score <= CHI_95]
+    _, law = min(found, key=lambda entry: entry[0])
     chosen = [names.index(name) for name in law.columns]
     inverse = _inverse(gram[np.ix_(chosen, chosen)])
     x = inverse @ slope[chosen]
@@ -159,12 +156,11 @@ def fit_law(rows: JointRows, laws: Sequence[str], *, gain: float | None = None) 
         x=x / scale,
         covariance=covariance / np.outer(scale, scale),
         gain_std_given_rotor=_given_rotor(law, covariance, scale),
-        stribeck_range=(min(alike), max(alike)) if "stribeck" in law.terms else (float("nan"), float("nan")),
         residual_rms=float(np.sqrt(np.sum((b - A[:, chosen] @ x) ** 2) / max(float(weight.sum()), 1.0))),
     )
 
 
-def friction_columns(law: Law, velocity: Array, load: float) -> Array:
+def friction_columns(law: LawColumns, velocity: Array, load: float) -> Array:
     """Return Φ of a law at steady velocities, zeros for the columns that are no friction, shape (m, p).
 
     Args:
@@ -196,7 +192,7 @@ def stribeck_shape(velocity: Array, stribeck_velocity: float) -> Array:
     return np.asarray(np.exp(-((velocity / stribeck_velocity) ** 2)))
 
 
-def _candidates(rows: JointRows, laws: Sequence[str], with_gain: bool) -> Iterator[Law]:
+def _candidates(rows: JointRows, laws: Sequence[str], with_gain: bool) -> Iterator[LawColumns]:
     always = ALWAYS if with_gain else ALWAYS[1:]
     for chosen in product((False, True), repeat=len(LAWS)):
         terms = tuple(term for term, some in zip(LAWS, chosen, strict=True) if some)
@@ -205,10 +201,10 @@ def _candidates(rows: JointRows, laws: Sequence[str], with_gain: bool) -> Iterat
             continue
         plain = always + tuple(term for term in terms if term != "stribeck")
         if "stribeck" not in terms:
-            yield Law(terms, plain)
+            yield LawColumns(terms, plain)
             continue
         for index, velocity in enumerate(rows.stribeck_velocities.tolist()):
-            yield Law(terms, (*plain, f"stribeck {index}"), velocity)
+            yield LawColumns(terms, (*plain, f"stribeck {index}"), velocity)
 
 
 def _largest(rows: JointRows, laws: Sequence[str]) -> tuple[str, ...]:
@@ -220,12 +216,12 @@ def _largest(rows: JointRows, laws: Sequence[str]) -> tuple[str, ...]:
     return (*plain, *(f"stribeck {index}" for index in sorted({count // 4, (3 * count) // 4})))
 
 
-def _cost(law: Law, independent: float) -> float:
+def _cost(law: LawColumns, independent: float) -> float:
     """Return what a profiled Stribeck velocity costs: it is one number more."""
     return float(np.log(independent)) if "stribeck" in law.terms else 0.0
 
 
-def _is_friction(law: Law, x: Array) -> bool:
+def _is_friction(law: LawColumns, x: Array) -> bool:
     """Say whether levels, slopes, rise and load dependence have the sign of friction."""
     values = dict(zip(law.columns, x, strict=True))
     signed = [value for name, value in values.items() if name in ("coulomb", "load") or name.startswith("stribeck")]
@@ -252,25 +248,13 @@ def _weights(A: Array, y: Array) -> Array:
     for number in range(PASSES):
         root = np.sqrt(weight)
         x, *_ = np.linalg.lstsq(A * root[:, None], y * root, rcond=1e-10)
-        residual = np.abs(y - A @ x)
-        sigma = max(1.4826 * float(np.median(residual)), 1e-12)
-        size = residual / sigma
-        weight = np.minimum(1.0, HUBER / np.maximum(size, 1e-12))
-        if number > 0:
-            weight = weight * np.clip((REJECT - size) / (REJECT - BEND), 0.0, 1.0)
-    return np.asarray(weight)
+        residual = y - A @ x
+        size = np.abs(residual) / max(float(robust_std(residual[:, None])[0]), 1e-12)
+        weight = hampel_weight(size) if number > 0 else huber_weight(size)
+    return weight
 
 
-def _inflation(residual: Array, runs: tuple[int, ...]) -> float:
-    blocking = Blocking(1)
-    for piece in np.split(residual, list(runs)):
-        blocking.add(piece[:, None])
-        blocking.pause()
-    # A low-passed torque has no more than two independent values per period of its cutoff.
-    return max(float(blocking.inflation()[0]), 0.5 * KEPT_PER_PERIOD)
-
-
-def _given_rotor(law: Law, covariance: Array, scale: Array) -> float:
+def _given_rotor(law: LawColumns, covariance: Array, scale: Array) -> float:
     """Return the standard deviation of a when b is known."""
     if "link" not in law.columns:
         return 0.0

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
-from ..dynamics.reference import unphysical
 from ..dynamics.robot import Robot
-from .analyzer_terms import Term, analyzed
+from .analyzer_terms import Term, analyzed_rows
 from .plate_kernel import PlateKernel
 
 
@@ -38,14 +37,7 @@ class JointAnalyzer:
         """
         if self.terms == Term.ALL:
             return self._kernel.joint_torques(q, dynamic_wrench, dq, ddq)
-        tree = self.robot.tree
-        if tree.refusal and not (dq is None and ddq is None):
-            raise unphysical(tree)
-        rates = (np.zeros_like(q) if dq is None else dq, np.zeros_like(q) if ddq is None else ddq)
-        wrench = np.broadcast_to(dynamic_wrench, (*q.shape[:-1], 6))
-        q2, w2, dq2, ddq2 = (np.atleast_2d(rows) for rows in (q, wrench, *rates))
-        torques = analyzed(tree, q2, w2, dq2, ddq2, self.terms)
-        return torques if q.ndim == 2 else torques[0]
+        return analyzed_rows(self.robot.tree, q, dynamic_wrench, dq, ddq, self.terms)
 
     def matrix(self, q: Array) -> Array:
         """Return A(q), shape (n, 6) or (k, n, 6): A(q) w is the torque under a wrench of a robot at rest.

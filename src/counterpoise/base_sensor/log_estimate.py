@@ -9,19 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
-from ..errors import InputError
+from ..dynamics.inputs import refuse_other_joints
 from ..logs.filters import smoothed
 from ..logs.log import Log
 from ..logs.sample import SampleFlag
 from .linear_table import LinearTable
+from .online import OnlineSettings
+from .plate_readings import plate_readings
 from .sensor import BaseSensor
 from .torque_estimate import UNUSABLE, EstimateFlag
 
 CUTOFF = 10.0
 """Default cutoff of the velocities that accelerations are differentiated from [Hz]."""
-FROZEN_ROWS = 20
-"""Identical readings in a row that mean a frozen plate, where a joint moved by FROZEN_TRAVEL meanwhile."""
-FROZEN_TRAVEL = 2e-3
+ONLINE = OnlineSettings()
+"""frozen_ticks identical readings in a row mean a frozen plate, where a joint moved by frozen_travel meanwhile ..."""
 SLOW_RUNS = 3.0
 """... and so many times the usual run, of a plate that is slower than the recording."""
 
@@ -80,10 +81,8 @@ def estimate_log(
         ModelError: A form that needs masses, of a robot without any.
     """
     robot = sensor.robot
-    if log.joint_names != robot.joint_names:
-        raise InputError(f"the log has joints {list(log.joint_names)}; expected {list(robot.joint_names)}")
-    if log.wrench is None:
-        raise InputError("the log has no plate readings (wrench)")
+    refuse_other_joints(log.joint_names, robot, "log")
+    readings = plate_readings(log)
     used = sensor.resolved_form(form)
     flags = raw_flags(sensor, log)
     able = (flags & int(EstimateFlag.WRENCH_INVALID | EstimateFlag.POSITION_INVALID)) == 0
@@ -103,7 +102,8 @@ def estimate_log(
     if tare is not None and used != "full":
         flags[tare.left(log.q, model=used == "tared+model")] |= int(EstimateFlag.OUT_OF_TARE_RANGE)
     value, std = np.full(log.q.shape, np.nan), np.full(log.q.shape, np.inf)
-    readings = log.wrench if reading_cutoff is None else smoothed(log.time, log.wrench, reading_cutoff)
+    if reading_cutoff is not None:
+        readings = smoothed(log.time, readings, reading_cutoff)
     q, reading = log.q[able], readings[able]
     velocity, rate = (None, None) if dq is None or ddq is None else (dq[able], ddq[able])
     value[able] = sensor.joint_torques(q, reading, velocity, rate, used)
@@ -125,7 +125,7 @@ def raw_flags(sensor: BaseSensor, log: Log) -> npt.NDArray[np.int64]:
         sensor: The plate, for its range.
         log: The recording.
     """
-    reading = np.zeros((len(log), 6)) if log.wrench is None else log.wrench
+    reading = plate_readings(log)
     flags = np.zeros(len(log), dtype=np.int64)
     given = log.flags
     bad_reading = ~np.isfinite(reading).all(axis=1) | ((given & int(SampleFlag.WRENCH_INVALID)) != 0)
@@ -148,12 +148,12 @@ def frozen_rows(reading: Array, q: Array) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(reading), dtype=bool)
     edges = np.flatnonzero((reading[1:] != reading[:-1]).any(axis=1)) + 1
     # A plate that is slower than the recording repeats every reading: its usual run is no frozen one.
-    usual = float(np.median(np.diff(edges))) if len(edges) > FROZEN_ROWS else 1.0
-    least = max(FROZEN_ROWS, math.ceil(SLOW_RUNS * usual))
+    usual = float(np.median(np.diff(edges))) if len(edges) > ONLINE.frozen_ticks else 1.0
+    least = max(ONLINE.frozen_ticks, math.ceil(SLOW_RUNS * usual))
     for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(reading)], strict=True):
         if last - first < least:
             continue
         travel = np.ptp(q[first:last], axis=0)
-        if travel.size and bool(np.nanmax(travel, initial=0.0) > FROZEN_TRAVEL):
+        if travel.size and bool(np.nanmax(travel, initial=0.0) > ONLINE.frozen_travel):
             found[first + least - 1 : last] = True
     return found

@@ -109,6 +109,44 @@ class AccelerationFilter:
         self._age += dt
 
 
+class FrozenWatch:
+    """Notices a plate that repeats its last reading.
+
+    Identical readings alone prove nothing: a coarse and quiet plate gives them while the arm rests. They are a fault
+    when a joint has moved meanwhile, or where the plate is known to have noise.
+
+    Attributes:
+        ticks: How many times in a row the plate has given its last reading.
+    """
+
+    def __init__(self, settings: OnlineSettings, noisy: bool) -> None:
+        """Start without a past; ``noisy`` says that the plate is known to have noise."""
+        self._settings, self._noisy = settings, noisy
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget every reading."""
+        self.ticks = 0
+        self._reading = b""
+        self._q: Array | None = None
+
+    def frozen(self, reading: Array, q: Array) -> bool:
+        """Take the next reading; return whether the plate is frozen by now.
+
+        Args:
+            reading: The plate's reading, finite, shape (6,).
+            q: Positions then [rad or m], shape (n,).
+        """
+        bits = reading.tobytes()
+        if self._q is None or bits != self._reading:
+            self._reading, self._q, self.ticks = bits, q, 1
+            return False
+        self.ticks += 1
+        if self.ticks < self._settings.frozen_ticks:
+            return False
+        return self._noisy or float(np.abs(q - self._q).max(initial=0.0)) > self._settings.frozen_travel
+
+
 class PlateWatch:
     """Tells of each sample what of it may be used, and keeps the acceleration.
 
@@ -116,21 +154,19 @@ class PlateWatch:
         n: Number of joints.
         settings: The numbers.
         range: Largest reading per channel [N, N m], shape (6,); inf where unknown.
-        noisy: Whether the plate is known to have noise, so that identical readings mean a fault.
+        frozen: Notices readings that are repeated.
     """
 
-    def __init__(self, n: int, settings: OnlineSettings, range: Array, noisy: bool) -> None:
+    def __init__(self, n: int, settings: OnlineSettings, range: Array, frozen: FrozenWatch) -> None:
         """Start without a past."""
-        self._settings, self._range, self._noisy = settings, range, noisy
+        self._settings, self._range, self._frozen = settings, range, frozen
         self.filter = AccelerationFilter(n, settings.acceleration_cutoff)
         self.reset()
 
     def reset(self) -> None:
         """Forget every sample."""
         self._time = -math.inf
-        self._same_reading: Array | None = None
-        self._same_ticks = 0
-        self._same_since: Array | None = None
+        self._frozen.reset()
         self._contact_ticks = 0
         self.filter = AccelerationFilter(len(self.filter.acceleration), self._settings.acceleration_cutoff)
 
@@ -178,14 +214,6 @@ class PlateWatch:
         flags = EstimateFlag.NONE
         if sample.flags & SampleFlag.WRENCH_SATURATED or (np.abs(reading) >= self._range).any():
             flags |= EstimateFlag.SATURATED
-        if new and self._is_frozen(reading, sample.q):
+        if new and self._frozen.frozen(reading, sample.q):
             flags |= EstimateFlag.FROZEN
         return flags
-
-    def _is_frozen(self, reading: Array, q: Array) -> bool:
-        if self._same_reading is None or self._same_since is None or not np.array_equal(reading, self._same_reading):
-            self._same_reading, self._same_since, self._same_ticks = reading.copy(), q.copy(), 1
-            return False
-        self._same_ticks += 1
-        moved = float(np.abs(q - self._same_since).max(initial=0.0)) > self._settings.frozen_travel
-        return self._same_ticks >= self._settings.frozen_ticks and (moved or self._noisy)

@@ -30,8 +30,7 @@ class OnlineEstimate:
     def __init__(self, sensor: BaseSensor, settings: OnlineSettings) -> None:
         """Start without a past."""
         self.sensor = sensor
-        noisy = bool(sensor.variance.uncertainty.noise.any())
-        self.watch = PlateWatch(sensor.robot.n, settings, sensor.range, noisy)
+        self.watch = PlateWatch(sensor.robot.n, settings, sensor.range, sensor.frozen_watch())
         self._alone = _carries_everything(sensor.robot)
 
     def reset(self) -> None:

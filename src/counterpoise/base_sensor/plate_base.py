@@ -25,8 +25,9 @@ from ..calibration.identifiability import (
     UNITS,
     Identifiability,
     Language,
-    combination_text,
     identify,
+    link_expansion,
+    sum_text,
     workspace_yardstick,
 )
 from ..calibration.prior import arm_reach
@@ -107,33 +108,16 @@ def plate_base(robot: Robot, kind: Kind) -> PlateBase:
     kept, shares = independent_columns(varying, order, DEPENDENT)
     regrouping = shares / sizes[kept][:, None] * sizes
     regrouping = np.where(np.abs(regrouping) > 1e-9, regrouping, 0.0)
-    link_names = body_parameter_names(robot, kind)
-    language = Language(
-        names=tuple(str(index) for index in range(len(kept))),
-        x=np.zeros(len(kept)),
-        information=np.eye(len(kept)),
-        units=("",) * len(kept),
-        expansion={
-            str(index): {link_names[at]: float(share) for at, share in enumerate(row) if share != 0.0}
-            for index, row in enumerate(regrouping)
-        },
-    )
+    expansion, never_felt = link_expansion(robot, [str(at) for at in kept], regrouping)
     return PlateBase(
         robot=robot,
         kind=kind,
         columns=tuple(kept),
         regrouping=frozen(regrouping),
-        names=tuple(combination_text(row, language) for row in np.eye(len(kept))),
+        names=tuple(sum_text(shares) for shares in expansion.values()),
         units=tuple(UNITS[labels[at % len(labels)]][0] for at in kept),
-        never_felt=tuple(name for at, name in enumerate(link_names) if not np.any(regrouping[:, at])),
+        never_felt=never_felt,
     )
-
-
-def body_parameter_names(robot: Robot, kind: Kind) -> tuple[str, ...]:
-    """Return the parameters' names by link, e.g. "forearm.mx", in the order of the columns."""
-    labels = GRAVITY_PARAMETERS if kind == "gravity" else INERTIAL_PARAMETERS
-    child = {joint.name: joint.child for joint in robot.description.joints}
-    return tuple(f"{child[body]}.{label}" for body in robot.tree.body_names for label in labels)
 
 
 def identified(
@@ -154,17 +138,12 @@ def identified(
     dq, ddq = (size * rng.standard_normal(q.shape) for size in (speed, acceleration))
     rows = wrench_columns(base.robot, base.kind, q, dq, ddq)[:, :, list(base.columns)]
     rows = rows - rows.mean(axis=0)
-    names = tuple(f"{index}" for index in range(len(base.columns)))
-    link_names = body_parameter_names(base.robot, base.kind)
     language = Language(
-        names=names,
+        names=base.names,
         x=values,
         information=0.5 * (information + information.T),
         units=base.units,
-        expansion={
-            name: {link_names[at]: float(share) for at, share in enumerate(row) if share != 0.0}
-            for name, row in zip(names, base.regrouping, strict=True)
-        },
+        expansion=link_expansion(base.robot, base.names, base.regrouping)[0],
         never_felt=base.never_felt,
     )
     return identify(language, workspace_yardstick(rows, sigma))

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
 from ..calibration.gaussian import Gaussian
-from ..calibration.inflation import Blocking
-from ..calibration.moving import KEPT_PER_PERIOD
-from ..calibration.prior import CadPrior, body_covariance
+from ..calibration.identifiability import link_parameter_names
+from ..calibration.inflation import inflation_of
+from ..calibration.moving import LEAST_INFLATION
+from ..calibration.prior import CadPrior, parameter_covariance
 from ..calibration.regression import JointRegression, Solution
 from ..calibration.robust import Block, solve_robust
 from ..calibration.samples import CHUNK_ROWS, Samples
@@ -33,9 +33,9 @@ from ..calibration.strength import choose_strength
 from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
 from ..dynamics.reference import WRENCH_COMPONENTS
-from ..dynamics.regressors import INERTIAL_PARAMETERS
+from ..dynamics.regressors import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS
 from ..dynamics.robot import Robot
-from .plate_base import PlateBase, body_parameter_names, wrench_columns
+from .plate_base import PlateBase, wrench_columns
 from .plate_samples import PlateSamples
 
 NUISANCES = (*(f"{part}.{channel}" for part in ("zero", "drift") for channel in WRENCH_COMPONENTS), "lag")
@@ -111,18 +111,20 @@ def fit_wrenches(base: PlateBase, data: PlateSamples, prior: CadPrior | None) ->
     """
     robot, kind = base.robot, base.kind
     described = described_parameters(robot, kind)
-    spread = parameter_covariance(robot, kind)
+    spread = parameter_covariance(robot, 4 if kind == "gravity" else 10)
     free = list(base.columns) if prior is None else list(range(len(described)))
     joints = tuple(f"compliance.{joint}" for joint in robot.joint_names)
-    names = tuple(body_parameter_names(robot, kind)[at] for at in free) + NUISANCES + joints
+    parameters = link_parameter_names(robot, GRAVITY_PARAMETERS if kind == "gravity" else INERTIAL_PARAMETERS)
+    names = tuple(parameters[at] for at in free) + NUISANCES + joints
     middle = float(data.samples.time.mean())
     rigid = _Rows(base, data, free, middle, np.zeros((len(data), 6, robot.n)))
     known = _Known(described if prior is not None else np.zeros(0), spread, len(free), np.ones(robot.n))
-    first = solve_robust(rigid.blocks, WRENCH_COMPONENTS, names, prior=known.of(1.0)).solution
+    first = solve_robust(rigid.blocks, WRENCH_COMPONENTS, names, prior=known.of(1.0))
     reference = _all(base, described, spread, first, free, prior)[0]
     rows = _Rows(base, data, free, middle, sag_columns(base, data, reference))
     known = replace(known, compliance_std=_sag_std(robot, kind, data, reference))
-    inflation = _inflation(rows, first)
+    # Poses at rest do not succeed each other.
+    inflation = _inflation(rows, first) if data.moving else np.ones(6)
     strength = 0.0
     if prior is not None:
         strength = 1.0 if prior.strength is None else prior.strength
@@ -131,9 +133,7 @@ def fit_wrenches(base: PlateBase, data: PlateSamples, prior: CadPrior | None) ->
         for A, y, weight in rows.blocks():
             regression.add(A, y, weight)
         strength = choose_strength(regression, known.of, first.sigma, inflation)
-    solution = solve_robust(
-        rows.blocks, WRENCH_COMPONENTS, names, prior=known.of(max(strength, 1.0)), inflation=inflation
-    ).solution
+    solution = solve_robust(rows.blocks, WRENCH_COMPONENTS, names, prior=known.of(strength or 1.0), inflation=inflation)
     zero, drift, lag, compliance = np.split(solution.x[len(free) :], (6, 12, 13))
     std = np.sqrt(np.diag(solution.covariance)[-robot.n :])
     phi, covariance, constant = _all(base, described, spread, solution, free, prior)
@@ -160,16 +160,6 @@ def described_parameters(robot: Robot, kind: str) -> Array:
     return robot.gravity_parameters if kind == "gravity" else robot.inertial_parameters[len(INERTIAL_PARAMETERS) :]
 
 
-def parameter_covariance(robot: Robot, kind: str, strength: float = 1.0) -> Array:
-    """Return how far they may be off (calibration/prior.py), shape (4 b, 4 b) or (10 b, 10 b)."""
-    size = 4 if kind == "gravity" else 10
-    blocks = body_covariance(robot, strength)[:, :size, :size]
-    covariance = np.zeros((len(blocks), size, len(blocks), size))
-    for body, block in enumerate(blocks):
-        covariance[body, :, body] = block
-    return covariance.reshape(len(blocks) * size, len(blocks) * size)
-
-
 class _Rows:
     """Rows of the regression, made again on each pass."""
 
@@ -189,19 +179,11 @@ class _Rows:
             yield A, self._data.wrench[start : start + k] - constant, None
             start += k
 
-    def steps(self) -> Iterator[slice]:
-        """Yield stretches of successive samples."""
-        time = self._data.samples.time
-        gaps = np.diff(time)
+    def starts(self) -> list[int]:
+        """Return the rows that do not succeed the row before them."""
+        gaps = np.diff(self._data.samples.time)
         usual = float(np.median(gaps)) if len(gaps) else 0.0
-        edges = [0, *(np.flatnonzero(gaps > LATER * usual) + 1).tolist(), len(time)]
-        for first, last in pairwise(edges):
-            yield slice(first, last)
-
-    @property
-    def moving(self) -> bool:
-        """Whether samples succeed each other."""
-        return self._data.moving
+        return (np.flatnonzero(gaps > LATER * usual) + 1).tolist()
 
 
 def _model_rows(base: PlateBase, data: PlateSamples) -> Iterator[tuple[Array, Array]]:
@@ -214,18 +196,9 @@ def _model_rows(base: PlateBase, data: PlateSamples) -> Iterator[tuple[Array, Ar
 
 
 def _inflation(rows: _Rows, solution: Solution) -> Array:
-    """Return f of each channel, shape (6,); 1 for poses at rest, which do not succeed each other.
-
-    A low-passed channel has no more than two independent values per period of its cutoff.
-    """
-    if not rows.moving:
-        return np.ones(6)
+    """Return f of each channel of a motion, shape (6,)."""
     residuals = np.concatenate([y - A @ solution.x for A, y, _ in rows.blocks()])
-    blocking = Blocking(6)
-    for piece in rows.steps():
-        blocking.add(residuals[piece])
-        blocking.pause()
-    return np.maximum(blocking.inflation(), 0.5 * KEPT_PER_PERIOD)
+    return np.maximum(inflation_of(residuals, rows.starts()), LEAST_INFLATION)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

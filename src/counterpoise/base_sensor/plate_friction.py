@@ -21,7 +21,7 @@ not served at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,11 +34,12 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import interpolated, smoothed
 from ..logs.log import Log
-from .friction_curve import FrictionCurve, JointFriction
+from .friction_curve import NAN, FrictionCurve, JointFriction
 from .friction_regression import LAWS, VELOCITIES, JointRows, LawFit, fit_law, friction_columns, stribeck_shape
 from .plate_fit import link_torques
 from .plate_parameters import PlateParameters, plate_parameters
-from .plate_samples import PlateSamples, moving_plate_samples, near_to, plate_cutoff
+from .plate_readings import near_times
+from .plate_samples import PlateSamples, moving_plate_samples, plate_cutoff
 from .sensor import BaseSensor
 
 NOISE_SHARE = 1.0
@@ -183,7 +184,7 @@ class _Motion:
         """Say which samples lie away from reversals and have an effort, shape (k,)."""
         speed = np.abs(self.velocity[:, joint])
         slow = ~((speed > self.v0[joint]) & (speed > STEADY * self.vibration[:, joint]))
-        near = near_to(self.time, slow, 1.0 / self.cutoff)
+        near = near_times(self.time, self.time[slow], 1.0 / self.cutoff)
         at = np.interp(self.data.samples.time, self.time, near.astype(float)) > 0.0
         return np.asarray(~at & np.isfinite(self.data.samples.tau[:, joint]))
 
@@ -211,7 +212,7 @@ def _joint(motion: _Motion, joint: int, laws: Sequence[str]) -> JointFriction:
             )
             return JointFriction(name, False, reason, plate_std=plate_std)
         fit = fit_law(rows, laws, gain=1.0)
-    return _described(motion, joint, used, fit, known)
+    return _friction_of(motion, joint, used, fit, known)
 
 
 def _reason_against(motion: _Motion, joint: int, used: npt.NDArray[np.bool_]) -> str:
@@ -279,60 +280,80 @@ def _relative_gain_std(fit: LawFit) -> float:
     return float(np.sqrt(fit.covariance[at, at])) / a if a > 0.0 else float("inf")
 
 
-def _described(
-    motion: _Motion, joint: int, used: npt.NDArray[np.bool_], fit: LawFit, gain_known: bool
-) -> JointFriction:
-    """Return the fit in link-side numbers: everything divided by a, with first-order errors."""
-    samples = motion.data.samples
-    at = fit.at("link")
-    a = float(fit.x[at]) if gain_known else 1.0
+@dataclass(frozen=True, slots=True, eq=False)
+class _LinkSide:
+    """A law's fit in link-side numbers: everything divided by a = 1/k, with first-order errors.
 
-    def told(row: Array) -> tuple[float, float]:
+    Attributes:
+        fit: The fit, in the log's own unit.
+        gain_known: Whether a was fitted; else it is 1.
+    """
+
+    fit: LawFit
+    gain_known: bool
+
+    @property
+    def a(self) -> float:
+        """Torque that the log states per torque at the link."""
+        return float(self.fit.x[self.fit.at("link")]) if self.gain_known else 1.0
+
+    def of_row(self, row: Array) -> tuple[float, float]:
         """Return value and standard deviation of row · x / a."""
+        fit, a = self.fit, self.a
         value = float(row @ fit.x) / a
         slope = row / a
-        if gain_known:
-            slope = slope - value / a * np.eye(len(fit.x))[at]
+        if self.gain_known:
+            slope = slope - value / a * np.eye(len(fit.x))[fit.at("link")]
         return value, float(np.sqrt(max(float(slope @ fit.covariance @ slope), 0.0)))
 
-    def row(**shares: float) -> Array:
-        found = np.zeros(len(fit.x))
+    def sum_of(self, **shares: float) -> tuple[float, float]:
+        """Return value and standard deviation of a sum of columns; of those only that the law has."""
+        row = np.zeros(len(self.fit.x))
         for column, share in shares.items():
-            if fit.at(column) >= 0:
-                found[fit.at(column)] = share
-        return found
+            if self.fit.at(column) >= 0:
+                row[self.fit.at(column)] = share
+        return self.of_row(row)
 
-    velocity = samples.dq[used, joint]
-    load = float(np.mean(np.abs(motion.link[used, joint])))
-    curve = _curve(fit, velocity, load, told)
-    name = motion.robot.joint_names[joint]
-    plate_std = float(motion.plate_std[joint])
-    effort = float(np.sqrt(np.mean(samples.tau[used, joint] ** 2))) / a
-    size, spread = float(np.sqrt(np.mean(curve.friction**2))), float(np.sqrt(np.mean(curve.std**2)))
-    if spread > max(CURVE_SHARE * size, EFFORT_SHARE * effort):
-        reason = f"its friction is only known within ±{2.0 * spread:.2g}, of a motor torque of {effort:.2g}"
+    def breakaway(self) -> tuple[float, float]:
+        """Return F_s of a law with a Stribeck term, whose column is the last."""
+        row = np.eye(len(self.fit.x))[-1]
+        row[self.fit.at("coulomb")] = 1.0
+        return self.of_row(row)
+
+    def gain(self) -> tuple[float, float]:
+        """Return k = 1/a; 1 without a standard deviation where it is assumed."""
+        at, a = self.fit.at("link"), self.a
+        return (1.0 / a, float(np.sqrt(self.fit.covariance[at, at])) / a**2) if self.gain_known else (1.0, NAN)
+
+    def curve(self, velocity: Array, load: float) -> FrictionCurve:
+        """Return the curve over velocities that were visited, at a load [N m or N]."""
+        low, high = np.percentile(velocity, SPEEDS)
+        grid = np.linspace(low, high, GRID)
+        grid = grid[np.abs(grid) >= np.min(np.abs(velocity))]
+        values = np.array([self.of_row(shape) for shape in friction_columns(self.fit.law, grid, load)])
+        return FrictionCurve(frozen(grid), frozen(values[:, 0]), frozen(values[:, 1]), load)
+
+
+def _friction_of(
+    motion: _Motion, joint: int, used: npt.NDArray[np.bool_], fit: LawFit, gain_known: bool
+) -> JointFriction:
+    """Return what a fit says of a joint; not determined where curve or residual say so."""
+    link = _LinkSide(fit, gain_known)
+    velocity, tau = motion.data.samples.dq[used, joint], motion.data.samples.tau[used, joint] / link.a
+    curve = link.curve(velocity, float(np.mean(np.abs(motion.link[used, joint]))))
+    name, plate_std = motion.robot.joint_names[joint], float(motion.plate_std[joint])
+    residual = fit.residual_rms / link.a
+    if reason := _reason_after(curve, residual, tau):
         return JointFriction(name, False, reason, plate_std=plate_std)
-    varied = float(np.std(samples.tau[used, joint])) / a
-    if fit.residual_rms / a > RESIDUAL_SHARE * varied:
-        reason = (
-            f"link torque and friction leave {fit.residual_rms / a:.2g} of the motor torque's variation of "
-            f"{varied:.2g} unexplained: it shakes, or its efforts are no torques"
-        )
-        return JointFriction(name, False, reason, plate_std=plate_std)
-    terms = fit.law.terms
-    nothing = (float("nan"), float("nan"))
-    coulomb = told(row(coulomb=1.0)) if "coulomb" in terms else (0.0, 0.0)
-    offset = told(row(constant=1.0))
-    up, down = (told(row(viscous=1.0, asymmetry=sign)) if "viscous" in terms else nothing for sign in (1.0, -1.0))
-    gain = (1.0 / a, float(np.sqrt(fit.covariance[at, at])) / a**2) if gain_known else (1.0, float("nan"))
+    terms, nothing = fit.law.terms, (NAN, NAN)
+    gain = link.gain()
     # With the gain assumed, what follows the acceleration is the rotor and the gain's error on the links.
-    rotor = told(row(acceleration=1.0)) if gain_known else nothing
-    breakaway = nothing
-    if "stribeck" in terms:
-        both = row(coulomb=1.0)
-        both[-1] = 1.0  # the Stribeck column is the last
-        breakaway = told(both)
-    growth = told(row(load=1.0)) if "load" in terms else nothing
+    rotor = link.sum_of(acceleration=1.0) if gain_known else nothing
+    coulomb = link.sum_of(coulomb=1.0)
+    offset = link.sum_of(constant=1.0)
+    up, down = (link.sum_of(viscous=1.0, asymmetry=sign) if "viscous" in terms else nothing for sign in (1.0, -1.0))
+    breakaway = link.breakaway() if "stribeck" in terms else nothing
+    growth = link.sum_of(load=1.0) if "load" in terms else nothing
     return JointFriction(
         name=name,
         determined=True,
@@ -344,8 +365,6 @@ def _described(
         rotor_inertia_std=rotor[1],
         coulomb=coulomb[0],
         coulomb_std=coulomb[1],
-        coulomb_positive=coulomb[0] + offset[0],
-        coulomb_negative=coulomb[0] - offset[0],
         offset=offset[0],
         offset_std=offset[1],
         viscous_positive=up[0],
@@ -355,20 +374,30 @@ def _described(
         breakaway=breakaway[0],
         breakaway_std=breakaway[1],
         stribeck_velocity=fit.law.stribeck_velocity,
-        stribeck_velocity_range=fit.stribeck_range,
         load=growth[0],
         load_std=growth[1],
         curve=curve,
-        residual_rms=fit.residual_rms / a,
-        effort_rms=effort,
+        residual_rms=residual,
         plate_std=plate_std,
         travel=(float(velocity.min()), float(velocity.max())),
     )
 
 
-def _curve(fit: LawFit, velocity: Array, load: float, told: Callable[[Array], tuple[float, float]]) -> FrictionCurve:
-    low, high = np.percentile(velocity, SPEEDS)
-    grid = np.linspace(low, high, GRID)
-    grid = grid[np.abs(grid) >= np.min(np.abs(velocity))]
-    values = np.array([told(shape) for shape in friction_columns(fit.law, grid, load)])
-    return FrictionCurve(frozen(grid), frozen(values[:, 0]), frozen(values[:, 1]), load)
+def _reason_after(curve: FrictionCurve, residual: float, tau: Array) -> str:
+    """Return why a fit is not to be relied on, in one sentence; "" where it is.
+
+    Args:
+        curve: The friction.
+        residual: What the law leaves of the motor torque, root mean square [N m or N].
+        tau: The motor torque, in link-side numbers [N m or N], shape (k,).
+    """
+    size, spread, effort = (float(np.sqrt(np.mean(values**2))) for values in (curve.friction, curve.std, tau))
+    varied = float(np.std(tau))
+    if spread > max(CURVE_SHARE * size, EFFORT_SHARE * effort):
+        return f"its friction is only known within ±{2.0 * spread:.2g}, of a motor torque of {effort:.2g}"
+    if residual > RESIDUAL_SHARE * varied:
+        return (
+            f"link torque and friction leave {residual:.2g} of the motor torque's variation of {varied:.2g} "
+            "unexplained: it shakes, or its efforts are no torques"
+        )
+    return ""

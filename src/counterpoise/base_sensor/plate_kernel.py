@@ -17,10 +17,10 @@ import numpy.typing as npt
 from ..description.frozen import Array
 from ..dynamics.inputs import as_rows, check_out, refuse_wrench_shape
 from ..dynamics.kernel import NATIVE
-from ..dynamics.reference import WRENCH_COMPONENTS, unphysical
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError
-from .analyzer_terms import analyzed
+from .analyzer_terms import analyzed_rows
 
 FORMS = ("full", "tared", "tared+model")
 """Names of the three forms; their places are the native kernel's."""
@@ -83,14 +83,7 @@ class ReferencePlateKernel:
     ) -> Array:
         """Compute step by step: here, of a bare kernel, the joint analyzer's equations alone."""
         rows = checked_rows(self.robot, q, wrench, dq, ddq)
-        if self.robot.tree.refusal and not (dq is None and ddq is None):
-            raise unphysical(self.robot.tree)
-        positions, wrenches, *rates = rows
-        filled = [np.zeros_like(positions) if rate is None else rate for rate in rates]
-        spread = np.broadcast_to(wrenches, (*positions.shape[:-1], 6))
-        q2, w2, dq2, ddq2 = (np.atleast_2d(each) for each in (positions, spread, *filled))
-        torques = analyzed(self.robot.tree, q2, w2, dq2, ddq2)
-        return delivered(torques if positions.ndim == 2 else torques[0], out, rows)
+        return delivered(analyzed_rows(self.robot.tree, *rows), out, rows)
 
     def _set_reading(self, matrix: Array) -> None:
         """Let w = matrix · reading, shape (6, 6); only the native kernel keeps it."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ..calibration.calibrated_robot import unphysical_links, with_inertial_parameters, with_masses
 from ..calibration.data_choice import STILL_POSES, data_kind
 from ..calibration.identifiability import Identifiability
-from ..calibration.prior import CadPrior
+from ..calibration.prior import CadPrior, parameter_covariance
 from ..calibration.split import split_samples
 from ..description.frozen import Array, frozen
 from ..dynamics.reference import WRENCH_COMPONENTS
@@ -29,10 +29,9 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
 from .plate_base import Kind, PlateBase, identified, plate_base
-from .plate_fit import PlateRegression, described_parameters, fit_wrenches, parameter_covariance
+from .plate_fit import PlateRegression, described_parameters, fit_wrenches
 from .plate_samples import PlateSamples, moving_plate_samples, static_plate_samples
 from .sensor import BaseSensor
-from .variance import Uncertainty
 
 Use = Literal["auto", "static", "moving"]
 FOLDS = 5
@@ -59,7 +58,6 @@ class PlateParameters:
         units: Their units.
         values: Estimates, shape (b,).
         covariance: Of the estimates, shape (b, b).
-        described_values: What the file says of them, shape (b,).
         identifiable: What the data tell by themselves.
         parameters: All parameters of the m moving bodies that amount to the estimates, as in
             ``robot.inertial_parameters[10:]``, shape (10 m,).
@@ -87,7 +85,6 @@ class PlateParameters:
     units: tuple[str, ...]
     values: Array
     covariance: Array
-    described_values: Array
     identifiable: Identifiability
     parameters: Array
     parameter_covariance: Array
@@ -130,27 +127,14 @@ class PlateParameters:
         Args:
             sensor: The plate whose readings were fitted.
         """
-        frame, before = sensor.frame, sensor.variance.uncertainty
+        before = sensor.variance.uncertainty
         gravity = np.zeros((4 * (self.described.tree.bodies + 1),) * 2)
         at = np.flatnonzero(np.arange(len(self.parameters)) % 10 < 4)
         gravity[4:, 4:] = self.parameter_covariance[np.ix_(at, at)]
-        return BaseSensor(
+        return sensor.copied(
             self.robot(),
-            frame.T_base_sensor,
-            frame.reads,
-            point=frame.point,
-            gain=frame.gain,
-            bias=frame.bias + frame.from_base @ self.zero,
-            range=sensor.range,
-            uncertainty=Uncertainty.checked(
-                self.robot(),
-                noise=before.noise,
-                zero=before.zero,
-                walk=before.walk,
-                gravity=gravity,
-                acceleration=before.acceleration,
-            ),
-            terms=sensor.analyzer.terms,
+            bias=sensor.frame.bias + sensor.frame.from_base @ self.zero,
+            uncertainty=replace(before, gravity=frozen(gravity)),
         )
 
 
@@ -256,7 +240,7 @@ def _result(robot: Robot, kind: Kind, data: PlateSamples, fit: PlateRegression, 
         np.sqrt(np.mean(samples.ddq**2, axis=0)),
     )
     every = np.array(robot.inertial_parameters[10:])
-    covariance = parameter_covariance(robot, "inertial")
+    covariance = parameter_covariance(robot, 10)
     place = at if base.kind == "inertial" else np.flatnonzero(np.arange(len(every)) % 10 < 4)
     if base.kind == "inertial":
         every, covariance = fit.parameters, fit.covariance
@@ -270,7 +254,6 @@ def _result(robot: Robot, kind: Kind, data: PlateSamples, fit: PlateRegression, 
         units=spoken.units,
         values=frozen(G @ fit.parameters[at]),
         covariance=frozen(G @ fit.covariance[np.ix_(at, at)] @ G.T),
-        described_values=frozen(G @ described[at]),
         identifiable=identifiable,
         parameters=frozen(every),
         parameter_covariance=frozen(covariance),

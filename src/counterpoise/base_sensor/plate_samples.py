@@ -1,7 +1,7 @@
 """Readings of a plate with the motion that belongs to them, ready for a fit: moving samples, or means of poses at rest.
 
 Positions, velocities, accelerations, readings and motor torques go through the same zero-phase low-pass
-(calibration/moving.py), so that what belongs together stays together. Short gaps are bridged (reading_gaps.py); other
+(calibration/moving.py), so that what belongs together stays together. Short gaps are bridged (plate_readings.py); other
 readings that cannot be used (missing, saturated, frozen) are left out with all samples that the filter mixes them into.
 """
 
@@ -16,13 +16,14 @@ from ..calibration.cutoff import MOST_OF_RATE, motion_band
 from ..calibration.moving import EDGE_PERIODS, Preparation, moving_samples, prepare
 from ..calibration.samples import Samples
 from ..description.frozen import Array
+from ..dynamics.inputs import refuse_other_joints
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import bridged, interpolated, smoothed
 from ..logs.log import Log
 from ..logs.stillness import still_segments
 from .log_estimate import raw_flags
-from .reading_gaps import short_gaps
+from .plate_readings import near_times, plate_readings, short_gaps
 from .sensor import BaseSensor
 from .torque_estimate import UNUSABLE, EstimateFlag
 
@@ -66,17 +67,8 @@ def checked_log(robot: Robot, log: Log, sensor: BaseSensor) -> npt.NDArray[np.bo
     Raises:
         InputError: Log, sensor and robot are of different arms, there is no plate, or most of its readings are useless.
     """
-    for names, whose in ((log.joint_names, "log"), (sensor.robot.joint_names, "sensor's robot")):
-        if names != robot.joint_names:
-            raise InputError(
-                f"the {whose} has joints {', '.join(names)}; expected those of robot '{robot.name}': "
-                f"{', '.join(robot.joint_names)}"
-            )
-    if log.wrench is None:
-        raise InputError(
-            "the log has no plate readings (wrench); record the plate along with the joints, or name its columns in "
-            "the mapping"
-        )
+    refuse_other_joints(log.joint_names, robot, "log")
+    refuse_other_joints(sensor.robot.joint_names, robot, "sensor's robot")
     usable = (raw_flags(sensor, log) & int(UNUSABLE)) == 0
     if np.mean(usable) < LEAST_SHARE:
         raise InputError(
@@ -114,8 +106,7 @@ def moving_plate_samples(
     ordered = log.ordered()
     flags = raw_flags(sensor, ordered)
     gaps = np.asarray((flags & int(UNUSABLE)) != 0)
-    reading = np.zeros((len(ordered), 6)) if ordered.wrench is None else ordered.wrench
-    wrench = sensor.frame.wrench(np.where(gaps[:, None], np.nan, reading))
+    wrench = sensor.frame.wrench(np.where(gaps[:, None], np.nan, plate_readings(ordered)))
     # a plate is saturated at peaks: a line across them would lower every one
     short = short_gaps(ordered.time, gaps, preparation.cutoff) & ((flags & int(EstimateFlag.SATURATED)) == 0)
     wrench = np.where(short[:, None], bridged(ordered.time, wrench), wrench)
@@ -124,7 +115,7 @@ def moving_plate_samples(
         interpolated(samples.time, ordered.time, smoothed(ordered.time, wrench, preparation.cutoff, derivative))
         for derivative in (0, 1)
     )
-    near = near_to(ordered.time, gaps, 0.5 * EDGE_PERIODS / preparation.cutoff)
+    near = near_times(ordered.time, ordered.time[gaps], 0.5 * EDGE_PERIODS / preparation.cutoff)
     clean = np.isfinite(at).all(axis=1) & ~np.asarray(np.interp(samples.time, ordered.time, near.astype(float)) > 0.0)
     if not clean.any():
         raise InputError("no stretch between useless plate readings is long enough for the filter; record again")
@@ -149,7 +140,7 @@ def static_plate_samples(robot: Robot, log: Log, sensor: BaseSensor) -> PlateSam
         InputError: The recording cannot be used.
     """
     usable = checked_log(robot, log, sensor)
-    reading = np.zeros((len(log), 6)) if log.wrench is None else log.wrench
+    reading = plate_readings(log)
     times, poses, wrenches = [], [], []
     for segment in still_segments(log, settle=SETTLE):
         rows = np.arange(segment.start, segment.end)
@@ -172,19 +163,3 @@ def static_plate_samples(robot: Robot, log: Log, sensor: BaseSensor) -> PlateSam
     )
     found = np.array(wrenches).reshape(-1, 6)
     return PlateSamples(samples, found, np.zeros_like(found), False)
-
-
-def near_to(time: Array, marked: npt.NDArray[np.bool_], within: float) -> npt.NDArray[np.bool_]:
-    """Return which rows lie within so many seconds of a marked one, shape (k,).
-
-    Args:
-        time: Increasing times [s], shape (k,).
-        marked: Shape (k,).
-        within: Distance [s].
-    """
-    at = time[marked]
-    if len(at) == 0:
-        return np.zeros(len(time), dtype=bool)
-    after = np.clip(np.searchsorted(at, time), 0, len(at) - 1)
-    before = np.clip(after - 1, 0, len(at) - 1)
-    return np.asarray(np.minimum(np.abs(at[after] - time), np.abs(at[before] - time)) <= within)

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..calibration.statistics import robust_std
 from ..description.frozen import Array, frozen
 from ..doctor.finding import Finding
 from ..doctor.plate import check_plate
-from ..doctor.prepared import without_infinities
+from ..doctor.prepared import prepare, without_infinities
+from ..dynamics.inputs import refuse_other_joints
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import interpolated, smoothed
@@ -29,6 +31,7 @@ from ..logs.log import Log
 from ..logs.stillness import still_segments
 from .joint_summary import JointSummary, summaries
 from .log_estimate import CUTOFF, LogEstimate, estimate_log, raw_flags
+from .plate_readings import plate_readings
 from .sensor import BaseSensor
 from .tare import Tare
 from .torque_estimate import UNUSABLE
@@ -159,7 +162,7 @@ def recording_torques(
         effort_note=note,
         check=check,
         joints=summaries(robot, torque, dynamic, effort, check),
-        findings=tuple(check_plate(robot, used)) if check is not None else (),
+        findings=tuple(check_plate(robot, used, prepare(used))) if check is not None else (),
     )
 
 
@@ -169,14 +172,8 @@ def refuse_without_plate(robot: Robot, log: Log) -> None:
     Raises:
         InputError: Other joints, no plate, a plate without a single number, or too few samples.
     """
-    if log.joint_names != robot.joint_names:
-        raise InputError(f"the recording has joints {list(log.joint_names)}; expected {list(robot.joint_names)}")
-    if log.wrench is None:
-        raise InputError(
-            "the recording has no plate: none of its columns is a wrench (fx, fy, fz, mx, my, mz); name its columns "
-            "in a mapping ([wrench] columns), or record the plate"
-        )
-    if int(np.isfinite(log.wrench).all(axis=1).sum()) < LEAST_SAMPLES:
+    refuse_other_joints(log.joint_names, robot, "recording")
+    if int(np.isfinite(plate_readings(log)).all(axis=1).sum()) < LEAST_SAMPLES:
         raise InputError(f"fewer than {LEAST_SAMPLES} samples have a plate reading in all six channels")
     if len(log.ordered()) < LEAST_SAMPLES:
         raise InputError(f"the recording has {len(log)} samples; expected at least {LEAST_SAMPLES} of increasing time")
@@ -206,14 +203,12 @@ def reading_noise(log: Log, cutoff: float) -> Array:
     What is above the cutoff is measured; as much per Hz is taken to lie below it, as of white noise. The half rate is
     shared by both.
     """
-    if log.wrench is None:
-        return np.zeros(6)
-    fast = log.wrench - smoothed(log.time, log.wrench, cutoff)
+    reading = plate_readings(log)
+    fast = reading - smoothed(log.time, reading, cutoff)
     nyquist = 0.5 * log.rate
     above = max(nyquist - cutoff, 0.05 * nyquist)
     # Median, not rms: impacts and steps are no noise.
-    scale = 1.4826 * np.nanmedian(np.abs(fast), axis=0)
-    return frozen(scale * np.sqrt(min(cutoff, nyquist) / above))
+    return frozen(robust_std(fast) * np.sqrt(min(cutoff, nyquist) / above))
 
 
 def _with_flags(found: LogEstimate, flags: npt.NDArray[np.int64]) -> LogEstimate:
@@ -237,14 +232,15 @@ def _tared(sensor: BaseSensor, log: Log, begin: float, end: float) -> Tare:
     start = float(log.time[0])
     shown = f"the tare from {begin:g} s to {end:g} s"
     part = (log.time >= start + begin) & (log.time < start + end)
-    if log.wrench is None or not part.any():
+    if not part.any():
         length = float(log.time[-1] - start)
         raise InputError(f"{shown} holds no sample; the recording runs from 0 s to {length:.6g} s")
-    whole = part & np.isfinite(log.wrench).all(axis=1) & np.isfinite(log.q).all(axis=1)
+    reading = plate_readings(log)
+    whole = part & np.isfinite(reading).all(axis=1) & np.isfinite(log.q).all(axis=1)
     if not whole.any():
         raise InputError(f"{shown} holds no plate reading")
     try:
-        return sensor.tare(log.q[whole], log.wrench[whole], time=float(log.time[whole].mean()))
+        return sensor.tare(log.q[whole], reading[whole], time=float(log.time[whole].mean()))
     except InputError as error:
         stands = [
             f"{log.time[segment.start] - start:.3g}:{log.time[segment.end - 1] - start:.3g}"

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..doctor.finding import Consequence
 from ..doctor.plate_fit import LEVER
-from ..doctor.wording import PLATE_CHANNELS
+from ..dynamics.joint_units import WRENCH_UNITS
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..logs.stillness import still_segments
 from .joint_summary import JointSummary
 from .recording_torques import RecordingTorques
@@ -111,8 +112,7 @@ def _zero(found: RecordingTorques) -> str:
     off = [i for i in range(6) if abs(check.offset[i]) > max(OFF * std[i] + check.left_over[i], least[i])]
     if not off:
         return ""
-    units = ["N"] * 3 + ["N m"] * 3
-    listed = ", ".join(f"{PLATE_CHANNELS[i].removeprefix('plate ')} {check.offset[i]:+.3g} {units[i]}" for i in off)
+    listed = ", ".join(f"{WRENCH_COMPONENTS[i]} {check.offset[i]:+.3g} {WRENCH_UNITS[i]}" for i in off)
     return f"The plate's zero is off against the model: {listed}. {_tare_hint(found)}"
 
 

@@ -32,7 +32,7 @@ from .gravity_compensator import GravityCompensator
 from .gravity_wrench import GravityWrench, ModelGravityWrench, PositionDependent, constant_gravity_wrench
 from .joint_analyzer import JointAnalyzer
 from .linear_table import LinearTable
-from .online import OnlineSettings
+from .online import FrozenWatch, OnlineSettings
 from .online_estimate import OnlineEstimate
 from .plate_kernel import FORMS, PlateKernel, checked_rows, delivered
 from .tare import Tare, model_range, taken
@@ -165,25 +165,38 @@ class BaseSensor(PlateKernel):
             raise InputError(f"{robot!r} is not the arm on this plate, {self.robot!r}, with another payload")
         if not isinstance(self.compensator.generator, ModelGravityWrench):
             raise InputError("the gravity wrench comes from a table, which holds for one payload; use_table('model')")
-        frame = self.frame
-        other = type(self)(
-            robot,
-            frame.T_base_sensor,
-            frame.reads,
-            point=frame.point,
-            gain=frame.gain,
-            bias=frame.bias,
-            range=self.range,
-            uncertainty=self.variance.uncertainty,
-            terms=self.analyzer.terms,
-            online=self._settings,
-        )
+        other = self.copied(robot)
         if (tare := self.tare_state) is not None:
             # Both sides by the new model: only the payloads may count, not what two models of the arm differ by.
             load = robot.base_wrench(tare.q) - robot.with_payloads(self.robot.payloads).base_wrench(tare.q)
-            other.tare_state = replace(tare, reading=frozen(tare.reading + frame.from_base @ load))
+            other.tare_state = replace(tare, reading=frozen(tare.reading + self.frame.from_base @ load))
             other._prepare()
         return other
+
+    def copied(self, robot: Robot, **changes: Any) -> Self:
+        """Return the same plate under another robot, untared and by the model.
+
+        Args:
+            robot: The robot.
+            **changes: Arguments of BaseSensor that differ, such as bias or uncertainty.
+        """
+        frame = self.frame
+        same = {
+            "T_base_sensor": frame.T_base_sensor,
+            "reads": frame.reads,
+            "point": frame.point,
+            "gain": frame.gain,
+            "bias": frame.bias,
+            "range": self.range,
+            "uncertainty": self.variance.uncertainty,
+            "terms": self.analyzer.terms,
+            "online": self._settings,
+        }
+        return type(self)(robot, **(same | changes))
+
+    def frozen_watch(self) -> FrozenWatch:
+        """Return a watch without a past that notices when this plate repeats its readings although it should not."""
+        return FrozenWatch(self._settings, noisy=bool(self.variance.uncertainty.noise.any()))
 
     def use_table(
         self,

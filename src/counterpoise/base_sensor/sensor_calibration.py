@@ -24,18 +24,20 @@ import numpy.typing as npt
 from ..calibration.identity import Identity, data_fingerprint, identity_of
 from ..description.frozen import Array, frozen
 from ..description.rotations import transform
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import increasing, interpolated
 from ..logs.log import Log
 from ..logs.sample import SampleFlag
+from .plate_readings import plate_readings
 from .sensor import BaseSensor
 from .sensor_data import PlateData, plate_data
 from .sensor_fit import BIAS, DRIFT, LAG, MASSES, MOUNT, PARTS, PlateComparison, SensorFit, fit_sensor, outlier_share
 from .sensor_prior import SensorPrior
 from .sensor_split import canonical_covariance
-from .sensor_start import Found, find_start
-from .sensor_words import CHANNELS, Spreads, determined, doubt, sentences, shown_gains
+from .sensor_start import FoundStart, find_start
+from .sensor_words import Spreads, determined, doubt, sentences, shown_gains
 from .variance import Uncertainty
 from .wrench_frame import WrenchFrame
 
@@ -139,7 +141,7 @@ class SensorCalibration:
     @property
     def residuals(self) -> tuple[tuple[str, float, float, float], ...]:
         """The residual table: channel, its own deviation, what was left before and what is left after [N, N m]."""
-        rows = zip(CHANNELS, self.signal, self.residual_before, self.residual_after, strict=True)
+        rows = zip(WRENCH_COMPONENTS, self.signal, self.residual_before, self.residual_after, strict=True)
         return tuple((name, float(own), float(before), float(after)) for name, own, before, after in rows)
 
     def sensor(self, robot: Robot, *, of: Literal["raw", "corrected"] = "raw", **options: Any) -> BaseSensor:
@@ -189,9 +191,7 @@ class SensorCalibration:
         Raises:
             InputError: The log has no plate readings, or the temperature does not fit.
         """
-        if log.wrench is None:
-            raise InputError("the log has no plate readings (wrench); there is nothing to correct")
-        straight = log.wrench - self.drift * self._away(log, temperature)[:, None]
+        straight = plate_readings(log) - self.drift * self._away(log, temperature)[:, None]
         rows = increasing(log.time)
         if len(rows) == 0:
             raise InputError("no sample of the log has a time; the lag cannot be taken off")
@@ -380,7 +380,7 @@ def _reading_errors(comparison: PlateComparison, fit: SensorFit) -> tuple[Array,
     return np.sqrt(np.maximum(changing, 0.0)), np.sqrt(np.maximum(constant, 0.0))
 
 
-def _declared_residual(comparison: PlateComparison, found: Found) -> Array:
+def _declared_residual(comparison: PlateComparison, found: FoundStart) -> Array:
     """Return what the plate as declared leaves, a constant aside, shape (6,)."""
     declared = found.declared
     left = comparison.reading(0.0) - declared.sign * comparison.wrench @ declared.mounting.matrix.T
@@ -388,7 +388,7 @@ def _declared_residual(comparison: PlateComparison, found: Found) -> Array:
     return std
 
 
-def _heldout(comparison: PlateComparison, found: Found, prior: SensorPrior, parts: Collection[str]) -> Array:
+def _heldout(comparison: PlateComparison, found: FoundStart, prior: SensorPrior, parts: Collection[str]) -> Array:
     """Return what is left of the end of the recording when it is predicted from the rest, a constant aside, (6,)."""
     data: PlateData = comparison.data
     first = round((1.0 - HELD_OUT) * len(data.rows))

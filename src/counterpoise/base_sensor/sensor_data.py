@@ -8,16 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..calibration.cutoff import motion_band
-from ..calibration.moving import refuse_other_mount
+from ..calibration.mount import refuse_other_mount
 from ..description.frozen import Array
 from ..doctor.prepared import Prepared, prepare, without_infinities
+from ..dynamics.inputs import refuse_other_joints
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError, ModelError
-from ..logs.filters import filtered
+from ..logs.filters import filtered, true_stretches
 from ..logs.log import Log
 from ..logs.sample import SampleFlag
 from .log_estimate import frozen_rows
-from .reading_gaps import short_gaps
+from .plate_readings import near_times, plate_readings, short_gaps
 
 Mask = npt.NDArray[np.bool_]
 
@@ -50,7 +52,7 @@ class PlateData:
         smooth: The whole recording on the grid, low-passed at WIDER times the cutoff.
         rows: The k instants, as indices of the grid.
         time: Their times [s], shape (k,).
-        warmth: What the drift goes with at these instants: time [s] or temperature, less ``reference``, shape (k,).
+        drift_variable: What the drift goes with at these instants: time [s] or temperature, less ``reference``, (k,).
         reference: Mean of that.
         wrench: The model's wrench on the robot, base axes and origin [N, N m], on the whole grid, shape (K, 6).
         reading: The plate's reading, low-passed like the wrench, on the whole grid [N, N m], shape (K, 6).
@@ -62,7 +64,7 @@ class PlateData:
     smooth: Prepared
     rows: npt.NDArray[np.intp]
     time: Array
-    warmth: Array
+    drift_variable: Array
     reference: float
     wrench: Array
     reading: Array
@@ -113,7 +115,7 @@ def plate_data(
     edge = min(1.0 / band, 0.1 * float(smooth.time[-1] - smooth.time[0]))
     inside = (smooth.time >= smooth.time[0] + edge) & (smooth.time <= smooth.time[-1] - edge)
     usable = smooth.good & inside & ~near_times(smooth.time, log.time[lost], 1.0 / band)
-    seconds = float(usable.sum()) * smooth.period
+    seconds = float(usable.sum()) * smooth.dt
     if seconds < LEAST_TIME:
         raise InputError(
             f"the recording has {seconds:.1f} s that can be used; expected at least {LEAST_TIME:g} s of motion, better "
@@ -123,16 +125,16 @@ def plate_data(
     given = np.flatnonzero(usable)
     count = min(MOST_ROWS, max(20, int(ROWS_PER_PERIOD * band * seconds)))
     rows = given[np.unique(np.linspace(0, len(given) - 1, count).astype(np.int64))]
-    warmth = smooth.time[rows] if temperature is None else _temperature(log, temperature, smooth.time[rows])
-    reference = float(warmth.mean())
+    drift_variable = smooth.time[rows] if temperature is None else _temperature(log, temperature, smooth.time[rows])
+    reference = float(drift_variable.mean())
     return PlateData(
         smooth=smooth,
         rows=rows,
         time=smooth.time[rows],
-        warmth=warmth - reference,
+        drift_variable=drift_variable - reference,
         reference=reference,
-        wrench=filtered(robot.base_wrench(smooth.q, smooth.dq, smooth.ddq), smooth.period, band),
-        reading=filtered(smooth.wrench, smooth.period, band),
+        wrench=filtered(robot.base_wrench(smooth.q, smooth.dq, smooth.ddq), smooth.dt, band),
+        reading=filtered(smooth.wrench, smooth.dt, band),
         cutoff=band,
         rate=log.rate,
         usable=usable,
@@ -145,18 +147,13 @@ def refuse_unusable(robot: Robot, log: Log) -> None:
     Raises:
         InputError: It is one; the message says why.
     """
-    if log.joint_names != robot.joint_names:
-        raise InputError(
-            f"the log is of joints {', '.join(log.joint_names)}; expected those of robot '{robot.name}': "
-            f"{', '.join(robot.joint_names)}"
-        )
-    if log.wrench is None:
-        raise InputError("the log has no plate readings (wrench); give the mapping the six columns of the sensor")
+    refuse_other_joints(log.joint_names, robot, "log")
+    readings = plate_readings(log)
     if log.declared.position_side == "motor":
         raise InputError("the log's positions are on the motor's side; give its mapping the gears (motor_per_link)")
     if log.declared.gravity_base is not None:
         refuse_other_mount(robot, log.declared.gravity_base)
-    for name, column in zip(("fx", "fy", "fz", "mx", "my", "mz"), log.wrench.T, strict=True):
+    for name, column in zip(WRENCH_COMPONENTS, readings.T, strict=True):
         known = column[np.isfinite(column)]
         if known.size == 0:
             raise InputError(f"channel {name} of the sensor holds no numbers; check the mapping's columns")
@@ -169,7 +166,7 @@ def refuse_unusable(robot: Robot, log: Log) -> None:
 
 def missing_readings(log: Log) -> Mask:
     """Say which readings are no numbers, or marked by the plant as bad, shape (k,)."""
-    missing = np.zeros(len(log), dtype=bool) if log.wrench is None else ~np.isfinite(log.wrench).all(axis=1)
+    missing = ~np.isfinite(plate_readings(log)).all(axis=1)
     if len(log.flags):
         missing |= (log.flags & int(SampleFlag.WRENCH_INVALID)) != 0
     return np.asarray(missing)
@@ -177,7 +174,7 @@ def missing_readings(log: Log) -> Mask:
 
 def spoiled_readings(log: Log) -> Mask:
     """Say which readings are numbers and wrong: frozen, or at the end of a channel's range; or without a pose, (k,)."""
-    reading = np.zeros((len(log), 6)) if log.wrench is None else log.wrench
+    reading = plate_readings(log)
     spoiled = frozen_rows(reading, log.q)
     if len(log.flags):
         spoiled |= (log.flags & int(SampleFlag.WRENCH_SATURATED | SampleFlag.Q_INVALID)) != 0
@@ -196,9 +193,7 @@ def with_gaps(log: Log, missing: Mask, spoiled: Mask, cutoff: float) -> tuple[Lo
         cutoff: Of the low-pass [Hz].
     """
     lost = spoiled | (missing & ~short_gaps(log.time, missing, cutoff))
-    if log.wrench is None:
-        return log, lost
-    return replace(log, wrench=np.where(missing[:, None], np.nan, log.wrench)), lost
+    return replace(log, wrench=np.where(missing[:, None], np.nan, plate_readings(log))), lost
 
 
 def _clipped(column: Array) -> Mask:
@@ -207,8 +202,7 @@ def _clipped(column: Array) -> Mask:
     same = np.concatenate([[False], column[1:] == column[:-1]])
     for extreme in (np.nanmax(column), np.nanmin(column)):
         at = column == extreme
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], at, [False]]).astype(np.int8)))
-        for first, last in zip(edges[::2], edges[1::2], strict=True):
+        for first, last in true_stretches(at):
             if last - first >= CLIPPED_RUN:
                 clipped[first:last] = True
     # A coarse converter, or a reading that is repeated between two measurements, rests everywhere.
@@ -216,18 +210,6 @@ def _clipped(column: Array) -> Mask:
     if elsewhere.any() and same[elsewhere].mean() > 0.5:
         clipped[:] = False
     return clipped
-
-
-def near_times(grid: Array, times: Array, reach: float) -> Mask:
-    """Say which grid times lie within ``reach`` [s] of lost readings, which the low-pass has taken in, shape (K,)."""
-    times = np.sort(times[np.isfinite(times)])
-    if len(times) == 0:
-        return np.zeros(len(grid), dtype=bool)
-    right = np.clip(np.searchsorted(times, grid), 0, len(times) - 1)
-    left = np.maximum(right - 1, 0)
-    away = np.minimum(np.abs(times[right] - grid), np.abs(times[left] - grid))
-    near: Mask = away < reach
-    return near
 
 
 def _refuse_standing(q: Array) -> None:

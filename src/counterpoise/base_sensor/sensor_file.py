@@ -12,11 +12,12 @@ import numpy as np
 from ..calibration.document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
 from ..calibration.file_schema import RobotTable, rows
 from ..description.frozen import frozen
+from ..dynamics.inputs import numbers
 from ..dynamics.robot import Robot
 from ..errors import DataFileError, InputError
 from .sensor_calibration import SensorCalibration
 from .sensor_prior import SensorPrior
-from .wrench_frame import WrenchFrame, finite
+from .wrench_frame import WrenchFrame
 
 SCHEMA = "counterpoise-sensor"
 VERSION = 1
@@ -131,7 +132,7 @@ def _calibration(content: _Content) -> SensorCalibration:
     shown = np.array(content.gain_determined, dtype=bool)
     if shown.shape != (6, 6):
         raise InputError(f"gain_determined has shape {shown.shape}; expected (6, 6)")
-    given: dict[str, Any] = {name: finite(getattr(content, name), name, shape) for name, shape in _VECTORS.items()}
+    given: dict[str, Any] = {name: numbers(getattr(content, name), name, shape) for name, shape in _VECTORS.items()}
     given |= {name: getattr(content, name) for name in _SAME}
     return SensorCalibration(
         frame=WrenchFrame.checked(frozen(content.T_base_sensor), content.reads, gain=content.gain, bias=content.bias),

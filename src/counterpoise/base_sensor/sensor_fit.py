@@ -16,15 +16,18 @@ from functools import cached_property
 
 import numpy as np
 
-from ..calibration.inflation import Blocking
+from ..calibration.inflation import inflation_of
 from ..calibration.robust import BEND, hampel_weight, huber_weight
+from ..calibration.statistics import robust_std
 from ..description.frozen import Array
+from ..description.rotations import skew
 from ..doctor.expectation import parameter_spread
+from ..doctor.plate_fit import LEVER
 from ..dynamics.robot import Robot
 from ..logs.filters import filtered
 from .sensor_data import PlateData
-from .sensor_prior import LEVER, SensorPrior
-from .sensor_split import Mounting, across_rows
+from .sensor_prior import SensorPrior
+from .sensor_split import Mounting
 
 MOUNT = 42
 """Numbers of a mounting: turn (3), origin (3), gain (36)."""
@@ -136,7 +139,7 @@ class PlateComparison:
     @cached_property
     def span(self) -> float:
         """How far the drift's variable reaches [s or K], > 0."""
-        return max(float(np.ptp(self.data.warmth)), 1e-9)
+        return max(float(np.ptp(self.data.drift_variable)), 1e-9)
 
     def prior_std(self, prior: SensorPrior, parts: Collection[str]) -> Array:
         """Return standard deviations beforehand, shape (55 + m,); 0 for what is not fitted."""
@@ -167,13 +170,13 @@ class PlateComparison:
         at_sensor = at_base @ mounting.shift.T
         signed = sign * mounting.gain
         columns = np.zeros((k, 6, MASSES + self.masses.shape[2]))
-        turn = np.concatenate([across_rows(at_sensor[:, :3]), across_rows(at_sensor[:, 3:])], axis=1)
+        turn = np.concatenate([skew(at_sensor[:, :3]), skew(at_sensor[:, 3:])], axis=1)
         columns[:, :, :3] = signed @ turn
-        columns[:, :, 3:6] = signed[:, 3:] @ (mounting.rotation.T @ across_rows(at_base[:, :3]))
+        columns[:, :, 3:6] = signed[:, 3:] @ (mounting.rotation.T @ skew(at_base[:, :3]))
         for channel in range(6):
             columns[:, channel, 6 + 6 * channel : 12 + 6 * channel] = sign * at_sensor
         columns[:, range(6), range(BIAS.start, BIAS.stop)] = 1.0
-        columns[:, range(6), range(DRIFT.start, DRIFT.stop)] = self.data.warmth[:, None]
+        columns[:, range(6), range(DRIFT.start, DRIFT.stop)] = self.data.drift_variable[:, None]
         # The reading is looked up later for a greater lag: as if the prediction ran backwards.
         columns[:, :, LAG] = -self.wrench_slope @ (signed @ mounting.shift).T
         columns[:, :, MASSES:] = (signed @ mounting.shift) @ self.masses
@@ -182,7 +185,7 @@ class PlateComparison:
     def predicted(self, fit: SensorFit) -> Array:
         """Return the predicted readings of a fit, shape (k, 6)."""
         rows: Array = fit.start.sign * self.wrenches(fit.masses) @ fit.mounting.matrix.T
-        return rows + fit.bias + self.data.warmth[:, None] * fit.drift
+        return rows + fit.bias + self.data.drift_variable[:, None] * fit.drift
 
 
 def _mass_columns(robot: Robot, data: PlateData, spread: Array, unit: Array) -> Array:
@@ -202,7 +205,7 @@ def _mass_columns(robot: Robot, data: PlateData, spread: Array, unit: Array) -> 
         piece = slice(first, first + CHUNK_ROWS)
         regressor = robot.base_wrench_regressor(smooth.q[piece], smooth.dq[piece], smooth.ddq[piece])
         columns[piece] = regressor[:, :, 10:] @ kept
-    flat = filtered(columns.reshape(len(columns), -1), smooth.period, data.cutoff)[data.rows]
+    flat = filtered(columns.reshape(len(columns), -1), smooth.dt, data.cutoff)[data.rows]
     return flat.reshape(len(data.rows), 6, -1)
 
 
@@ -243,10 +246,10 @@ def fit_sensor(
         left = (comparison.reading(fit.lag) - comparison.predicted(fit))[used]
         columns = comparison.columns(start, fit.mounting, fit.masses)[used][:, :, free]
         # About zero, not about their median: a channel that a step left off by a constant is no set of outliers.
-        noise = np.maximum(1.4826 * np.median(np.abs(left), axis=0), 1e-7 * comparison.unit)
+        noise = np.maximum(robust_std(left), 1e-7 * comparison.unit)
         size_of = np.abs(left) / noise
         weight = huber_weight(size_of) if round_ < 3 else hampel_weight(size_of)
-        inflation = _inflation(left, weight)
+        inflation = inflation_of(np.where(weight > 0.5, left, np.nan))  # outliers do not count
         scaled = np.sqrt(weight / inflation) / noise
         flat = (columns * scaled[:, :, None]).reshape(-1, len(free))
         information = flat.T @ flat + np.diag(1.0 / prior_std[free] ** 2)
@@ -317,13 +320,6 @@ def _shortened(step: Array) -> Array:
     turn, lag = float(np.linalg.norm(step[:3])), abs(float(step[LAG]))
     factor = min(1.0, LARGEST_TURN / max(turn, 1e-12), LARGEST_LAG / max(lag, 1e-12))
     return factor * step
-
-
-def _inflation(left: Array, weight: Array) -> Array:
-    """Return how many neighbouring residuals count as one, shape (6,); outliers do not count."""
-    blocking = Blocking(6)
-    blocking.add(np.where(weight > 0.5, left, np.nan))
-    return blocking.inflation()
 
 
 def _noise(left: Array, weight: Array, robust: Array) -> Array:

@@ -6,9 +6,6 @@ from dataclasses import dataclass, fields
 
 from ..errors import InputError
 
-LEVER = 0.5
-"""Length that relates moments to forces [m]: a share of a moment in a force channel counts per 1/LEVER, and so on."""
-
 
 @dataclass(frozen=True, slots=True)
 class SensorPrior:
@@ -16,7 +13,7 @@ class SensorPrior:
 
     Attributes:
         gain: Of a channel's own gain about 1; factory calibrations hold 0.2 to 2 %.
-        cross_talk: Of a share of a foreign component; moments and forces relate by LEVER.
+        cross_talk: Of a share of a foreign component; moments and forces relate by LEVER (doctor/plate_fit.py).
         rotation: Of each small turn of the axes [rad].
         origin: Of the sensor's origin in each direction [m]; a stand of unknown height lies within.
         bias: Of the reading's zero, relative to the robot's weight; wide enough for a plate that was tared with the

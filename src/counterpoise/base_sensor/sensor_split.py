@@ -18,7 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array
-from ..description.rotations import inverse_transform, transform, wrench_transform
+from ..description.rotations import (
+    inverse_transform,
+    rotation_from_vector,
+    rotation_vector,
+    skew,
+    transform,
+    wrench_transform,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +59,7 @@ class Mounting:
 
     def moved(self, step: Array) -> Mounting:
         """Return the mounting changed by a step, shape (42,): turn about the sensor's axes, origin, gain row by row."""
-        rotation = self.rotation @ turned(step[:3])
+        rotation = self.rotation @ rotation_from_vector(step[:3])
         return Mounting(rotation, self.origin + step[3:6], self.gain + step[6:].reshape(6, 6))
 
     def apart(self, other: Mounting) -> Array:
@@ -65,48 +72,12 @@ def split(matrix: Array) -> Mounting:
     """Return the mounting and the gain nearest the identity of M = G X, shape (6, 6); det of its blocks > 0."""
     A, B, C, D = matrix[:3, :3], matrix[:3, 3:], matrix[3:, :3], matrix[3:, 3:]
     # D [p]× is linear in p: its columns are D applied to the three generators.
-    columns = np.stack([(D @ across(axis)).ravel() for axis in np.eye(3)], axis=1)
+    columns = np.stack([(D @ skew(axis)).ravel() for axis in np.eye(3)], axis=1)
     origin = np.asarray(np.linalg.lstsq(columns, -C.ravel(), rcond=None)[0], dtype=np.float64)
-    arm = across(origin)
+    arm = skew(origin)
     left, _, right = np.linalg.svd(A + B @ arm + D)
     rotation = right.T @ np.diag([1.0, 1.0, np.linalg.det(right.T @ left.T)]) @ left.T
     return Mounting(rotation, origin, matrix @ wrench_transform(transform(rotation, origin)))
-
-
-def across(vector: Array) -> Array:
-    """Return [v]×, shape (3, 3): [v]× u = v × u."""
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-def across_rows(vectors: Array) -> Array:
-    """Return [v]× of each row, shape (k, 3, 3)."""
-    result = np.zeros((len(vectors), 3, 3))
-    x, y, z = vectors.T
-    result[:, 0, 1], result[:, 0, 2], result[:, 1, 2] = -z, y, -x
-    result[:, 1, 0], result[:, 2, 0], result[:, 2, 1] = z, -y, x
-    return result
-
-
-def turned(vector: Array) -> Array:
-    """Return the rotation by a rotation vector [rad], shape (3, 3): Rodrigues' formula."""
-    angle = float(np.linalg.norm(vector))
-    arm = across(vector)
-    if angle < 1e-8:  # the second-order terms are below rounding
-        return np.eye(3) + arm
-    whole: Array = np.eye(3) + np.sin(angle) / angle * arm + (1.0 - np.cos(angle)) / angle**2 * (arm @ arm)
-    return whole
-
-
-def rotation_vector(rotation: Array) -> Array:
-    """Return the rotation vector [rad] of a rotation by less than a half turn, shape (3,)."""
-    twice_sine = np.array(
-        [rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]]
-    )
-    sine, cosine = 0.5 * float(np.linalg.norm(twice_sine)), 0.5 * (float(np.trace(rotation)) - 1.0)
-    angle = float(np.arctan2(sine, cosine))
-    vector: Array = 0.5 * twice_sine if sine < 1e-12 else 0.5 * angle / sine * twice_sine
-    return vector
 
 
 def canonical_covariance(mounting: Mounting, covariance: Array) -> Array:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..description.frozen import Array
-from ..doctor.plate import AMBIGUOUS, BELIEVED, UNRELATED, check_plate
-from ..doctor.plate_fit import Class, PlateFit, PlateModel, fit_plate, turn
-from ..doctor.prepared import CUTOFF, Prepared
+from ..doctor.cost import AMBIGUOUS
+from ..doctor.finding import LogFault
+from ..doctor.plate import BELIEVED, UNRELATED, check_plate
+from ..doctor.plate_fit import PlateClass, PlateFit, PlateModel, fit_plate, turn
+from ..doctor.prepared import CUTOFF, Prepared, prepare
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import filtered
@@ -22,7 +24,7 @@ from .sensor_split import Mounting
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundStart:
     """A start and how sure it is.
 
     Attributes:
@@ -36,7 +38,7 @@ class Found:
     sign_shown: bool
 
 
-def find_start(robot: Robot, log: Log, data: PlateData, parts: Collection[str]) -> Found:
+def find_start(robot: Robot, log: Log, data: PlateData, parts: Collection[str]) -> FoundStart:
     """Return where to start.
 
     Args:
@@ -72,29 +74,30 @@ def find_start(robot: Robot, log: Log, data: PlateData, parts: Collection[str]) 
         flipped = flipped and abs(fit.yaw) < 0.5 * math.pi
         axes = rotation
     start = Start(-sign if flipped else sign, Mounting(axes, origin, np.eye(6)), lag if "lag" in parts else 0.0)
-    return Found(start, as_declared, fit.margin > AMBIGUOUS)
+    return FoundStart(start, as_declared, fit.margin > AMBIGUOUS)
 
 
 def _slow(data: PlateData) -> Prepared:
     """Return the recording as the doctor looks at it: accelerations of coarse encoders would drown the rest."""
     smooth, cutoff = data.smooth, min(data.cutoff, CUTOFF)
-    q, dq, ddq = (filtered(smooth.q, smooth.period, cutoff, derivative=order) for order in range(3))
-    reading = filtered(data.reading, smooth.period, cutoff)
+    q, dq, ddq = (filtered(smooth.q, smooth.dt, cutoff, derivative=order) for order in range(3))
+    reading = filtered(data.reading, smooth.dt, cutoff)
     return replace(smooth, q=q, dq=dq, ddq=ddq, wrench=reading, good=data.usable, cutoff=cutoff)
 
 
-def _is_rotation(kind: Class) -> bool:
+def _is_rotation(kind: PlateClass) -> bool:
     """Say whether a class is a turned plate, right-handed, of either sign."""
     return kind.force == kind.moment and (not kind.mirrored or kind.force < 0.0)
 
 
-def _other_class(robot: Robot, log: Log, fit: PlateFit) -> tuple[Class, Array]:
+def _other_class(robot: Robot, log: Log, fit: PlateFit) -> tuple[PlateClass, Array]:
     """Return the runner-up where the best class is no turned plate and not sure either; refuse otherwise."""
     runner_up, yaw = fit.runner_up
     unsure = fit.gain < BELIEVED or fit.margin < AMBIGUOUS
     if unsure and _is_rotation(runner_up):
         return runner_up, np.array([yaw, 0.0, 0.0])
-    findings = [one for one in check_plate(robot, log) if one.fault.value in ("plate-handedness", "plate-sign")]
+    blamed = (LogFault.PLATE_HANDEDNESS, LogFault.PLATE_SIGN)
+    findings = [one for one in check_plate(robot, log, prepare(log)) if one.fault in blamed]
     told = " ".join(f"{one.sentence} {one.remedy}" for one in findings[:1]) or (
         "The plate's axes are left-handed, or forces and moments have opposite signs."
     )

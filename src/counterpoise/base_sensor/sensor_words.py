@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
+from ..description.rotations import rotation_vector
 from ..doctor.wording import listed, percent, short, spread
-from .sensor_split import Mounting, rotation_vector
+from ..dynamics.reference import WRENCH_COMPONENTS
+from .sensor_split import Mounting
 
-CHANNELS = ("fx", "fy", "fz", "mx", "my", "mz")
 SURE_TURN = math.radians(2.0)
 """A turn of a greater standard deviation is not shown [rad]."""
 SURE_ORIGIN = 0.05
@@ -73,14 +74,14 @@ def determined(spreads: Spreads, parts: Collection[str], rate: float, *, sign_sh
         found |= {name: bool(std < SURE_ORIGIN) for name, std in zip(names, spreads.origin, strict=True)}
     if "gain" in parts:
         shown = shown_gains(spreads)
-        found |= {f"gain of {name}": bool(shown[i, i]) for i, name in enumerate(CHANNELS)}
-        for j, name in enumerate(CHANNELS):
+        found |= {f"gain of {name}": bool(shown[i, i]) for i, name in enumerate(WRENCH_COMPONENTS)}
+        for j, name in enumerate(WRENCH_COMPONENTS):
             foreign = np.delete(shown[:, j], j)
             # Shares that the split counts as rotation or origin have no spread of their own.
             known = np.delete(spreads.gain_before[:, j] > 0.0, j)
             found[f"cross-talk of {name}"] = bool(np.all(foreign[known]))
     if "bias" in parts:
-        for name, std, unit in zip(CHANNELS, spreads.bias, spreads.unit, strict=True):
+        for name, std, unit in zip(WRENCH_COMPONENTS, spreads.bias, spreads.unit, strict=True):
             found[f"zero of {name}"] = bool(std < SURE_ZERO * unit)
     if "lag" in parts:
         found["lag"] = spreads.lag < max(SURE_LAG, 1.0 / rate)
@@ -98,7 +99,9 @@ def doubt(signal: Array, left: Array) -> str:
     """
     share = left / np.maximum(signal, 1e-12)
     poor = [
-        f"{name} ({percent(float(part))})" for name, part in zip(CHANNELS, share, strict=True) if part > UNEXPLAINED
+        f"{name} ({percent(float(part))})"
+        for name, part in zip(WRENCH_COMPONENTS, share, strict=True)
+        if part > UNEXPLAINED
     ]
     if not poor:
         return ""
@@ -167,7 +170,7 @@ def sentences(
         worst = int(np.argmax(np.abs(rates) * span / spreads.unit))
         told.append(
             f"The zero drifts by {rates[worst]:+.2g} ± {spread(float(spreads.drift[worst]))} "
-            f"{'N' if worst < 3 else 'N m'}/{unit} in {CHANNELS[worst]}, the most of all channels."
+            f"{'N' if worst < 3 else 'N m'}/{unit} in {WRENCH_COMPONENTS[worst]}, the most of all channels."
         )
     before, after = (float(np.linalg.norm(values[3:5])) for values in residual)
     told.append(f"Of mx and my, {short(before)} N m were unexplained before and {short(after)} N m are after.")
@@ -223,7 +226,7 @@ def _gain_sentences(mounting: Mounting, spreads: Spreads, shown: Mapping[str, bo
     told = []
     off = [
         f"{name} {mounting.gain[i, i]:.3f} ± {spread(float(spreads.gain[i, i]))}"
-        for i, name in enumerate(CHANNELS)
+        for i, name in enumerate(WRENCH_COMPONENTS)
         if shown.get(f"gain of {name}")
         and abs(mounting.gain[i, i] - 1.0) > max(NOTABLE, 2.0 * float(spreads.gain[i, i]))
     ]
@@ -236,9 +239,8 @@ def _gain_sentences(mounting: Mounting, spreads: Spreads, shown: Mapping[str, bo
     shares[~entries | (np.abs(mounting.gain) < 2.0 * spreads.gain)] = 0.0
     i, j = np.unravel_index(int(np.argmax(shares)), shares.shape)
     if shares[i, j] > NOTABLE:
-        told.append(
-            f"The largest cross-talk is that of {CHANNELS[j]} in {CHANNELS[i]}: {percent(float(shares[i, j]))}."
-        )
+        share = percent(float(shares[i, j]))
+        told.append(f"The largest cross-talk is that of {WRENCH_COMPONENTS[j]} in {WRENCH_COMPONENTS[i]}: {share}.")
     return told
 
 
@@ -257,7 +259,7 @@ def _rest(shown: Mapping[str, bool], spreads: Spreads) -> list[str]:
     if zeros:
         channels = [name.removeprefix("zero of ") for name in zeros]
         told.append(f"The zero of {listed(channels)} does not show well: tare before use, or use a difference form.")
-    if not any(shown.get(f"gain of {name}") for name in CHANNELS[:3]) and shown.get("gain of mx"):
+    if not any(shown.get(f"gain of {name}") for name in WRENCH_COMPONENTS[:3]) and shown.get("gain of mx"):
         told.append(
             "Forces hardly change here: of a slow upright arm only yaw, tilt and the two moment gains are visible. "
             "Record faster motion to see the rest."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -12,6 +12,7 @@ from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import DataFileError
 from ..logs.atomic import write_atomically
+from ..logs.data_file import read_data
 from .linear_table import LinearTable
 from .table_tag import TableTag
 from .trigonometric_form import COS, SIN, Monomial
@@ -83,8 +84,7 @@ def save_table(table: TrigonometricTable | LinearTable, path: str | Path) -> Non
             "grid_counts": list(table.moments.shape[:-1]),
             "coefficients": table.moments.reshape(-1, 3).tolist(),
         }
-    data = msgspec.json.encode(content)
-    write_atomically(path, lambda stream: _write(stream, data))
+    write_atomically(path, msgspec.json.encode(content))
 
 
 def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTable:
@@ -133,14 +133,7 @@ def _linear(content: GravityTableFile, tag: TableTag, constant: Array, numbers: 
 
 
 def _decoded(path: str | Path) -> GravityTableFile:
-    try:
-        with Path(path).open("rb") as stream:
-            data = stream.read(MAX_TABLE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DataFileError(f"cannot be read: {reason}", path=path) from error
-    if len(data) > MAX_TABLE_BYTES:
-        raise DataFileError(f"has more than {MAX_TABLE_BYTES} bytes", path=path)
+    data = read_data(path, MAX_TABLE_BYTES)
     try:
         content = msgspec.json.decode(data, type=GravityTableFile)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -151,10 +144,6 @@ def _decoded(path: str | Path) -> GravityTableFile:
     if content.source not in ("model", "measured"):
         raise DataFileError(f"has source {content.source!r}; expected 'model' or 'measured'", path=path)
     return content
-
-
-def _write(stream: BinaryIO, data: bytes) -> None:
-    stream.write(data)
 
 
 def _factors(term: Monomial, tag: TableTag) -> Factors:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
+from ..description.rotations import skew
 from ..dynamics.robot import Robot
-from .sensor_split import across_rows
 
 STEP = 1e-5
 """Time over which the Jacobian is differenced for the acceleration at given speeds [s]."""
@@ -48,9 +48,9 @@ def tool_columns(
         arm = poses[:, :3, :3] @ T_link_sensor[:3, 3]
         free = free - motion[:, :3] - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
     at_sensor = np.einsum("kji,kj->ki", axes, free)
-    turning, turned = (across_rows(np.einsum("kji,kj->ki", axes, vectors)) for vectors in (omega, alpha))
+    turning, turned = (skew(np.einsum("kji,kj->ki", axes, vectors)) for vectors in (omega, alpha))
     columns = np.zeros((len(q), 6, 4))
     columns[:, :3, 0] = at_sensor
     columns[:, :3, 1:] = -turned - turning @ turning
-    columns[:, 3:, 1:] = -across_rows(at_sensor)
+    columns[:, 3:, 1:] = -skew(at_sensor)
     return columns

@@ -7,8 +7,6 @@ row may be relied on; ``flags``, EstimateFlag bits. A joint that the plate tells
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import BinaryIO
@@ -18,11 +16,11 @@ import numpy as np
 from ..description.frozen import Array
 from ..errors import DataFileError
 from ..logs.atomic import write_atomically
+from ..logs.files import csv_blocks
 from ..logs.parquet_source import parquet_library
 from .recording_torques import RecordingTorques
 
 ENDINGS = (".csv", ".parquet")
-CHUNK_ROWS = 10_000
 PARQUET_KEY = b"counterpoise-torques"
 """Key of the description in the metadata of a Parquet file."""
 
@@ -62,15 +60,9 @@ def torque_columns(found: RecordingTorques) -> tuple[tuple[str, ...], Array]:
 
 def _write_csv(found: RecordingTorques, stream: BinaryIO) -> None:
     names, numbers = torque_columns(found)
-    header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow((*names, "valid", "flags"))
-    stream.write(header.getvalue().encode())
     marks = np.column_stack([found.torque.valid.astype(np.int64), found.torque.flags])
-    for begin in range(0, len(numbers), CHUNK_ROWS):
-        rows = numbers[begin : begin + CHUNK_ROWS].tolist()
-        flags = marks[begin : begin + CHUNK_ROWS].tolist()
-        lines = [f"{','.join(map(repr, row))},{valid},{flag}\n" for row, (valid, flag) in zip(rows, flags, strict=True)]
-        stream.write("".join(lines).encode())
+    for text in csv_blocks((*names, "valid", "flags"), [numbers, marks]):
+        stream.write(text.encode())
 
 
 def _write_parquet(found: RecordingTorques, stream: BinaryIO) -> None:

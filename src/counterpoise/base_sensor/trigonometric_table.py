@@ -69,11 +69,6 @@ class TrigonometricTable:
         """Number of coefficients stored, the constant included."""
         return len(self.terms) + 1
 
-    @property
-    def term_names(self) -> tuple[str, ...]:
-        """The terms in words."""
-        return tuple(term_name(term, self.tag.joint_names, self.tag.rotary) for term in self.terms)
-
     def wrench(self, q: Array) -> Array:
         """Return w_g [N, N m] on the robot, base axes, at the base origin, shape (6,) or (k, 6).
 

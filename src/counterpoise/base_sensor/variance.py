@@ -99,15 +99,12 @@ def _deviations(value: npt.ArrayLike | None, name: str, size: int) -> Array:
 
 
 def assumed_gravity_covariance(robot: Robot, mass_share: float = MASS_SHARE, com_error: float = COM_ERROR) -> Array:
-    """Return the covariance of the gravity parameters when each link is off by itself.
+    """Return the covariance of [m, m c] of base and moving bodies, each off by itself, shape (4 (b + 1), 4 (b + 1)).
 
     Args:
         robot: The robot.
         mass_share: Standard deviation of a body's mass as a share of it; its first moment follows.
         com_error: Standard deviation of its centre of mass in each direction [m].
-
-    Returns:
-        Covariance of [m, m c] of base and moving bodies, shape (4 (b + 1), 4 (b + 1)).
     """
     parameters = robot.inertial_parameters.reshape(-1, 10)[:, :4]
     covariance = np.zeros((parameters.size, parameters.size))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..description.frozen import Array
 from ..logs.filters import smoothed
 from ..logs.log import Log
+from .plate_readings import plate_readings
 from .sensor import BaseSensor
 from .torque_estimate import EstimateFlag
 
@@ -61,10 +62,10 @@ def compared(
         The comparison; None where the robot has no masses.
     """
     robot = sensor.robot
-    if log.wrench is None or not robot.tree.mass.any() or robot.tree.refusal:
+    if not robot.tree.mass.any() or robot.tree.refusal:
         return None
     based = form if form != "tared" else sensor.forms()[0]
-    reading = smoothed(log.time, log.wrench, cutoff)
+    reading = smoothed(log.time, plate_readings(log), cutoff)
     reading[(flags & BAD) != 0] = np.nan
     # The tare leaves in what the model says of its pose, so that both sides are whole wrenches.
     measured = reading @ sensor.frame.to_base.T - sensor.offset(based)

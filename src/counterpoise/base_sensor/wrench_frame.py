@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
 from ..description.rotations import inverse_transform, transform, wrench_transform
+from ..dynamics.inputs import numbers
 from ..errors import InputError
 
 Reads = Literal["on_robot", "on_sensor"]
@@ -59,16 +60,16 @@ class WrenchFrame:
                 f"reads is {reads!r}; expected 'on_robot' (upright at rest the plate reads fz = +m g) or 'on_sensor' "
                 "(the opposite sign)"
             )
-        mixing = finite(np.eye(6) if gain is None else gain, "gain", (6, 6))
+        mixing = numbers(np.eye(6) if gain is None else gain, "gain", (6, 6))
         condition = float(np.linalg.cond(mixing))
         if not condition < MAX_GAIN_CONDITION:
             raise InputError(f"gain has condition number {condition:.3g}; expected below {MAX_GAIN_CONDITION:g}")
         return WrenchFrame(
             checked_pose(np.eye(4) if T_base_sensor is None else T_base_sensor, "T_base_sensor"),
             "on_robot" if reads == "on_robot" else "on_sensor",
-            finite(point, "point", (3,)),
+            numbers(point, "point", (3,)),
             mixing,
-            finite(np.zeros(6) if bias is None else bias, "bias", (6,)),
+            numbers(np.zeros(6) if bias is None else bias, "bias", (6,)),
         )
 
     @property
@@ -110,26 +111,13 @@ class WrenchFrame:
         return rows
 
 
-def finite(value: npt.ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
-    """Return ``value`` as a read-only array of that shape, all finite; InputError otherwise."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers of shape {shape}, got {value!r}") from error
-    if array.shape != shape:
-        raise InputError(f"{name} has shape {array.shape}; expected {shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} is {array.tolist()}; expected finite numbers")
-    return frozen(array)
-
-
 def checked_pose(value: npt.ArrayLike, name: str) -> Array:
     """Return ``value`` as a read-only pose, shape (4, 4); InputError where it is none."""
-    pose = finite(value, name, (4, 4))
+    pose = numbers(value, name, (4, 4))
     rotation = pose[:3, :3]
     rigid = np.abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6 and np.linalg.det(rotation) > 0.0
     if not rigid or not np.array_equal(pose[3], [0.0, 0.0, 0.0, 1.0]):
-        raise InputError(f"{name} must be a pose: a right-handed rotation, a translation and (0, 0, 0, 1)")
+        raise InputError(f"{name} is no pose; expected a right-handed rotation, a translation and (0, 0, 0, 1)")
     # The nearest exact rotation: a pose typed with six digits must not scale forces.
     left, _, right = np.linalg.svd(rotation)
     return frozen(transform(left @ right, pose[:3, 3]))

@@ -14,26 +14,26 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.inflation import Blocking
+from ..calibration.inflation import inflation_of
 from ..calibration.robust import hampel_weight
+from ..calibration.statistics import robust_std
 from ..description.frozen import Array, frozen
-from ..description.rotations import transform
+from ..description.rotations import rotation_from_vector, skew, transform
 from ..doctor.prepared import CUTOFF, prepare, without_infinities
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
+from .plate_readings import near_times
 from .sensor_data import (
     LEAST_TIME,
     MOST_LOST,
     MOST_ROWS,
     ROWS_PER_PERIOD,
     missing_readings,
-    near_times,
     refuse_unusable,
     spoiled_readings,
     with_gaps,
 )
-from .sensor_split import across_rows, turned
 from .tool_motion import tool_columns
 from .wrench_frame import checked_pose
 
@@ -170,7 +170,7 @@ def _rows(robot: Robot, log: Log, cutoff: float) -> tuple[Array, Array, Array, A
             "flagged, saturated or frozen, or there are too few"
         )
     usable = np.flatnonzero(smooth.good & ~near_times(smooth.time, log.time[lost], 1.0 / smooth.cutoff))
-    seconds = len(usable) * smooth.period
+    seconds = len(usable) * smooth.dt
     if seconds < LEAST_TIME:
         raise InputError(f"the recording has {seconds:.1f} s that can be used; expected at least {LEAST_TIME:g} s")
     count = min(MOST_ROWS, int(ROWS_PER_PERIOD * smooth.cutoff * seconds))
@@ -238,21 +238,20 @@ def _solve(
         columns[:, :, :4] = tool
         columns[:, range(6), range(4, 10)] = 1.0
         if size > 10:
-            turn = across_rows(tool[:, :3, 0])
+            turn = skew(tool[:, :3, 0])
             columns[:, :3, 10:] = x[0] * turn
-            columns[:, 3:, 10:] = across_rows(x[None, 1:4]) @ turn
+            columns[:, 3:, 10:] = skew(x[1:4]) @ turn
         scaled = np.sqrt(weight) / noise
         flat = (columns[:, :, :size] * scaled[:, :, None]).reshape(-1, size)
         scale = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
         found = np.linalg.lstsq(flat / scale, (reading * scaled).ravel(), rcond=1e-10)[0] / scale
         x = found[:10]
         if size > 10:
-            pose = transform(pose[:3, :3] @ turned(found[10:]), pose[:3, 3])
+            pose = transform(pose[:3, :3] @ rotation_from_vector(found[10:]), pose[:3, 3])
         left = reading - columns[:, :, :10] @ x
-        noise = np.maximum(1.4826 * np.median(np.abs(left), axis=0), 1e-9)
-        blocking = Blocking(6)
-        blocking.add(np.where(weight > 0.0, left, np.nan))
-        weight = hampel_weight(np.abs(left) / noise) / blocking.inflation()
+        noise = np.maximum(robust_std(left), 1e-9)
+        inflation = inflation_of(np.where(weight > 0.0, left, np.nan))
+        weight = hampel_weight(np.abs(left) / noise) / inflation
         inverse = np.linalg.pinv((flat / scale).T @ (flat / scale), rcond=1e-14, hermitian=True)
         covariance[:size, :size] = inverse / np.outer(scale, scale)
     return _Solved(x, covariance, pose, left.std(axis=0))

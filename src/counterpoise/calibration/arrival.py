@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -63,7 +62,8 @@ def arrivals(log: Log) -> tuple[Arrival, ...]:
         part = (elapsed >= window["creep"]) & (elapsed < window["end"])
         if np.count_nonzero(part) < 2 or elapsed[-1] < window["begin"]:
             continue  # cut away
-        found.append(_arrival(log.q[part], window, plan))
+        approach = np.asarray(plan["offsets"][window["pose"]], dtype=np.float64)
+        found.append(arrival_of(log.q[part], window["pose"], window["side"], approach))
     return tuple(found)
 
 
@@ -83,9 +83,16 @@ def arrival_notes(log: Log) -> list[str]:
     return notes
 
 
-def _arrival(q: Array, window: Mapping[str, Any], plan: Mapping[str, Any]) -> Arrival:
-    sign = -1.0 if window["side"] == "above" else 1.0
+def arrival_of(q: Array, pose: int, side: str, approach: Array) -> Arrival:
+    """Return how the joints came to rest at one pose.
+
+    Args:
+        q: Positions from the beginning of the creep to the end of the window [rad or m], shape (k, n).
+        pose: Index of the pose.
+        side: "above" or "below".
+        approach: How far the joints were to move [rad or m], shape (n,).
+    """
+    sign = -1.0 if side == "above" else 1.0
     progress = sign * (q - q[0])
     back = np.max(np.maximum.accumulate(progress, axis=0) - progress, axis=0)
-    approach = np.asarray(plan["offsets"][window["pose"]], dtype=np.float64)
-    return Arrival(window["pose"], window["side"], frozen(progress[-1]), frozen(back), frozen(approach))
+    return Arrival(pose, side, frozen(progress[-1]), frozen(back), frozen(approach))

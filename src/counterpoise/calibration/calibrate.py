@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..doctor.finding import Consequence, Finding
+from ..dynamics.inputs import refuse_other_joints
 from ..dynamics.robot import Robot
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..logs.declared import Declared
 from ..logs.log import Log
 from .arrival import arrival_notes
@@ -24,9 +25,9 @@ from .fit import Fit
 from .gaussian import Gaussian
 from .iterative import solve_iterative
 from .moving import moving_samples, prepare
-from .prior import CadPrior, body_covariance
-from .result import Collected, fit_of, listed
-from .runs import Run
+from .prior import CadPrior, parameter_covariance
+from .result import Collected, fit_of
+from .runs import FittedRun
 from .samples import Samples, samples_of_poses
 from .static_poses import StaticPoses, require_spread
 from .static_rows import solve_static
@@ -115,11 +116,7 @@ def calibrate(
     belief = _belief(robot, prior, method)
     asked = isinstance(prior, CadPrior)
     settings = _Settings(robot, method, terms, belief, asked, consistent, split, progress or (lambda done, total: None))
-    if data.joint_names != robot.joint_names:
-        raise InputError(
-            f"the data are of joints {', '.join(data.joint_names)}; expected those of robot '{robot.name}': "
-            f"{', '.join(robot.joint_names)}"
-        )
+    refuse_other_joints(data.joint_names, robot, "data")
     kind, why = data_kind(data, use, terms, method)
     settings.progress(0.0, 1.0)
     if findings is None:
@@ -250,9 +247,7 @@ def _tells_enough(alone: Estimate) -> bool:
 def _base_prior(robot: Robot, strength: float) -> Gaussian:
     """Return the prior of base gravity parameters; nothing is known of the offsets."""
     regrouping = robot.base_parameters.regrouping
-    spread = np.zeros((regrouping.shape[1], regrouping.shape[1]))
-    for body, block in enumerate(body_covariance(robot)[:, :4, :4] / strength):
-        spread[4 * body : 4 * body + 4, 4 * body : 4 * body + 4] = block
+    spread = parameter_covariance(robot, strength=strength)
     size = len(regrouping)
     covariance = np.zeros((size + robot.n, size + robot.n))
     covariance[:size, :size] = regrouping @ spread @ regrouping.T
@@ -285,7 +280,7 @@ def _moving(
     else:
         raise InputError("poses at rest hold no motion; use='moving' needs a recording")
     terms = settings.terms if settings.terms is not None else _usual_terms(robot, samples, declared)
-    further = [Run(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
+    further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
         notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
 
@@ -294,11 +289,11 @@ def _moving(
 
     def fit(chosen: Samples) -> Estimate:
         fitted = weighted_fit(
-            robot, [Run(chosen), *further], terms=terms, prior=settings.prior, consistent=settings.consistent
+            robot, [FittedRun(chosen), *further], terms=terms, prior=settings.prior, consistent=settings.consistent
         )
         return Estimate.of_weighted(fitted, fixed)
 
-    check, _ = check_moving(samples, settings.split, fit)
+    check = check_moving(samples, settings.split, fit)
     settings.progress(0.6, 1.0)
     estimate = fit(samples)
     band = np.full(robot.n, np.nan)

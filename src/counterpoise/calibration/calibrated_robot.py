@@ -14,6 +14,7 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..description.model import Inertia
+from ..dynamics.regressors import TENSOR_COLUMNS, TENSOR_ROWS
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
 from ..errors import InputError
@@ -24,8 +25,6 @@ FARTHEST_COM = 0.5
 raised."""
 LEAST_MASS_SHARE = 1e-6
 """Mass of a body that has none but a first moment, as a share of the moving mass: small enough not to be felt."""
-
-_ROWS, _COLUMNS = (0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)
 
 
 def with_gravity_parameters(robot: Robot, base_values: Array) -> Robot:
@@ -54,7 +53,7 @@ def with_masses(robot: Robot, gravity_parameters: Array) -> Robot:
     for body in range(len(new)):
         about_com = _tensor(old[body]) - _steiner(old[body, :4])
         new[body, :4] = gravity[body]
-        new[body, 4:] = (about_com + _steiner(gravity[body]))[_ROWS, _COLUMNS]
+        new[body, 4:] = (about_com + _steiner(gravity[body]))[TENSOR_ROWS, TENSOR_COLUMNS]
     return with_inertial_parameters(robot, new.ravel())
 
 
@@ -97,8 +96,7 @@ def with_inertial_parameters(robot: Robot, parameters: Array, *, allow_unphysica
     given = np.asarray(parameters, dtype=np.float64)
     if given.shape != (10 * tree.bodies,) or not np.isfinite(given).all():
         raise InputError(f"parameters has shape {given.shape}; expected {10 * tree.bodies} finite numbers")
-    load = (robot.inertial_parameters - robot.without_payload().inertial_parameters)[10:]
-    own = (given - load).reshape(-1, 10)
+    own = (given - payload_parameters(robot)).reshape(-1, 10)
     least = LEAST_MASS_SHARE * max(float(np.abs(own[:, 0]).sum()), 1e-3)
     inertias: dict[str, Inertia | None] = {}
     carried: set[int] = {BASE}
@@ -117,6 +115,11 @@ def with_inertial_parameters(robot: Robot, parameters: Array, *, allow_unphysica
         payloads=robot.payloads,
         allow_unphysical=allow_unphysical or robot.tree.refusal == "",
     )
+
+
+def payload_parameters(robot: Robot) -> Array:
+    """Return the share of a robot's payloads in its moving bodies' parameters, shape (10 b,)."""
+    return np.asarray((robot.inertial_parameters - robot.without_payload().inertial_parameters)[10:])
 
 
 def unphysical_links(robot: Robot) -> tuple[str, ...]:
@@ -147,8 +150,8 @@ def _link_inertia(robot: Robot, values: Array, link: str, least: float) -> Inert
 
 def _tensor(values: Array) -> Array:
     tensor = np.zeros((3, 3))
-    tensor[_ROWS, _COLUMNS] = values[4:]
-    tensor[_COLUMNS, _ROWS] = values[4:]
+    tensor[TENSOR_ROWS, TENSOR_COLUMNS] = values[4:]
+    tensor[TENSOR_COLUMNS, TENSOR_ROWS] = values[4:]
     return tensor
 
 

@@ -2,7 +2,7 @@
 
 Moving data are divided by regions of joint space (split.py). Poses at rest are few, so all of them serve: they are held
 out in turn, one after the other, or region by region where there are many, and predicted by the fit to the rest. Poses
-within SAME_POSE of each other go together.
+within SAME_POSE (static_poses.py) of each other go together.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
 from ..errors import InputError
-from ..logs.path import joint_scales
+from ..logs.path import scaled_path
 from .estimate import Estimate
 from .samples import Samples, samples_of_poses
 from .split import Regions, distances, split_samples
-from .static_poses import SAME_POSE, StaticPoses
+from .static_poses import StaticPoses, same_places
+from .statistics import root_mean_square
 
 LEAVE_ONE_OUT = 20
 """With at most so many different poses, each is held out by itself; with more, so many regions are."""
@@ -42,8 +43,6 @@ class HeldOut:
         how: How the data were divided, in words.
         q: Poses of the held-out samples [rad or m], shape (k, n).
         error: Measured minus predicted, in the unit of the efforts, shape (k, a); NaN where not measured.
-        measured: Measured efforts, shape (k, a).
-        predicted: Predicted ones, shape (k, a).
         held: Which samples were held out, shape (all,); all True where they were in turn.
         novelty: Distance of held-out poses from the nearest fitted one, as a share of the joints' ranges: 10, 50 and 90
             % lie nearer than this, shape (3,).
@@ -52,8 +51,6 @@ class HeldOut:
     how: str
     q: Array
     error: Array
-    measured: Array
-    predicted: Array
     held: npt.NDArray[np.bool_]
     novelty: Array
 
@@ -63,49 +60,25 @@ class HeldOut:
         return root_mean_square(self.error)
 
 
-def root_mean_square(values: Array) -> Array:
-    """Return the root mean square of each column, NaN entries left out, shape (a,); NaN for an empty column."""
-    known = np.isfinite(values)
-    counts = known.sum(axis=0)
-    squares = np.where(known, values, 0.0) ** 2
-    return np.sqrt(np.where(counts > 0, squares.sum(axis=0) / np.maximum(counts, 1), np.nan))
-
-
-def deviation(values: Array) -> Array:
-    """Return the standard deviation of each column, NaN entries left out, shape (a,); NaN for an empty column."""
-    known = np.isfinite(values)
-    counts = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, values, 0.0).sum(axis=0) / counts
-    return root_mean_square(values - mean)
-
-
-def check_moving(samples: Samples, how: str, fit: Callable[[Samples], Estimate]) -> tuple[HeldOut, Estimate]:
+def check_moving(samples: Samples, how: str, fit: Callable[[Samples], Estimate]) -> HeldOut:
     """Fit one part of moving data and predict the other.
 
     Args:
         samples: All samples.
         how: As :func:`.split_samples` takes it.
         fit: Fits samples.
-
-    Returns:
-        The check, and the estimate from the training part.
     """
     split = split_samples(samples, how)
     estimate = fit(samples[split.train])
     held = samples[split.held]
-    predicted = estimate.predict(held)
-    measured = held.tau[:, estimate.columns.active]
     words = {"path": "regions of joint space held out"}.get(how, f"split '{how}'")
-    check = HeldOut(
+    return HeldOut(
         how=f"{words}: {int(split.train.sum())} samples fitted, {int(split.held.sum())} held out",
         q=held.q,
-        error=frozen(measured - predicted),
-        measured=frozen(measured),
-        predicted=frozen(predicted),
+        error=frozen(held.tau[:, estimate.columns.active] - estimate.predict(held)),
         held=split.held,
         novelty=split.novelty,
     )
-    return check, estimate
 
 
 def check_static(poses: StaticPoses, fit: Callable[[StaticPoses], Estimate]) -> HeldOut:
@@ -118,13 +91,12 @@ def check_static(poses: StaticPoses, fit: Callable[[StaticPoses], Estimate]) -> 
     Raises:
         InputError: Too few different poses, or none of the divisions leaves poses that can be fitted.
     """
-    place = _same_places(poses.q) if len(poses) <= FEW else np.arange(len(poses))
+    place = same_places(poses.q) if len(poses) <= FEW else np.arange(len(poses))
     count = int(place.max()) + 1
     if count < LEAST_DIFFERENT:
         raise InputError(
             f"there are {count} different poses; at least {LEAST_DIFFERENT} are needed to fit and to check. "
-            "design_poses() "
-            "proposes some"
+            "design_poses() proposes some"
         )
     group = place
     words = f"{count} poses held out one after the other"
@@ -135,11 +107,11 @@ def check_static(poses: StaticPoses, fit: Callable[[StaticPoses], Estimate]) -> 
     if len(poses) > MOST_FITTED:
         words += f", each predicted from {MOST_FITTED} of the others"
     samples = samples_of_poses(poses)
-    scaled = poses.q / (joint_scales(poses.q) * np.sqrt(poses.q.shape[1]))
-    predicted: Array | None = None
+    scaled = scaled_path(poses.q)
+    active = poses.measured
+    missed = poses.tau[:, active].copy()
     nearest, tested = np.full(len(poses), np.nan), np.zeros(len(poses), dtype=bool)
     refusal: InputError | None = None
-    active = poses.measured
     for number in np.unique(group):
         held = group == number
         try:
@@ -147,20 +119,16 @@ def check_static(poses: StaticPoses, fit: Callable[[StaticPoses], Estimate]) -> 
         except InputError as error:  # too few poses are left without these
             refusal = error
             continue
-        predicted = np.full((len(poses), int(active.sum())), np.nan) if predicted is None else predicted
-        predicted[held] = estimate.predict(samples[held])
+        missed[held] -= estimate.predict(samples[held])
         looked_at = _thinned(held, FEW)
         nearest[looked_at] = distances(scaled[looked_at], scaled[_thinned(~held, FEW)])
         tested |= held
-    if predicted is None:
-        raise refusal if refusal is not None else InputError("no pose could be held out")
-    measured = poses.tau[:, active]
+    if refusal is not None and not tested.any():
+        raise refusal
     return HeldOut(
         how=words,
         q=poses.q[tested],
-        error=frozen((measured - predicted)[tested]),
-        measured=frozen(measured[tested]),
-        predicted=frozen(predicted[tested]),
+        error=frozen(missed[tested]),
         held=tested,
         novelty=frozen(np.nanquantile(nearest, (0.1, 0.5, 0.9))),
     )
@@ -178,15 +146,3 @@ def _thinned(chosen: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.bool_]:
     kept = np.zeros(len(chosen), dtype=bool)
     kept[indices[:: max(1, -(-len(indices) // most))]] = True
     return kept
-
-
-def _same_places(q: Array) -> npt.NDArray[np.int64]:
-    """Number the different poses; those within SAME_POSE of an earlier one share its number, shape (k,)."""
-    centers: list[Array] = []
-    place = np.empty(len(q), dtype=np.int64)
-    for row, pose in enumerate(q):
-        near = [at for at, center in enumerate(centers) if np.all(np.abs(pose - center) < SAME_POSE)]
-        if not near:
-            centers.append(pose)
-        place[row] = near[0] if near else len(centers) - 1
-    return place

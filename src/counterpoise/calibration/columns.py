@@ -30,7 +30,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class EffortColumns:
     """The unknowns of a fit and how they enter the efforts.
 
     Attributes:
@@ -105,9 +105,34 @@ class Columns:
     @cached_property
     def cad_parameters(self) -> Array:
         """The description's own body parameters, shape (4 b,) or (10 b,)."""
-        if self.terms.bodies == "gravity":
-            return self.robot.gravity_parameters
-        return self.robot.inertial_parameters[10:]
+        return self._parameters_of(self.robot)
+
+    def described(self, x: Array) -> Array:
+        """Return what the description alone says, with the gains of an estimate: no friction, no offset, shape (p,)."""
+        start = self.start()
+        start[self.groups["gain"]] = x[self.groups["gain"]]
+        return start
+
+    def per_joint(self, kind: str, x: Array) -> Array:
+        """Return one of the drives' terms, e.g. "coulomb", shape (n,); NaN where it is not fitted."""
+        values = np.full(self.robot.n, np.nan)
+        values[self.joints_of(kind)] = x[self.groups[kind]]
+        return values
+
+    def gains(self, x: Array) -> Array:
+        """Return the gain of every joint, shape (n,); 1 where it is not fitted."""
+        return np.nan_to_num(self.per_joint("gain", x), nan=1.0)
+
+    def body_values(self, x: Array, known: Array | None = None) -> Array:
+        """Return all body parameters, the description's where they are not fitted, shape (4 b,) or (10 b,).
+
+        Args:
+            x: The estimate, shape (p,).
+            known: What is added to them (:meth:`known_load`).
+        """
+        values = self.cad_parameters.copy()
+        values[self.body_parameters] = x[self.groups["bodies"]]
+        return values if known is None else values + known
 
     def known_load(self, loaded: Robot) -> Array:
         """Return what a weighed load adds to the body parameters, shape (4 b,) or (10 b,).
@@ -117,8 +142,7 @@ class Columns:
         """
         if loaded.joint_names != self.robot.joint_names or loaded.tree.bodies != self.robot.tree.bodies:
             raise InputError(f"robot '{loaded.name}' of a run is not the robot that is fitted, '{self.robot.name}'")
-        with_load = loaded.gravity_parameters if self.terms.bodies == "gravity" else loaded.inertial_parameters[10:]
-        return np.asarray(with_load - self.cad_parameters, dtype=np.float64)
+        return np.asarray(self._parameters_of(loaded) - self.cad_parameters, dtype=np.float64)
 
     def rows(self, samples: Samples, x: Array, known: Array | None = None) -> tuple[Array, Array]:
         """Return (A, y) of the active joints, shapes (k, a, p) and (k, a), linearised at x.
@@ -131,9 +155,9 @@ class Columns:
         A = np.zeros((len(samples), len(self.joint_names), len(self.names)))
         tilted = self._tilted(x)
         q = samples.q + self._zeros(x)
-        gain = self._gains(x)[self.active]
+        gain = self.gains(x)[self.active]
         Y = self._regressor(tilted, q, samples)[:, self.active]
-        bodies = self._bodies(x, known)
+        bodies = self.body_values(x, known)
         weight = Y @ bodies
         A[:, :, self.groups["bodies"]] = gain[:, None] * Y[:, :, self.body_parameters]
         self._fill_drives(A, samples)
@@ -151,14 +175,18 @@ class Columns:
             y -= Y @ known
         return A, y
 
-    def predict(self, samples: Samples, x: Array, known: Array | None = None) -> Array:
+    def predict(self, samples: Samples, x: Array) -> Array:
         """Return the efforts that the model gives, h(x), shape (k, a), in the unit of the samples' efforts."""
-        Y = self._regressor(self._tilted(x), samples.q + self._zeros(x), samples)[:, self.active]
-        A = np.zeros((len(samples), len(self.joint_names), len(self.names)))
-        self._fill_drives(A, samples)
-        self._fill_springs(A, samples)
-        torque = self._gains(x)[self.active] * (Y @ self._bodies(x, known)) + A @ x
-        return np.asarray(torque, dtype=np.float64)
+        robot, zeros = self._tilted(x), self._zeros(x)
+        gain, bodies = self.gains(x)[self.active], self.body_values(x)
+        efforts = [np.zeros((0, len(self.joint_names)))]
+        for chunk in samples.chunks():
+            Y = self._regressor(robot, chunk.q + zeros, chunk)[:, self.active]
+            A = np.zeros((len(chunk), len(self.joint_names), len(self.names)))
+            self._fill_drives(A, chunk)
+            self._fill_springs(A, chunk)
+            efforts.append(gain * (Y @ bodies) + A @ x)
+        return np.concatenate(efforts)
 
     def actuator_direction(self, samples: Samples) -> Array:
         """Return the sign of each actuator's Coulomb friction, smooth through zero, shape (k, n)."""
@@ -170,14 +198,20 @@ class Columns:
         """Return how uncertain the sign of each actuator's friction is: 1 at rest, 0 in fast motion, shape (k, n)."""
         return np.asarray(np.maximum(1.0 - self.actuator_direction(samples) ** 2, 0.0), dtype=np.float64)
 
+    def _parameters_of(self, robot: Robot) -> Array:
+        return robot.gravity_parameters if self.terms.bodies == "gravity" else robot.inertial_parameters[10:]
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return GRAVITY_PARAMETERS if self.terms.bodies == "gravity" else INERTIAL_PARAMETERS
+
     @property
     def _size(self) -> int:
-        return len(GRAVITY_PARAMETERS if self.terms.bodies == "gravity" else INERTIAL_PARAMETERS)
+        return len(self._labels)
 
     @cached_property
     def _named(self) -> dict[str, list[str]]:
-        labels = GRAVITY_PARAMETERS if self.terms.bodies == "gravity" else INERTIAL_PARAMETERS
-        bodies = self.robot.tree.body_names
+        bodies, labels = self.robot.tree.body_names, self._labels
         named = {"bodies": [f"{bodies[at // self._size]}.{labels[at % self._size]}" for at in self.body_parameters]}
         for kind in ("offset", "coulomb", "viscous", "rotor", "spring", "gain", "zero"):
             named[kind] = [f"{joint}.{kind}" for joint in self.terms.joints(kind, self.joint_names)]
@@ -186,20 +220,8 @@ class Columns:
         named["tilt"] = ["tilt.first", "tilt.second"] if self.terms.tilt else []
         return named
 
-    def _bodies(self, x: Array, known: Array | None) -> Array:
-        values = self.cad_parameters.copy()
-        values[self.body_parameters] = x[self.groups["bodies"]]
-        return values if known is None else values + known
-
-    def _gains(self, x: Array) -> Array:
-        gains = np.ones(self.robot.n)
-        gains[self.joints_of("gain")] = x[self.groups["gain"]]
-        return gains
-
     def _zeros(self, x: Array) -> Array:
-        zeros = np.zeros(self.robot.n)
-        zeros[self.joints_of("zero")] = x[self.groups["zero"]]
-        return zeros
+        return np.nan_to_num(self.per_joint("zero", x))
 
     def _regressor(self, robot: Robot, q: Array, samples: Samples) -> Array:
         if self.terms.bodies == "gravity":

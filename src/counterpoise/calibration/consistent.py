@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
+from ..dynamics.regressors import TENSOR_COLUMNS, TENSOR_ROWS
 from ..errors import InputError
 
 MU_FIRST, MU_LAST, MU_FACTOR = 1.0, 1e-6, 0.2
@@ -34,7 +35,7 @@ def _unit_matrices() -> Array:
     found[0, 3, 3] = 1.0
     for axis in range(3):
         found[1 + axis, axis, 3] = found[1 + axis, 3, axis] = 1.0
-    for place, (row, column) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
+    for place, (row, column) in enumerate(zip(TENSOR_ROWS, TENSOR_COLUMNS, strict=True)):
         tensor = np.zeros((3, 3))
         tensor[row, column] = tensor[column, row] = 1.0
         found[4 + place, :3, :3] = 0.5 * np.trace(tensor) * np.eye(3) - tensor
@@ -137,6 +138,6 @@ def _inside(start: Array) -> Array:
         raised = (vectors * np.maximum(values, least)) @ vectors.T
         second = raised[:3, :3]
         inertia = np.trace(second) * np.eye(3) - second
-        entries = inertia[(0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)]
+        entries = inertia[TENSOR_ROWS, TENSOR_COLUMNS]
         found[body] = [raised[3, 3], *raised[:3, 3], *entries]
     return found.ravel()

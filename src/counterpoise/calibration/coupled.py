@@ -26,7 +26,7 @@ import numpy as np
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
-from .linear_estimate import described
+from .linear_estimate import with_errors
 from .link_equations import FirstMomentSolution, first_moments_from_base, link_equations, require_first_moments
 from .regression import JointRegression, solve
 from .static_poses import StaticPoses
@@ -68,7 +68,7 @@ def solve_coupled(robot: Robot, poses: StaticPoses, *, offset: bool = False) -> 
         whitening = _free_of(T) @ S
         return np.swapaxes(whitening, 1, 2) @ (whitening @ A)
 
-    solution = described(robot, poses, x, instruments, offset=offset)
+    solution = with_errors(robot, poses, x, instruments, offset=offset)
     return FirstMomentSolution(solution, frozen(first_moments_from_base(robot, x[: len(kept)])))
 
 

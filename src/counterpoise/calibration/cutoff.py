@@ -44,8 +44,6 @@ class MotionBand:
         frequency: f_m of each joint [Hz], shape (n,); NaN for a joint that does not move.
         velocity_noise: Standard deviation that noise leaves in the filtered velocity [rad/s or m/s], shape (n,).
         velocity_measured: Whether the measured velocity is the better one, shape (n,).
-        effort_above: Share of each effort's variation that lies above the cutoff and is filtered away, shape (n,); NaN
-            where no effort was measured.
         rate: Samples per second [Hz].
         cutoff: The chosen cutoff [Hz].
     """
@@ -53,7 +51,6 @@ class MotionBand:
     frequency: Array
     velocity_noise: Array
     velocity_measured: npt.NDArray[np.bool_]
-    effort_above: Array
     rate: float
     cutoff: float
 
@@ -93,7 +90,6 @@ def motion_band(log: Log, cutoff: float | None = None) -> MotionBand:
         frequency=frozen(frequency),
         velocity_noise=frozen(np.where(measured, own_noise, from_position)),
         velocity_measured=measured,
-        effort_above=frozen(_share_above(log, grid, rate, chosen)),
         rate=rate,
         cutoff=chosen,
     )
@@ -142,13 +138,3 @@ def _spectrum(channels: Array, rate: float) -> tuple[Array, Array]:
     wave = np.fft.rfft((channels - line) * window, axis=0)
     power: Array = 2.0 * np.abs(wave) ** 2 / (rate * float(np.sum(window**2)))
     return np.asarray(np.fft.rfftfreq(k, 1.0 / rate), dtype=np.float64), power
-
-
-def _share_above(log: Log, grid: Array, rate: float, cutoff: float) -> Array:
-    measured = np.asarray(np.isfinite(log.tau).any(axis=0))
-    frequencies, power = _spectrum(interpolated(grid, log.time, bridged(log.time, log.tau)), rate)
-    total = power.sum(axis=0)
-    above = power[frequencies > cutoff].sum(axis=0)
-    share = np.full(len(measured), np.nan)
-    np.divide(above, total, out=share, where=measured & (total > 0.0))
-    return share

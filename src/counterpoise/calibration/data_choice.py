@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..errors import InputError
 from ..logs.log import Log
 from ..logs.stillness import still_segments
 from .samples import Samples
-from .static_poses import SAME_POSE, StaticPoses
+from .static_poses import SAME_POSE, StaticPoses, same_places
 from .terms import Terms
 
 Method = Literal["weighted", "iterative", "coupled"]
 Use = Literal["auto", "static", "rows", "moving"]
 Kind = Literal["static", "rows", "moving"]
 
-METHODS = ("weighted", "iterative", "coupled")
-USES = ("auto", "static", "rows", "moving")
+METHODS: tuple[Method, ...] = get_args(Method)
+USES: tuple[Use, ...] = get_args(Use)
 JUMPS = 0.5
 """A table without times whose rows differ by more than a pose in at least this share is a list of poses."""
 STILL_SHARE = 0.4
@@ -52,7 +51,7 @@ def data_kind(data: Log | StaticPoses | Samples, use: Use, terms: Terms | None, 
 
 
 def _of_log(log: Log, use: Use, terms: Terms | None, method: Method) -> tuple[Kind, str]:
-    needs_motion = terms is not None and bool(terms.bodies == "full" or terms.viscous or terms.rotor)
+    needs_motion = terms is not None and terms.need_motion
     if method != "weighted" and (use == "moving" or needs_motion):
         raise InputError(f"method '{method}' is for poses at rest; a motion is fitted by 'weighted'")
     if use != "auto":
@@ -75,17 +74,8 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
     segments = still_segments(log)
     total = float(np.ptp(log.time[np.isfinite(log.time)]))
     share = sum(segment.duration for segment in segments) / max(total, 1e-9)
-    different = _different(np.array([segment.q for segment in segments]))
+    different = len(np.unique(same_places(np.array([segment.q for segment in segments]))))
     stands = f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
     if share >= STILL_SHARE and different >= STILL_POSES:
         return "static", stands
     return "moving", f"{stands}: its motion tells more"
-
-
-def _different(q: Array) -> int:
-    """Count poses that differ by more than SAME_POSE in some joint."""
-    kept: list[Array] = []
-    for pose in q:
-        if not any(np.all(np.abs(pose - other) < SAME_POSE) for other in kept):
-            kept.append(pose)
-    return len(kept)

@@ -75,16 +75,24 @@ class PoseDesign:
         return PosePlan.of(self.robot, self.poses)
 
 
-def design_poses(robot: Robot, count: int = 12, seed: int = 0, **settings: float | Clearance | None) -> Array:
+def design_poses(
+    robot: Robot,
+    count: int = 12,
+    seed: int = 0,
+    *,
+    margin: float | None = None,
+    clearance: Clearance | None = None,
+) -> Array:
     """Return well-conditioned poses for a static calibration [rad or m], shape (count, n); see :func:`design`.
 
     Args:
         robot: The robot as it is mounted.
         count: Number of poses.
         seed: Of the candidates; the same seed gives the same poses.
-        settings: ``margin`` and ``clearance`` of :func:`design`.
+        margin: Distance from the joint limits [rad or m]; None for 0.1 rad and 3 cm.
+        clearance: Keep links (as capsules) clear of each other and of a table; None checks nothing of the kind.
     """
-    return design(robot, count, seed, **settings).poses  # type: ignore[arg-type]
+    return design(robot, count, seed, margin=margin, clearance=clearance).poses
 
 
 def design(
@@ -113,16 +121,14 @@ def design(
     if not robot.base_parameters.names:
         raise InputError(
             f"gravity acts on no joint of robot '{robot.name}' as it is mounted; holding torques tell nothing about "
-            "it. "
-            "Mount it otherwise, or calibrate from motion"
+            "it. Mount it otherwise, or calibrate from motion"
         )
     candidates, counts = _candidates(robot, seed, margin, clearance)
     if len(candidates) < 2 * count:
         raise InputError(
             f"of {CANDIDATES} candidate poses {counts['light']} can be held within {MOST_EFFORT:.0%} of the effort "
-            "limits "
-            f"and {len(candidates)} of these are clear; expected at least {2 * count} for {count} poses. Use a smaller "
-            "margin or radius, or fewer poses"
+            f"limits and {len(candidates)} of these are clear; expected at least {2 * count} for {count} poses. Use a "
+            "smaller margin or radius, or fewer poses"
         )
     rows = static_rows(robot, candidates, offset=True)
     chosen = _most_telling(rows / _noise(robot, candidates)[:, None], int(count))
@@ -259,8 +265,7 @@ def _statements(
     if touching:
         undone.append(
             f"a free way: on the straight moves to pose {', '.join(touching)} (the last one leads home) links come "
-            "nearer "
-            "than that"
+            "nearer than that"
         )
     else:
         done.append("... nor on the straight moves between them, from the zero pose and back to it")

@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from ..description.files import read_bounded
 from ..dynamics.robot import Robot
-from ..errors import DataFileError, ModelFileError, locate
+from ..errors import DataFileError
 from ..logs.atomic import write_atomically
+from ..logs.data_file import read_data
 from .file_schema import RobotTable
 from .identity import Identity, kinematics_fingerprint
-from .moving import MOUNT_TOLERANCE
+from .mount import MOUNT_TOLERANCE, mount_angle
 
 
 def write_document(path: str | Path, schema: str, version: int, content: dict[str, Any]) -> None:
@@ -35,11 +34,7 @@ def write_document(path: str | Path, schema: str, version: int, content: dict[st
     """
     document = {"schema": schema, "version": version, "checksum": checksum(content), "content": content}
     data = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(data)
-
-    write_atomically(path, write)
+    write_atomically(path, data)
 
 
 def read_document(path: str | Path, schema: str, newest: int, kind: str) -> tuple[int, dict[str, Any]]:
@@ -54,11 +49,7 @@ def read_document(path: str | Path, schema: str, newest: int, kind: str) -> tupl
     Raises:
         DataFileError: The file cannot be read, is of another kind, is damaged, or was written by a newer version.
     """
-    try:
-        data = read_bounded(path)
-    except ModelFileError as error:
-        message = str(error).removeprefix(f"{locate(error.path, error.line)}: ").partition("; give a path")[0]
-        raise DataFileError(message, path=path) from error
+    data = read_data(path)
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -127,8 +118,8 @@ def refuse_other_robot(made_for: RobotTable, robot: Robot, path: str | Path) -> 
             path=path,
         )
     then, now = np.array(made_for.gravity_base), robot.gravity_base
-    angle = math.atan2(float(np.linalg.norm(np.cross(then, now))), float(then @ now))
-    if angle > MOUNT_TOLERANCE or abs(np.linalg.norm(then) - np.linalg.norm(now)) > 0.01 * np.linalg.norm(now):
+    strengths = np.linalg.norm([then, now], axis=1)
+    if mount_angle(then, now) > MOUNT_TOLERANCE or abs(strengths[0] - strengths[1]) > 0.01 * strengths[1]:
         raise DataFileError(
             f"was made with gravity along {np.round(then, 2).tolist()} in base axes; the robot is mounted with "
             f"{np.round(now, 2).tolist()}. What was measured on one mounting does not tell all for another: mount the "

@@ -19,13 +19,13 @@ from ..dynamics.joint_units import effort_units
 from ..dynamics.regressors import GRAVITY_PARAMETERS
 from ..dynamics.robot import Robot
 from .calibrated_robot import completed_gravity_parameters, with_gravity_parameters, with_inertial_parameters
-from .columns import Columns
+from .columns import EffortColumns
 from .identifiability import (
     Identifiability,
     Language,
     column_unit,
     identify,
-    link_parameter_names,
+    link_expansion,
     workspace_yardstick,
 )
 from .prior import body_covariance
@@ -66,7 +66,7 @@ class Estimate:
             others. What such a joint carries is part of the link before it.
     """
 
-    columns: Columns
+    columns: EffortColumns
     x: Array
     solution: Solution
     in_base: bool
@@ -89,7 +89,7 @@ class Estimate:
         size = len(robot.base_parameters.names)
         offsets = solution.x[size:]
         terms = Terms(bodies="gravity", offset=("all",) if len(offsets) else ())
-        columns = Columns(robot, terms, np.ones(robot.n, dtype=bool), np.eye(robot.n))
+        columns = EffortColumns(robot, terms, np.ones(robot.n, dtype=bool), np.eye(robot.n))
         x = columns.start()
         gravity = completed_gravity_parameters(robot, solution.x[:size])
         x[columns.groups["bodies"]] = gravity[columns.body_parameters]
@@ -113,8 +113,7 @@ class Estimate:
 
         A full fit's inertias reproduce the measured torques even where no real body has them, so dynamics are computed.
         """
-        values = self.columns.cad_parameters.copy()
-        values[self.columns.body_parameters] = self.x[self.columns.groups["bodies"]]
+        values = self.columns.body_values(self.x)
         if self.columns.terms.bodies == "full":
             return with_inertial_parameters(self.robot, values, allow_unphysical=True)
         return with_gravity_parameters(self.robot, self.robot.base_parameters.regrouping @ values)
@@ -128,21 +127,15 @@ class Estimate:
 
     def predict(self, samples: Samples) -> Array:
         """Return the efforts of the active joints, shape (k, a), in the samples' unit."""
-        parts = [self.columns.predict(chunk, self.x) for chunk in samples.chunks()]
-        return np.concatenate([np.zeros((0, len(self.columns.joint_names))), *parts])
+        return self.columns.predict(samples, self.x)
 
     def predict_described(self, samples: Samples) -> Array:
         """Return what the description alone gives, gains apart: no friction, no offset, shape (k, a)."""
-        x = np.array(self.columns.start())
-        x[self.columns.groups["gain"]] = self.x[self.columns.groups["gain"]]
-        parts = [self.columns.predict(chunk, x) for chunk in samples.chunks()]
-        return np.concatenate([np.zeros((0, len(self.columns.joint_names))), *parts])
+        return self.columns.predict(samples, self.columns.described(self.x))
 
     def per_joint(self, kind: str) -> Array:
         """Return one of the drives' terms, e.g. "coulomb", shape (n,); NaN where it was not fitted."""
-        values = np.full(self.robot.n, np.nan)
-        values[self.columns.joints_of(kind)] = self.x[self.columns.groups[kind]]
-        return values
+        return self.columns.per_joint(kind, self.x)
 
     def holding_rows(self, q: Array, *, gravity_only: bool = False) -> Array:
         """Return the derivatives of the active joints' holding efforts by the solution's numbers, shape (k, a, ·).
@@ -195,7 +188,7 @@ class Estimate:
         rows = robot.gravity_regressor(self._workspace)[:, self.columns.active]
         by_body = rows.reshape(*rows.shape[:2], -1, 4)
         variance = np.einsum("kabi,bij,kabj->ka", by_body, spread, by_body)
-        gains = np.nan_to_num(self.per_joint("gain"), nan=1.0)[self.columns.active]
+        gains = self.columns.gains(self.x)[self.columns.active]
         return np.asarray(np.abs(gains) * np.sqrt(np.mean(variance, axis=0)))
 
     def weight_ratio(self, tolerated: Array) -> Array:
@@ -226,23 +219,17 @@ class Estimate:
     @cached_property
     def language(self) -> Language:
         """The numbers that may be spoken of, with the data's own information on them."""
-        link_names = link_parameter_names(self.robot)
-        felt_names, regrouping = self._felt_base
-        shares = {
-            name: {link_names[column]: float(share) for column, share in enumerate(row) if abs(share) > 1e-9}
-            for name, row in zip(felt_names, regrouping, strict=True)
-        }
+        expansion, never_felt = link_expansion(self.robot, *self._felt_base)
         names, to_spoken, constant = self._spoken
         known = self._data_covariance
         information = np.linalg.inv(known)
-        felt = np.any(np.abs(regrouping) > 1e-9, axis=0)
         return Language(
             names=names,
             x=frozen(to_spoken @ self.solution.x + constant),
             information=frozen(0.5 * (information + information.T)),
             units=tuple(self.unit(name) for name in names),
-            expansion=shares,
-            never_felt=tuple(name for name, some in zip(link_names, felt, strict=True) if not some),
+            expansion=expansion,
+            never_felt=never_felt,
         )
 
     @cached_property
@@ -383,7 +370,7 @@ class Estimate:
         robot = self.robot
         rows = np.zeros((len(q), robot.n, len(names)))
         base = robot.base_gravity_regressor(q)
-        gains = np.nan_to_num(self.per_joint("gain"), nan=1.0)
+        gains = self.columns.gains(self.x)
         for place, name in enumerate(names):
             if name in robot.base_parameters.names:
                 rows[:, :, place] = gains * base[:, :, robot.base_parameters.names.index(name)]

@@ -1,12 +1,8 @@
 """The calibration file: a fit that outlives the program, and that no other robot can be given by mistake.
 
-JSON::
-
-    {"schema": "counterpoise-calibration", "version": 1, "checksum": "sha256:…", "content": {…}}
-
-The checksum covers the content as canonical JSON (sorted keys, no spaces). Files are written all or nothing. A file of
-an older version is brought up to date step by step (MIGRATIONS); a newer one is refused. The file of a fit that is not
-trusted says so in its name and in its content (``status``).
+JSON with schema "counterpoise-calibration", version and checksum (document.py). A file of an older version is brought
+up to date step by step (MIGRATIONS); a newer one is refused. The file of a fit that is not trusted says so in its name
+and in its content (``status``).
 """
 
 from __future__ import annotations
@@ -20,11 +16,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import frozen
 from ..dynamics.robot import Robot
 from ..errors import DataFileError, InputError
-from .calibrated_robot import with_inertial_parameters
-from .columns import Columns
+from .calibrated_robot import payload_parameters, with_inertial_parameters
+from .columns import EffortColumns
 from .document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
 from .file_schema import (
     SCHEMA,
@@ -143,7 +139,7 @@ def content_of(fit: Fit) -> ContentTable:
             values=tuple(fit.x.tolist()),
             bodies=tuple(fit.robot.inertial_parameters[10:].tolist()),
             dynamics_allowed=fit.robot.tree.refusal == "",
-            payload=tuple(_payload(fit.described).tolist()) if fit.described.payloads else (),
+            payload=tuple(payload_parameters(fit.described).tolist()) if fit.described.payloads else (),
         ),
         parameters=tuple(
             ParameterTable(
@@ -207,7 +203,7 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
     model, errors, data = content.model, content.errors, content.data
     _require_lengths(content, robot)
     terms = Terms(**{name: getattr(model.terms, name) for name in TermsTable.__struct_fields__})
-    columns = Columns(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
+    columns = EffortColumns(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
     if columns.names != model.names or len(model.values) != len(columns.names):
         raise InputError("the model's values are not those of its terms")
     calibrated = with_inertial_parameters(robot, frozen(model.bodies), allow_unphysical=model.dynamics_allowed)
@@ -259,14 +255,9 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
     )
 
 
-def _payload(robot: Robot) -> Array:
-    """Return the share of a robot's payloads in its bodies' parameters, shape (10 b,)."""
-    return np.asarray((robot.inertial_parameters - robot.without_payload().inertial_parameters)[10:])
-
-
 def _refuse_other_payload(made_with: tuple[float, ...], robot: Robot, path: str | Path) -> None:
     """Refuse a robot with another load: the file's weights include the load it was made with, and no other one."""
-    now = _payload(robot)
+    now = payload_parameters(robot)
     then = np.array(made_with) if made_with else np.zeros(len(now))
     if then.shape != now.shape or not np.allclose(then, now, rtol=0.0, atol=1e-9):
         raise DataFileError(

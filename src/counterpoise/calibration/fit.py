@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
+from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..friction.coulomb_viscous import CoulombViscous
-from .columns import Columns
+from .columns import EffortColumns
 from .estimate import COMMAND_UNITS
 from .identifiability import Identifiability
 from .identity import Identity
@@ -22,6 +23,8 @@ from .verdict import Verdict
 
 NEWTON_METRES = "N m"
 """Unit of efforts that are torques (N of linear joints)."""
+SHOWN = 3000
+"""Samples kept as evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,23 @@ class Evidence:
     described: Array
     held: npt.NDArray[np.bool_]
     v0: Array
+
+    @classmethod
+    def of(
+        cls, samples: Samples, measured: Array, predicted: Array, described: Array, held: npt.NDArray[np.bool_]
+    ) -> Self:
+        """Return at most SHOWN of the samples, evenly spread; the arguments are the attributes for all of them."""
+        step = max(1, -(-len(samples) // SHOWN))
+        return cls(
+            time=samples.time[::step],
+            q=samples.q[::step],
+            dq=samples.dq[::step],
+            measured=frozen(measured[::step]),
+            predicted=frozen(predicted[::step]),
+            described=frozen(described[::step]),
+            held=held[::step],
+            v0=samples.v0,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -120,7 +140,7 @@ class Fit:
     method: str
     data: str
     why: str
-    columns: Columns
+    columns: EffortColumns
     x: Array
     parameters: tuple[Parameter, ...]
     covariance: Array
@@ -179,16 +199,12 @@ class Fit:
 
     def per_joint(self, kind: str) -> Array:
         """Return one of the drives' terms, e.g. "coulomb" or "rotor", shape (n,); NaN where it was not fitted."""
-        values = np.full(self.robot.n, np.nan)
-        values[self.columns.joints_of(kind)] = self.x[self.columns.groups[kind]]
-        return values
+        return self.columns.per_joint(kind, self.x)
 
     def predict(self, samples: Samples) -> Array:
         """Return the efforts that the fit gives for a motion, shape (k, n), in ``units``; NaN for unmeasured joints."""
         efforts = np.full((len(samples), self.robot.n), np.nan)
-        parts = [self.columns.predict(chunk, self.x) for chunk in samples.chunks()]
-        if parts:
-            efforts[:, self.columns.active] = np.concatenate(parts)
+        efforts[:, self.columns.active] = self.columns.predict(samples, self.x)
         return efforts
 
     def save(self, path: str | Path) -> Path:

@@ -30,27 +30,10 @@ class Gaussian:
         object.__setattr__(self, "root", frozen(self.root))
         if self.mean.ndim != 1 or self.root.ndim != 2 or self.root.shape[1] != len(self.mean):
             raise InputError(
-                f"a prior needs a mean of shape (p,) and a root of shape (m, p), got {self.mean.shape} and "
-                f"{self.root.shape}"
+                f"the prior's mean has shape {self.mean.shape} and its root {self.root.shape}; expected (p,) and (m, p)"
             )
         if not (np.isfinite(self.mean).all() and np.isfinite(self.root).all()):
-            raise InputError("a prior's mean and root must be finite; leave a row out where nothing is known")
-
-    @classmethod
-    def from_std(cls, mean: npt.ArrayLike, std: npt.ArrayLike) -> Self:
-        """Make a prior of independent entries.
-
-        Args:
-            mean: x₀, shape (p,).
-            std: Standard deviation of each entry, > 0, shape (p,); infinite where nothing is known beforehand.
-        """
-        center, spread = np.array(mean, dtype=np.float64), np.array(std, dtype=np.float64)
-        if spread.shape != center.shape or not np.all(spread > 0.0):
-            raise InputError(
-                "a prior's standard deviations must be positive, one per column; drop a column that is known"
-            )
-        known = np.isfinite(spread)
-        return cls(center, np.diag(1.0 / np.where(known, spread, np.inf))[known])
+            raise InputError("the prior's mean or root has entries that are no numbers; leave out what is not known")
 
     @classmethod
     def from_covariance(cls, mean: npt.ArrayLike, covariance: npt.ArrayLike) -> Self:
@@ -70,7 +53,7 @@ class Gaussian:
         try:
             factor = np.linalg.cholesky(spread[np.ix_(known, known)] / np.outer(size, size))
         except np.linalg.LinAlgError as error:
-            raise InputError("a prior's covariance must be positive definite; drop a column that is known") from error
+            raise InputError("the prior's covariance is not positive definite; drop a column that is known") from error
         root = np.zeros((len(known), len(center)))
         root[:, known] = np.linalg.inv(factor) / size
         return cls(center, root)

@@ -14,13 +14,14 @@ is below the noise of a single measurement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..description.frozen import Array, frozen
 from ..dynamics.joint_units import rotary
+from ..dynamics.regressors import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from .regression import Solution
@@ -29,6 +30,8 @@ THRESHOLD = 1.0
 """Information of a determined direction, in average measurements."""
 READABLE = 5e-3
 """A term is left out of a combination's text where its share is below this; the numbers keep it."""
+NEGLIGIBLE = 1e-9
+"""A link parameter's share in a number, below which it is rounding."""
 
 UNITS = {
     "m": ("kg", "kg"),
@@ -135,42 +138,48 @@ def base_language(robot: Robot, solution: Solution) -> Language:
 
     Args:
         robot: The robot that was fitted.
-        solution: A fit whose columns are the base gravity parameters, or all gravity parameters, by their names
-            (``robot.base_parameters.names``, ``robot.gravity_parameter_names``), and any others after or between them.
+        solution: A fit whose first columns are ``robot.base_parameters.names``.
+
+    Raises:
+        InputError: They are others.
     """
-    base, every = robot.base_parameters, robot.gravity_parameter_names
-    columns = {name: index for index, name in enumerate(solution.column_names)}
-    missing = [name for name in base.names if name not in columns]
-    if missing:
-        raise InputError(f"the fit has no column '{missing[0]}'; expected the gravity parameters of '{robot.name}'")
-    gravity = [columns[name] for name in base.names]
-    others = [index for index, name in enumerate(solution.column_names) if name not in every]
-    full = [columns.get(name) for name in every]
-    given = np.array([0.0 if index is None else solution.x[index] for index in full])
-    # Y = Y_kept G, so the information on the base is that of the kept columns and its values are G p.
-    chosen = gravity + others
-    link_names = link_parameter_names(robot)
-    shares = {
-        name: {link_names[column]: float(share) for column, share in enumerate(row) if abs(share) > 1e-12}
-        for name, row in zip(base.names, base.regrouping, strict=True)
-    }
-    felt = np.any(np.abs(base.regrouping) > 1e-12, axis=0)
-    names = base.names + tuple(solution.column_names[index] for index in others)
+    base, names = robot.base_parameters, solution.column_names
+    if names[: len(base.names)] != base.names:
+        raise InputError(f"the fit's columns begin with '{names[0]}'; expected the base parameters of '{robot.name}'")
+    expansion, never_felt = link_expansion(robot, base.names, base.regrouping)
     return Language(
         names=names,
-        x=frozen(np.concatenate([base.regrouping @ given, solution.x[others]])),
-        information=frozen(solution.information[np.ix_(chosen, chosen)]),
+        x=solution.x,
+        information=solution.information,
         units=tuple(column_unit(robot, name) for name in names),
-        expansion=shares,
-        never_felt=tuple(name for name, some in zip(link_names, felt, strict=True) if not some),
+        expansion=expansion,
+        never_felt=never_felt,
     )
 
 
-def link_parameter_names(robot: Robot) -> tuple[str, ...]:
-    """Return the gravity parameters' names by link, e.g. "forearm.mx", in the order of robot.gravity_parameters."""
+def link_expansion(robot: Robot, names: Sequence[str], regrouping: Array) -> tuple[Expansion, tuple[str, ...]]:
+    """Return what numbers stand for in link words, and the link parameters that none of them holds.
+
+    Args:
+        robot: The robot.
+        names: Names of the p numbers.
+        regrouping: G with numbers = G φ, shape (p, 4 b) for gravity parameters φ or (p, 10 b) for all inertial ones.
+    """
+    every = regrouping.shape[1] == len(INERTIAL_PARAMETERS) * robot.tree.bodies
+    parameters = link_parameter_names(robot, INERTIAL_PARAMETERS if every else GRAVITY_PARAMETERS)
+    felt = np.abs(regrouping) > NEGLIGIBLE
+    expansion = {
+        name: {parameters[at]: float(row[at]) for at in np.flatnonzero(seen)}
+        for name, row, seen in zip(names, regrouping, felt, strict=True)
+    }
+    silent = np.flatnonzero(~felt.any(axis=0))
+    return expansion, tuple(parameters[at] for at in silent)
+
+
+def link_parameter_names(robot: Robot, labels: Sequence[str] = GRAVITY_PARAMETERS) -> tuple[str, ...]:
+    """Return the moving bodies' parameters by link, e.g. "forearm.mx", body by body."""
     child = {joint.name: joint.child for joint in robot.description.joints}
-    parts = (name.rsplit(".", 1) for name in robot.gravity_parameter_names)
-    return tuple(f"{child[body]}.{parameter}" for body, parameter in parts)
+    return tuple(f"{child[body]}.{label}" for body in robot.tree.body_names for label in labels)
 
 
 def column_unit(robot: Robot, column: str) -> str:
@@ -182,13 +191,12 @@ def column_unit(robot: Robot, column: str) -> str:
     return ""
 
 
-def identify(language: Language, yardstick: Array, *, threshold: float = THRESHOLD) -> Identifiability:
+def identify(language: Language, yardstick: Array) -> Identifiability:
     """Sort the numbers of a fit into what the data determine and what not.
 
     Args:
         language: The fit.
         yardstick: E, shape (p, p): :func:`workspace_yardstick` of rows in the same language, or a prior's precision.
-        threshold: Least λ of a determined direction.
     """
     p = len(language.names)
     if yardstick.shape != (p, p):
@@ -198,7 +206,7 @@ def identify(language: Language, yardstick: Array, *, threshold: float = THRESHO
     scale = np.where(scale > 0.0, scale, np.sqrt(np.diag(language.information)))
     scale = np.where(scale > 0.0, scale, 1.0)
     values, functionals = _compared(language.information, yardstick, scale)
-    seen = values >= threshold
+    seen = values >= THRESHOLD
     pivots = _pivots(functionals[seen])
     mixing = np.linalg.inv(functionals[seen][:, pivots])
     combined = mixing @ functionals[seen]  # a pivot with coefficient 1, and shares of numbers that are no pivots
@@ -268,8 +276,13 @@ def combination_text(row: Array, language: Language) -> str:
         if coefficient != 0.0:
             for parameter, share in language.expansion.get(name, {name: 1.0}).items():
                 total[parameter] = total.get(parameter, 0.0) + coefficient * share
+    return sum_text(total)
+
+
+def sum_text(shares: Mapping[str, float]) -> str:
+    """Write a sum of named parameters, e.g. "forearm.mx + 0.55·hand.m"."""
     words: list[str] = []
-    for parameter, share in total.items():
+    for parameter, share in shares.items():
         size = f"{abs(share):.3g}"
         if float(size) < 1e-6:
             continue

@@ -13,6 +13,8 @@ needs a constant memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..description.frozen import Array
@@ -20,6 +22,20 @@ from ..description.frozen import Array
 LEVELS = 40
 LEAST_BLOCKS = 8
 """Fewer blocks than this say nothing about their scatter."""
+
+
+def inflation_of(residuals: Array, starts: Iterable[int] = ()) -> Array:
+    """Return f ≥ 1 of each column of residuals, shape (a,).
+
+    Args:
+        residuals: Shape (k, a); NaN ones are passed over.
+        starts: Rows that do not succeed the row before them.
+    """
+    blocking = Blocking(residuals.shape[1])
+    for stretch in np.split(residuals, list(starts)):
+        blocking.add(stretch)
+        blocking.pause()
+    return blocking.inflation()
 
 
 class Blocking:

@@ -30,7 +30,7 @@ from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
 from ..errors import InputError
-from .linear_estimate import described
+from .linear_estimate import with_errors
 from .link_equations import FirstMomentSolution, base_from_first_moments, link_equations, require_first_moments
 from .static_poses import StaticPoses
 
@@ -57,7 +57,7 @@ def solve_iterative(
     """
     require_first_moments(robot, poses, "iterative")
     if ridge is not None and not (np.isfinite(ridge) and ridge > 0.0):
-        raise InputError(f"ridge must be a number > 0, or None for the absolute threshold, got {ridge}")
+        raise InputError(f"ridge is {ridge!r}; expected a number > 0, or None for the absolute threshold")
     equations = link_equations(robot, poses.q)
     k, n = poses.q.shape
     mu, offsets = np.zeros((n, 3)), np.zeros(n)
@@ -87,7 +87,7 @@ def solve_iterative(
         chosen = np.linalg.solve(np.swapaxes(link_equations(robot, q).axes, 1, 2), A * own)
         return np.asarray(chosen, dtype=np.float64)
 
-    return FirstMomentSolution(described(robot, poses, x, instruments, offset=offset), frozen(mu))
+    return FirstMomentSolution(with_errors(robot, poses, x, instruments, offset=offset), frozen(mu))
 
 
 def _felt(columns: Array, y: Array, gravity: float) -> Array:

@@ -23,7 +23,7 @@ from .static_poses import StaticPoses
 from .static_rows import CHUNK, static_columns, static_rows
 
 
-def described(
+def with_errors(
     robot: Robot, poses: StaticPoses, x: Array, instruments: Callable[[Array, Array], Array], *, offset: bool
 ) -> Solution:
     """Return a linear method's estimate with residuals, noise, covariance, and what the data determine.
@@ -49,7 +49,7 @@ def described(
         spreads += by_joint @ np.swapaxes(U, 0, 1)
     inverse = np.linalg.pinv(slopes.sum(axis=0), rcond=1e-12)
     fitted = np.einsum("pq,iqp->i", inverse, slopes)
-    squares = np.array([float(np.sum((R[:, :-1] @ x - R[:, -1]) ** 2)) for R in map(regression.factor, range(n))])
+    squares = regression.residual_squares(x)
     floor = SIGMA_FLOOR * max(float(np.max(regression.torque_rms())), 1e-12)
     freedom = len(poses) - fitted
     # A joint without a spare measurement shows no noise of its own; it gets the arm's mean.
@@ -64,5 +64,4 @@ def described(
         covariance=frozen(0.5 * (covariance + covariance.T)),
         residual_rms=frozen(np.sqrt(squares / len(poses))),
         freedom=frozen(freedom),
-        sigma_given=False,
     )

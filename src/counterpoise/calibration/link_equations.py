@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array, frozen
+from ..description.rotations import skew
 from ..dynamics.first_moments import end_links
 from ..dynamics.kinematics import ancestors, body_poses
-from ..dynamics.regressors import skew
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE, REVOLUTE
 from ..errors import InputError
@@ -76,8 +76,7 @@ def link_equations(robot: Robot, q: Array) -> LinkEquations:
     for body in range(tree.bodies):
         carries[ancestors(tree, body), body] = 1.0
     axes = np.einsum("kia,kja->kij", axis, axis) * carries
-    moment = skew(gravity.reshape(-1, 3)).reshape(*gravity.shape, 3)
-    return LinkEquations(tuple(int(parent) for parent in tree.parent), R_parent_body, moment, axes)
+    return LinkEquations(tuple(int(parent) for parent in tree.parent), R_parent_body, skew(gravity), axes)
 
 
 def require_first_moments(robot: Robot, poses: StaticPoses, method: str) -> None:

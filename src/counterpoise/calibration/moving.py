@@ -16,17 +16,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
+from ..dynamics.inputs import refuse_other_joints
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import GAP_PERIODS, settling_rows, smoothed
-from ..logs.log import Log
+from ..logs.log import Log, joined
 from .cutoff import motion_band
+from .mount import refuse_other_mount
 from .samples import Samples, scaled_coupling
 
 EDGE_PERIODS = 2.0
@@ -34,12 +35,12 @@ EDGE_PERIODS = 2.0
 that it has forgotten 99 % after two periods (its slowest poles decay with 0.38 · 2π f_c)."""
 KEPT_PER_PERIOD = 8.0
 """Samples kept per period of the cutoff."""
+LEAST_INFLATION = 0.5 * KEPT_PER_PERIOD
+"""Least number of them that count as one: a low-passed channel has no more than two independent values per period."""
 NOISE_SPEEDS = 3.0
 SLOW_SHARE = 0.03
 LEAST_SPEED = 1e-6
 """Smallest v₀ [rad/s or m/s], for a joint that never moves in a recording without noise."""
-MOUNT_TOLERANCE = math.radians(2.0)
-"""Angle between the log's gravity and the robot's above which they are two different mountings."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +135,7 @@ def stream_samples(robot: Robot, logs: Iterable[Log], *, preparation: Preparatio
     for piece in logs:
         chosen = prepare(robot, piece) if chosen is None else chosen
         ready = replace(piece, tau=effort_of(robot, piece))
-        held = ready if held is None else _joined(held, ready)
+        held = ready if held is None else joined([held, ready])
         overlap = settling_rows(chosen.rate, chosen.cutoff)
         if len(held) <= 3 * overlap:
             continue
@@ -161,11 +162,7 @@ def effort_of(robot: Robot, log: Log) -> Array:
             the weight out of the recorded effort, or the log was made under another mounting.
     """
     declared = log.declared
-    if log.joint_names != robot.joint_names:
-        raise InputError(
-            f"the log is of joints {', '.join(log.joint_names)}; expected those of robot '{robot.name}': "
-            f"{', '.join(robot.joint_names)}"
-        )
+    refuse_other_joints(log.joint_names, robot, "log")
     if declared.position_side == "motor":
         raise InputError("the log's positions are on the motor's side; give its mapping the gears (motor_per_link)")
     if declared.adds_gravity:
@@ -185,22 +182,6 @@ def effort_of(robot: Robot, log: Log) -> Array:
     if not np.isfinite(tau).any():
         raise InputError("the log has no measured effort; there is nothing to fit")
     return tau
-
-
-def refuse_other_mount(robot: Robot, gravity_base: Array) -> None:
-    """Refuse a log whose gravity, in base axes [m/s²], shape (3,), is not the robot's.
-
-    Raises:
-        InputError: They lie further apart than MOUNT_TOLERANCE.
-    """
-    across = np.linalg.norm(np.cross(gravity_base, robot.gravity_base))
-    angle = math.atan2(float(across), float(gravity_base @ robot.gravity_base))
-    if angle > MOUNT_TOLERANCE:
-        raise InputError(
-            f"the log was recorded with gravity along {np.round(gravity_base, 2).tolist()} in base axes, "
-            f"{math.degrees(angle):.0f}° from the robot's {np.round(robot.gravity_base, 2).tolist()}; mount the robot "
-            "as it was: robot.mounted(rpy=…)"
-        )
 
 
 def _coupling(log: Log) -> Array:
@@ -259,9 +240,3 @@ def _velocity(log: Log, cutoff: float, measured: npt.NDArray[np.bool_], derivati
     if measured.any():
         values[:, measured] = smoothed(log.time, log.dq[:, measured], cutoff, derivative=derivative)
     return values
-
-
-def _joined(first: Log, second: Log) -> Log:
-    names = ("time", "q", "dq", "tau", "flags")
-    merged: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names}
-    return replace(first, wrench=None, sent=None, **merged)

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from ..description.frozen import Array
-from ..description.numbers import parse_number, shortened
+from ..description.numbers import parse_number, quoted
 from ..dynamics.inputs import MAX_INPUT
-from ..errors import DataFileError, ModelFileError
+from ..errors import DataFileError, ModelFileError, listed, reason_of
 
 MAX_POSE_FILE_BYTES = 1024**3
 """Largest file read; a million poses of 19 joints in full precision are about 400 MB."""
@@ -92,8 +92,7 @@ def _read(path: str, shown: str) -> bytes:
             with Path(path).open("rb") as stream:
                 data = stream.read(MAX_POSE_FILE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DataFileError(f"cannot be read: {reason}", path=shown) from error
+        raise DataFileError(f"cannot be read: {reason_of(error)}", path=shown) from error
     if len(data) > MAX_POSE_FILE_BYTES:
         raise DataFileError(f"has more than {MAX_POSE_FILE_BYTES / 1e9:.1f} GB; split it", path=shown)
     return data
@@ -148,7 +147,7 @@ def _columns(first: Row, joint_names: Sequence[str], shown: str, line: int) -> t
     repeated = [name for name in joint_names if fields.count(name) > 1]
     if missing or repeated:
         fault = f"no column for {_listed(missing)}" if missing else f"more than one column for {_listed(repeated)}"
-        why = f": {shortened(not_numbers[0])} is not a number" if not_numbers else ""
+        why = f": {quoted(not_numbers[0])} is not a number" if not_numbers else ""
         hint = f", {_SEPARATED}" if len(fields) == 1 else ""
         raise DataFileError(
             f"{fault}; the robot's joints are {_listed(joint_names)}; the file's columns are {_listed(fields)} "
@@ -184,7 +183,7 @@ def _numbers(chunk: list[tuple[int, Row]], columns: list[int], names: list[str],
 def _number(field: str, name: str, shown: str, line: int) -> float:
     if not _is_number(field):
         raise DataFileError(
-            f"{name} is {shortened(field)}; expected a plain decimal number such as 0.5 or -1.2e-3",
+            f"{name} is {quoted(field)}; expected a plain decimal number such as 0.5 or -1.2e-3",
             path=shown,
             line=line,
         )
@@ -202,6 +201,5 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _listed(names: Sequence[str], most: int = 40) -> str:
-    listed = ", ".join(repr(name) if name == "" else name for name in names[:most])
-    return listed if len(names) <= most else f"{listed}, … ({len(names)} in all)"
+def _listed(names: Sequence[str]) -> str:
+    return listed([name or "''" for name in names], most=40)

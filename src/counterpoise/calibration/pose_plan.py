@@ -20,19 +20,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ..description.files import read_bounded
 from ..description.frozen import Array, frozen
-from ..description.toml_lines import TomlDocument, load_toml
+from ..description.toml_lines import TomlDocument
 from ..dynamics.inputs import numbers
 from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
-from ..errors import DataFileError, InputError, ModelFileError
+from ..errors import DataFileError, InputError
 from ..logs.atomic import write_atomically
+from ..logs.data_file import read_toml
 from .pose_file import read_poses
 
 SCHEMA = "counterpoise/poses-1"
@@ -77,7 +77,7 @@ class PosePlan:
         """Freeze the arrays and refuse what no arm can follow."""
         names = tuple(self.joint_names)
         if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) != len(names):
-            raise InputError(f"joint_names {list(names)} must be different, non-empty names")
+            raise InputError(f"joint_names is {list(names)}; expected different, non-empty names")
         object.__setattr__(self, "joint_names", names)
         poses = numbers(self.poses, "poses")
         if poses.ndim != 2 or poses.shape[1] != len(names) or not len(poses):
@@ -137,12 +137,7 @@ class PosePlan:
         # JSON's strings, numbers and lists of them are TOML's.
         lines = [f"{key} = {json.dumps(value)}" for key, value in data.items()]
         lines += ["poses = [", *(f"    {json.dumps(pose)}," for pose in poses), "]"]
-        text = "\n".join(lines) + "\n"
-
-        def write(stream: BinaryIO) -> None:
-            stream.write(text.encode())
-
-        write_atomically(path, write)
+        write_atomically(path, ("\n".join(lines) + "\n").encode())
 
 
 def read_plan(path: str | Path, robot: Robot, **settings: Any) -> PosePlan:
@@ -165,12 +160,7 @@ def read_plan(path: str | Path, robot: Robot, **settings: Any) -> PosePlan:
         if read.ignored:
             raise _other_joints([*robot.joint_names, *read.ignored], robot.joint_names, path, 1)
         return PosePlan.of(robot, read.q, **settings)
-    try:
-        document = load_toml(read_bounded(path), str(path))
-    except ModelFileError as error:
-        message = str(error).removeprefix(f"{path}:").lstrip("0123456789").removeprefix(":").strip()
-        raise DataFileError(message, path=path, line=error.line) from error
-    return _from_toml(document, robot, path, settings)
+    return _from_toml(read_toml(path), robot, path, settings)
 
 
 def approach_within(plan: PosePlan, lower: Array, upper: Array, margin: npt.ArrayLike) -> tuple[Array, list[str]]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..dynamics.kinematics import ancestors
+from ..dynamics.regressors import TENSOR_COLUMNS, TENSOR_ROWS
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from .columns import EffortColumns
@@ -205,6 +206,6 @@ def _own_errors(parameters: Array, mass: float, shift: float) -> Array:
         # I about the origin is I_com + m (c·c 1 − c cᵀ).
         change = mass * (2.0 * (com @ step) * np.eye(3) - np.outer(com, step) - np.outer(step, com))
         rows[1 + axis, 1 + axis] = mass * shift
-        rows[1 + axis, 4:] = change[(0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)]
+        rows[1 + axis, 4:] = change[TENSOR_ROWS, TENSOR_COLUMNS]
     rows[4:, 4:] = np.eye(6) * mass * (2.0 * shift) ** 2
     return rows

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +54,7 @@ class JointRegression:
     Attributes:
         joint_names: Names of the n joints.
         column_names: Names of the p unknowns.
-        rows: Rows used, per joint, shape (n,).
-        skipped: Rows left out because the torque was NaN (not measured), per joint, shape (n,).
+        rows: Rows used, per joint, shape (n,); those without a measured torque, or of weight 0, are not counted.
     """
 
     def __init__(self, joint_names: Sequence[str], column_names: Sequence[str]) -> None:
@@ -65,9 +63,8 @@ class JointRegression:
         self.column_names = tuple(column_names)
         n, p = len(self.joint_names), len(self.column_names)
         if n == 0 or p == 0:
-            raise InputError(f"a regression needs at least one joint and one column, got {n} and {p}")
+            raise InputError(f"the regression has {n} joints and {p} columns; expected at least one of each")
         self.rows: IntArray = np.zeros(n, dtype=np.int64)
-        self.skipped: IntArray = np.zeros(n, dtype=np.int64)
         # A joint's rows have zeros for everything that it does not carry: only columns ever met are factored.
         self._columns: list[IntArray] = [np.zeros(0, dtype=np.int64) for _ in range(n)]
         self._factors: list[Array] = [np.zeros((0, 1)) for _ in range(n)]
@@ -89,7 +86,6 @@ class JointRegression:
         if weight is not None:
             used &= weight > 0.0
         self.rows += used.sum(axis=0)
-        self.skipped += (~used).sum(axis=0)
         for joint in range(len(self.joint_names)):
             width = len(self.column_names) + 1
             step = max(_BLOCK_NUMBERS // width, 4 * width)
@@ -104,16 +100,6 @@ class JointRegression:
                     rows, torques = rows * scale[:, None], torques * scale
                 self._append(joint, rows, torques)
 
-    def merge(self, other: Self) -> None:
-        """Take in all that another regression of the same joints and columns has seen."""
-        if other.joint_names != self.joint_names or other.column_names != self.column_names:
-            raise InputError("only regressions of the same joints and columns can be merged")
-        self.rows += other.rows
-        self.skipped += other.skipped
-        for joint in range(len(self.joint_names)):
-            factor = other.factor(joint)
-            self._append(joint, factor[:, :-1], factor[:, -1])
-
     def factor(self, joint: int) -> Array:
         """Return R of a joint with RᵀR = [A | y]ᵀ [A | y], weights included, shape (≤ p + 1, p + 1)."""
         stored = self._factors[joint]
@@ -125,7 +111,12 @@ class JointRegression:
     def torque_rms(self) -> Array:
         """Return the root mean square of each joint's torques [N m or N], shape (n,); NaN where none was measured."""
         squares = np.array([float(np.sum(factor[:, -1] ** 2)) for factor in self._factors])
-        return root_mean_square(squares, self.rows)
+        return rms_of_squares(squares, self.rows)
+
+    def residual_squares(self, x: Array) -> Array:
+        """Return |A_i x − τ_i|² of each joint, weights included, shape (n,)."""
+        factors = map(self.factor, range(len(self.joint_names)))
+        return np.array([float(np.sum((factor[:, :-1] @ x - factor[:, -1]) ** 2)) for factor in factors])
 
     def _append(self, joint: int, rows: Array, torques: Array) -> None:
         """Put rows under a joint's factor and make the whole triangular again."""
@@ -171,7 +162,7 @@ class JointRegression:
                 "NaN where it was not measured"
             )
         if weight is not None and not np.all((weight >= 0.0) & np.isfinite(weight)):
-            raise InputError("weights must be finite and not negative")
+            raise InputError("a weight is negative or no number; expected numbers ≥ 0")
         return k
 
 
@@ -194,7 +185,6 @@ class Solution:
         rank: Numerical rank of the data, prior left out.
         condition: Of the data's columns, weighted and scaled to unit length; infinite where the rank is below p.
         undetermined: Orthonormal basis of the changes of x that neither data nor prior would notice, shape (p, d).
-        sigma_given: Whether σ was given, not estimated.
     """
 
     joint_names: tuple[str, ...]
@@ -209,7 +199,6 @@ class Solution:
     rank: int
     condition: float
     undetermined: Array
-    sigma_given: bool
 
     @property
     def std(self) -> Array:
@@ -264,7 +253,7 @@ def solve(
             f"the prior is for {len(prior.mean)} numbers; expected {p}: {', '.join(regression.column_names)}"
         )
     if not pooling >= 0.0:
-        raise InputError(f"pooling must be ≥ 0, got {pooling}")
+        raise InputError(f"pooling is {pooling!r}; expected a number ≥ 0")
     share = _per_joint(inflation, n, "inflation", least=1.0)
     ratio = _per_joint(relative_sigma, n, "relative_sigma", least=0.0)
     measured = regression.rows > 0
@@ -297,14 +286,13 @@ def solve(
         x=frozen(step.x),
         covariance=frozen(step.covariance),
         sigma=frozen(np.where(measured, noise, np.nan)),
-        residual_rms=frozen(root_mean_square(step.squares, regression.rows)),
+        residual_rms=frozen(rms_of_squares(step.squares, regression.rows)),
         rows=regression.rows.copy(),
         freedom=frozen(samples - step.fitted),
         information=frozen(information),
         rank=rank,
         condition=condition,
         undetermined=frozen(step.undetermined),
-        sigma_given=sigma is not None,
     )
 
 
@@ -414,7 +402,7 @@ def _triangle(matrix: Array) -> Array:
     return factor
 
 
-def root_mean_square(squares: Array, rows: IntArray) -> Array:
+def rms_of_squares(squares: Array, rows: IntArray) -> Array:
     """Return √(squares/rows), shape (n,); NaN where there are no rows."""
     return np.sqrt(np.where(rows > 0, squares / np.maximum(rows, 1), np.nan))
 
@@ -426,6 +414,6 @@ def _per_joint(value: npt.ArrayLike | None, n: int, name: str, least: float) -> 
     given = np.array(value, dtype=np.float64)
     if given.shape != (n,) or not np.all(np.isfinite(given) & (given >= least) & (given > 0.0)):
         raise InputError(
-            f"{name} must be {n} finite numbers, {f'≥ {least:g}' if least else '> 0'}, got {given.tolist()}"
+            f"{name} is {given.tolist()}; expected {n} finite numbers {f'≥ {least:g}' if least else '> 0'}, one a joint"
         )
     return given

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from ..description.frozen import Array, frozen
 from ..doctor.finding import Finding
 from ..dynamics.robot import Robot
+from ..errors import listed
 from ..logs.log import Log
 from .calibrated_robot import unphysical_links
-from .check import HeldOut, deviation, root_mean_square
+from .check import HeldOut
 from .estimate import COMMAND_UNITS, Estimate
 from .fit import NEWTON_METRES, Evidence, Fit, Parameter
 from .identifiability import THRESHOLD, Language, combination_text
@@ -21,12 +22,9 @@ from .identity import data_fingerprint, identity_of
 from .sag import Sag, assumed_stiffness, given_stiffness, tip_sag
 from .samples import Samples
 from .static_poses import StaticPoses
+from .statistics import deviation, root_mean_square
 from .verdict import judge, tolerance
 
-SHOWN = 3000
-"""Samples kept as evidence."""
-SHOWN_NAMES = 5
-"""Names listed in a sentence."""
 SHOWN_OPEN = 3
 """Open combinations named in a sentence."""
 
@@ -133,14 +131,8 @@ def fit_of(
         data_sha256=data_fingerprint(source),
         created=created,
         version=__version__,
-        evidence=_evidence(collected, measured, predicted, described),
+        evidence=Evidence.of(samples, measured, predicted, described, check.held),
     )
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list that stays short."""
-    shown = ", ".join(names[:SHOWN_NAMES])
-    return shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"
 
 
 def parameters_of(estimate: Estimate) -> tuple[Parameter, ...]:
@@ -182,7 +174,7 @@ def _all_joints(values: Array, active: npt.NDArray[np.bool_]) -> Array:
 def _sag(estimate: Estimate, check: HeldOut, springs: Array) -> Sag:
     robot = estimate.robot
     if estimate.command_units:
-        return Sag(frozen(np.full(robot.n, np.nan)), float("nan"), float("nan"))
+        return Sag.unknown(robot.n)
     error = np.full((len(check.q), robot.n), np.nan)
     error[:, estimate.columns.active] = check.error
     return tip_sag(estimate.calibrated, check.q, error, springs)
@@ -199,8 +191,7 @@ def _unreliable(estimate: Estimate) -> tuple[str, ...]:
     elif odd := unphysical_links(estimate.calibrated):
         found.append(
             f"inertias of {listed(odd)}: no real body has them. They are right for torques like the recorded ones, not "
-            "to "
-            "simulate with"
+            "to simulate with"
         )
     if estimate.command_units:
         found.append("masses and gains by themselves: only their products were measured, see 'command units'")
@@ -210,8 +201,7 @@ def _unreliable(estimate: Estimate) -> tuple[str, ...]:
         source = f"leans on {estimate.prior}" if estimate.prior else "takes the smallest possible values"
         found.append(
             f"{poorly} of {len(estimate.identifiable.eigenvalues)} combinations of weights and offsets (they involve "
-            f"{shortest}, "
-            f"…): these data tell them worse than one good measurement would; there the fit {source}"
+            f"{shortest}, …): these data tell them worse than one good measurement would; there the fit {source}"
         )
     silent = [name for name in estimate.robot.joint_names if name not in estimate.columns.joint_names]
     if silent:
@@ -230,19 +220,4 @@ def _weight_notes(estimate: Estimate, tolerated: Array) -> tuple[str, ...]:
     return (
         f"the weight is far from the description's at {listed(odd)}: a tool or masses that it does not know, or "
         "torques that are recorded too large or too small",
-    )
-
-
-def _evidence(collected: Collected, measured: Array, predicted: Array, described: Array) -> Evidence:
-    samples, held = collected.samples, collected.check.held
-    step = max(1, -(-len(samples) // SHOWN))
-    return Evidence(
-        time=samples.time[::step],
-        q=samples.q[::step],
-        dq=samples.dq[::step],
-        measured=frozen(measured[::step]),
-        predicted=frozen(predicted[::step]),
-        described=frozen(described[::step]),
-        held=held[::step],
-        v0=samples.v0,
     )

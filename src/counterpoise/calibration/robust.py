@@ -15,20 +15,16 @@ can pull the fit to itself and stay unseen: one wrong pose of 25 is found, one o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
-from ..errors import InputError
 from .gaussian import Gaussian
 from .regression import POOLING, JointRegression, Solution, pooled_noise, solve
 
 Block = tuple[Array, Array, Array | None]
 """Rows A (k, n, p), torques y (k, n) and weights (k, n) or None, as JointRegression.add takes them."""
-Loss = Literal["huber", "hampel"]
 
 HUBER = 2.5
 """c of Huber's weight: of good rows one in eighty is touched."""
@@ -47,46 +43,30 @@ SETTLED = 0.1
 """Change of every number, in standard errors, at which Hampel's passes end."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RobustSolution:
-    """A solution and the rows that were held to be wrong.
-
-    Attributes:
-        solution: The fit, σ_i that of the good rows. Its covariance takes the final weights as given.
-        outliers: Number of rows further than BEND σ_i from the fit, per joint, shape (n,).
-        passes: How often the data were read.
-    """
-
-    solution: Solution
-    outliers: npt.NDArray[np.int64]
-    passes: int
-
-
 def solve_robust(
     blocks: Callable[[], Iterable[Block]],
     joint_names: Sequence[str],
     column_names: Sequence[str],
     *,
-    loss: Loss = "hampel",
     prior: Gaussian | None = None,
     inflation: npt.ArrayLike | None = None,
     relative_sigma: npt.ArrayLike | None = None,
     pooling: float = POOLING,
-) -> RobustSolution:
+) -> Solution:
     """Fit with outliers weighted down.
 
     Args:
         blocks: Returns the data's blocks from the beginning each time it is called.
         joint_names: Names of the n joints.
         column_names: Names of the p unknowns.
-        loss: "huber" bounds an outlier's pull, "hampel" ends with none.
         prior: As in ``regression.solve``; so are the other arguments.
         inflation: f_i.
         relative_sigma: r_i.
         pooling: ν.
+
+    Returns:
+        The fit, σ_i that of the good rows. Its covariance takes the final weights as given.
     """
-    if loss not in ("huber", "hampel"):
-        raise InputError(f"loss must be 'huber' or 'hampel', got {loss!r}")
     n = len(joint_names)
     plain = JointRegression(joint_names, column_names)
     for A, y, weight in blocks():
@@ -96,11 +76,9 @@ def solve_robust(
     ratio = np.ones(n) if relative_sigma is None else np.array(relative_sigma, dtype=np.float64)
     samples = plain.rows / share
     signal = max(float(np.nanmax(plain.torque_rms())), 1e-12)
-    passes, sigma = 1, np.where(np.isnan(solution.sigma), signal, solution.sigma)
-    outliers = np.zeros(n, dtype=np.int64)
+    sigma, rejects = np.where(np.isnan(solution.sigma), signal, solution.sigma), False
     for _ in range(HUBER_PASSES):
-        regression, clipped, outliers = _weighted(blocks(), plain, solution.x, sigma, huber_weight)
-        passes += 1
+        regression, clipped, rejects = _weighted(blocks(), plain, solution.x, sigma, huber_weight)
         before = sigma
         squares = clipped / HUBER_CONSISTENCY / share
         fitted = samples - solution.freedom
@@ -109,18 +87,16 @@ def solve_robust(
         if np.all(np.abs(sigma - before) <= CONVERGED * before):
             break
     # Without a row beyond BEND the two weights are the same.
-    for _ in range(HAMPEL_PASSES if loss == "hampel" and outliers.any() else 0):
-        regression, _, counted = _weighted(blocks(), plain, solution.x, sigma, hampel_weight)
-        passes += 1
+    for _ in range(HAMPEL_PASSES if rejects else 0):
+        regression, _, _ = _weighted(blocks(), plain, solution.x, sigma, hampel_weight)
         tried = solve(regression, prior=prior, sigma=sigma, inflation=inflation) if regression.rows.any() else solution
         if tried.rank < solution.rank:
             break
         settled = bool(np.all(np.abs(tried.x - solution.x) <= SETTLED * tried.std))
-        solution, outliers = tried, counted
+        solution = tried
         if settled:
             break
-    outliers.setflags(write=False)
-    return RobustSolution(solution, outliers, passes)
+    return solution
 
 
 def huber_weight(size: Array) -> Array:
@@ -136,19 +112,19 @@ def hampel_weight(size: Array) -> Array:
 
 def _weighted(
     blocks: Iterable[Block], like: JointRegression, x: Array, sigma: Array, weigh: Callable[[Array], Array]
-) -> tuple[JointRegression, Array, npt.NDArray[np.int64]]:
+) -> tuple[JointRegression, Array, bool]:
     """Accumulate all rows with weights from their residuals.
 
     Returns:
-        The regression; Σ min(|r|, HUBER σ)² per joint, shape (n,); and the number of outliers per joint, shape (n,).
+        The regression; Σ min(|r|, HUBER σ)² per joint, shape (n,); and whether a row lies beyond BEND.
     """
     regression = JointRegression(like.joint_names, like.column_names)
-    clipped, outliers = np.zeros(len(sigma)), np.zeros(len(sigma), dtype=np.int64)
+    clipped, beyond = np.zeros(len(sigma)), False
     for A, y, weight in blocks:
         given = np.ones(y.shape) if weight is None else weight
         residual = np.sqrt(given) * (y - A @ x)
         size = np.nan_to_num(np.abs(residual) / sigma)
         clipped += np.sum(np.minimum(size, HUBER) ** 2, axis=0) * sigma**2
-        outliers += np.sum(size > BEND, axis=0)
+        beyond |= bool(np.any(size > BEND))
         regression.add(A, y, given * weigh(size))
-    return regression, clipped, outliers
+    return regression, clipped, beyond

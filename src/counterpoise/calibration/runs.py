@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array
+from ..dynamics.inertia import driven_inertias
+from ..dynamics.inputs import refuse_other_joints
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from .columns import BoolArray
@@ -27,7 +29,7 @@ Stream = Callable[[], Iterable[Samples]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class FittedRun:
     """One recording.
 
     Attributes:
@@ -45,19 +47,13 @@ class Run:
             yield from piece.chunks()
 
 
-class Replay:
+class RepeatedRun:
     """A run that is gone over several times: its samples are kept as long as they are few, else streamed anew."""
 
-    def __init__(self, run: Run, budget: int = KEPT_BYTES) -> None:
-        """Take a run.
-
-        Args:
-            run: The recording.
-            budget: Bytes of samples that may be kept.
-        """
+    def __init__(self, run: FittedRun) -> None:
+        """Take a run."""
         self.robot = run.robot
         self._run = run
-        self._budget = budget
         self._kept: list[Samples] | None = None
 
     def chunks(self) -> Iterator[Samples]:
@@ -68,10 +64,10 @@ class Replay:
         kept: list[Samples] | None = []
         size = 0
         for chunk in self._run.chunks():
-            size += 6 * chunk.q.nbytes
+            size += 6 * chunk.q.nbytes  # time, q, dq, ddq, tau and direction
             if kept is not None:
                 kept.append(chunk)
-            if size > self._budget:
+            if size > KEPT_BYTES:
                 kept = None
             yield chunk
         self._kept = kept
@@ -103,18 +99,12 @@ class Survey:
 
     def scales(self, robot: Robot) -> Scales:
         """Return the sizes that wide priors are scaled by, with the inertias that the description gives."""
-        moving = robot.inertial_parameters[10:]
         poses = self.poses[:: max(1, len(self.poses) // 32)]
-        rest = robot.inertial_regressor(poses) @ moving
-        inertia = np.empty(robot.n)
-        for joint in range(robot.n):
-            push = np.tile(np.eye(robot.n)[joint], (len(poses), 1))
-            torque = robot.inertial_regressor(poses, ddq=push) @ moving - rest
-            inertia[joint] = np.median(np.abs(torque[:, joint]))
+        inertia = np.median(np.abs(driven_inertias(robot, poses)), axis=0)
         return Scales(self.effort, self.speed, self.position, inertia)
 
 
-def survey_runs(robot: Robot, runs: Sequence[Replay]) -> Survey:
+def survey_runs(robot: Robot, runs: Sequence[RepeatedRun]) -> Survey:
     """Look over all samples once.
 
     Raises:
@@ -127,11 +117,7 @@ def survey_runs(robot: Robot, runs: Sequence[Replay]) -> Survey:
     moves = filtered = False
     for run in runs:
         for chunk in run.chunks():
-            if chunk.joint_names != robot.joint_names:
-                raise InputError(
-                    f"the samples are of joints {', '.join(chunk.joint_names)}; expected those of robot "
-                    f"'{robot.name}': {', '.join(robot.joint_names)}"
-                )
+            refuse_other_joints(chunk.joint_names, robot, "samples")
             own = chunk.actuator_per_link
             if coupling is not None and not np.array_equal(own, coupling):
                 raise InputError("the runs declare different couplings (motor_per_link); expected the same for all")

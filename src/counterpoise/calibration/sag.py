@@ -9,11 +9,13 @@ included (fitted or described): a soft, safe position control. Give the real sti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
+from ..dynamics.inertia import driven_inertias
 from ..dynamics.kinematics import ancestors
 from ..dynamics.robot import Robot
 from ..errors import InputError
@@ -43,6 +45,11 @@ class Sag:
     total: float
     largest: float
 
+    @classmethod
+    def unknown(cls, n: int) -> Self:
+        """Return the sag of n joints whose efforts are no torques: NaN throughout."""
+        return cls(frozen(np.full(n, np.nan)), float("nan"), float("nan"))
+
 
 def assumed_stiffness(robot: Robot, rotors: Array) -> Array:
     """Return K = J ω² of every joint [N m/rad or N/m], shape (n,), with J averaged over the workspace.
@@ -51,13 +58,7 @@ def assumed_stiffness(robot: Robot, rotors: Array) -> Array:
         robot: The arm as described.
         rotors: Fitted rotor inertias [kg m² or kg], shape (n,), 0 where unknown; the description's count where larger.
     """
-    poses = workspace_poses(robot, INERTIA_POSES)
-    moving = robot.inertial_parameters[10:]
-    rest = robot.inertial_regressor(poses) @ moving
-    inertia = np.empty(robot.n)
-    for joint in range(robot.n):
-        push = np.tile(np.eye(robot.n)[joint], (len(poses), 1))
-        inertia[joint] = float(np.mean((robot.inertial_regressor(poses, ddq=push) @ moving - rest)[:, joint]))
+    inertia = driven_inertias(robot, workspace_poses(robot, INERTIA_POSES)).mean(axis=0)
     return np.asarray((np.maximum(inertia, 0.0) + np.maximum(robot.rotor_inertia, rotors)) * BANDWIDTH**2)
 
 

@@ -34,7 +34,6 @@ class Samples:
         direction: Sign of each actuator's Coulomb friction, between −1 and 1, shape (k, n), where it is not simply
             tanh(u/v0): low-passed as the efforts were, or the side from which a joint came to rest; None for
             tanh(u/v0).
-        weight: Relative inverse variance of each effort, shape (k, n); None for all alike.
         motor_per_link: G of q_motor = G q_link where joints are coupled, shape (n, n); None for one drive per joint.
         rate: Samples per second before thinning [Hz]; NaN for single poses.
         cutoff: Of the low-pass that the samples went through [Hz]; NaN for none.
@@ -48,7 +47,6 @@ class Samples:
     tau: Array
     v0: Array
     direction: Array | None = None
-    weight: Array | None = None
     motor_per_link: Array | None = None
     rate: float = float("nan")
     cutoff: float = float("nan")
@@ -59,7 +57,7 @@ class Samples:
         n = len(self.joint_names)
         k = len(self.time)
         shapes = {"time": (k,), "q": (k, n), "dq": (k, n), "ddq": (k, n), "tau": (k, n), "v0": (n,)}
-        shapes |= {"direction": (k, n), "weight": (k, n), "motor_per_link": (n, n)}
+        shapes |= {"direction": (k, n), "motor_per_link": (n, n)}
         for name, shape in shapes.items():
             given = getattr(self, name)
             if given is None:
@@ -73,7 +71,7 @@ class Samples:
         if np.isinf(self.tau).any():
             raise InputError("tau has an infinite entry; expected a number, or NaN where it was not measured")
         if not np.all(self.v0 > 0.0):
-            raise InputError(f"v0 must be positive, got {self.v0.tolist()}")
+            raise InputError(f"v0 is {self.v0.tolist()}; expected positive speeds [rad/s or m/s]")
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -82,10 +80,8 @@ class Samples:
     def __getitem__(self, rows: slice | npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Self:
         """Return the samples of a range, a mask or a list of indices."""
         cut = {name: getattr(self, name)[rows] for name in ("time", "q", "dq", "ddq", "tau")}
-        for name in ("direction", "weight"):
-            given = getattr(self, name)
-            cut[name] = None if given is None else given[rows]
-        return replace(self, **cut)
+        direction = None if self.direction is None else self.direction[rows]
+        return replace(self, direction=direction, **cut)
 
     def chunks(self, rows: int = CHUNK_ROWS) -> Iterator[Self]:
         """Yield the samples in pieces of at most ``rows``."""

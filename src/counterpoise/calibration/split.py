@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
 from ..errors import InputError
-from ..logs.path import joint_scales, thinned
+from ..logs.path import joint_scales, scaled_path, thinned
 from .samples import Samples
 
 BoolArray = npt.NDArray[np.bool_]
@@ -58,17 +58,15 @@ class Split:
 class Regions:
     """Cells of joint space around centres that lie as far from each other as possible, the same for the same poses."""
 
-    def __init__(self, q: Array, count: int, moving: BoolArray | None = None) -> None:
+    def __init__(self, q: Array, count: int) -> None:
         """Choose the centres.
 
         Args:
             q: Poses [rad or m], shape (k, n).
             count: Number of cells.
-            moving: Joints that matter, shape (n,); None for all.
         """
-        self._moving = np.ones(q.shape[1], dtype=bool) if moving is None else moving
-        self._scales = joint_scales(q[:, self._moving]) * np.sqrt(max(int(self._moving.sum()), 1))
-        points = self._scaled(q)
+        self._scales = joint_scales(q) * np.sqrt(q.shape[1])
+        points = q / self._scales
         first = int(np.argmax(np.linalg.norm(points - points.mean(axis=0), axis=1)))
         chosen = [first]
         nearest = np.linalg.norm(points - points[first], axis=1)
@@ -79,11 +77,8 @@ class Regions:
 
     def of(self, q: Array) -> IntArray:
         """Return the cell of each pose, shape (k,)."""
-        away = np.linalg.norm(self._scaled(q)[:, None] - self.centers[None], axis=2)
+        away = np.linalg.norm((q / self._scales)[:, None] - self.centers[None], axis=2)
         return np.asarray(np.argmin(away, axis=1), dtype=np.int64)
-
-    def _scaled(self, q: Array) -> Array:
-        return np.asarray(q[:, self._moving] / self._scales, dtype=np.float64)
 
 
 def split_samples(samples: Samples, how: str = "path") -> Split:
@@ -116,7 +111,7 @@ def novelty(q: Array, train: BoolArray, held: BoolArray) -> Array:
 
     Distances are root mean squares over the joints of differences divided by the joint's range.
     """
-    scaled = _scaled(q)
+    scaled = scaled_path(q)
     points, path = _few(np.flatnonzero(held)), _few(np.flatnonzero(train))
     away = distances(scaled[points], scaled[path])
     return np.quantile(away, (0.1, 0.5, 0.9))
@@ -128,8 +123,9 @@ def path_coordinate(q: Array) -> Array:
     A pose within SAME_PLACE of the path driven before has the coordinate of that place. What was driven just before
     does not count, unless the path has turned back there.
     """
-    corners = thinned(q, max(SAME_PLACE / 4.0, 1.0 / MOST_POINTS), joint_scales(q))
-    points = _scaled(q)[corners]
+    whole = scaled_path(q)
+    corners = thinned(whole, max(SAME_PLACE / 4.0, 1.0 / MOST_POINTS))
+    points = whole[corners]
     if len(points) < 2:
         return np.zeros(len(q))
     steps = np.diff(points, axis=0)
@@ -181,7 +177,7 @@ def _by_region(samples: Samples) -> tuple[BoolArray, BoolArray]:
             break
     train = ~held
     if held.any():
-        scaled = _scaled(samples.q)
+        scaled = scaled_path(samples.q)
         train[train] = distances(scaled[train], scaled[_few(np.flatnonzero(held))]) >= GUARD
     return train, held
 
@@ -202,10 +198,6 @@ def _named(samples: Samples, how: str) -> BoolArray:
     else:
         place = path_coordinate(samples.q)
     return np.asarray(place < share if end == "first" else place > 1.0 - share)
-
-
-def _scaled(q: Array) -> Array:
-    return np.asarray(q / (joint_scales(q) * np.sqrt(q.shape[1])), dtype=np.float64)
 
 
 def _few(indices: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
-from ..dynamics.inputs import as_rows
+from ..dynamics.inputs import as_rows, refuse_other_joints
 from ..dynamics.robot import Robot
 from ..errors import InputError
 
@@ -64,9 +64,9 @@ class StaticPoses:
                 raise InputError(f"{name} has shape {whole.shape}; expected {shape}")
             object.__setattr__(self, name, whole)
         if not np.isin(self.side, (-1, 0, 1)).all():
-            raise InputError("side must be −1, 0 or +1 for every pose and joint")
+            raise InputError("side has other numbers than −1, 0 and +1; expected the sign of each joint's last motion")
         if np.any(self.tau_std < 0.0) or np.isinf(self.tau_std).any():
-            raise InputError("tau_std must be finite and not negative, or NaN where unknown")
+            raise InputError("tau_std has a negative or infinite entry; expected numbers ≥ 0, or NaN where unknown")
         unmeasured = np.isnan(self.tau).all(axis=0)
         bad = ~np.isfinite(self.tau) & ~(np.isnan(self.tau) & unmeasured)
         if bad.any():
@@ -103,6 +103,22 @@ def static_poses(joint_names: Sequence[str], q: npt.ArrayLike, tau: npt.ArrayLik
     )
 
 
+def same_places(q: Array) -> IntArray:
+    """Number the different poses, shape (k,); those within SAME_POSE of an earlier one share its number.
+
+    Args:
+        q: Poses [rad or m], shape (k, n).
+    """
+    centers: list[Array] = []
+    place = np.empty(len(q), dtype=np.int64)
+    for row, pose in enumerate(q):
+        near = [at for at, center in enumerate(centers) if np.all(np.abs(pose - center) < SAME_POSE)]
+        if not near:
+            centers.append(pose)
+        place[row] = near[0] if near else len(centers) - 1
+    return place
+
+
 def require_spread(robot: Robot, poses: StaticPoses) -> None:
     """Refuse poses that cannot calibrate an arm, whatever the method.
 
@@ -110,11 +126,7 @@ def require_spread(robot: Robot, poses: StaticPoses) -> None:
         InputError: The joints are another robot's, all poses are (nearly) the same, or all lie on one line of joint
             space although the arm has several joints.
     """
-    if poses.joint_names != robot.joint_names:
-        raise InputError(
-            f"the poses are of joints {', '.join(poses.joint_names)}; expected those of robot '{robot.name}': "
-            f"{', '.join(robot.joint_names)}"
-        )
+    refuse_other_joints(poses.joint_names, robot, "poses")
     moved = np.maximum(poses.q.max(axis=0) - poses.q[0], poses.q[0] - poses.q.min(axis=0))
     if not np.any(moved > SAME_POSE):
         count = "there is only one pose" if len(poses) == 1 else f"all {len(poses)} poses are the same"

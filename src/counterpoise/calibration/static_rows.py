@@ -95,7 +95,7 @@ def solve_static(
             columns,
             prior=prior,
             relative_sigma=ratio,
-        ).solution
+        )
     regression = JointRegression(robot.joint_names, columns)
     for A, torques, _ in static_blocks(robot, poses, offset=offset):
         regression.add(A, torques)

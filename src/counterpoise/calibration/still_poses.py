@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import increasing
@@ -31,12 +31,13 @@ from ..logs.log import Log
 from ..logs.resolution import resolution
 from ..logs.stillness import still_segments
 from .arrival import Arrival, arrivals
-from .inflation import Blocking
+from .inflation import inflation_of
 from .moving import effort_of
 from .static_poses import SAME_POSE, StaticPoses, static_poses
 
 SETTLE = 0.3
-"""Time cut off at the beginning of a still segment [s]: drives and gears come to rest after the joint does."""
+"""Time cut off at the beginning of a still segment [s]: drives and gears come to rest after the joint does. A plan has
+its own."""
 LEAST_SAMPLES = 8
 """Fewer samples than this make no mean."""
 BLOCKS = 8
@@ -74,15 +75,11 @@ class StillPoses:
 
     Attributes:
         poses: The segments that can be used, in the order of the recording.
-        time: When each begins [s, the log's clock], shape (m,).
-        duration: How long each lasts [s], shape (m,).
         rejected: The others, with reasons.
         planned: Whether the recording carried its plan.
     """
 
     poses: StaticPoses
-    time: Array
-    duration: Array
     rejected: tuple[Rejected, ...]
     planned: bool
 
@@ -96,13 +93,12 @@ class _Segment:
     pose: int
 
 
-def poses_from_log(robot: Robot, log: Log, *, settle: float = SETTLE) -> StillPoses:
+def poses_from_log(robot: Robot, log: Log) -> StillPoses:
     """Return the poses at rest of a recording.
 
     Args:
         robot: The arm; its limits tell which poses rest on a stop.
         log: The recording, joints as in ``robot``.
-        settle: Time cut off at the beginning of each still segment [s]; a plan has its own.
 
     Raises:
         InputError: The log is another robot's, cannot be used for a fit, or nothing in it stands still and undisturbed.
@@ -110,12 +106,11 @@ def poses_from_log(robot: Robot, log: Log, *, settle: float = SETTLE) -> StillPo
     log = replace(log, tau=effort_of(robot, log))
     plan = log.declared.notes.get("plan")
     planned = isinstance(plan, Mapping) and bool(plan.get("windows"))
-    found = list(_from_plan(log) if planned else _from_stillness(log, settle))
+    found = list(_from_plan(log) if planned else _from_stillness(log))
     if not found:
         raise InputError(
             f"the arm stands still nowhere in this recording of {log.time[-1] - log.time[0]:.3g} s; record poses at "
-            "rest "
-            "(counterpoise poses, counterpoise record), or calibrate from the motion: data='moving'"
+            "rest (counterpoise poses, counterpoise record), or calibrate from the motion: use='moving'"
         )
     measured = np.asarray(np.isfinite(log.tau).any(axis=0))
     wander = np.array([_wander(log.tau[segment.rows]) for segment in found])
@@ -136,8 +131,6 @@ def poses_from_log(robot: Robot, log: Log, *, settle: float = SETTLE) -> StillPo
         )
     return StillPoses(
         poses=_poses(robot, log, kept, measured),
-        time=frozen([log.time[segment.rows[0]] for segment in kept]),
-        duration=frozen([np.ptp(log.time[segment.rows]) for segment in kept]),
         rejected=tuple(rejected),
         planned=planned,
     )
@@ -250,10 +243,10 @@ def _from_plan(log: Log) -> Iterator[_Segment]:
         yield _Segment(rows, side, int(window["pose"]))
 
 
-def _from_stillness(log: Log, settle: float) -> Iterator[_Segment]:
+def _from_stillness(log: Log) -> Iterator[_Segment]:
     usable = np.zeros(len(log), dtype=bool)
     usable[increasing(log.time)] = True
-    for segment in still_segments(log, settle=settle):
+    for segment in still_segments(log, settle=SETTLE):
         rows = segment.start + np.flatnonzero(usable[segment.start : segment.end])
         if len(rows) >= LEAST_SAMPLES:
             yield _Segment(rows, segment.approach, -1)
@@ -303,8 +296,7 @@ def _reason_against(
         joint = int(np.flatnonzero(disturbed)[0])
         return (
             f"the torque of {names[joint]} wanders by {_wander(tau)[joint]:.2g} while the arm stands, far more than "
-            "usual: "
-            "somebody touched it, or it had not settled"
+            "usual: somebody touched it, or it had not settled"
         )
     return ""
 
@@ -323,10 +315,8 @@ def _poses(robot: Robot, log: Log, kept: list[_Segment], measured: npt.NDArray[n
         counts = np.isfinite(values).sum(axis=0)
         mean = np.full(robot.n, np.nan)
         np.divide(np.nan_to_num(values).sum(axis=0), counts, out=mean, where=measured & (counts > 0))
-        blocking = Blocking(robot.n)
-        blocking.add(values - mean)
         spread = np.sqrt((np.nan_to_num(values - mean) ** 2).sum(axis=0) / np.maximum(counts - 1, 1))
-        error.append(np.where(measured, spread * np.sqrt(blocking.inflation() / np.maximum(counts, 1)), np.nan))
+        error.append(np.where(measured, spread * np.sqrt(inflation_of(values - mean) / np.maximum(counts, 1)), np.nan))
         q.append(log.q[segment.rows].mean(axis=0))
         tau.append(mean)
     side = np.array([segment.side for segment in kept]).astype(np.int64)

@@ -96,6 +96,11 @@ class Terms:
         return tuple(name for name in known if name in chosen)
 
     @property
+    def need_motion(self) -> bool:
+        """Whether a term shows only while the arm moves: inertias, viscous friction, rotors."""
+        return bool(self.bodies == "full" or self.viscous or self.rotor)
+
+    @property
     def linear(self) -> bool:
         """Whether the model is linear in all its unknowns: no gain, zero or tilt."""
         return not (self.gain or self.zero or self.tilt)

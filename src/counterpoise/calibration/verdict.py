@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array
-from ..doctor.finding import Consequence, Fault, Finding
+from ..doctor.finding import Consequence, Finding, LogFault
 from .estimate import Estimate
 from .terms import Terms
 
@@ -127,8 +127,7 @@ def judge(
             tolerated,
             lambda joint: (
                 f"the holding torque of {names[joint]} is uncertain by {_short(estimate.holding_std[joint])} "
-                f"{unit[joint]} over its "
-                f"workspace; it can tolerate {_short(tolerated[joint])} {unit[joint]}"
+                f"{unit[joint]} over its workspace; it can tolerate {_short(tolerated[joint])} {unit[joint]}"
             ),
             "holding torques are known within what every joint can tolerate, anywhere in its limits",
         ),
@@ -170,15 +169,13 @@ def _rank(estimate: Estimate) -> Check:
         return Check(
             "rank", True, f"the data determine all {len(values)} numbers that holding torques depend on", 0.0, 0.0
         )
-    leaning = f"; there the fit is {estimate.prior}" if estimate.prior else ""
+    leaning = f"; there the fit leans on {estimate.prior}" if estimate.prior else ""
     shortest = sorted(estimate.identifiable.undetermined, key=len)[:SHOWN]
     return Check(
         "rank",
         False,
         f"{unknown} of {len(values)} combinations that holding torques depend on do not show in these data (they "
-        "involve "
-        f"{', '.join(shortest)}, …)"
-        f"{leaning}",
+        f"involve {', '.join(shortest)}, …){leaning}",
         float(unknown),
         0.0,
     )
@@ -213,8 +210,7 @@ def _prior(estimate: Estimate, tolerated: Array) -> Check:
         np.full(len(names), MOST_PRIOR),
         lambda joint: (
             f"the data hardly tell the weight that {names[joint]} carries: {share[joint]:.0%} of the uncertainty "
-            "before them "
-            f"({named}) is still there"
+            f"before them ({named}) is still there"
         ),
         f"the data, not the prior ({named}), decide what every joint carries",
     )
@@ -234,16 +230,15 @@ def _novelty(novelty: Array) -> Check:
 
 
 def _recording(findings: Sequence[Finding], terms: Terms) -> Iterable[Check]:
-    handled = {Fault.PAYLOAD}  # unknown weight is what a calibration is for
-    handled |= {Fault.OFFSET} if terms.offset else set()
-    handled |= {Fault.GAIN, Fault.EFFORT_IS_CURRENT} if terms.gain else set()
-    handled |= {Fault.MOUNT} if terms.tilt else set()
-    timed = bool(terms.bodies == "full" or terms.viscous or terms.rotor)  # velocities and accelerations matter
+    handled = {LogFault.PAYLOAD}  # unknown weight is what a calibration is for
+    handled |= {LogFault.OFFSET} if terms.offset else set()
+    handled |= {LogFault.GAIN, LogFault.EFFORT_IS_CURRENT} if terms.gain else set()
+    handled |= {LogFault.MOUNT} if terms.tilt else set()
     bad = [
         finding
         for finding in findings
         if (finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE and finding.fault not in handled)
-        or (timed and finding.fault is Fault.NO_TIME and finding.consequence >= Consequence.LIMITS)
+        or (terms.need_motion and finding.fault is LogFault.NO_TIME and finding.consequence >= Consequence.LIMITS)
     ]
     if not bad:
         return [Check("recording", True, "the doctor found nothing that spoils a fit")]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..description.frozen import Array, frozen
+from ..dynamics.inputs import refuse_other_joints
 from ..errors import InputError
 from ..logs.log import Log
-from .check import deviation, root_mean_square
 from .data_choice import data_kind
 from .estimate import COMMAND_UNITS
 from .fit import Evidence, Fit
@@ -18,15 +18,14 @@ from .moving import moving_samples
 from .sag import Sag, tip_sag
 from .samples import Samples, samples_of_poses
 from .static_poses import SAME_POSE, StaticPoses
+from .statistics import deviation, mean, root_mean_square
 from .still_poses import poses_from_log, poses_from_rows, without_friction
 from .verdict import Check, Verdict
 
 GROWN = 2.0
-"""An error may have grown to this many times that of the calibration's own check ..."""
+"""An error may have grown to this many times that of the calibration's own check."""
 OUTSIDE = 0.05
 """A joint farther outside the calibrated range than this share of it is somewhere new."""
-SHOWN = 3000
-"""Samples kept as evidence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +81,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     measured = np.where(fit.columns.active, samples.tau, np.nan)
     if not np.isfinite(measured).any():
         raise InputError("the recording has no effort of a joint that was calibrated")
-    described = _described(fit, samples)
+    described = replace(fit, x=fit.columns.described(fit.x)).predict(samples)
     error = measured - predicted
     rms = root_mean_square(error)
     # Held-out errors are those of one recording; the tolerance is what the joint does not mind.
@@ -91,21 +90,12 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     beyond = np.maximum(fit.lower - samples.q, samples.q - fit.upper) > OUTSIDE * span
     outside = float(np.mean(np.any(beyond, axis=1)))
     if fit.units == COMMAND_UNITS:
-        sag = Sag(frozen(np.full(fit.robot.n, np.nan)), float("nan"), float("nan"))
+        sag = Sag.unknown(fit.robot.n)
     else:
         sag = tip_sag(fit.robot, samples.q, error, fit.stiffness)
-    step = max(1, -(-len(samples) // SHOWN))
     active = fit.columns.active
-    evidence = Evidence(
-        time=samples.time[::step],
-        q=samples.q[::step],
-        dq=samples.dq[::step],
-        measured=frozen(measured[::step][:, active]),
-        predicted=frozen(predicted[::step][:, active]),
-        described=frozen(described[::step][:, active]),
-        held=np.ones(len(samples.time[::step]), dtype=bool),
-        v0=samples.v0,
-    )
+    every = np.ones(len(samples), dtype=bool)
+    evidence = Evidence.of(samples, measured[:, active], predicted[:, active], described[:, active], every)
     shown = bool(np.any(np.ptp(samples.q, axis=0) > SAME_POSE))
     fresh = data_fingerprint(data) != fit.data_sha256
     return Verification(
@@ -113,23 +103,19 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         samples=len(samples),
         rms=frozen(rms),
         described_rms=frozen(root_mean_square(measured - described)),
-        bias=frozen(_mean(error)),
+        bias=frozen(mean(error)),
         signal=frozen(deviation(measured)),
         allowed=frozen(allowed),
         sag=sag,
         outside=outside,
-        verdict=_judge(fit, rms, allowed, _mean(error), outside, fresh=fresh, shown=shown),
+        verdict=_judge(fit, rms, allowed, mean(error), outside, fresh=fresh, shown=shown),
         evidence=evidence,
     )
 
 
 def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
     robot = fit.robot
-    if data.joint_names != robot.joint_names:
-        raise InputError(
-            f"the data are of joints {', '.join(data.joint_names)}; expected those of robot '{robot.name}': "
-            f"{', '.join(robot.joint_names)}"
-        )
+    refuse_other_joints(data.joint_names, robot, "data")
     if isinstance(data, Samples):
         return data
     if isinstance(data, StaticPoses):
@@ -139,20 +125,6 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
     if fit.data == "static":
         return samples_of_poses(without_friction(poses_from_log(robot, data).poses)[0])
     return moving_samples(robot, data)
-
-
-def _described(fit: Fit, samples: Samples) -> Array:
-    start = np.array(fit.columns.start())
-    start[fit.columns.groups["gain"]] = fit.x[fit.columns.groups["gain"]]
-    return replace(fit, x=frozen(start)).predict(samples)
-
-
-def _mean(values: Array) -> Array:
-    known = np.isfinite(values)
-    counts = known.sum(axis=0)
-    mean = np.full(values.shape[1], np.nan)
-    np.divide(np.where(known, values, 0.0).sum(axis=0), counts, out=mean, where=counts > 0)
-    return mean
 
 
 def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float, *, fresh: bool, shown: bool) -> Verdict:
@@ -189,8 +161,7 @@ def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float, *,
                 "error",
                 False,
                 f"the error of {names[worst]} is {rms[worst]:.3g} {fit.units}, at most {allowed[worst]:.3g} was "
-                f"promised{also}; "
-                f"{what}",
+                f"promised{also}; {what}",
                 float(rms[worst]),
                 float(allowed[worst]),
             )

@@ -25,16 +25,17 @@ import numpy as np
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import InputError
-from .columns import Columns
+from .columns import EffortColumns
 from .consistent import nearest_consistent
 from .gaussian import Gaussian
 from .inflation import Blocking
 from .moving import KEPT_PER_PERIOD
 from .prior import CadPrior, Scales, prior_of
-from .regression import JointRegression, Solution, root_mean_square, solve
+from .regression import JointRegression, Solution, rms_of_squares, solve
 from .robust import hampel_weight, huber_weight
-from .runs import EVERY, Replay, Run, survey_runs, thinned
+from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
 from .samples import Samples
+from .statistics import robust_std
 from .strength import choose_strength
 from .terms import Terms
 
@@ -62,20 +63,16 @@ class WeightedFit:
         prior_strength: How strongly, see :class:`.CadPrior`; 0 for no prior.
         data_share: Of each unknown, how much of what is known comes from the data and not from the prior, 0 to 1, shape
             (p,): 1 − posterior/prior variance. 1 where there is no prior.
-        outliers: Share of the rows that count less than half, per active joint, shape (a,).
-        passes: Passes over the data.
         command_units: True when a gain was fitted without a weighed load: efforts are right, but masses, and with them
             gains, only as right as the prior.
     """
 
-    columns: Columns
+    columns: EffortColumns
     solution: Solution
     inflation: Array
     prior_source: str
     prior_strength: float
     data_share: Array
-    outliers: Array
-    passes: int
     command_units: bool
 
     @property
@@ -83,49 +80,10 @@ class WeightedFit:
         """The estimate, shape (p,), named by ``columns.names``."""
         return self.solution.x
 
-    def value(self, name: str) -> float:
-        """Return one number of the estimate by its name, e.g. "elbow.coulomb".
-
-        Raises:
-            InputError: There is no such number.
-        """
-        if name not in self.columns.names:
-            raise InputError(f"there is no unknown '{name}'; there are {', '.join(self.columns.names)}")
-        return float(self.x[self.columns.names.index(name)])
-
-    def inertial_parameters(self) -> Array:
-        """Return the body parameters with the estimate in place, CAD values elsewhere, shape (4 b,) or (10 b,)."""
-        values = self.columns.cad_parameters.copy()
-        values[self.columns.body_parameters] = self.x[self.columns.groups["bodies"]]
-        return values
-
-    def predict(self, samples: Samples, robot: Robot | None = None) -> Array:
-        """Return the efforts of the active joints that the fit gives, shape (k, a), in the samples' unit.
-
-        Args:
-            samples: Positions, velocities and accelerations.
-            robot: The robot with a weighed load, where it carried one.
-        """
-        known = None if robot is None else self.columns.known_load(robot)
-        return np.concatenate(
-            [
-                np.zeros((0, len(self.columns.joint_names))),
-                *(self.columns.predict(chunk, self.x, known) for chunk in samples.chunks()),
-            ]
-        )
-
-    def rms(self, samples: Samples, robot: Robot | None = None) -> Array:
-        """Return the root mean square of measured minus predicted effort, shape (a,); NaN where none was measured."""
-        error = samples.tau[:, self.columns.active] - self.predict(samples, robot)
-        measured = np.isfinite(error)
-        counts = measured.sum(axis=0)
-        squares = np.where(measured, error, 0.0) ** 2
-        return np.sqrt(np.where(counts > 0, squares.sum(axis=0) / np.maximum(counts, 1), np.nan))
-
 
 def weighted_fit(
     robot: Robot,
-    runs: Samples | Run | Sequence[Run],
+    runs: Samples | FittedRun | Sequence[FittedRun],
     *,
     terms: Terms | None = None,
     prior: CadPrior | None = CadPrior(),  # noqa: B008 (immutable)
@@ -148,27 +106,25 @@ def weighted_fit(
         InputError: The runs do not belong to the robot, hold no motion that a term needs, or a model with gain, zero or
             tilt does not converge.
     """
-    given = [Run(runs)] if isinstance(runs, Samples) else [runs] if isinstance(runs, Run) else list(runs)
-    listed = [Replay(run) for run in given]
+    given = [FittedRun(runs)] if isinstance(runs, Samples) else [runs] if isinstance(runs, FittedRun) else list(runs)
+    listed = [RepeatedRun(run) for run in given]
     if consistent and (prior is None or (terms is not None and terms.bodies != "full")):
         raise InputError("consistent parameters need a prior and all ten parameters per body (bodies='full')")
     survey = survey_runs(robot, listed)
     chosen = terms if terms is not None else Terms.moving() if survey.moves else Terms.static()
-    if not survey.moves and _needs_motion(chosen):
+    if not survey.moves and chosen.need_motion:
         raise InputError(
             "nothing moves in these samples; viscous friction, rotors and inertias cannot be fitted. Ask for "
             "Terms.static(), or record a motion"
         )
-    columns = Columns(robot, chosen, survey.active, survey.coupling)
+    columns = EffortColumns(robot, chosen, survey.active, survey.coupling)
     known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
     weighed = any(load is not None and np.any(load) for load in known)
     x = columns.start()
     scales = survey.scales(robot)
     if chosen.gain:
         x = _first_gains(columns, listed, known, x)
-        gains = np.ones(robot.n)
-        gains[columns.joints_of("gain")] = x[columns.groups["gain"]]
-        scales = replace(scales, inertia=scales.inertia * gains)
+        scales = replace(scales, inertia=scales.inertia * columns.gains(x))
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task)
     solution = _made_consistent(columns, state) if consistent else state.solution
@@ -179,17 +135,11 @@ def weighted_fit(
         prior_source="" if prior is None else prior.named(robot),
         prior_strength=state.strength,
         data_share=frozen(_data_share(state.solution, task.belief(state.strength))),
-        outliers=frozen(state.outliers),
-        passes=state.passes,
         command_units=bool(chosen.gain) and not weighed,
     )
 
 
-def _needs_motion(terms: Terms) -> bool:
-    return terms.bodies == "full" or bool(terms.viscous or terms.rotor)
-
-
-def _first_gains(columns: Columns, runs: Sequence[Replay], known: Sequence[Array | None], x: Array) -> Array:
+def _first_gains(columns: EffortColumns, runs: Sequence[RepeatedRun], known: Sequence[Array | None], x: Array) -> Array:
     """Return x with gains that make the CAD model fit best, friction and offset free; bodies stay."""
     group = columns.groups
     free = np.ones(len(x), dtype=bool)
@@ -222,8 +172,8 @@ def _first_gains(columns: Columns, runs: Sequence[Replay], known: Sequence[Array
 class _Task:
     """All that stays the same from pass to pass."""
 
-    columns: Columns
-    runs: Sequence[Replay]
+    columns: EffortColumns
+    runs: Sequence[RepeatedRun]
     known: Sequence[Array | None]
     start: Array
     scales: Scales
@@ -249,7 +199,6 @@ class _State:
     solution: Solution
     inflation: Array
     strength: float
-    outliers: Array
     passes: int
     regression: JointRegression
     spread: Array | None
@@ -262,7 +211,7 @@ def _iterate(task: _Task) -> _State:
     state: _State | None = None
     for passes in range(1, most + 1):
         x = task.start if state is None else state.solution.x
-        regression, inflation, outliers, spread = _pass(task, x, state)
+        regression, inflation, spread = _pass(task, x, state)
         if task.chooses_strength and state is not None and passes <= STRENGTH_PASSES:
             strength = choose_strength(regression, task.belief, state.solution.sigma, inflation)
         solution = solve(regression, prior=task.belief(strength), inflation=inflation)
@@ -271,7 +220,7 @@ def _iterate(task: _Task) -> _State:
         change = float(step @ solution.information @ step) / max(solution.rank, 1)
         moved = np.sqrt(max(change, 0.0))
         held = 0.0 if task.prior is None else strength
-        state = _State(solution, inflation, held, outliers, passes, regression, spread)
+        state = _State(solution, inflation, held, passes, regression, spread)
         if passes >= LEAST_PASSES and moved < CONVERGED:
             return state
     if state is not None and columns.terms.linear:
@@ -282,39 +231,34 @@ def _iterate(task: _Task) -> _State:
     )
 
 
-def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression, Array, Array, Array | None]:
-    """Go over the data once: return the regression, inflation, share of outliers and scatter of the residuals."""
+def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression, Array, Array | None]:
+    """Go over the data once: return the regression, inflation, and scatter of the residuals."""
     columns = task.columns
     joints = len(columns.joint_names)
     regression = JointRegression(columns.joint_names, columns.names)
     blocking = Blocking(joints)
-    light, rows = np.zeros(joints), np.zeros(joints)
     some: list[Array] = []
     for run, load in zip(task.runs, task.known, strict=True):
         blocking.pause()
         for chunk in run.chunks():
             A, y = columns.rows(chunk, x, load)
-            weight = chunk.weight[:, columns.active] if chunk.weight is not None else np.ones(y.shape)
+            weight = None
             if state is not None:
-                sigma = state.solution.sigma
                 residual = y - A @ x
                 blocking.add(residual)
-                weight = weight * _reversal_weight(columns, chunk, x, sigma)
+                weight = _reversal_weight(columns, chunk, x, state.solution.sigma)
                 some = thinned([*some, *residual[::EVERY]])
                 if task.robust and state.spread is not None:
-                    trust = _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3)
-                    weight = weight * trust
-                    light += (trust < 0.5).sum(axis=0)
-                rows += np.isfinite(residual).sum(axis=0)
+                    weight = weight * _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3)
             regression.add(A, y, weight)
     inflation = np.ones(joints)
     if task.correlated:
         inflation = np.full(joints, KEPT_PER_PERIOD) if state is None else blocking.inflation()
-    spread = None if state is None else _robust_std(np.array(some), state.solution.sigma)
-    return regression, inflation, light / np.maximum(rows, 1.0), spread
+    spread = None if state is None else _scatter(np.array(some), state.solution.sigma)
+    return regression, inflation, spread
 
 
-def _made_consistent(columns: Columns, state: _State) -> Solution:
+def _made_consistent(columns: EffortColumns, state: _State) -> Solution:
     """Return the solution with bodies that can be real, and the other unknowns where they are best beside them."""
     solution = state.solution
     bodies = columns.groups["bodies"]
@@ -324,22 +268,17 @@ def _made_consistent(columns: Columns, state: _State) -> Solution:
     moved = nearest_consistent(x[bodies], own, start) - x[bodies]
     size = np.sqrt(np.diag(own))
     x += solution.covariance[:, bodies] @ (np.linalg.solve(own / np.outer(size, size), moved / size) / size)
-    errors = [state.regression.factor(joint) @ np.append(-x, 1.0) for joint in range(len(columns.joint_names))]
-    squares = np.array([float(error @ error) for error in errors])
-    return replace(solution, x=frozen(x), residual_rms=frozen(root_mean_square(squares, solution.rows)))
+    squares = state.regression.residual_squares(x)
+    return replace(solution, x=frozen(x), residual_rms=frozen(rms_of_squares(squares, solution.rows)))
 
 
-def _robust_std(residuals: Array, sigma: Array) -> Array:
-    """Return 1.4826 times the median size of each joint's residuals, shape (a,): their σ, were they normal.
+def _scatter(residuals: Array, sigma: Array) -> Array:
+    """Return the robust σ of each joint's residuals, shape (a,); the least-squares σ where there are none.
 
     A median says nothing where most residuals are zero, so it is kept above a hundredth of the least-squares σ.
     """
-    found = sigma.copy()
-    for joint, column in enumerate(residuals.T):
-        known = np.abs(column[np.isfinite(column)])
-        if len(known):
-            found[joint] = max(1.4826 * float(np.median(known)), 0.01 * sigma[joint])
-    return found
+    found = robust_std(residuals)
+    return np.where(np.isnan(found), sigma, np.maximum(found, 0.01 * sigma))
 
 
 def _trust(standardised: Array, *, reject: bool) -> Array:
@@ -348,10 +287,9 @@ def _trust(standardised: Array, *, reject: bool) -> Array:
     return hampel_weight(size) if reject else huber_weight(size)
 
 
-def _reversal_weight(columns: Columns, chunk: Samples, x: Array, sigma: Array) -> Array:
+def _reversal_weight(columns: EffortColumns, chunk: Samples, x: Array, sigma: Array) -> Array:
     """Return σ²/(σ² + variance of friction whose sign is unknown), shape (k, a)."""
-    friction = np.zeros(columns.robot.n)
-    friction[columns.joints_of("coulomb")] = x[columns.groups["coulomb"]]
+    friction = np.nan_to_num(columns.per_joint("coulomb", x))
     variance = (columns.reversing(chunk) * friction**2 / 3.0) @ (columns.coupling[:, columns.active] ** 2)
     return np.asarray(1.0 / (1.0 + variance / sigma**2), dtype=np.float64)
 

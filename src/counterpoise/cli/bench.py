@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .output import console, json_option, note, print_json, printable, table
+from .options import exit_codes, json_option
+from .output import console, note, print_json, printable, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,13 +24,18 @@ Examples:
   counterpoise bench --robot arm.urdf    your own arm
   counterpoise bench --json > bench.json
   COUNTERPOISE_ISA=baseline counterpoise bench     another instruction set of the kernel
-"""
+""" + exit_codes("measured, whether a bar is missed or not", "the two libraries disagree")
 ROBOTS = ("wam7", "dualarm19")
 HOW_TO_COMPARE = "Pinocchio is not installed, so only our own times are shown; for the comparison: pip install pin"
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--robot", "source", metavar="SOURCE", help="Bundled name or file; default: wam7 and dualarm19.")
+@click.option(
+    "--robot",
+    "source",
+    metavar="SOURCE",
+    help="The arm: a file or the name of a bundled arm; default: wam7 and dualarm19.",
+)
 @click.option("--quick", is_flag=True, help="Fewer rounds and poses: seconds instead of half a minute.")
 @json_option
 def bench(source: str | None, quick: bool, as_json: bool) -> None:

@@ -6,9 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .calibration_output import EXIT_NOT_TRUSTED, joint_table, print_verdict, refuse_unwritable
-from .output import Progressing, console, json_option, note, print_json, printable, warn
-from .recording import Reading, reading_options
+from .calibration_output import joint_table, print_verdict
+from .options import exit_codes, json_option, page_option
+from .output import (
+    EXIT_NOT_TRUSTED,
+    Progressing,
+    console,
+    note,
+    note_written,
+    print_json,
+    printable,
+    refuse_file,
+    refuse_page,
+    warn,
+)
+from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
@@ -25,14 +37,9 @@ Examples:
   counterpoise calibrate arm.urdf run.npz --method iterative    the WAM document's way
   counterpoise calibrate arm.urdf run.csv --use moving --add tilt --add spring:elbow
   counterpoise calibrate arm.urdf empty.csv --loaded with_2kg.csv --load 2.0 --load-com 0 0 0.05
-
-\b
-Exit codes:
-  0  trusted
-  1  an error: nothing was fitted
-  2  the command line itself is wrong
-  3  fitted, but not trusted; the reasons are printed, and the file's name says so
-"""
+""" + exit_codes(
+    "fitted and trusted", not_trusted="fitted, but not trusted; the reasons are printed, and the file's name says so"
+)
 
 
 @click.command(epilog=EXAMPLES)
@@ -66,30 +73,37 @@ Exit codes:
     help="How a motion is divided for the check: path, time:first:0.6, path:last:0.6, …",
 )
 @click.option(
-    "--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Of the low-pass [Hz]; default: from the data."
+    "--cutoff",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help="Cutoff of the low-pass [Hz]; default: from the data.",
 )
 @click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: tells gains from masses.")
 @click.option("--load", "load_mass", type=click.FloatRange(min=0.0, min_open=True), help="Mass of that load [kg].")
 @click.option(
-    "--load-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
+    "--load-com",
+    nargs=3,
+    type=float,
+    default=(0.0, 0.0, 0.0),
+    metavar="X Y Z",
+    help="Its centre of mass in the link's frame [m]; default: 0 0 0.",
 )
 @click.option("--load-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
 @click.option(
     "--stiffness",
     multiple=True,
     type=float,
-    help="By which joints are held [N m/rad], for the sag; once, or once a joint.",
+    help="Stiffness that holds the joints [N m/rad or N/m], for the sag; once, or once a joint.",
 )
-@click.option("--serial", default="", help="Serial number, for the file.")
+@click.option("--serial", default="", help="Serial number of the arm, for the file.")
 @click.option("--tool", default="", help="What is mounted at the tip, for the file.")
 @click.option("--out", "out_path", metavar="FILE.json", help="Write the calibration, usually ARM.calibration.json.")
-@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@page_option
 @json_option
 def calibrate(
     *,
     source: Source,
     logs: tuple[str, ...],
-    reading: Reading,
+    reading: ReadingOptions,
     method: str,
     use: str,
     added: tuple[str, ...],
@@ -108,13 +122,15 @@ def calibrate(
     page_path: str | None,
     as_json: bool,
 ) -> None:
-    """Calibrate a robot from a recording, and judge the result.
+    """Calibrate an arm from a recording, and judge the result.
 
-    LOG is a CSV, NPZ or Parquet file, a ROS bag or MCAP; several are merged on time. Poses at rest or the motion are
-    fitted, part of the data is held out and predicted, and the fit is judged: rank, condition, coverage, residuals,
-    novelty of the check, share of the prior, and what the doctor says of the recording.
+    SOURCE is the arm's description: a file or the name of a bundled arm (see counterpoise load). LOG is a recording: a
+    CSV, NPZ, Parquet, ROS bag or MCAP file; several are merged on time. Poses at rest or the motion are fitted, part of
+    the data is held out and predicted, and the fit is judged: rank, condition, coverage, residuals, novelty of the
+    check, share of the prior, and what the doctor says of the recording.
     """
-    refuse_unwritable(out_path, page_path)
+    refuse_file("--out", out_path, (".json",))
+    refuse_page(page_path)
     if load_mass is not None and loaded is None:
         raise click.UsageError("--load is the mass in a second recording; name that with --loaded")
     from ..calibration.calibrate import calibrate as run
@@ -215,9 +231,7 @@ def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str |
         screen.print(f"  - {printable(sentence)}")
     for sentence in fit.notes:
         note(sentence)
-    if written is not None:
-        note(f"the calibration is in {written}")
-        if written != out_path:
-            warn("the fit is not trusted, so its file is called so")
-    if page_path is not None:
-        note(f"the page is {page_path}")
+    note_written("calibration", written)
+    if written != out_path:
+        warn("the fit is not trusted, so its file is called so")
+    note_written("page", page_path)

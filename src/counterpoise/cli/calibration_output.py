@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from .output import printable, table
 
@@ -16,42 +13,6 @@ if TYPE_CHECKING:
 
     from ..calibration.fit import Fit
     from ..calibration.verdict import Verdict
-
-EXIT_NOT_TRUSTED = 3
-"""Exit code of a fit that is not trusted, or of a calibration that no longer holds."""
-
-
-def refuse_unwritable(out_path: str | None, page_path: str | None) -> None:
-    """Refuse, before any work, files that could not be written at the end.
-
-    Raises:
-        click.UsageError: Another ending than .json for a calibration, .html for a page, or no such folder.
-    """
-    refuse_file("--out", out_path, (".json",))
-    refuse_file("--page", page_path, (".html", ".htm"))
-
-
-def refuse_file(option: str, path: str | None, endings: tuple[str, ...]) -> None:
-    """Refuse, before any work, a file that could not be written at the end.
-
-    Raises:
-        click.UsageError: Another ending, or no such folder.
-        MissingExtraError: What writes pages or Parquet is not installed.
-    """
-    if path is None:
-        return
-    if not Path(path).parent.is_dir():
-        raise click.UsageError(f"{option} {path}: there is no folder {Path(path).parent}")
-    if not path.lower().endswith(endings):
-        raise click.UsageError(f"{option} {path}: its name must end in {' or '.join(endings)}")
-    if path.lower().endswith((".html", ".htm")):
-        from ..report.page import page_libraries
-
-        page_libraries()
-    elif path.lower().endswith(".parquet"):
-        from ..logs.parquet_source import parquet_library
-
-        parquet_library()
 
 
 def print_verdict(screen: Console, headline: str, verdict: Verdict) -> None:

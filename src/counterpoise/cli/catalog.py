@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .output import console, json_option, print_json, table
+from .options import exit_codes, json_option
+from .output import console, print_json, table
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -20,7 +21,7 @@ Examples:
   counterpoise catalog                        every arm, in short
   counterpoise catalog wam7 puma560           two of them, with full citations and reasons
   counterpoise catalog --json | jq -r '.arms[] | select(.assumed == []) | .name'
-"""
+""" + exit_codes("done")
 SHORT_CITATION = 60
 """Characters of a citation shown in the short list."""
 

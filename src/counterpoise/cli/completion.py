@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from ..errors import CounterpoiseError
-from .output import EXIT_ERROR
+from .options import exit_codes
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
@@ -28,7 +28,7 @@ Examples:
   counterpoise completion zsh > ~/.zfunc/_counterpoise      with ~/.zfunc in fpath before compinit
   counterpoise completion fish > ~/.config/fish/completions/counterpoise.fish
   source <(counterpoise completion bash)                    this session only; bash 4.4 or newer
-"""
+""" + exit_codes("done")
 
 
 @click.command(epilog=EXAMPLES)
@@ -41,10 +41,11 @@ def completion(ctx: click.Context, *, shell: str) -> None:
     arm that stands before on the line. The script belongs in a file that the shell loads.
     """
     made = get_completion_class(shell)
-    if made is None:  # a click that no longer knows the shell
-        click.echo(f"this version of click completes nothing in {shell}", err=True)
-        ctx.exit(EXIT_ERROR)
-    click.echo(made(ctx.find_root().command, {}, PROGRAM, VARIABLE).source())
+    if made is None:  # a click that does not know the shell
+        raise click.UsageError(f"this version of click completes nothing in {shell}")
+    script = made(ctx.find_root().command, {}, PROGRAM, VARIABLE).source()
+    # In fish, click's own script ends every description at its first comma.
+    click.echo(script.replace('string split ","', 'string split --max 1 ","'))
 
 
 Names = Callable[[click.Context], Iterable[str]]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .calibration_output import refuse_file
-from .output import EXIT_ERROR, console, json_option, note, print_json, printable, table
-from .recording import Reading, arm_options, reading_options
+from .options import exit_codes, json_option, page_option
+from .output import EXIT_ERROR, console, note, note_written, print_json, printable, refuse_file, refuse_page, table
+from .recording import ReadingOptions, arm_options, reading_options
 from .source import Source
 
 if TYPE_CHECKING:
@@ -32,33 +32,30 @@ Examples:
   counterpoise doctor run.npz                                    without a model: channels and time only
   counterpoise doctor --self                                     is this installation whole?
   counterpoise doctor run.csv --robot arm.urdf --json | jq '.findings[] | {fault, subjects}'
-
-\b
-Exit codes:
-  0  nothing worse than what limits a fit
-  1  a fit would be wrong, or a compensation would push the wrong way; or a file cannot be read
-  2  the command line itself is wrong
-"""
+""" + exit_codes(
+    "nothing worse than what limits a fit",
+    "a fit would be wrong, or a compensation would push the wrong way; --self: something is broken",
+)
 STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim"}
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("files", nargs=-1, metavar="FILE...")
+@click.argument("logs", nargs=-1, metavar="[LOG]...")
 @click.option("--self", "itself", is_flag=True, help="Look at this installation instead: kernels, extras, MuJoCo.")
 @arm_options
 @reading_options
 @click.option("--show-mapping", is_flag=True, help="Print how the columns are read, with a reason for each.")
 @click.option("--fix", "fix_path", metavar="FILE.toml", help="Write the mapping that mends what a mapping can.")
-@click.option("--page", "page_path", metavar="FILE.html", help="Write a page with the evidence as charts.")
+@page_option
 @json_option
 @click.pass_context
 def doctor(
     ctx: click.Context,
     *,
-    files: tuple[str, ...],
+    logs: tuple[str, ...],
     itself: bool,
     arm: Source | None,
-    reading: Reading,
+    reading: ReadingOptions,
     show_mapping: bool,
     fix_path: str | None,
     page_path: str | None,
@@ -66,28 +63,29 @@ def doctor(
 ) -> None:
     """Say what is wrong with a recording, or with this installation.
 
-    FILE is a CSV, NPZ, Parquet, ROS bag or MCAP file; several that belong together are merged on time. Findings come in
-    order of consequence, each with its evidence and what to change. With a robot, efforts are compared with its model:
-    signs, order, units, gains, offsets, mount, payload, plate. Without one, channels and time are judged by themselves.
+    LOG is a recording: a CSV, NPZ, Parquet, ROS bag or MCAP file; several are merged on time. Findings come in order of
+    consequence, each with its evidence and what to change. With a robot, efforts are compared with its model: signs,
+    order, units, gains, offsets, mount, payload, plate. Without one, channels and time are judged by themselves.
     """
     if itself:
-        if files or arm is not None or fix_path is not None or page_path is not None:
+        if logs or arm is not None or fix_path is not None or page_path is not None:
             raise click.UsageError("--self looks at the installation: give no files, no robot and nothing to write")
         if not _print_self(as_json):
             ctx.exit(EXIT_ERROR)
         return
-    if not files:
+    if not logs:
         raise click.UsageError("give the files of a recording, or --self")
-    refuse_file("--page", page_path, (".html", ".htm"))
+    refuse_page(page_path)
+    refuse_file("--fix", fix_path, (".toml",))
     from ..doctor.diagnose import diagnose
     from ..logs.read import propose_mapping
 
     robot = None if arm is None else arm.load()
-    proposal = propose_mapping(files, robot, reading.mapping, recover=reading.recover) if show_mapping else None
+    proposal = propose_mapping(logs, robot, reading.mapping, recover=reading.recover) if show_mapping else None
     if proposal is not None and not as_json:
         click.echo(printable(proposal.to_toml()))
-    name = ", ".join(Path(file).name for file in files)
-    log = reading.log(files, robot)
+    name = ", ".join(Path(file).name for file in logs)
+    log = reading.log(logs, robot)
     diagnosis = diagnose(robot, log)
     mended = _mended(diagnosis, log)
     if fix_path is not None and mended:
@@ -98,7 +96,7 @@ def doctor(
     if page_path is not None:
         _write_page(page_path, name, robot, log, diagnosis, mended)
     if as_json:
-        document = {"files": list(files), "robot": None if robot is None else robot.name, **diagnosis.to_table()}
+        document = {"files": list(logs), "robot": None if robot is None else robot.name, **diagnosis.to_table()}
         document |= {"mapping": None if proposal is None else proposal.mapping.to_table()}
         document |= {"fix_file": fix_path if mended else None, "page": page_path}
         print_json(document)
@@ -106,19 +104,18 @@ def doctor(
         _print(name, robot, diagnosis)
         if fix_path is not None:
             note(f"mapping written to {fix_path}" if mended else "no mapping can mend this; nothing was written")
-        if page_path is not None:
-            note(f"page written to {page_path}")
+        note_written("page", page_path)
     if _is_bad(diagnosis):
         ctx.exit(EXIT_ERROR)
 
 
 def _print_self(as_json: bool) -> bool:
     """Print what is known of the installation; return whether nothing in it is broken."""
-    from .self_check import as_data, self_check
+    from .self_check import document, self_check
 
     findings = self_check()
     if as_json:
-        print_json(as_data(findings))
+        print_json(document(findings))
     else:
         lines = table("", "what", "found", "to do", left=("", "what", "found", "to do"))
         marks = {"good": "✓", "missing": "–", "broken": "✗"}

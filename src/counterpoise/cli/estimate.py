@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InputError
-from .calibration_output import EXIT_NOT_TRUSTED, refuse_file
 from .estimate_output import document, print_friction, print_sensor, print_torques
-from .output import Progressing, json_option, note, print_json, warn
-from .recording import Reading, arm_options, reading_options
+from .options import exit_codes, json_option, page_option
+from .output import EXIT_NOT_TRUSTED, Progressing, note_written, print_json, refuse_file, refuse_page, warn
+from .recording import ReadingOptions, arm_options, reading_options
 from .source import Source
 
 if TYPE_CHECKING:
@@ -29,23 +29,21 @@ Examples:
   counterpoise estimate run.npz --robot puma560 --tare 0:1 --out torques.csv      changes since a rest
   counterpoise estimate run.mcap --robot arm.urdf --mapping arm.toml --calibrate-sensor --friction --page plate.html
   counterpoise estimate run.npz --robot puma560 --json | jq '.joints[] | {name, torque_rms, band}'
-
-\b
-Exit codes:
-  0  done; joints without information are named
-  1  an error: no plate in the recording, another robot's calibration, a tare in which the arm moves
-  2  the command line itself is wrong
-  3  done, but not to be used: plate and model disagree, or no joint's torque stands out from its band
-"""
+""" + exit_codes(
+    "done; joints without information are named",
+    not_trusted="done, but not to be used: plate and model disagree, or no joint's torque stands out from its band",
+)
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @arm_options
 @reading_options
-@click.option("--sensor", "sensor_path", metavar="F.json", help="The plate's calibration, of --save-sensor.")
+@click.option(
+    "--sensor", "sensor_path", metavar="FILE.json", help="The plate's calibration, as --save-sensor wrote it."
+)
 @click.option("--calibrate-sensor", is_flag=True, help="Find sign, axes, zero, gain and lag from this recording.")
-@click.option("--save-sensor", metavar="F.json", help="Keep what --calibrate-sensor found.")
+@click.option("--save-sensor", metavar="FILE.json", help="Write what --calibrate-sensor found.")
 @click.option(
     "--masses",
     type=click.Choice(("cad", "exact")),
@@ -61,16 +59,18 @@ Exit codes:
     help="How the weight is taken off; auto is tared+model with a tare, full without.",
 )
 @click.option("--tare", metavar="START:END", help="Where the arm stands [s from the first sample]: the plate's zero.")
-@click.option("--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Of all channels [Hz]; default: 10.")
+@click.option(
+    "--cutoff", type=click.FloatRange(min=0.0, min_open=True), help="Cutoff of the low-pass [Hz]; default: 10."
+)
 @click.option("--friction", "with_friction", is_flag=True, help="Fit each joint's friction: motor effort less plate.")
-@click.option("--out", "out_path", metavar="FILE", help="Write the torques as .csv or .parquet, a row per sample.")
-@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@click.option("--out", "out_path", metavar="FILE", help="Write the torques, .csv or .parquet, a row per sample.")
+@page_option
 @json_option
 def estimate(
     *,
     logs: tuple[str, ...],
     arm: Source | None,
-    reading: Reading,
+    reading: ReadingOptions,
     sensor_path: str | None,
     calibrate_sensor: bool,
     save_sensor: str | None,
@@ -85,8 +85,8 @@ def estimate(
 ) -> None:
     """Estimate joint torques from a six-axis plate under the robot.
 
-    LOG is a CSV, NPZ or Parquet file, a ROS bag or MCAP with joint positions and the plate's reading; several are
-    merged on time. The result is the torque that each joint exerts on its link, free of friction and rotor inertia,
+    LOG is a recording with joint positions and the plate's reading: a CSV, NPZ, Parquet, ROS bag or MCAP file; several
+    are merged on time. The result is the torque that each joint exerts on its link, free of friction and rotor inertia,
     with and without gravity, with a band of one standard deviation. Joints that the plate tells nothing of are named.
 
     The plate is taken as the recording declares it. If it disagrees with the model, that is said; --calibrate-sensor
@@ -102,7 +102,7 @@ def estimate(
         raise click.UsageError("--save-sensor needs --calibrate-sensor")
     interval = _interval(tare)
     refuse_file("--out", out_path, (".csv", ".parquet"))
-    refuse_file("--page", page_path, (".html", ".htm"))
+    refuse_page(page_path)
     refuse_file("--save-sensor", save_sensor, (".json",))
     _refuse_own_input((out_path, page_path, save_sensor), (*logs, *((sensor_path,) if sensor_path else ())))
     from ..base_sensor.log_estimate import CUTOFF
@@ -152,9 +152,8 @@ def estimate(
             print_sensor(calibration)
         if friction is not None:
             print_friction(robot, friction)
-        for what, path in (("torques are in", out_path), ("page is", page_path), ("plate's file is", save_sensor)):
-            if path is not None:
-                note(f"the {what} {path}")
+        for what, path in (("torques", out_path), ("plate's calibration", save_sensor), ("page", page_path)):
+            note_written(what, path)
     if verdict.level == "bad":
         raise SystemExit(EXIT_NOT_TRUSTED)
 

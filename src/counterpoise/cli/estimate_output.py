@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..dynamics.reference import WRENCH_COMPONENTS
 from .calibration_output import number
 from .output import console, printable, table
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ..dynamics.robot import Robot
 
 STYLE = {"good": "bold green", "doubtful": "bold yellow", "bad": "bold red"}
-CHANNELS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 def print_torques(found: RecordingTorques, verdict: RecordingVerdict) -> None:
@@ -155,7 +155,7 @@ def _plate(found: RecordingTorques) -> dict[str, Any] | None:
             "left_over": check.left_over[channel],
             "explained": check.explained[channel],
         }
-        for channel, name in enumerate(CHANNELS)
+        for channel, name in enumerate(WRENCH_COMPONENTS)
     }
 
 

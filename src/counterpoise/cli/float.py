@@ -8,8 +8,24 @@ import click
 
 from ..errors import InputError, SafetyError
 from .driven import Arm, driven_options, floating_options
-from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
-from .simulate import refuse_unwritable
+from .options import exit_codes, json_option, log_option
+from .output import (
+    EXIT_ERROR,
+    EXIT_NOT_TRUSTED,
+    LOG_ENDINGS,
+    Progressing,
+    console,
+    fixed,
+    note,
+    note_written,
+    print_json,
+    printable,
+    refuse_file,
+    table,
+    warn,
+)
+from .payload import misjudged, model_error_option, unknown_payload_option
+from .plant import yes_option
 
 if TYPE_CHECKING:
     from ..control.float.check_result import CheckResult
@@ -17,7 +33,6 @@ if TYPE_CHECKING:
     from ..control.float.report import FloatReport
     from ..control.plant import Plant
 
-EXIT_NOT_FLOATING = 3
 EXAMPLES = """\b
 Examples:
   counterpoise float wam7 --share 0.7                       a simulated arm, pushed once so that something is seen
@@ -26,39 +41,35 @@ Examples:
   counterpoise float puma550 --lock joint4 --lock joint5 --lock joint6 --hold
   counterpoise float mydriver --robot arm.urdf --calibration arm.calibration.json --share 0.5 --yes    a real arm
   counterpoise float wam7 --share 0.7 --json | jq .check.joints
-
-\b
-Exit codes:
-  0  it floated, and ended as asked
-  1  an error: no such joint, a limit too near, a fault that stopped the arm
-  2  the command line itself is wrong
-  3  refused by the check, or stopped because it was too fast or drifted again and again
-"""
+""" + exit_codes(
+    "it floated, and ended as asked",
+    "a limit too near; a fault that stopped the arm; Ctrl-C before the end of --duration",
+    not_trusted="refused by the check, or stopped because it was too fast or drifted again and again",
+)
 
 
 @click.command("float", epilog=EXAMPLES)
 @click.argument("plant")
 @floating_options(share=0.0)
-@click.option("--seconds", type=click.FloatRange(min=0.0, min_open=True), help="How long; real: until Ctrl-C.")
-@click.option("--log", "log_path", metavar="FILE", help="Write the recording of the floating as .npz or .csv.")
-@driven_options
-@click.option("--unknown-payload", is_flag=True, help="Simulated: the controller does not know of the load.")
 @click.option(
-    "--model-error",
-    type=click.FloatRange(min=-90.0, max=200.0),
-    default=0.0,
-    metavar="PERCENT",
-    help="Simulated: how much larger the masses are that the controller believes in.",
+    "--duration",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="S",
+    help="How long it floats [s]; default: until Ctrl-C, simulated until the pushes are over.",
 )
-@click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
+@log_option()
+@driven_options
+@unknown_payload_option
+@model_error_option
+@yes_option
 @json_option
 def float_(
     *,
     plant: str,
     how: dict[str, Any],
     pushes: tuple[str, ...],
-    seconds: float | None,
-    log_path: str | None,
+    duration: float | None,
+    out_path: str | None,
     arm: Arm,
     unknown_payload: bool,
     model_error: float,
@@ -75,8 +86,8 @@ def float_(
     Then it floats: in front of the joint limits there are cushions, an arm that is too fast is stopped, and one that
     drifts is held. Everything goes through the safety filter, and ends in the safe stop.
     """
-    refuse_unwritable(log_path, None)
-    if unknown_payload and not arm.payload:
+    refuse_file("--out", out_path, LOG_ENDINGS)
+    if unknown_payload and arm.carried is None:
         raise click.UsageError("--unknown-payload needs --payload MASS")
     from ..control.float.floating import Floating
     from .floating import Script, parsed
@@ -90,16 +101,12 @@ def float_(
             "this would move a real arm by 0.03 rad (1 cm) at every joint and then let it go: clear its way, keep the "
             "emergency stop in reach, then add --yes"
         )
-    model = driven.robot
-    if model_error:
-        # Gravity torques are linear in the masses: all of them off by a share is gravity off by that share.
-        model = model.mounted(gravity=(1.0 + model_error / 100.0) * model.gravity_world)
     script = None
     if driven.simulated:
         script = Script(driven.arm, driven.arm.robot, scripted, held=how["hold_when_released"])
     floating = Floating(
         driven.plant,
-        model,
+        misjudged(driven.robot, model_error),
         friction=driven.friction,
         calibration=driven.fit,
         began=None if script is None else lambda: script.begin(floating.check),
@@ -107,32 +114,30 @@ def float_(
         i_have_an_estop=driven.estop,
         **how,
     )
-    lasts = script.seconds if script is not None and seconds is None else seconds
-    report = _floated(plant, driven.plant, floating, lasts, log_path is not None or script is not None, seconds is None)
+    lasts = script.seconds if script is not None and duration is None else duration
+    report = _floated(plant, driven.plant, floating, lasts, log=out_path is not None or script is not None)
     log = None if report.run is None else report.run.log
-    if log_path is not None and log is not None:
+    written = out_path if log is not None else None
+    if written is not None and log is not None:
         from ..logs.files import write_log
 
-        write_log(log, log_path)
+        write_log(log, written)
     pushed = [] if script is None else script.results(log, report.seconds)
     if as_json:
-        print_json({"plant": plant, **report.as_data(), "pushes": pushed, "log": log_path if log is not None else None})
+        print_json({"plant": plant, **report.as_data(), "pushes": pushed, "out": written})
     else:
         _print(plant, report, pushed)
-        if log_path is not None and log is not None:
-            note(f"written to {log_path}")
+        note_written("recording", written)
     if report.end in ("refused", "too fast", "drifting"):
-        raise SystemExit(EXIT_NOT_FLOATING)
-    if report.end == "interrupted" and (seconds is not None or not report.floated):
+        raise SystemExit(EXIT_NOT_TRUSTED)
+    if report.end == "interrupted" and (duration is not None or not report.floated):
         raise SystemExit(EXIT_ERROR)
 
 
-def _floated(
-    name: str, driven: Plant, floating: Floating, seconds: float | None, log: bool, endless: bool
-) -> FloatReport:
+def _floated(name: str, driven: Plant, floating: Floating, seconds: float | None, *, log: bool) -> FloatReport:
     try:
         with driven, Progressing(f"checking and floating {name}") as progressing:
-            if endless and seconds is None:
+            if seconds is None:
                 note("first the check, then it floats until Ctrl-C")
             return floating.run(
                 seconds, progress=lambda done, total: progressing.update(done, total or done + 1.0), log=log

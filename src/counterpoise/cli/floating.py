@@ -13,6 +13,7 @@ import numpy as np
 from ..control.float.check_result import CheckResult
 from ..control.float.law import YIELD_SHARE
 from ..description.frozen import Array
+from ..dynamics.inputs import link_name
 from ..dynamics.robot import Robot
 from ..logs.log import Log
 from ..plants.events import Push
@@ -67,7 +68,7 @@ class Script:
     """
 
     def __init__(self, arm: SimulatedArm, robot: Robot, pushes: Sequence[Scripted], *, held: bool) -> None:
-        """Script pushes.
+        """Plan the pushes.
 
         Args:
             arm: What is pushed.
@@ -79,7 +80,7 @@ class Script:
         self._hold = YIELD_SHARE * arm.effort_limit if held else np.zeros(robot.n)
         self.pushes = tuple(pushes)
         for push in self.pushes:
-            robot.forward_kinematics(np.zeros(robot.n), at=push.link)  # refuses a link that does not exist
+            link_name(robot, push.link)  # refuses a link that does not exist
 
     @property
     def seconds(self) -> float:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError, ModelError
-from .output import console, json_option, note, print_json, printable, warn
+from ..errors import ModelError
+from .options import exit_codes, json_option
+from .output import console, note, note_written, print_json, printable, warn
+from .payload import Carried, payload_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ CSV files:
   with a header, columns are found by joint name, in any order, and others are ignored;
   without one, there must be one column per joint, in joint order.
   Fields are separated by commas, semicolons or tabs.
-"""
+""" + exit_codes("done")
 
 
 @click.command(epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
@@ -39,9 +41,7 @@ CSV files:
 @click.argument("pose", nargs=-1, type=click.UNPROCESSED)
 @click.option("--csv", "csv_path", metavar="FILE", help='Read poses from a CSV file; "-" for standard input.')
 @click.option("--degrees", is_flag=True, help="All angles, of rotary joints and of the mount, are in degrees.")
-@click.option("--payload", type=float, metavar="MASS", help="Load fixed to a link [kg].")
-@click.option("--payload-com", nargs=3, type=float, metavar="X Y Z", help="Its centre of mass in the link's frame [m].")
-@click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@payload_options
 @click.option("--out", "out_path", metavar="FILE", help='Write the torques as CSV; "-" for standard output.')
 @json_option
 @click.pass_context
@@ -52,17 +52,15 @@ def gravity(
     pose: tuple[str, ...],
     csv_path: str | None,
     degrees: bool,
-    payload: float | None,
-    payload_com: tuple[float, float, float] | None,
-    payload_link: str | None,
+    carried: Carried | None,
     out_path: str | None,
     as_json: bool,
 ) -> None:
-    """Compute the torques that hold SOURCE still.
+    """Compute the torques that hold an arm still.
 
-    POSE is the position of every joint, in rad (m for linear joints) and in joint order: n numbers separated by spaces
-    for one pose, or one argument of n numbers with commas per pose. Negative numbers need no quoting. Without POSE and
-    --csv, the zero pose is taken.
+    SOURCE is a file or the name of a bundled arm (see counterpoise load). POSE is the position of every joint, in rad
+    (m for linear joints) and in joint order: n numbers separated by spaces for one pose, or one argument of n numbers
+    with commas per pose. Negative numbers need no quoting. Without POSE and --csv, the zero pose is taken.
 
     The torques are those the actuators must apply, in N m (N for linear joints); what gravity itself exerts is the
     negative.
@@ -70,8 +68,6 @@ def gravity(
     _refuse_misspelt_options(ctx, pose)
     if pose and csv_path is not None:
         raise click.UsageError("give poses on the command line or by --csv, not both")
-    if payload is None and (payload_com is not None or payload_link is not None):
-        raise click.UsageError("--payload-com and --payload-link need --payload MASS")
     if out_path == "-" and as_json:
         raise click.UsageError("--out - and --json both write to standard output; give --out a file")
     from .poses import given_poses, outside_limits
@@ -79,8 +75,8 @@ def gravity(
     robot = source.load(degrees=degrees)
     if robot.n == 0:
         raise ModelError(f"'{robot.name}' has no moving joint, so there is no torque to compute")
-    if payload is not None:
-        robot = _loaded(robot, payload, payload_com, payload_link)
+    if carried is not None:
+        robot = carried.on(robot)
     q, notes = given_poses(robot, pose, csv_path, degrees=degrees)
     torques = robot.gravity(q)
     notes += outside_limits(robot, q)
@@ -89,7 +85,7 @@ def gravity(
 
         write_torques(out_path, robot.joint_names, torques, read_from=csv_path)
     if as_json:
-        print_json(_as_data(robot, q, torques, out_path, notes))
+        print_json(_document(robot, q, torques, out_path, notes))
         return
     for warning in robot.warnings:
         warn(warning)
@@ -102,7 +98,7 @@ def gravity(
         screen.print(_head(robot), style="dim")
         screen.print(torque_table(robot, q, torques, screen.width))
     elif out_path != "-":
-        note(f"{len(torques)} poses written to {out_path}")
+        note_written(f"torques of {len(torques)} poses", out_path)
 
 
 def _refuse_misspelt_options(ctx: click.Context, pose: tuple[str, ...]) -> None:
@@ -114,13 +110,6 @@ def _refuse_misspelt_options(ctx: click.Context, pose: tuple[str, ...]) -> None:
             raise click.NoSuchOption(option, possibilities=difflib.get_close_matches(option, known), ctx=ctx)
 
 
-def _loaded(robot: Robot, mass: float, com: tuple[float, float, float] | None, link: str | None) -> Robot:
-    leaves = robot.tree.leaves
-    if link is None and len(leaves) > 1:
-        raise InputError(f"--payload-link is needed: the robot has {len(leaves)} tips ({', '.join(leaves)})")
-    return robot.with_payload(mass, com=com or (0.0, 0.0, 0.0), link=link)
-
-
 def _head(robot: Robot) -> str:
     """Say what the torques hold: a mount or a load that was forgotten shows here."""
     loads = "".join(f", of which {load.inertia.mass:g} kg on {load.link}" for load in robot.payloads)
@@ -128,7 +117,7 @@ def _head(robot: Robot) -> str:
     return printable(f"{robot.name}: {robot.total_mass:.3f} kg{loads}; gravity in the base frame ({down}) m/s²")
 
 
-def _as_data(robot: Robot, q: Array, torques: Array, out_path: str | None, notes: list[str]) -> dict[str, Any]:
+def _document(robot: Robot, q: Array, torques: Array, out_path: str | None, notes: list[str]) -> dict[str, Any]:
     from ..dynamics.joint_units import rotary
 
     turning = rotary(robot)

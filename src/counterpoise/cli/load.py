@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import console, json_option, limit, print_json, printable, table
+from .options import exit_codes, json_option
+from .output import console, limit, print_json, printable, table
 from .source import Source, source_options
 
 if TYPE_CHECKING:
@@ -25,14 +26,14 @@ Examples:
   counterpoise load arm.urdf.xacro --allow-xacro --xacro-arg prefix:=left_
   counterpoise load wam7 --mount-rpy 0 1.5708 0     on a wall
   counterpoise load arm.urdf --json | jq .total_mass
-"""
+""" + exit_codes("done", "with --strict: a warning")
 
 
 @click.command(epilog=EXAMPLES)
 @source_options
 @json_option
 def load(source: Source, as_json: bool) -> None:
-    """Show what SOURCE describes.
+    """Show what a file or a bundled arm describes.
 
     SOURCE is a file (.urdf, .xml for MJCF, .toml for a DH table, .xacro) or the name of a bundled arm. Printed are the
     tree of links and joints, the masses, the limits, the gravity parameters that torques can reveal, and what is
@@ -40,7 +41,7 @@ def load(source: Source, as_json: bool) -> None:
     """
     robot = source.load()
     if as_json:
-        print_json(as_data(robot))
+        print_json(_document(robot))
         return
     screen = console()
     _print_head(screen, robot)
@@ -55,7 +56,7 @@ def load(source: Source, as_json: bool) -> None:
         screen.print(f"warning: {printable(warning)}", style="yellow", soft_wrap=True)
 
 
-def as_data(robot: Robot) -> dict[str, Any]:
+def _document(robot: Robot) -> dict[str, Any]:
     """Return everything about a robot as JSON-ready data; unlimited becomes null."""
     description = robot.description
     by_name = {joint.name: joint for joint in description.joints}

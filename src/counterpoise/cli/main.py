@@ -19,6 +19,7 @@ from .estimate import estimate
 from .float import float_
 from .gravity import gravity
 from .load import load
+from .options import exit_codes
 from .output import EXIT_ERROR, EXIT_USAGE, print_error
 from .pose_design import poses
 from .record import record
@@ -56,15 +57,14 @@ Examples:
   counterpoise bench --quick
   counterpoise doctor --self                  is this installation whole?
   source <(counterpoise completion bash)      complete command lines; zsh and fish, too
-
-\b
-Exit codes:
-  0  done
-  1  an error in a file or a value; stderr has one line "error: ..."
-  2  the command line itself is wrong
-  3  calibrate, verify, estimate: the result is not to be trusted; float: refused, or stopped by its own watch
-With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.
 """
+EXIT_CODES = exit_codes(
+    "done",
+    'a fault that stopped an arm; Ctrl-C; stderr has one line "error: ..."',
+    not_trusted="the result is not to be trusted; float: refused, or stopped by its own watch",
+)
+JSON_ERRORS = 'With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.\n'
+NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -87,7 +87,7 @@ class CommandGroup(click.Group):
             ctx.exit(EXIT_USAGE)
 
 
-@click.group(cls=CommandGroup, epilog=EXAMPLES, context_settings=SETTINGS)
+@click.group(cls=CommandGroup, epilog=EXAMPLES + EXIT_CODES + JSON_ERRORS, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="counterpoise")
 def main() -> None:
     """Gravity and friction compensation of robot arms.
@@ -105,4 +105,7 @@ for command in (
     *(track, float_, teach, replay, view, reproduce, tour, completion),
 ):
     main.add_command(command)
+    for parameter in command.params:
+        if parameter.metavar is None and isinstance(parameter.type, NUMBERS):
+            parameter.metavar = "NUMBER"  # click would print "FLOAT RANGE"
 propose(main)

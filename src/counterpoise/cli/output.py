@@ -14,6 +14,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,16 +27,17 @@ if TYPE_CHECKING:
 
 EXIT_ERROR = 1
 EXIT_USAGE = 2
+EXIT_NOT_TRUSTED = 3
+"""Exit code of a result that is not to be trusted, or of an arm that was not let float."""
+LOG_ENDINGS = (".npz", ".csv")
+"""Endings of a recording that is written."""
+PAGE_ENDINGS = (".html", ".htm")
 PIPED_WIDTH = 120
 """Width of tables [characters] that go to a file or a pipe."""
 PROGRESS_DELAY = 1.0
 """How long work goes on before a progress bar appears [s]."""
 
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document to stdout; errors become JSON too."
-)
 
 
 def console(stderr: bool = False) -> Console:
@@ -119,6 +121,40 @@ def warn(message: str) -> None:
 def note(message: str) -> None:
     """Print what the user may want to know, to stderr."""
     click.echo(click.style(f"note: {printable(message)}", fg="cyan"), err=True)
+
+
+def note_written(what: str, path: str | Path | None) -> None:
+    """Say that something was written, where a file for it was given."""
+    if path is not None:
+        note(f"{what} written to {path}")
+
+
+def refuse_page(path: str | None) -> None:
+    """Refuse, before any work, a --page that could not be written at the end; see :func:`refuse_file`."""
+    refuse_file("--page", path, PAGE_ENDINGS)
+
+
+def refuse_file(option: str, path: str | None, endings: tuple[str, ...]) -> None:
+    """Refuse, before any work, a file that could not be written at the end.
+
+    Raises:
+        click.UsageError: Another ending, or no such folder.
+        MissingExtraError: What writes pages or Parquet is not installed.
+    """
+    if path is None:
+        return
+    if not Path(path).parent.is_dir():
+        raise click.UsageError(f"{option} {path}: there is no folder {Path(path).parent}")
+    if not path.lower().endswith(endings):
+        raise click.UsageError(f"{option} {path}: its name must end in {' or '.join(endings)}")
+    if path.lower().endswith(PAGE_ENDINGS):
+        from ..report.page import page_libraries
+
+        page_libraries()
+    elif path.lower().endswith(".parquet"):
+        from ..logs.parquet_source import parquet_library
+
+        parquet_library()
 
 
 class Progressing:

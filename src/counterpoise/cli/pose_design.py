@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import console, json_option, note, print_json, printable, table
+from .clearance import clearance_options
+from .options import exit_codes, json_option, seed_option
+from .output import console, note_written, print_json, printable, refuse_file, table
 from .source import Source, source_options
 
 if TYPE_CHECKING:
+    from ..calibration.clearance import Clearance
     from ..calibration.design import PoseDesign
 
 EXAMPLES = """\b
@@ -17,22 +20,17 @@ Examples:
   counterpoise poses wam7 --count 12 --out plan.toml        a plan that counterpoise record can run
   counterpoise poses arm.urdf --table 0 --radius 0.08       links as bars of 8 cm radius, above a table at the base
   counterpoise poses arm.urdf --mount-rpy 0 0.5 0 --json | jq .not_determined
-"""
+""" + exit_codes("the poses are chosen")
 
 
 @click.command("poses", epilog=EXAMPLES)
 @source_options
 @click.option("--count", type=click.IntRange(2, 1000), default=12, show_default=True, help="Number of poses.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the candidates.")
+@seed_option("the random poses that are chosen from")
 @click.option(
     "--margin", type=click.FloatRange(min=0.0), help="Distance from the limits [rad or m]; default: 0.1 rad, 3 cm."
 )
-@click.option(
-    "--radius",
-    type=click.FloatRange(min=0.0, min_open=True),
-    help="Keep links clear of each other, as round bars of this radius [m].",
-)
-@click.option("--table", "table_height", type=float, help="... and of a table this high above the base origin [m].")
+@clearance_options
 @click.option("--out", "out_path", metavar="FILE.toml", help="Write the plan for counterpoise record.")
 @json_option
 def poses(
@@ -41,24 +39,21 @@ def poses(
     count: int,
     seed: int,
     margin: float | None,
-    radius: float | None,
-    table_height: float | None,
+    clearance: Clearance | None,
     out_path: str | None,
     as_json: bool,
 ) -> None:
     """Choose poses for a calibration, before the robot moves.
 
-    Of many random poses within the joint limits those are taken whose holding torques tell the most (D-optimal), in an
-    order with short moves. Printed is what they will determine and what not, how certain it will be, and what was
-    checked. Nothing moves: look at the poses, then record them from both sides with counterpoise record.
+    SOURCE is a file or the name of a bundled arm (see counterpoise load). Of many random poses within the joint limits
+    those are taken whose holding torques tell the most (D-optimal), in an order with short moves. Printed is what they
+    will determine and what not, how certain it will be, and what was checked. Nothing moves: look at the poses, then
+    record them from both sides with counterpoise record.
     """
-    from ..calibration.clearance import RADIUS, Clearance
+    refuse_file("--out", out_path, (".toml",))
     from ..calibration.design import design
 
     robot = source.load()
-    clearance = None
-    if radius is not None or table_height is not None:
-        clearance = Clearance(RADIUS if radius is None else radius, table_height)
     found = design(robot, count, seed, margin=margin, clearance=clearance)
     if out_path is not None:
         found.plan().write(out_path)
@@ -66,8 +61,7 @@ def poses(
         print_json(_document(found, out_path))
         return
     _print(found)
-    if out_path is not None:
-        note(f"the plan is in {out_path}; counterpoise record runs it")
+    note_written("plan", out_path)
 
 
 def _document(found: PoseDesign, out_path: str | None) -> dict[str, Any]:

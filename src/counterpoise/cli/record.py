@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InputError, SafetyError
-from .output import EXIT_ERROR, Progressing, console, json_option, note, print_json, warn
-from .simulate import refuse_unwritable
+from .options import exit_codes, json_option, log_option
+from .output import EXIT_ERROR, LOG_ENDINGS, Progressing, console, note, note_written, print_json, refuse_file, warn
+from .plant import PlantOptions, pace_option, plant_options, yes_option
 
 if TYPE_CHECKING:
     from ..control.plant import Plant
@@ -29,20 +29,25 @@ Poses: a CSV file with a header of joint names, or a plan:
   schema = "counterpoise/poses-1"
   joints = ["shoulder", "elbow"]
   poses = [[0.0, 0.5], [0.3, -0.2]]     and, if wanted, approach, creep_speed, travel_speed, settle, dwell
-"""
+""" + exit_codes("the recording is written", "a fault that stopped the arm; Ctrl-C")
 SIMULATED_DWELL = 1.0
 """Time to measure at each pose of a simulated arm [s], unless the plan or the command line says otherwise."""
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("plant")
-@click.option("--poses", "poses_path", required=True, metavar="FILE", help="Poses: CSV with joint names, or a plan.")
-@click.option("--out", "out_path", required=True, metavar="FILE", help="The recording, .npz or .csv.")
-@click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
-@click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable.")
-@click.option("--dwell", type=float, help="Time to measure at each pose and side [s]; default: 4 s, simulated 1 s.")
-@click.option("--settle", type=float, help="Time to come to rest after each move [s]; default: 0.5 s.")
+@click.option(
+    "--poses",
+    "poses_path",
+    required=True,
+    metavar="FILE",
+    help="Poses to go through: CSV with joint names, or a plan of counterpoise poses.",
+)
+@log_option(required=True)
+@click.option(
+    "--dwell", type=float, metavar="S", help="Time to measure at each pose and side [s]; default: 4 s, simulated 1 s."
+)
+@click.option("--settle", type=float, metavar="S", help="Time to come to rest after each move [s]; default: 0.5 s.")
 @click.option(
     "--integral",
     type=click.Choice(("auto", "none", "all")),
@@ -50,25 +55,20 @@ SIMULATED_DWELL = 1.0
     show_default=True,
     help="Joints with integral action on the way; it always rests while measuring.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of a simulated arm's noise.")
-@click.option("--pace", type=click.Choice(("plant", "clock")), default="plant", help="Who keeps a real arm's period.")
-@click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog.")
-@click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
+@plant_options
+@pace_option
+@yes_option
 @json_option
 def record(
     *,
     plant: str,
     poses_path: str,
     out_path: str,
-    source: str | None,
-    mount_rpy: tuple[float, float, float] | None,
-    options: tuple[str, ...],
     dwell: float | None,
     settle: float | None,
     integral: str,
-    seed: int,
+    asked: PlantOptions,
     pace: str,
-    estop: str | None,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -82,11 +82,11 @@ def record(
     The plan is checked against the limits and printed before anything moves. Moves are straight in joint space, and
     nothing checks for collisions. Ctrl-C ends in the safe stop; what was recorded is still written.
     """
-    refuse_unwritable(out_path, None)
+    refuse_file("--out", out_path, LOG_ENDINGS)
     from ..control.record import Recording
     from ..logs.files import write_log
 
-    simulated, driven, robot = plant_and_model(plant, source, mount_rpy, driver_options(options), seed)
+    simulated, driven, robot = asked.made(plant)
     plan = _plan(poses_path, robot, simulated, dwell, settle)
     recording = Recording(
         driven,
@@ -94,7 +94,7 @@ def record(
         plan,
         integral=integral,  # type: ignore[arg-type]
         pace="plant" if simulated else pace,  # type: ignore[arg-type]
-        i_have_an_estop=estop,
+        i_have_an_estop=asked.estop,
     )
     if not as_json:
         _print_plan(recording, driven)
@@ -109,7 +109,7 @@ def record(
     except SafetyError:
         if recording.log is not None:
             write_log(recording.log, out_path)
-            note(f"what was recorded before the fault is written to {out_path}")
+            note_written("what was recorded before the fault is", out_path)
         raise
     log = recording.log
     if log is None:
@@ -118,51 +118,6 @@ def record(
     _report(recording, log, out_path, interrupted=interrupted, as_json=as_json)
     if interrupted:
         raise SystemExit(EXIT_ERROR)
-
-
-def plant_and_model(
-    name: str,
-    source: str | None,
-    mount_rpy: tuple[float, float, float] | None,
-    options: dict[str, Any],
-    seed: int,
-) -> tuple[bool, Plant, Robot]:
-    """Return whether the plant is simulated, the plant, and its model."""
-    from ..control.plant import installed_plants, make_plant
-    from ..plants.presets import VARIANTS
-    from .simulation import named_preset
-    from .source import Source
-
-    if name.partition(":")[0] in VARIANTS:
-        if source is not None or mount_rpy is not None or options:
-            raise click.UsageError(f"'{name}' is simulated and brings its own model: leave out --robot and --option")
-        arm = named_preset(name).arm(seed=seed)
-        return True, arm, arm.robot
-    installed = installed_plants()
-    if name not in installed:
-        raise InputError(
-            f"there is no plant '{name}'; simulated are {', '.join(VARIANTS)}; installed packages register "
-            f"{', '.join(sorted(installed)) or 'none'}"
-        )
-    if source is None:
-        raise click.UsageError(f"plant '{name}' needs the arm's model: --robot arm.urdf, or a bundled name")
-    return False, make_plant(name, **options), Source(source, False, False, {}, mount_rpy).load()
-
-
-def driver_options(given: tuple[str, ...]) -> dict[str, Any]:
-    """Return --option KEY=VALUE, repeated, as a dict; values are read as JSON where they are some."""
-    options: dict[str, Any] = {}
-    for text in given:
-        key, separator, value = text.partition("=")
-        if not (key.isidentifier() and separator):
-            raise click.UsageError(f"--option {text!r} is not of the form key=value")
-        if key in options:
-            raise click.UsageError(f"--option {key!r} is given twice")
-        try:
-            options[key] = json.loads(value)  # numbers, true, false; anything else is text
-        except ValueError:
-            options[key] = value
-    return options
 
 
 def _plan(path: str, robot: Robot, simulated: bool, dwell: float | None, settle: float | None) -> Any:
@@ -223,4 +178,4 @@ def _report(recording: Recording, log: Log, out_path: str, *, interrupted: bool,
         note("try --integral all, or a larger approach in the plan; the mean of both sides keeps friction otherwise")
     if interrupted:
         warn("interrupted: the arm was stopped, and the rest of the plan is missing")
-    note(f"written to {out_path}")
+    note_written("recording", out_path)

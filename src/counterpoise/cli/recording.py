@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .output import Progressing
-from .source import Source
+from .source import Source, mount_option
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingOptions:
     """How recordings are read.
 
     Attributes:
@@ -59,11 +59,11 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def gathered(mapping: str | None, recover: bool, **others: Any) -> Any:
-        return command(reading=Reading(mapping, recover), **others)
+        return command(reading=ReadingOptions(mapping, recover), **others)
 
     decorated = click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")(gathered)
     return click.option(
-        "--mapping", metavar="M.toml", help="What a recording's columns mean where their names do not tell."
+        "--mapping", metavar="FILE.toml", help="What a recording's columns mean where their names do not tell."
     )(decorated)
 
 
@@ -74,16 +74,10 @@ def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def gathered(robot_name: str | None, mount_rpy: tuple[float, float, float] | None, **others: Any) -> Any:
         if robot_name is None and mount_rpy is not None:
             raise click.UsageError("--mount-rpy needs --robot")
-        arm = None if robot_name is None else Source(robot_name, False, False, {}, mount_rpy)
+        arm = None if robot_name is None else Source(robot_name, mount_rpy=mount_rpy)
         return command(arm=arm, **others)
 
-    decorated = click.option(
-        "--mount-rpy",
-        nargs=3,
-        type=float,
-        metavar="R P Y",
-        help="How the base stands: fixed-axis roll, pitch, yaw in the world [rad]; default as declared, else upright.",
-    )(gathered)
+    decorated = mount_option("as the recording declares, else upright")(gathered)
     return click.option(
-        "--robot", "robot_name", metavar="SOURCE", help="The arm: a file, or the name of a bundled one."
+        "--robot", "robot_name", metavar="SOURCE", help="The recording's arm: a file or the name of a bundled arm."
     )(decorated)

@@ -8,11 +8,27 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InfeasiblePathError, InputError, SafetyError
-from .calibration_output import refuse_file
+from .clearance import clearance_options
 from .driven import Arm, Driven, driven_options
-from .output import EXIT_ERROR, Progressing, console, json_option, note, print_json, printable, table, warn
+from .options import exit_codes, json_option, log_option, page_option
+from .output import (
+    EXIT_ERROR,
+    LOG_ENDINGS,
+    Progressing,
+    console,
+    note,
+    note_written,
+    print_json,
+    printable,
+    refuse_file,
+    refuse_page,
+    table,
+    warn,
+)
+from .plant import yes_option
 
 if TYPE_CHECKING:
+    from ..calibration.clearance import Clearance
     from ..control.teach.plan import ReplayPlan
     from ..control.teach.replay_report import ReplayReport
 
@@ -23,30 +39,33 @@ Examples:
   counterpoise replay wam7 loop.path.csv --law pd                    without gravity, to compare
   counterpoise replay wam7 loop.path.csv --payload 2 --radius 0.05 --table 0 --dry-run
   counterpoise replay mydriver wipe.path.csv --robot arm.urdf --speed 0.3 --yes     a real arm: it moves
-
-\b
-Exit codes:
-  0  done
-  1  the path cannot be followed, the arm is not where it should be, a fault, or the arm strayed
-  2  the command line itself is wrong
-"""
+""" + exit_codes(
+    "done", "the path cannot be followed; a fault that stopped the arm, or it strayed from its path; Ctrl-C"
+)
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("plant")
 @click.argument("path_file", metavar="FILE")
 @click.option(
-    "--speed", type=click.FloatRange(min=0.001, max=10.0), default=1.0, show_default=True, help="Of the taught speed."
+    "--speed",
+    type=click.FloatRange(min=0.001, max=10.0),
+    default=1.0,
+    show_default=True,
+    help="Factor on the taught speed.",
 )
 @click.option("--dry-run", is_flag=True, help="Plan and check only; the arm is read, nothing moves.")
-@click.option("--law", type=click.Choice(("pd-gravity", "pd")), default="pd-gravity", show_default=True)
 @click.option(
-    "--waypoints", type=click.Choice(("stop", "pass")), default="stop", show_default=True, help="What to do at each."
+    "--law", type=click.Choice(("pd-gravity", "pd")), default="pd-gravity", show_default=True, help="Control law."
 )
 @click.option(
-    "--radius", type=click.FloatRange(min=0.001), help="Look for collisions: links as bars of this radius [m]."
+    "--waypoints",
+    type=click.Choice(("stop", "pass")),
+    default="stop",
+    show_default=True,
+    help="What to do at each way point.",
 )
-@click.option("--table", type=float, help="... and a table at this height above the base origin [m].")
+@clearance_options
 @click.option(
     "--margin",
     type=click.FloatRange(min=0.01, max=0.9),
@@ -54,12 +73,14 @@ Exit codes:
     show_default=True,
     help="Share of the effort limits that the plan leaves to the feedback.",
 )
-@click.option("--bound", type=click.FloatRange(min=1e-4), help="Error that ends it [rad or m]; 0.2 rad, 40 mm.")
+@click.option(
+    "--bound", type=click.FloatRange(min=1e-4), help="Error that stops the arm [rad or m]; default: 0.2 rad, 40 mm."
+)
 @click.option("--other-robot", is_flag=True, help="Accept a path taught to another geometry with the same joints.")
-@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
-@click.option("--log", "log_path", metavar="FILE", help="Write the recording, .npz or .csv.")
+@log_option()
+@page_option
 @driven_options
-@click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
+@yes_option
 @json_option
 def replay(
     *,
@@ -69,13 +90,12 @@ def replay(
     dry_run: bool,
     law: str,
     waypoints: str,
-    radius: float | None,
-    table: float | None,
+    clearance: Clearance | None,
     margin: float,
     bound: float | None,
     other_robot: bool,
     page_path: str | None,
-    log_path: str | None,
+    out_path: str | None,
     arm: Arm,
     yes: bool,
     as_json: bool,
@@ -84,15 +104,12 @@ def replay(
 
     PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. The whole
     motion, the slow way to its start included, is planned and checked before anything moves: joint limits, speeds,
-    torques with the payload, and collisions where --radius is given. A path that cannot be followed is refused with the
-    first instant and joint. Then the arm goes to the start, follows with PD and gravity, and its tracking errors are
-    told. It is stopped when it strays. Ctrl-C ends in the safe stop.
+    torques with the payload, and collisions where --radius or --table is given. A path that cannot be followed is
+    refused with the first instant and joint. Then the arm goes to the start, follows with PD and gravity, and its
+    tracking errors are told. It is stopped when it strays. Ctrl-C ends in the safe stop.
     """
-    refuse_file("--page", page_path, (".html", ".htm"))
-    refuse_file("--log", log_path, (".npz", ".csv"))
-    if table is not None and radius is None:
-        raise click.UsageError("--table needs --radius")
-    from ..calibration.clearance import Clearance
+    refuse_page(page_path)
+    refuse_file("--out", out_path, LOG_ENDINGS)
     from ..control.plant import standing_sample
     from ..control.teach.path_file import read_path
     from ..control.teach.plan import PlanSettings, plan_replay
@@ -106,7 +123,6 @@ def replay(
             "no more), clear its way, then add --yes"
         )
     settings = PlanSettings(waypoints=waypoints, effort_share=1.0 - margin)  # type: ignore[arg-type]
-    clearance = None if radius is None else Clearance(radius, table)
     report: ReplayReport | None = None
     error: SafetyError | None = None
     interrupted = False
@@ -142,39 +158,43 @@ def replay(
             )
             try:
                 with Progressing(f"replaying {path.name}") as progressing:
-                    job.run(progressing.update, log=log_path is not None)
+                    job.run(progressing.update, log=out_path is not None)
             except KeyboardInterrupt:
                 interrupted = True
             except SafetyError as caught:
                 error = caught
             report = job.report
-    _write(report, log_path, page_path, plan)
+    written = _write(report, out_path, page_path, plan)
     if error is not None:
         raise error
     if as_json:
         document = {"plan": plan.as_data(), "report": None if report is None else report.as_data()}
-        print_json(document | {"dry_run": dry_run, "interrupted": interrupted, "page": page_path, "log": log_path})
-    elif report is not None:
-        _print_report(report)
-        for option, file in (("the page is", page_path), ("the recording is", log_path)):
-            if file is not None:
-                note(f"{option} {file}")
+        print_json(document | {"dry_run": dry_run, "interrupted": interrupted, "out": written, "page": page_path})
+    else:
+        if report is not None:
+            _print_report(report)
+        note_written("recording", written)
+        note_written("page", page_path)
     if not dry_run and report is None:
         raise InputError("interrupted before anything moved")
     if interrupted or (report is not None and report.outcome != "completed"):
         raise SystemExit(EXIT_ERROR)
 
 
-def _write(report: ReplayReport | None, log_path: str | None, page_path: str | None, plan: ReplayPlan) -> None:
-    if log_path is not None and report is not None and report.run is not None and report.run.log is not None:
+def _write(report: ReplayReport | None, out_path: str | None, page_path: str | None, plan: ReplayPlan) -> str | None:
+    """Write recording and page; return where the recording is, None where there is none."""
+    log = None if report is None or report.run is None else report.run.log
+    written = out_path if log is not None else None
+    if written is not None and log is not None:
         from ..logs.files import write_log
 
-        write_log(report.run.log, log_path)
+        write_log(log, written)
     if page_path is not None:
         from ..report.page import write_page
         from ..report.replay_page import plan_page, replay_page
 
         write_page(plan_page(plan) if report is None else replay_page(report), page_path)
+    return written
 
 
 def _print_refusal(error: InfeasiblePathError) -> None:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .calibration_output import refuse_file
-from .output import Progressing, console, json_option, note, print_json, printable, table, warn
+from .options import exit_codes, json_option, page_option
+from .output import EXIT_ERROR, Progressing, console, note_written, print_json, printable, refuse_page, table, warn
 
 if TYPE_CHECKING:
     from ..papers.experiment import Outcome
     from ..papers.run_many import Done
 
-EXIT_FAILED = 1
 EXAMPLES = """\b
 Examples:
   counterpoise reproduce --list
@@ -21,21 +20,21 @@ Examples:
   counterpoise reproduce all --page papers.html         every figure on one page; some minutes
   counterpoise reproduce morel-fig11 morel-fig13 --seeds 3 --json
   counterpoise reproduce map --page map.html            the study of 80 random plants; half an hour
-
-\b
-Exit codes:
-  0  the experiments ran, whatever they showed
-  1  one of them could not be run
-  2  the command line itself is wrong
-"""
+""" + exit_codes("the experiments ran, whatever they showed", "an experiment could not be run")
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("names", nargs=-1, metavar="[NAME...|all]")
+@click.argument("names", nargs=-1, metavar="[NAME]...|all")
 @click.option("--list", "listing", is_flag=True, help="Say which experiments there are.")
-@click.option("--seeds", type=click.IntRange(min=1, max=100), default=5, show_default=True, help="Runs of each.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes; default: as many as there are processors.")
-@click.option("--page", "page_path", metavar="FILE.html", help="Write a page with every figure.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1, max=100),
+    default=5,
+    show_default=True,
+    help="Seeds to run each with, from 0 on.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes at a time; default: one per processor.")
+@page_option
 @json_option
 def reproduce(
     *, names: tuple[str, ...], listing: bool, seeds: int, jobs: int | None, page_path: str | None, as_json: bool
@@ -46,17 +45,16 @@ def reproduce(
     reproduced, partly or not, and what decides it. No plant is tuned to win; every controller is tuned by the same rule
     on the same plant. Without NAME, the experiments are listed.
     """
-    from ..papers import registry
-
-    refuse_file("--page", page_path, (".html", ".htm"))
+    refuse_page(page_path)
     if listing or not names:
         if names or page_path:
             raise click.UsageError("--list takes no names and no page")
         _list(as_json)
         return
-    chosen = registry.names(names)
+    from ..papers import registry
     from ..papers.run_many import run_many
 
+    chosen = registry.names(names)
     with Progressing(f"running {', '.join(chosen)}") as progressing:
         done = run_many(chosen, seeds, lambda share, _: progressing.update(share, 1.0), jobs)
     if page_path is not None:
@@ -66,23 +64,23 @@ def reproduce(
     else:
         for each in done:
             _print(each)
-        if page_path is not None:
-            note(f"the page is {page_path}")
+        note_written("page", page_path)
     if any(each.outcome is None for each in done):
-        raise click.exceptions.Exit(EXIT_FAILED)
+        raise SystemExit(EXIT_ERROR)
 
 
 def _list(as_json: bool) -> None:
-    from ..papers.registry import MODULES, experiment
+    from ..papers.registry import LONG_STUDIES, MODULES, experiment
 
     known = [experiment(name) for name in MODULES]
     if as_json:
-        fields = ("name", "title", "source", "claim", "in_all")
-        print_json({"experiments": [{field: getattr(each, field) for field in fields} for each in known]})
+        fields = ("name", "title", "source", "claim")
+        rows = [{field: getattr(each, field) for field in fields} for each in known]
+        print_json({"experiments": [row | {"in_all": row["name"] not in LONG_STUDIES} for row in rows]})
         return
     lines = table("name", "what", "source", left=("name", "what", "source"))
     for each in known:
-        lines.add_row(each.name, each.title + ("" if each.in_all else "; not in all"), each.source)
+        lines.add_row(each.name, each.title + ("; not in all" if each.name in LONG_STUDIES else ""), each.source)
     console().print(lines)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib
 import platform
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any, Literal
 
 from .. import __version__
+from ..dynamics.native_module import native_disabled
 from ..logs.bags.decompress import ZSTD_MODULE
 
-State = Literal["good", "missing", "broken"]
 NATIVE_ROOMS = ("dynamics", "logs", "control", "plants", "estimation")
 MUJOCO_MENDED = "pip install --force-reinstall --no-deps mujoco mujoco-core mujoco-studio"
 """Since MuJoCo 4 is split into several packages, an upgrade in place may leave files of two versions."""
@@ -40,7 +39,7 @@ class SelfFinding:
     """
 
     what: str
-    state: State
+    state: Literal["good", "missing", "broken"]
     details: str
     remedy: str = ""
 
@@ -50,7 +49,7 @@ def self_check() -> list[SelfFinding]:
     return [_python(), _native(), *(_extra(name) for name in EXTRAS)]
 
 
-def as_data(findings: list[SelfFinding]) -> dict[str, Any]:
+def document(findings: list[SelfFinding]) -> dict[str, Any]:
     """Return the findings as JSON has them."""
     broken = any(each.state == "broken" for each in findings)
     return {"sound": not broken, "findings": [asdict(each) for each in findings]}
@@ -62,9 +61,7 @@ def _python() -> SelfFinding:
 
 
 def _native() -> SelfFinding:
-    import os
-
-    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
+    if native_disabled():
         return SelfFinding("native kernels", "missing", "disabled by COUNTERPOISE_DISABLE_NATIVE", "unset it")
     missing, broken = [], []
     for room in NATIVE_ROOMS:
@@ -103,9 +100,7 @@ def _extra(name: str) -> SelfFinding:
             mended = MUJOCO_MENDED if module == "mujoco" else f"pip install --force-reinstall {module}"
             return SelfFinding(what, "broken", f"{module} does not import: {error}", mended)
         found.append(f"{module} {getattr(imported, '__version__', '')}".strip())
-    check = _CHECKS.get(name)
-    failed = "" if check is None else check()
-    if failed:
+    if name == "sim" and (failed := _mujoco_works()):
         return SelfFinding(what, "broken", failed, MUJOCO_MENDED)
     return SelfFinding(what, "good", ", ".join(found))
 
@@ -120,6 +115,3 @@ def _mujoco_works() -> str:
     except (AttributeError, OSError, RuntimeError, ValueError) as error:
         return f"mujoco imports and does not work: {error}"
     return ""
-
-
-_CHECKS: dict[str, Callable[[], str]] = {"sim": _mujoco_works}

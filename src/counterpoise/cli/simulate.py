@@ -6,14 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .calibration_output import refuse_file
-from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
+from .options import exit_codes, json_option, log_option, page_option, seed_option
+from .output import (
+    EXIT_ERROR,
+    LOG_ENDINGS,
+    Progressing,
+    console,
+    fixed,
+    note,
+    note_written,
+    print_json,
+    printable,
+    refuse_file,
+    refuse_page,
+    table,
+    warn,
+)
+from .payload import Carried, model_error_option, payload_options, unknown_payload_option
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ..report.tracking import JointTracking
-    from .simulation import Outcome, Simulation
+    from .simulation import EndedRun, Simulation
 
 EXAMPLES = """\b
 Examples:
@@ -30,7 +45,7 @@ Examples:
 Arms:
   puma550 (stiff, 50Hz, 20Hz), wam7 (ground, plate), titan2 (torque-source, flow-valve), dualarm19 (ground);
   a variant is given as puma550:50Hz, the first is the default.
-"""
+""" + exit_codes("done", "a fault that stopped the arm; Ctrl-C")
 SKIPPED = 1.0
 """Time at the start that does not count for the errors [s]: law and reference are being faded in."""
 
@@ -40,35 +55,37 @@ SKIPPED = 1.0
 @click.option(
     "--law",
     type=click.Choice(("pd-gravity", "pd", "pid")),
-    help="What closes the loop; default: pd-gravity, or pd where the arm bears its own weight (a flow valve).",
+    help="Control law; default: pd-gravity, or pd where the arm bears its own weight (a flow valve).",
 )
-@click.option("--gains", "gains_path", metavar="FILE", help="Law and gains as counterpoise tune wrote them.")
+@click.option("--gains", "gains_path", metavar="FILE.toml", help="Law and gains that counterpoise tune wrote.")
 @click.option(
     "--reference",
     type=click.Choice(("hold", "sine", "triangle", "poses")),
     help="What to follow; default: sine, or poses where --poses is given.",
 )
-@click.option("--poses", "poses_path", metavar="FILE", help="Poses to go through: CSV with joint names, or a plan.")
+@click.option(
+    "--poses",
+    "poses_path",
+    metavar="FILE",
+    help="Poses to go through: CSV with joint names, or a plan of counterpoise poses.",
+)
 @click.option("--joint", "joints", multiple=True, metavar="NAME", help="Joint that swings; repeatable; default: all.")
-@click.option("--amplitude", type=click.FloatRange(min=0.0), help="Of the swing [rad or m]; default: 0.2 rad, 5 cm.")
-@click.option("--period", type=click.FloatRange(min=0.05), default=4.0, show_default=True, help="Of the swing [s].")
 @click.option(
-    "--duration", type=click.FloatRange(min=0.0, min_open=True, max=3600.0), help="Of the run [s]; default: 8 s."
+    "--amplitude", type=click.FloatRange(min=0.0), help="Amplitude of the swing [rad or m]; default: 0.2 rad, 5 cm."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of noise and drift.")
-@click.option("--payload", type=click.FloatRange(min=0.0), default=0.0, metavar="MASS", help="Load at the tip [kg].")
 @click.option(
-    "--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
+    "--period", type=click.FloatRange(min=0.05), default=4.0, show_default=True, help="Period of the swing [s]."
 )
-@click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
-@click.option("--unknown-payload", is_flag=True, help="The controller does not know of the load.")
 @click.option(
-    "--model-error",
-    type=click.FloatRange(min=-90.0, max=200.0),
-    default=0.0,
-    metavar="PERCENT",
-    help="How much larger the masses are that the controller believes in.",
+    "--duration",
+    type=click.FloatRange(min=0.0, min_open=True, max=3600.0),
+    metavar="S",
+    help="Length of the run [s]; default: 8 s, or what the poses take.",
 )
+@seed_option()
+@payload_options
+@unknown_payload_option
+@model_error_option
 @click.option(
     "--stiffness",
     type=click.FloatRange(min=0.0, min_open=True, max=100.0),
@@ -76,8 +93,8 @@ SKIPPED = 1.0
     metavar="FACTOR",
     help="Factor on the gains, which follow from inertias, effort limits and period by a rule.",
 )
-@click.option("--out", "out_path", metavar="FILE", help="Write the recording as .npz or .csv.")
-@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@log_option()
+@page_option
 @json_option
 def simulate(
     *,
@@ -91,9 +108,7 @@ def simulate(
     period: float,
     duration: float | None,
     seed: int,
-    payload: float,
-    payload_com: tuple[float, float, float],
-    payload_link: str | None,
+    carried: Carried | None,
     unknown_payload: bool,
     model_error: float,
     stiffness: float,
@@ -103,8 +118,8 @@ def simulate(
 ) -> None:
     """Run a simulated arm under a control law.
 
-    PRESET is an arm with everything between a controller and its links: friction that sticks, gears that yield,
-    encoders that count, a plate that drifts. The torques go through the safety filter, as on a real arm.
+    PRESET is a simulated arm with everything between a controller and its links: friction that sticks, gears that
+    yield, encoders that count, a plate that drifts. The torques go through the safety filter, as on a real arm.
 
     Ctrl-C ends in the safe stop; what was recorded until then is still shown and written, and the exit code is 1.
     """
@@ -118,9 +133,10 @@ def simulate(
         raise click.UsageError("--reference poses needs --poses FILE")
     if reference in ("hold", "poses") and (joints or amplitude is not None):
         raise click.UsageError(f"--joint and --amplitude are for a swing, not for {reference}")
-    if not payload and (payload_link is not None or unknown_payload):
-        raise click.UsageError("--payload-link and --unknown-payload need --payload MASS")
-    refuse_unwritable(out_path, page_path)
+    if unknown_payload and carried is None:
+        raise click.UsageError("--unknown-payload needs --payload MASS")
+    refuse_file("--out", out_path, LOG_ENDINGS)
+    refuse_page(page_path)
     from .simulation import Choice, Simulation
 
     choice = Choice(
@@ -134,11 +150,9 @@ def simulate(
         poses=poses_path,
         duration=duration,
         seed=seed,
-        payload=payload,
-        payload_com=payload_com,
-        payload_link=payload_link,
+        carried=carried,
         payload_known=not unknown_payload,
-        model_error=model_error / 100.0,
+        model_error=model_error,
         stiffness=stiffness,
     )
     simulation = Simulation(choice)
@@ -154,25 +168,14 @@ def simulate(
             note("what was recorded before the fault is written")
         raise outcome.error
     if as_json:
-        print_json(_as_data(simulation, outcome, joint_results, out_path, page_path))
+        print_json(_document(simulation, outcome, joint_results, out_path, page_path))
     else:
         _print(simulation, outcome, joint_results, out_path, page_path)
     if outcome.interrupted:
         raise SystemExit(EXIT_ERROR)
 
 
-def refuse_unwritable(out_path: str | None, page_path: str | None) -> None:
-    """Refuse, before anything moves, files that could not be written at the end.
-
-    Raises:
-        click.UsageError: Another ending than .npz or .csv for a log, .html for a page, or no such folder.
-        MissingExtraError: What writes pages is not installed.
-    """
-    refuse_file("--out", out_path, (".npz", ".csv"))
-    refuse_file("--page", page_path, (".html", ".htm"))
-
-
-def _judged(outcome: Outcome) -> tuple[JointTracking, ...]:
+def _judged(outcome: EndedRun) -> tuple[JointTracking, ...]:
     from ..report.tracking import tracking
 
     log = outcome.report.log
@@ -186,7 +189,7 @@ def _judged(outcome: Outcome) -> tuple[JointTracking, ...]:
 
 def _write(
     simulation: Simulation,
-    outcome: Outcome,
+    outcome: EndedRun,
     joints: tuple[JointTracking, ...],
     out_path: str | None,
     page_path: str | None,
@@ -208,7 +211,7 @@ def _write(
             effort_limit=outcome.effort_limit,
             hidden=outcome.hidden,
             setup=simulation.setup(),
-            counted_from=SKIPPED if len(outcome.desired) * simulation.arm.period > SKIPPED else 0.0,
+            counted_from=SKIPPED if len(outcome.desired) * simulation.arm.dt > SKIPPED else 0.0,
             configuration=outcome.preset.config.replaced(seed=simulation.choice.seed).describe().splitlines(),
             interrupted=outcome.interrupted,
         )
@@ -217,33 +220,33 @@ def _write(
 
 def _print(
     simulation: Simulation,
-    outcome: Outcome,
+    outcome: EndedRun,
     joints: tuple[JointTracking, ...],
     out_path: str | None,
     page_path: str | None,
 ) -> None:
-    from .simulation import unfollowed
-
     report, screen = outcome.report, console()
     name = f"{outcome.preset.name} ({outcome.preset.variant})"
-    simulated = (report.ticks - report.stop_ticks) * simulation.arm.period
+    simulated = (report.ticks - report.stop_ticks) * simulation.arm.dt
     screen.print(
         f"{name}, {simulation.law_name}, {simulation.choice.reference}: {simulated:.4g} s at "
-        f"{1.0 / simulation.arm.period:.4g} Hz, {report.duration / outcome.seconds:.2g} × real time"
+        f"{1.0 / simulation.arm.dt:.4g} Hz, {report.duration / outcome.seconds:.2g} × real time"
     )
     screen.print(_joint_table(outcome, joints))
     skipped = f"Errors from {SKIPPED:g} s on. " if simulated > SKIPPED else ""
     screen.print(f"{skipped}{_events(outcome)}", style="dim")
     if away := [joint.name for joint in joints if not joint.follows]:
-        warn(unfollowed(away))
+        warn(
+            f"{', '.join(away)} did not follow: friction or gravity is more than the gains can bear. Try --law pid, or "
+            "--stiffness 2"
+        )
     if outcome.interrupted:
         warn(f"interrupted: the arm was stopped ({report.end.value}, then '{report.stop}')")
-    for path in (out_path, page_path):
-        if path is not None:
-            note(f"{'what was recorded is ' if outcome.interrupted else ''}written to {path}")
+    note_written("recording", out_path)
+    note_written("page", page_path)
 
 
-def _joint_table(outcome: Outcome, joints: tuple[JointTracking, ...]) -> Table:
+def _joint_table(outcome: EndedRun, joints: tuple[JointTracking, ...]) -> Table:
     from ..dynamics.joint_units import effort_units, rotary
 
     units = ["mrad" if turns else "mm" for turns in rotary(outcome.robot)]
@@ -264,16 +267,16 @@ def _joint_table(outcome: Outcome, joints: tuple[JointTracking, ...]) -> Table:
     return rows
 
 
-def _events(outcome: Outcome) -> str:
+def _events(outcome: EndedRun) -> str:
     ordinary = ("started", "stopping", "stopped")
     kinds = [event.kind for event in outcome.report.events if event.kind not in ordinary]
     counted = ", ".join(f"{kinds.count(kind)} {kind.replace('_', ' ')}" for kind in dict.fromkeys(kinds))
     return f"Events: {counted}." if counted else "No events."
 
 
-def _as_data(
+def _document(
     simulation: Simulation,
-    outcome: Outcome,
+    outcome: EndedRun,
     joints: tuple[JointTracking, ...],
     out_path: str | None,
     page_path: str | None,
@@ -290,8 +293,8 @@ def _as_data(
         "law": simulation.law_name,
         "reference": simulation.choice.reference,
         "seed": simulation.choice.seed,
-        "duration": (report.ticks - report.stop_ticks) * simulation.arm.period,
-        "period": simulation.arm.period,
+        "duration": (report.ticks - report.stop_ticks) * simulation.arm.dt,
+        "dt": simulation.arm.dt,
         "gains": simulation.gain_values(),
         "joints": [
             asdict(joint) | {"follows": joint.follows, "position_unit": position, "effort_unit": effort}
@@ -304,6 +307,6 @@ def _as_data(
         "events": [asdict(event) for event in report.events],
         "real_time_factor": report.duration / outcome.seconds,
         "out": out_path,
-        "plot": page_path,
+        "page": page_path,
         "notes": simulation.notes,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +21,7 @@ from ..control.pid import PID
 from ..control.reference import Eased, Hold, PoseList, Reference, Sine, Triangle
 from ..control.report import RunReport
 from ..control.tune.gains import read_gains
-from ..control.tune.probe import holding_gains, take_tare
+from ..control.tune.probe import holding_loop, take_tare
 from ..control.tune.rule import TuningRule
 from ..description.frozen import Array
 from ..dynamics.joint_units import position_units, rotary
@@ -29,13 +29,13 @@ from ..dynamics.robot import Robot
 from ..errors import InputError, SafetyError
 from ..logs.sample import Sample
 from ..plants.drive_config import FlowValve
-from ..plants.presets import Preset, preset
+from ..plants.presets import Preset
 from ..plants.simulated import SimulatedArm
 from ..report.simulation_page import Hidden
+from .payload import Carried, misjudged
+from .plant import joint_index, named_preset
 from .poses import outside_limits
 
-LAWS = ("pd-gravity", "pd", "pid")
-REFERENCES = ("hold", "sine", "triangle", "poses")
 AMPLITUDE_ROTARY, AMPLITUDE_LINEAR = 0.2, 0.05
 """Amplitudes unless given [rad, m]; less where a limit is near."""
 MARGIN = 0.02
@@ -64,16 +64,14 @@ class Choice:
     poses: str | None
     duration: float | None
     seed: int
-    payload: float
-    payload_com: tuple[float, float, float]
-    payload_link: str | None
+    carried: Carried | None
     payload_known: bool
     model_error: float
     stiffness: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class EndedRun:
     """A run that is over, however it ended.
 
     Attributes:
@@ -118,36 +116,32 @@ class Simulation:
         self.choice = choice
         self.preset = named_preset(choice.preset)
         bare = self.preset.robot()
-        robot = bare
-        if choice.payload:
-            robot = bare.with_payload(choice.payload, com=choice.payload_com, link=choice.payload_link)
+        robot = bare if choice.carried is None else choice.carried.on(bare)
         self.arm = SimulatedArm(robot, self.preset.config.replaced(seed=choice.seed))
-        known = robot if choice.payload_known else bare
-        # Gravity torques are linear in the masses: all of them off by a share is gravity off by that share.
-        self.model = known.mounted(gravity=(1.0 + choice.model_error) * known.gravity_world)
+        self.model = misjudged(robot if choice.payload_known else bare, choice.model_error)
         with self.arm:
             start = self.arm.read().q
         self.arm.reset()
         self.reference = _reference(choice, robot, start, self.arm.velocity_limit)
         self.reference.reset(start)
         self.duration = choice.duration if choice.duration is not None else _natural_duration(self.reference)
-        limit, period = self.arm.effort_limit, self.arm.period
-        self.gains = careful_gains(self.model, start, limit, period, stiffness=choice.stiffness)
+        limit, dt = self.arm.effort_limit, self.arm.dt
+        self.gains = careful_gains(self.model, start, limit, dt, stiffness=choice.stiffness)
         self.law_name = choice.law or ("pd" if self.arm.adds_gravity else "pd-gravity")
         self.tuned = None if choice.gains is None else read_gains(choice.gains)
         if self.tuned is not None:
             self.law_name = self.tuned.kind
         self.notes = [] if self.tuned is not None else _notes(self.law_name, self.arm, self.preset)
 
-    def run(self, *, watch_friction: bool, progress: Callable[[float, float], None]) -> Outcome:
+    def run(self, *, watch_friction: bool, progress: Callable[[float, float], None]) -> EndedRun:
         """Run it; faults and Ctrl-C end in the safe stop and in an outcome like any other.
 
         Args:
             watch_friction: Look at the true friction on the way.
             progress: Called now and then with the seconds done and in all.
         """
-        arm, period = self.arm, self.arm.period
-        every = max(1, round(self.duration / period / HIDDEN_INSTANTS))
+        arm, dt = self.arm, self.arm.dt
+        every = max(1, round(self.duration / dt / HIDDEN_INSTANTS))
         instants: list[float] = []
         friction: list[Array] = []
         ticks = 0
@@ -155,9 +149,9 @@ class Simulation:
         def watch(sample: Sample) -> bool:
             nonlocal ticks
             if ticks % every == 0:
-                progress(ticks * period, self.duration)
+                progress(ticks * dt, self.duration)
                 if watch_friction:
-                    instants.append(ticks * period)
+                    instants.append(ticks * dt)
                     friction.append(arm.truth().friction_torque)
             ticks += 1
             return False
@@ -179,9 +173,9 @@ class Simulation:
         if report is None or report.log is None:
             raise InputError("the run ended before anything was recorded")
         samples = min(report.ticks - report.stop_ticks, len(report.log))
-        desired = np.array([self.reference.at(tick * period).q for tick in range(samples)]).reshape(samples, arm.n)
+        desired = np.array([self.reference.at(tick * dt).q for tick in range(samples)]).reshape(samples, arm.n)
         hidden = Hidden(np.array(instants), np.array(friction)) if friction else None
-        return Outcome(self.preset, arm.robot, arm.effort_limit, report, desired, hidden, seconds, interrupted, error)
+        return EndedRun(self.preset, arm.robot, arm.effort_limit, report, desired, hidden, seconds, interrupted, error)
 
     def _loop(self) -> ControlLoop:
         """Return the loop with its law; for tuned gains the arm is held first, and its plate tared."""
@@ -192,7 +186,7 @@ class Simulation:
         laws = partial(self.tuned.laws, arm, model, self.reference, sensor=sensor)
         if sensor is None:
             return ControlLoop(arm, laws(), model)
-        loop = ControlLoop(arm, holding_gains(arm, model, arm.read().q).laws(arm, model), model)
+        loop = holding_loop(arm, model)
         loop.run(SETTLING, then="keep")
         take_tare(loop, sensor, TuningRule(step=max(TuningRule().step, self._reach())))
         loop.switch(laws())
@@ -219,43 +213,31 @@ class Simulation:
             "law": self.law_name,
             "reference": swing if choice.reference in ("sine", "triangle") else choice.reference,
             "seed": str(choice.seed),
-            "control period": f"{1e3 * self.arm.period:.4g} ms",
+            "control period": f"{1e3 * self.arm.dt:.4g} ms",
         }
         titles = {"kp": "stiffness K_p", "kd": "damping K_d", "ki": "integral gain K_i", "k_int": "torque loop k_int"}
         source = "by rule" if self.tuned is None else "tuned"
         for name, values in self.gain_values().items():
             if np.any(values) and (name != "ki" or self.law_name in ("pid", "pi")):
                 setup[f"{titles[name]} ({source})"] = ", ".join(f"{value:.4g}" for value in values)
-        if choice.payload:
+        if choice.carried is not None:
             knows = "known" if choice.payload_known else "unknown"
-            setup["payload"] = f"{choice.payload:g} kg, {knows} to the controller"
+            setup["payload"] = f"{choice.carried.mass:g} kg, {knows} to the controller"
         if choice.model_error:
-            setup["model error"] = f"the controller's masses are {choice.model_error:+.1%} off"
+            setup["model error"] = f"the controller's masses are {choice.model_error:+.1f} % off"
         return setup
-
-
-def named_preset(text: str) -> Preset:
-    """Return the preset called ``name`` or ``name:variant``.
-
-    Raises:
-        InputError: There is none.
-    """
-    name, separator, variant = text.partition(":")
-    return preset(name, variant if separator else None)
 
 
 def _reference(choice: Choice, robot: Robot, start: Array, velocity_limit: Array) -> Reference:
     if choice.reference == "hold":
         return Hold()
-    if choice.reference == "poses":
-        if choice.poses is None:
-            raise InputError("--reference poses needs --poses FILE")
+    if choice.poses is not None:
         plan = read_plan(choice.poses, robot)
         if outside := outside_limits(robot, plan.poses):
             raise InputError(outside[0])
         return PoseList(list(plan.poses), speed=np.minimum(plan.travel_speed, velocity_limit), dwell=POSE_DWELL)
     moving = np.zeros(robot.n, dtype=bool)
-    moving[[_joint_index(robot, name) for name in choice.joints] if choice.joints else slice(None)] = True
+    moving[[joint_index(robot, name) for name in choice.joints] if choice.joints else slice(None)] = True
     amplitude = _amplitude(choice, robot, start, moving)
     top = (4.0 if choice.reference == "triangle" else 2.0 * np.pi) * amplitude / choice.period
     if (over := np.flatnonzero(top > velocity_limit)).size:
@@ -266,12 +248,6 @@ def _reference(choice: Choice, robot: Robot, start: Array, velocity_limit: Array
         )
     swing = Triangle(amplitude, choice.period) if choice.reference == "triangle" else Sine(amplitude, choice.period)
     return Eased(swing, EASE)
-
-
-def _joint_index(robot: Robot, name: str) -> int:
-    if name not in robot.joint_names:
-        raise InputError(f"there is no joint '{name}'; '{robot.name}' has {', '.join(robot.joint_names)}")
-    return robot.joint_names.index(name)
 
 
 def _amplitude(choice: Choice, robot: Robot, start: Array, moving: npt.NDArray[np.bool_]) -> Array:
@@ -299,7 +275,7 @@ def _law(name: str, arm: SimulatedArm, model: Robot, gains: Gains, reference: Re
         return PD(gains.kp, gains.kd, reference)
     if name == "pid":
         limit = arm.effort_limit
-        return PID(gains.kp, gains.ki, gains.kd, integral_limit=limit, period=arm.period, reference=reference)
+        return PID(gains.kp, gains.ki, gains.kd, integral_limit=limit, dt=arm.dt, reference=reference)
     return PDGravity(model, gains.kp, gains.kd, reference)
 
 
@@ -314,11 +290,3 @@ def _notes(law: str, arm: SimulatedArm, chosen: Preset) -> list[str]:
     if law == "pd" and not arm.adds_gravity:
         notes.append("PD has no gravity model: the arm sags by its weight over its stiffness")
     return notes
-
-
-def unfollowed(names: Sequence[str]) -> str:
-    """Say what to do about joints that did not follow."""
-    return (
-        f"{', '.join(names)} did not follow: friction or gravity is more than the gains can bear. Try --law pid, or "
-        "--stiffness 2"
-    )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InputError
+from .options import Decorator
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
@@ -29,10 +30,10 @@ class Source:
     """
 
     text: str
-    strict: bool
-    allow_xacro: bool
-    xacro_arguments: dict[str, str]
-    mount_rpy: tuple[float, float, float] | None
+    strict: bool = False
+    allow_xacro: bool = False
+    xacro_arguments: dict[str, str] = field(default_factory=dict)
+    mount_rpy: tuple[float, float, float] | None = None
 
     def load(self, *, degrees: bool = False) -> Robot:
         """Read the robot and put it on its mount.
@@ -57,6 +58,17 @@ class Source:
         return robot.mounted(rpy=angles)
 
 
+def mount_option(default: str = "upright") -> Decorator:
+    """Return the option that turns a robot's base, with what holds unless it is given."""
+    return click.option(
+        "--mount-rpy",
+        nargs=3,
+        type=float,
+        metavar="R P Y",
+        help=f"How the base stands: fixed-axis roll, pitch, yaw in the world [rad], as in URDF; default: {default}.",
+    )
+
+
 def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add SOURCE and its options to a command, which receives them as one ``source``."""
 
@@ -76,13 +88,7 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     decorated: Callable[..., Any] = gathered
     for option in (
-        click.option(
-            "--mount-rpy",
-            nargs=3,
-            type=float,
-            metavar="R P Y",
-            help="Turn the base: fixed-axis roll, pitch, yaw of the base in the world [rad], as in URDF.",
-        ),
+        mount_option(),
         click.option(
             "--xacro-arg",
             "xacro_argument",

@@ -10,9 +10,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError, SafetyError
-from .calibration_output import refuse_file
 from .driven import Arm, Driven, driven_options, floating_options
-from .output import EXIT_ERROR, Progressing, console, fixed, json_option, note, print_json, printable, table, warn
+from .options import exit_codes, json_option
+from .output import (
+    EXIT_ERROR,
+    Progressing,
+    console,
+    fixed,
+    note,
+    note_written,
+    print_json,
+    printable,
+    refuse_file,
+    table,
+    warn,
+)
+from .plant import yes_option
 
 if TYPE_CHECKING:
     from ..control.teach.teacher import Taught
@@ -31,39 +44,54 @@ Examples:
   counterpoise teach wam7 --push toolplate,0,4,0,0.6 --push toolplate,0,-4,0,0.6 --out wave.path.csv
   counterpoise teach wam7 --demo --kind waypoints --mark-every 1 --out points.path.csv
   counterpoise teach mydriver --robot arm.urdf --out wipe.path.csv --name "wipe the table" --yes     a real arm
+
 \b
 On a terminal, Enter marks a way point and q with Enter ends; Ctrl-C ends too.
 The file is CSV: a commented head, then time [s] and every joint with its unit. Then: counterpoise replay.
-
-\b
-Exit codes:
-  0  the path is written; also when Ctrl-C ended it
-  1  an error: refused by the check, or not guided; a fault, too fast, drifting: what was recorded before is written
-  2  the command line itself is wrong
-"""
+""" + exit_codes(
+    "the path is written; also when Ctrl-C ended it",
+    "refused by the check, or not guided; a fault, too fast, drifting: what was recorded before is written",
+)
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("plant")
-@click.option("--out", "out_path", required=True, metavar="FILE", help="The path, .csv.")
+@click.option("--out", "out_path", required=True, metavar="FILE", help="Write the path, .csv.")
 @click.option("--name", help="What the path is called; default: the file's name.")
-@click.option("--kind", type=click.Choice(("continuous", "waypoints")), default="continuous", show_default=True)
-@click.option("--seconds", type=click.FloatRange(min=0.1), help="How long the arm floats; default until ended.")
+@click.option(
+    "--kind",
+    type=click.Choice(("continuous", "waypoints")),
+    default="continuous",
+    show_default=True,
+    help="Keep the whole motion, or the way points that were marked.",
+)
+@click.option(
+    "--duration",
+    type=click.FloatRange(min=0.1),
+    metavar="S",
+    help="How long it floats [s]; default: until Ctrl-C, simulated until hand and pushes are done.",
+)
 @click.option("--mark-every", type=click.FloatRange(min=0.05), metavar="S", help="Mark a way point every so often [s].")
-@click.option("--demo", is_flag=True, help="Simulated: a hand leads the tip around a loop of 20 cm.")
-@click.option("--demo-link", metavar="NAME", help="... of this link; the tip where there is only one.")
-@click.option("--demo-size", type=click.FloatRange(min=0.01, max=1.0), default=0.1, help="Radius of that loop [m].")
+@click.option("--demo", is_flag=True, help="Simulated: a hand leads the tip around a loop.")
+@click.option("--demo-link", metavar="NAME", help="Link that the hand leads; the tip where there is only one.")
+@click.option(
+    "--demo-size",
+    type=click.FloatRange(min=0.01, max=1.0),
+    default=0.1,
+    show_default=True,
+    help="Radius of the loop [m].",
+)
 @floating_options(share=0.3)
 @click.option(
     "--smooth",
     type=click.FloatRange(min=0.0, max=1000.0),
     default=4.0,
     show_default=True,
-    help="Cutoff [Hz]; 0: none.",
+    help="Cutoff of the smoothing [Hz]; 0 for none.",
 )
-@click.option("--no-trim", is_flag=True, help="Keep the idle ends.")
+@click.option("--no-trim", is_flag=True, help="Keep the idle ends of the motion.")
 @driven_options
-@click.option("--yes", is_flag=True, help="Let go of an arm that is not simulated.")
+@yes_option
 @json_option
 def teach(
     *,
@@ -71,7 +99,7 @@ def teach(
     out_path: str,
     name: str | None,
     kind: str,
-    seconds: float | None,
+    duration: float | None,
     mark_every: float | None,
     demo: bool,
     demo_link: str | None,
@@ -104,17 +132,9 @@ def teach(
     if not smooth <= 1000.0:  # true for NaN too
         raise click.UsageError("--smooth is no frequency")
     driven = arm.driven(plant)
-    if not driven.simulated and (demo or pushes):
-        raise click.UsageError("--demo and --push are for simulated arms; guide a real one by hand")
-    if driven.simulated and not (demo or pushes):
-        raise click.UsageError("nobody guides a simulated arm: add --demo, or --push LINK,FX,FY,FZ,S")
-    if not driven.simulated and not yes:
-        raise click.UsageError(
-            "this would let go of a real arm, after moving every joint a little to check its model: support it, keep "
-            "the emergency stop in reach, then add --yes"
-        )
+    _refuse_unguided(driven.simulated, bool(demo or pushes), yes)
     guide = _Guide(driven, (demo, demo_link, demo_size), pushes, mark_every)
-    span = guide.seconds if seconds is None and driven.simulated else seconds
+    span = guide.seconds if duration is None and driven.simulated else duration
     teaching = Teaching(
         driven.plant,
         driven.robot,
@@ -146,17 +166,10 @@ def teach(
         notes["guided"] = f"by a simulated hand around a loop of {2 * demo_size:g} m"
     if ended not in ("done", "stopped"):
         notes["ended"] = ended
-    try:
-        taught = teaching.teacher.finish(named, cutoff=smooth or None, trim=not no_trim, notes=notes)
-    except InputError as error:
-        if fault is not None:
-            raise fault from error
-        if report is None or not report.reason:
-            raise
-        raise InputError(f"{report.reason}. No path is written: {error}") from error
+    taught = _finished(teaching, fault, named, cutoff=smooth or None, trim=not no_trim, notes=notes)
     write_path(taught.path, out_path)
     if fault is not None:
-        note(f"what was recorded before the fault is written to {out_path}")
+        note_written("what was recorded before the fault is", out_path)
         raise fault
     if as_json:
         print_json(_document(taught, out_path, ended, guide))
@@ -166,6 +179,41 @@ def teach(
             warn(report.reason)
     if ended not in ("done", "stopped", "interrupted"):
         raise SystemExit(EXIT_ERROR)
+
+
+def _refuse_unguided(simulated: bool, guided: bool, yes: bool) -> None:
+    """Refuse an arm that nobody would guide, or a real one without --yes.
+
+    Raises:
+        click.UsageError: It is one.
+    """
+    if not simulated and guided:
+        raise click.UsageError("--demo and --push are for simulated arms; guide a real one by hand")
+    if simulated and not guided:
+        raise click.UsageError("nobody guides a simulated arm: add --demo, or --push LINK,FX,FY,FZ,S")
+    if not simulated and not yes:
+        raise click.UsageError(
+            "this would let go of a real arm, after moving every joint a little to check its model: support it, keep "
+            "the emergency stop in reach, then add --yes"
+        )
+
+
+def _finished(teaching: Teaching, fault: SafetyError | None, name: str, **settings: Any) -> Taught:
+    """Return what was taught; where that is too little for a path, the error is what ended the run.
+
+    Raises:
+        SafetyError: The fault.
+        InputError: There is no path, and why.
+    """
+    report = teaching.report
+    try:
+        return teaching.teacher.finish(name, **settings)
+    except InputError as error:
+        if fault is not None:
+            raise fault from error
+        if report is None or not report.reason:
+            raise
+        raise InputError(f"{report.reason}. No path is written: {error}") from error
 
 
 class _Guide:
@@ -216,13 +264,14 @@ class _Guide:
 
 def _pushes(given: tuple[str, ...], driven: Driven) -> list[Any]:
     """Return pushes one after another; times count from the moment the arm is let go."""
+    from ..dynamics.inputs import link_name
     from ..plants.events import Push
     from .floating import parsed
 
+    robot = driven.robot
     found, begin = [], BEFORE
     for one in map(parsed, given):
-        if one.link not in driven.robot.link_names:
-            raise InputError(f"there is no link '{one.link}'; there are {', '.join(driven.robot.link_names)}")
+        link_name(robot, one.link)  # refuses a link that does not exist
         found.append(Push(one.link, (*one.force, 0.0, 0.0, 0.0), start=begin, end=begin + one.seconds))
         begin += one.seconds + AFTERWARDS
     return found
@@ -290,4 +339,5 @@ def _print(taught: Taught, plant: str, out_path: str, guide: _Guide) -> None:
     screen.print(rows)
     if taught.full:
         warn("the recording was full; what came after is missing")
-    note(f"written to {out_path}; try: counterpoise replay {plant} {out_path} --dry-run")
+    note_written("path", out_path)
+    note(f"try: counterpoise replay {plant} {out_path} --dry-run")

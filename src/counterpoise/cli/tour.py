@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .calibration_output import refuse_file
-from .output import Progressing, console, json_option, note, print_json, table, warn
+from .options import exit_codes, json_option, seed_option
+from .output import EXIT_NOT_TRUSTED, Progressing, console, note_written, print_json, refuse_page, table, warn
 
 if TYPE_CHECKING:
     from ..tour.tour import Stop, Tour
@@ -20,19 +20,18 @@ Examples:
   counterpoise tour --keep files                recordings, mapping and calibration are kept, too
   counterpoise tour --seed 3 --no-page          another arm with other errors
   counterpoise tour --json | jq .summary
-
-\b
-Exit codes:
-  0  the tour was taken and its calibration is trusted
-  1  something went wrong, or the calibration is not trusted
-"""
+""" + exit_codes(
+    "the tour was taken", not_trusted="the tour was taken, but its calibration is not trusted or does not hold"
+)
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--page", "page_path", metavar="FILE.html", default=PAGE, show_default=True, help="Page to write.")
-@click.option("--no-page", is_flag=True, help="Write none.")
+@click.option(
+    "--page", "page_path", metavar="FILE.html", default=PAGE, show_default=True, help="Write a page to look at."
+)
+@click.option("--no-page", is_flag=True, help="Write no page.")
 @click.option("--keep", "folder", metavar="DIR", help="Keep the files that were written on the way.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draws the hidden errors.")
+@seed_option("the hidden errors")
 @json_option
 def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_json: bool) -> None:
     """Show everything once, on an arm with hidden faults.
@@ -47,7 +46,7 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
     from ..dynamics.kernel import NATIVE
     from ..tour.tour import take_tour
 
-    refuse_file("--page", None if no_page else page_path, (".html", ".htm"))
+    refuse_page(None if no_page else page_path)
     if not NATIVE:
         warn("there are no native kernels here (see counterpoise doctor --self): the tour takes a quarter of an hour")
     kept = None if folder is None else Path(folder)
@@ -72,12 +71,10 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
         print_json(_document(done, None if no_page else page_path))
     else:
         _print_summary(done)
-        if not no_page:
-            note(f"the page is {page_path}")
-        if kept is not None:
-            note(f"files are in {kept}")
+        note_written("page", None if no_page else page_path)
+        note_written("files are", kept)
     if not (done.modelled.fit.trusted and done.modelled.verification.holds):
-        raise click.exceptions.Exit(1)
+        raise SystemExit(EXIT_NOT_TRUSTED)
 
 
 def _print_stop(number: int, stop: Stop) -> None:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .calibration_output import refuse_file
-from .output import Progressing, console, fixed, json_option, note, print_json, printable, table
-from .recording import Reading, arm_options, reading_options
+from .options import exit_codes, json_option, page_option, seed_option
+from .output import Progressing, console, fixed, note_written, print_json, printable, refuse_page, table
+from .payload import Carried, payload_options
+from .recording import ReadingOptions, arm_options, reading_options
 from .source import Source
 
 if TYPE_CHECKING:
     from ..calibration.fit import Fit
     from ..dynamics.robot import Robot
     from ..estimation.track import Track
+    from .tracking import Load
 
 ATTACH = 20.0
 """When a simulated load comes, unless told [s]."""
@@ -26,73 +28,74 @@ Examples:
   counterpoise track wam7 --payload 1.5 --attach 30 --release 60      live, on a simulated arm
   counterpoise track wam7:plate --payload 2 --payload-link link3 --attach 20
   counterpoise track run.npz --robot wam7 --json | jq '.payload | {mass, links, mass_known}'
-
-\b
-Exit codes:
-  0  done, payload or none
-  1  an error: no torques in the recording, another robot's calibration
-  2  the command line itself is wrong
-"""
+""" + exit_codes("done, payload or none")
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("sources", nargs=-1, required=True, metavar="LOG...|PRESET")
 @arm_options
 @reading_options
-@click.option("--calibration", "calibration_path", metavar="F.json", help="The empty arm's calibration.")
-@click.option("--max-mass", type=click.FloatRange(min=0.1, max=1e4), help="Heaviest payload to think of [kg].")
-@click.option("--payload", type=click.FloatRange(min=0.0), default=0.0, metavar="MASS", help="Preset: a load [kg].")
+@click.option("--calibration", "calibration_path", metavar="FILE.json", help="Calibration of the empty arm.")
 @click.option(
-    "--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar="X Y Z", help="Its centre of mass [m]."
+    "--max-mass",
+    type=click.FloatRange(min=0.1, max=1e4),
+    help="Heaviest payload that may be [kg]; default: half of the moving mass.",
 )
-@click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
-@click.option("--attach", type=click.FloatRange(min=0.0), help="When it comes [s]; default: 20.")
-@click.option("--release", type=click.FloatRange(min=0.0), help="When it goes [s].")
-@click.option("--poses", type=click.IntRange(min=2, max=200), default=20, show_default=True, help="Preset: poses.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Preset: of poses and noise.")
-@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@payload_options
+@click.option(
+    "--attach", type=click.FloatRange(min=0.0), metavar="S", help="Simulated: when the payload comes [s]; default: 20."
+)
+@click.option(
+    "--release", type=click.FloatRange(min=0.0), metavar="S", help="Simulated: when it goes [s]; default: never."
+)
+@click.option(
+    "--count",
+    type=click.IntRange(min=2, max=200),
+    default=20,
+    show_default=True,
+    help="Simulated: number of poses to go through.",
+)
+@seed_option("a simulated arm's poses and noise")
+@page_option
 @json_option
 def track(
     *,
     sources: tuple[str, ...],
     arm: Source | None,
-    reading: Reading,
+    reading: ReadingOptions,
     calibration_path: str | None,
     max_mass: float | None,
-    payload: float,
-    payload_com: tuple[float, float, float],
-    payload_link: str | None,
+    carried: Carried | None,
     attach: float | None,
     release: float | None,
-    poses: int,
+    count: int,
     seed: int,
     page_path: str | None,
     as_json: bool,
 ) -> None:
     """Track gravity and payload through a run.
 
-    LOG is a recording with positions and torques, and perhaps a plate's reading; PRESET is a simulated arm, which goes
-    from pose to pose. Two estimators run side by side: the holding torques with their error bars, and the payload:
-    whether there is one, its mass, and on which link, as a set with probabilities. Both learn from poses at rest.
+    LOG is a recording with positions and torques, and perhaps a plate's reading: a CSV, NPZ, Parquet, ROS bag or MCAP
+    file; several are merged on time. PRESET is a simulated arm (see counterpoise simulate), which goes from pose to
+    pose. Two estimators run side by side: the holding torques with their error bars, and the payload: whether there is
+    one, its mass, and on which link, as a set with probabilities. Both learn from poses at rest.
     """
-    refuse_file("--page", page_path, (".html", ".htm"))
+    refuse_page(page_path)
     live = len(sources) == 1 and not Path(sources[0]).exists() and "." not in Path(sources[0]).name
     if live and (arm is not None or reading.given):
         raise click.UsageError(
             "--robot, --mapping, --recover and --mount-rpy belong to a recording; a preset has its arm"
         )
-    if not live and (payload or payload_link or attach is not None or release is not None):
-        raise click.UsageError(
-            "--payload, --payload-link, --attach and --release belong to a simulated arm, not to a recording"
-        )
+    if not live and (carried is not None or attach is not None or release is not None):
+        raise click.UsageError("--payload, --attach and --release belong to a simulated arm, not to a recording")
     begin = ATTACH if attach is None else attach
     if release is not None and release <= begin:
         raise click.UsageError(f"--release {release:g} is not after --attach {begin:g}")
-    from .tracking import Load
-
     if live:
-        load = Load(payload, payload_com, payload_link, begin, release)
-        found = _live(sources[0], load, calibration_path, max_mass, poses, seed)
+        from .tracking import Load
+
+        load = Load() if carried is None else Load(carried.mass, carried.com, carried.link, begin, release)
+        found = _live(sources[0], load, calibration_path, max_mass, count, seed)
     else:
         found = _recorded(sources, arm, reading, calibration_path, max_mass)
     name = ", ".join(Path(source).name for source in sources)
@@ -105,8 +108,7 @@ def track(
         print_json(_document(sources, found, page_path))
     else:
         _print(name, found)
-        if page_path is not None:
-            note(f"the page is {page_path}")
+        note_written("page", page_path)
 
 
 def _fit(path: str | None, robot: Robot) -> Fit | None:
@@ -117,13 +119,13 @@ def _fit(path: str | None, robot: Robot) -> Fit | None:
 
 def _live(
     source: str,
-    load: Any,
+    load: Load,
     calibration_path: str | None,
     max_mass: float | None,
     poses: int,
     seed: int,
 ) -> Track:
-    from .simulation import named_preset
+    from .plant import named_preset
     from .tracking import track_simulated
 
     preset = named_preset(source)
@@ -135,7 +137,7 @@ def _live(
 def _recorded(
     sources: tuple[str, ...],
     arm: Source | None,
-    reading: Reading,
+    reading: ReadingOptions,
     calibration_path: str | None,
     max_mass: float | None,
 ) -> Track:

@@ -161,7 +161,7 @@ def track_simulated(
     band = None
     if fit is None and preset.config.drive.friction is not None:
         band = np.broadcast_to(np.asarray(preset.config.drive.friction.coulomb, dtype=np.float64), (bare.n,))
-    tracker = Tracker(model, arm.period, fit=fit, friction_band=band, max_mass=max_mass)
+    tracker = Tracker(model, arm.dt, fit=fit, friction_band=band, max_mass=max_mass)
     plate = arm.plate
     frame = None if plate is None else WrenchFrame.checked(plate.T_base_sensor, plate.reads)
     speed = np.minimum(SPEED_SHARE * arm.velocity_limit, FASTEST)
@@ -177,10 +177,10 @@ def track_simulated(
             wrench = None if frame is None or sample.wrench is None else frame.wrench(sample.wrench)
             tracker.update(sample.q, sample.dq, sample.effort, wrench, sample.flags)
             if progress is not None and ticks % PROGRESS_EVERY == 0:
-                progress(ticks * arm.period, duration)
+                progress(ticks * arm.dt, duration)
             ticks += 1
             return False
 
-        gains = careful_gains(model, start, arm.effort_limit, arm.period)
+        gains = careful_gains(model, start, arm.effort_limit, arm.dt)
         ControlLoop(arm, PDGravity(model, gains.kp, gains.kd, reference), model).run(duration, until=watch)
     return tracker.finished()

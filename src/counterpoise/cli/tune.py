@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
-from .output import Progressing, console, json_option, note, print_json, printable, table, warn
-from .record import driver_options, plant_and_model
+from .options import exit_codes, json_option
+from .output import Progressing, console, note_written, print_json, printable, refuse_file, table, warn
+from .plant import PlantOptions, joint_index, plant_options, yes_option
 
 if TYPE_CHECKING:
     from ..control.plant import Plant
@@ -33,17 +33,20 @@ Examples:
 \b
 Laws:
   pd, pid, pi    conventional;   bsc    PD around the plate's torque loop;   bsc-p    P around it
+
 \b
 The rule, the same for every law:
   K_p, K_d   position loop of --bandwidth (-3 dB) and --damping; less where the plant oscillates near it
   K_i        80 % of the smallest value that is unstable for a step of --step degrees (pi: 75 %)
   k_int      75 % of the smallest value at which the structure oscillates
-"""
+""" + exit_codes("the gains are found", "a fault that stopped the arm")
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("plant")
-@click.option("--law", type=click.Choice(("pd", "pid", "pi", "bsc", "bsc-p")), required=True, help="What to tune.")
+@click.option(
+    "--law", type=click.Choice(("pd", "pid", "pi", "bsc", "bsc-p")), required=True, help="Control law to tune."
+)
 @click.option("--joint", "joints", multiple=True, metavar="NAME", help="Joint to tune; repeatable; default: all.")
 @click.option("--alone", is_flag=True, help="Simulate the joint by itself, the others locked: fast.")
 @click.option(
@@ -51,19 +54,19 @@ The rule, the same for every law:
     type=click.FloatRange(min=0.01),
     default=5.0,
     show_default=True,
-    help="Of the position loop [Hz], -3 dB.",
+    help="Bandwidth of the position loop [Hz], -3 dB.",
 )
-@click.option("--damping", type=click.FloatRange(min=0.05, max=5.0), default=0.5, show_default=True, help="Its ratio.")
-@click.option("--step", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Of a probe [deg or cm].")
+@click.option(
+    "--damping", type=click.FloatRange(min=0.05, max=5.0), default=0.5, show_default=True, help="Its damping ratio."
+)
+@click.option(
+    "--step", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Size of a probe [deg or cm]."
+)
 @click.option("--free", is_flag=True, help="Choose bandwidth and damping for a slow triangle, at the same margin.")
 @click.option("--friction", is_flag=True, help="Learn friction from the plate too, to be sent ahead of a motion.")
 @click.option("--out", "out_path", metavar="FILE.toml", help="Write the gains.")
-@click.option("--robot", "source", metavar="SOURCE", help="The arm's model, for a plant that is not simulated.")
-@click.option("--mount-rpy", nargs=3, type=float, metavar="R P Y", help="How its base stands [rad], as in URDF.")
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of a simulated arm's noise.")
-@click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog.")
-@click.option("--yes", is_flag=True, help="Move an arm that is not simulated.")
+@plant_options
+@yes_option
 @json_option
 def tune(
     *,
@@ -77,11 +80,7 @@ def tune(
     free: bool,
     friction: bool,
     out_path: str | None,
-    source: str | None,
-    mount_rpy: tuple[float, float, float] | None,
-    options: tuple[str, ...],
-    seed: int,
-    estop: str | None,
+    asked: PlantOptions,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -100,15 +99,14 @@ def tune(
     from ..control.tune.rule import TuningRule
     from ..dynamics.joint_units import rotary
 
-    if out_path is not None and not out_path.lower().endswith(".toml"):
-        raise click.UsageError(f"--out {out_path}: gains are written as .toml")
+    refuse_file("--out", out_path, (".toml",))
     if free and len(joints) != 1:
         raise click.UsageError("--free tunes one joint for its task: give --joint once")
-    if alone and len(joints) > 1:
-        raise click.UsageError("--alone takes one --joint")
+    if alone and len(joints) != 1:
+        raise click.UsageError("--alone simulates one joint: give --joint once")
     if friction and law not in ("bsc", "bsc-p"):
         raise click.UsageError("--friction is learned from the plate: give --law bsc or bsc-p")
-    make, robot, indices, real = _plants(plant, joints, alone, source, mount_rpy, driver_options(options), seed)
+    make, robot, indices, real = _plants(plant, joints, alone, asked)
     moving = [robot.joint_names[index] for index in indices]
     if real and not yes:
         moved = ", ".join(moving)
@@ -125,8 +123,8 @@ def tune(
     rule = replace(TuningRule(), bandwidth=bandwidth, damping=damping, step=size)
     with Progressing(f"tuning {law} of {plant}") as progressing:
         settings: dict[str, Any] = {"rule": rule, "progress": lambda share: progressing.update(share, 1.0)}
-        tuning, freely = _tune(make, robot, law, indices, free, settings, estop)
-        learned = _friction(make, robot, tuning, indices, estop) if friction else {}
+        tuning, freely = _tune(make, robot, law, indices, free, settings, asked.estop)
+        learned = _friction(make, robot, tuning, indices, asked.estop) if friction else {}
     for index, found in learned.items():
         tuning = replace(tuning, gains=tuning.gains.with_friction(index, found.law))
     if out_path is not None:
@@ -137,39 +135,22 @@ def tune(
     else:
         _print(plant, robot, tuning, freely)
         _print_friction(robot, learned)
-        if out_path is not None:
-            note(f"gains written to {out_path}")
+        note_written("gains", out_path)
 
 
 def _plants(
-    name: str,
-    joints: tuple[str, ...],
-    alone: bool,
-    source: str | None,
-    mount_rpy: tuple[float, float, float] | None,
-    options: dict[str, Any],
-    seed: int,
+    name: str, joints: tuple[str, ...], alone: bool, asked: PlantOptions
 ) -> tuple[Callable[[], Plant], Robot, list[int], bool]:
     """Return what makes the plant, its model, the joints to tune, and whether it is a real one."""
-    simulated, driven, robot = plant_and_model(name, source, mount_rpy, options, seed)
-    indices = [_index(robot, joint) for joint in joints] if joints else list(range(robot.n))
-    if not simulated:
-        if alone:
-            raise click.UsageError("--alone is for simulated arms")
-        return lambda: driven, robot, indices, True
-    from .simulation import named_preset
-
-    made = named_preset(name)
-    if not alone:
-        return lambda: made.arm(seed=seed), robot, indices, False
-    joint = indices[0]
-    return lambda: made.single_joint(joint, seed=seed), made.single_joint(joint).robot, [0], False
-
-
-def _index(robot: Robot, name: str) -> int:
-    if name not in robot.joint_names:
-        raise InputError(f"there is no joint '{name}'; '{robot.name}' has {', '.join(robot.joint_names)}")
-    return robot.joint_names.index(name)
+    preset = asked.preset(name)
+    if alone:
+        if preset is None:
+            raise click.UsageError(f"--alone is for simulated arms; '{name}' is none")
+        joint = joint_index(preset.robot(), joints[0])
+        return lambda: preset.single_joint(joint, seed=asked.seed), preset.single_joint(joint).robot, [0], False
+    simulated, plant, robot = asked.made(name)
+    indices = [joint_index(robot, joint) for joint in joints] if joints else list(range(robot.n))
+    return lambda: plant if preset is None else preset.arm(seed=asked.seed), robot, indices, not simulated
 
 
 def _tune(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .calibration_output import EXIT_NOT_TRUSTED, number, print_verdict, refuse_unwritable
-from .output import console, json_option, note, print_json, printable, table
-from .recording import Reading, reading_options
+from .calibration_output import number, print_verdict
+from .options import exit_codes, json_option, page_option
+from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_page, table
+from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
@@ -19,14 +20,7 @@ EXAMPLES = """\b
 Examples:
   counterpoise verify arm.urdf arm.calibration.json today.npz
   counterpoise verify arm.urdf arm.calibration.json today.mcap --mapping arm.toml --page check.html
-
-\b
-Exit codes:
-  0  it holds
-  1  an error: another robot, a damaged file, a recording that cannot be used
-  2  the command line itself is wrong
-  3  it does not hold, or was not trusted to begin with
-"""
+""" + exit_codes("it holds", not_trusted="it does not hold, or was not trusted to begin with")
 
 
 @click.command(epilog=EXAMPLES)
@@ -34,24 +28,25 @@ Exit codes:
 @click.argument("calibration")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @reading_options
-@click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+@page_option
 @json_option
 def verify(
     *,
     source: Source,
     calibration: str,
     logs: tuple[str, ...],
-    reading: Reading,
+    reading: ReadingOptions,
     page_path: str | None,
     as_json: bool,
 ) -> None:
-    """Hold a calibration against a fresh recording.
+    """Check a calibration against a fresh recording.
 
-    Does it still predict what the arm needs? CALIBRATION is a file of counterpoise calibrate; LOG is a recording of the
-    same robot on the same mounting. Each joint's error may be twice that of the calibration's own check, or what the
-    joint tolerates.
+    Does it still predict what the arm needs? SOURCE is the arm's description (see counterpoise load), CALIBRATION a
+    file of counterpoise calibrate. LOG is a recording of the same robot on the same mounting: a CSV, NPZ, Parquet, ROS
+    bag or MCAP file; several are merged on time. Each joint's error may be twice that of the calibration's own check,
+    or what the joint tolerates.
     """
-    refuse_unwritable(None, page_path)
+    refuse_page(page_path)
     from ..calibration.file import load_calibration
     from ..calibration.verify import verify as run
 
@@ -106,5 +101,4 @@ def _print(found: Verification, page_path: str | None) -> None:
         values = (found.rms, found.allowed, found.bias, found.signal, found.described_rms, 1e3 * found.sag.per_joint)
         rows.add_row(printable(name), *(number(float(value[joint])) for value in values))
     screen.print(rows)
-    if page_path is not None:
-        note(f"the page is {page_path}")
+    note_written("page", page_path)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .output import console, json_option, note, print_json, warn
+from .options import exit_codes, json_option, seed_option
+from .output import console, note, print_json, warn
 from .source import Source, source_options
 
 if TYPE_CHECKING:
@@ -26,17 +27,17 @@ Examples:
 Arms:
   puma550 (stiff, 50Hz, 20Hz), wam7 (plate, ground), titan2 (torque-source), dualarm19 (ground), with their drives;
   any other bundled arm (see counterpoise catalog) or file, with drives that are assumed.
-"""
+""" + exit_codes("ended by Ctrl-C, SIGTERM or --duration")
 
 
 @click.command(epilog=EXAMPLES)
 @source_options
-@click.option("--replay", "replay_path", metavar="FILE", help="A recording or a taught path to put on the time line.")
+@click.option("--replay", "replay_path", metavar="FILE", help="Put a recording or a taught path on the time line.")
 @click.option(
     "--calibration",
     "calibrations",
     multiple=True,
-    metavar="FILE",
+    metavar="FILE.json",
     help="Compare its gravity with the description's, or, given twice, with another's.",
 )
 @click.option(
@@ -47,9 +48,20 @@ Arms:
     help="Share of the friction that is compensated at the start.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True, help="Port; the next free one.")
-@click.option("--seconds", type=click.FloatRange(min=0.0, min_open=True), help="End by itself after so long [s].")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of the simulated arm's noise.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8080,
+    show_default=True,
+    help="Port to listen at; where it is taken, the next free one.",
+)
+@click.option(
+    "--duration",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="S",
+    help="How long the page is served [s]; default: until Ctrl-C.",
+)
+@seed_option()
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @json_option
 def view(
@@ -60,16 +72,17 @@ def view(
     share: float,
     host: str,
     port: int,
-    seconds: float | None,
+    duration: float | None,
     seed: int,
     open_browser: bool,
     as_json: bool,
 ) -> None:
     """Show a simulated arm that floats and can be pushed.
 
-    Drag a link with the mouse and it follows; let go and it stays. Switch gravity compensation off and it sinks. Drag
-    the weight onto a link: it is found, with the probability of each link, and compensated. All motion goes through the
-    control loop and the safety filter, as on a real arm.
+    SOURCE is a simulated arm, a file, or the name of a bundled arm; see Arms below. Drag a link with the mouse and it
+    follows; let go and it stays. Switch gravity compensation off and it sinks. Drag the weight onto a link: it is
+    found, with the probability of each link, and compensated. All motion goes through the control loop and the safety
+    filter, as on a real arm.
 
     The page needs no network and asks none. Ctrl-C ends it, and the arm ends in its safe stop. When nobody looks any
     more, the arm is held after three seconds. Needs the extras: pip install 'counterpoise[view,sim]'.
@@ -98,7 +111,7 @@ def view(
         host=host,
         port=port,
         share=share,
-        seconds=seconds,
+        seconds=duration,
         timeline=timeline,
         comparison=comparison,
         started=started,

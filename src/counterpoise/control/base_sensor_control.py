@@ -38,7 +38,7 @@ def base_sensor_control(
     With ``kd=0`` it is the proportional control of the hydraulic arm (section 4 of the paper).
 
     Args:
-        plant: What will be driven: its period, its effort limits (which bound the integral), whether it bears its own
+        plant: What will be driven: its dt, its effort limits (which bound the integral), whether it bears its own
             weight, and whether it measures torques to start from.
         sensor: The base sensor, tared before the run unless ``form`` is "full".
         kp: K_p [N m/rad or N/m], shape (n,) or one number.
@@ -69,7 +69,7 @@ def base_sensor_control(
     compensator = IntegralCompensator(
         gain(k_int, "k_int", n),
         integral_limit=plant.effort_limit,
-        period=plant.period,
+        dt=plant.dt,
         proportional=proportional,
         derivative=derivative,
     )
@@ -77,7 +77,7 @@ def base_sensor_control(
         PD(gain(kp, "kp", n), kd, reference),
         PlateTorque(sensor, form, thorough=thorough),
         compensator,
-        period=plant.period,
+        dt=plant.dt,
         gravity=own if plant.adds_gravity else (sensor.robot if gravity is None else gravity),
         feed_forward=feed_forward,
         start="effort" if measures else "zero",

@@ -10,6 +10,7 @@ from ..description.frozen import Array, frozen
 from ..errors import InputError
 from ..logs.sample import Sample
 from .law import Law, LimitAware, Reporting
+from .reference import smooth_step
 from .safety import SafetyFilter
 
 
@@ -49,11 +50,6 @@ class Laws:
         self._changed()
 
     @property
-    def laws(self) -> tuple[Law, ...]:
-        """The laws that are in force, or will be when the blend is over."""
-        return self._laws
-
-    @property
     def reporting(self) -> bool:
         """Whether a law may have something to tell."""
         return bool(self._reporters)
@@ -82,8 +78,7 @@ class Laws:
             self._before, self._blending = (), False
             self._changed()
             return asked
-        part = self._tick / self._ticks
-        share = part * part * (3.0 - 2.0 * part)
+        share = smooth_step(self._tick / self._ticks)
         self._tick += 1
         before = [_scaled(law.torque(sample, time), 1.0 - share) for law in self._before]
         now = [torque if stays else _scaled(torque, share) for torque, stays in zip(asked, self._stays, strict=True)]

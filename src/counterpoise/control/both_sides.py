@@ -7,7 +7,6 @@ brakes is let down where its user had put it. Time counts from the reset.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -17,12 +16,8 @@ import numpy as np
 from ..calibration.pose_plan import PosePlan
 from ..description.frozen import Array, frozen
 from ..errors import InputError
-from .reference import Desired
+from .reference import Desired, least_jerk, move_time, not_begun
 
-SPEED_PEAK = 1.875
-"""Largest speed of a least-jerk move over its mean: 15/8."""
-ACCELERATION_PEAK = 10.0 / math.sqrt(3.0)
-"""Largest acceleration of a least-jerk move, times its duration squared, over its length."""
 RISE_TIME = 0.5
 """Travel accelerates no faster than to the travel speed in this time [s]: short hops stay gentle."""
 
@@ -59,7 +54,12 @@ class _Move:
 
 
 class BothSides:
-    """Goes through a plan; a Reference for the laws."""
+    """Goes through a plan; a Reference for the laws.
+
+    Attributes:
+        plan: The poses.
+        offsets: How far beyond each pose its approaches begin [rad or m], shape (k, n).
+    """
 
     def __init__(self, plan: PosePlan, offsets: Array | None = None) -> None:
         """Prepare to go through ``plan``.
@@ -70,9 +70,9 @@ class BothSides:
                 returns them; None for the plan's own.
         """
         self.plan = plan
-        self._offsets = np.broadcast_to(plan.approach, plan.poses.shape) if offsets is None else np.asarray(offsets)
-        if self._offsets.shape != plan.poses.shape:
-            raise InputError(f"offsets has shape {self._offsets.shape}; expected {plan.poses.shape}")
+        self.offsets = np.broadcast_to(plan.approach, plan.poses.shape) if offsets is None else np.asarray(offsets)
+        if self.offsets.shape != plan.poses.shape:
+            raise InputError(f"offsets has shape {self.offsets.shape}; expected {plan.poses.shape}")
         self._moves: list[_Move] = []
         self._begins: list[float] = []
         self._creep_ends: list[float] = []
@@ -88,7 +88,7 @@ class BothSides:
         here, time = frozen(q), 0.0
         for index, pose in enumerate(plan.poses):
             for side, sign in (("above", 1.0), ("below", -1.0)):
-                beyond = frozen(pose + sign * self._offsets[index])
+                beyond = frozen(pose + sign * self.offsets[index])
                 time = self._add(time, here, beyond, self._travel_time(here, beyond)) + plan.settle
                 creep = time
                 time = self._add(time, beyond, pose, self._creep_time(beyond, pose)) + plan.settle
@@ -126,22 +126,20 @@ class BothSides:
             return Desired(move.end, self._rest)
         part = max(part, 0.0)
         way = move.end - move.start
-        done = part**3 * (10.0 - 15.0 * part + 6.0 * part * part)
-        slope = 30.0 * part**2 * (1.0 - part) ** 2 / move.duration
-        return Desired(move.start + done * way, slope * way)
+        done, slope = least_jerk(part)
+        return Desired(move.start + done * way, slope / move.duration * way)
 
     def _add(self, begin: float, start: Array, end: Array, duration: float) -> float:
         self._moves.append(_Move(begin, duration, start, end))
         return begin + duration
 
     def _travel_time(self, start: Array, end: Array) -> float:
-        way, speed = np.abs(end - start), self.plan.travel_speed
-        by_speed = SPEED_PEAK * float(np.max(way / speed))
-        return max(by_speed, math.sqrt(ACCELERATION_PEAK * RISE_TIME * float(np.max(way / speed))))
+        speed = self.plan.travel_speed
+        return move_time(end - start, speed, speed / RISE_TIME)
 
     def _creep_time(self, start: Array, end: Array) -> float:
-        return SPEED_PEAK * float(np.max(np.abs(end - start) / self.plan.creep_speed))
+        return move_time(end - start, self.plan.creep_speed)
 
     def _require_begun(self) -> None:
         if not self._moves:
-            raise InputError("the reference was not reset; the law that follows it has not started")
+            raise not_begun()

@@ -14,13 +14,14 @@ safe, not fine: a tuned arm does better.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..description.frozen import Array, frozen
+from ..dynamics.inertia import joint_inertias
 from ..dynamics.robot import Robot
-from .safe_stop import joint_inertias
 
 BANDWIDTH = 25.0
 """ω_0, the least natural frequency asked for [rad/s]: 4 Hz."""
@@ -50,24 +51,37 @@ class Gains:
     kd: Array
 
 
-def careful_gains(robot: Robot, q: Array, effort_limit: Array, period: float, *, stiffness: float = 1.0) -> Gains:
+def careful_gains(robot: Robot, q: Array, effort_limit: Array, dt: float, *, stiffness: float = 1.0) -> Gains:
     """Return gains by the rule above.
 
     Args:
         robot: The arm, payload included.
         q: Where its inertias are taken [rad or m], shape (n,).
         effort_limit: Largest torques [N m or N], shape (n,).
-        period: Time between two ticks [s].
+        dt: Time between two ticks [s].
         stiffness: Factor on K_p, for an arm that bears more or less than the rule believes; K_i follows.
     """
     inertia = joint_inertias(robot, q)
     rotor = np.asarray(robot.rotor_inertia)
-    omega_0 = min(BANDWIDTH, 1.0 / (LEAST_TICKS * period))
-    most_damping = np.where(rotor > 0.0, rotor / (ROTOR_TICKS * period), math.inf)
+    omega_0 = min(BANDWIDTH, 1.0 / (LEAST_TICKS * dt))
+    most_damping = np.where(rotor > 0.0, rotor / (ROTOR_TICKS * dt), math.inf)
     known = (rotor > 0.0) & (inertia > 0.0)
-    by_rotor = np.where(known, rotor / np.where(known, inertia, 1.0), 0.0) / (ROTOR_TICKS * period)
+    by_rotor = np.where(known, rotor / np.where(known, inertia, 1.0), 0.0) / (ROTOR_TICKS * dt)
     omega = np.maximum(omega_0, by_rotor)
     kp = stiffness * np.minimum(inertia * omega**2, effort_limit / FULL_EFFORT_AT)
     kd = np.minimum(2.0 * DAMPING_RATIO * np.sqrt(kp * inertia), most_damping)
     ki = INTEGRAL_SHARE * kp * kd / np.where(inertia > 0.0, inertia, np.inf)
     return Gains(frozen(kp), frozen(ki), frozen(kd))
+
+
+def softest_gains(robot: Robot, poses: Iterable[Array], effort_limit: Array, dt: float) -> Gains:
+    """Return, per joint, the lowest of the careful gains at some poses: inertias vary with the pose.
+
+    Args:
+        robot: The arm, payload included.
+        poses: Where its inertias are taken [rad or m], each of shape (n,).
+        effort_limit: Largest torques [N m or N], shape (n,).
+        dt: Time between two ticks [s].
+    """
+    found = [careful_gains(robot, pose, effort_limit, dt) for pose in poses]
+    return Gains(*(frozen(np.min([getattr(one, name) for one in found], axis=0)) for name in ("kp", "ki", "kd")))

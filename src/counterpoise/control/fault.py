@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..errors import (
     JointLimitError,
     LawError,
@@ -104,9 +105,6 @@ def error_of(fault: Fault) -> type[SafetyError]:
     return _ERRORS[fault]
 
 
-_WRENCH_CHANNELS = ("fx", "fy", "fz", "mx", "my", "mz")
-
-
 def describe(
     fault: Fault, *, joint: str, index: int, value: float, lower: float, upper: float, velocity_limit: float
 ) -> str:
@@ -121,7 +119,7 @@ def describe(
         upper: The joint's upper position limit [rad or m], margin included.
         velocity_limit: The joint's speed limit [rad/s or m/s].
     """
-    channel = _WRENCH_CHANNELS[index] if fault in (Fault.WRENCH_INVALID, Fault.WRENCH_SATURATED) and index >= 0 else ""
+    channel = WRENCH_COMPONENTS[index] if fault in (Fault.WRENCH_INVALID, Fault.WRENCH_SATURATED) and index >= 0 else ""
     where = f"joint '{joint}': " if joint else (f"plate channel {channel}: " if channel else "")
     reads = f"reads {value:g}" if index >= 0 else "is marked as invalid by the plant"
     texts = {
@@ -137,7 +135,7 @@ def describe(
         "torque did change; the drive repeats old values",
         Fault.DQ_INVALID: f"the velocity {reads}; encoder, cable or driver",
         Fault.LATE: f"samples arrive {value:g} s later than at the start, more than allowed; a queue has built up, "
-        "or the declared period is wrong",
+        "or the declared dt is wrong",
         Fault.OUTSIDE_LIMITS: f"the position {value:g} lies outside {lower:g} to {upper:g} (limits with margin); most "
         "often the zero position is offset, otherwise the model's limits are not the arm's",
         Fault.OVER_SPEED: f"the speed {value:g} exceeds {velocity_limit:g}; the arm runs away, or the reading is wrong",

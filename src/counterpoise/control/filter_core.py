@@ -5,26 +5,17 @@ In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specification.
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..dynamics.native_module import native_module
 from .filter_reference import ReferenceFilterCore
 
 __all__ = ["FilterCore", "ReferenceFilterCore"]
 
 
-def _native_core() -> Any:
-    """Return the native type, or None where it was not built or is disabled."""
-    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
-        return None
-    try:
-        return import_module("._native", __package__).NativeFilterCore
-    except ModuleNotFoundError:
-        return None
-
+_MODULE = native_module("control")
 
 if TYPE_CHECKING:
     FilterCore = ReferenceFilterCore
 else:
-    FilterCore = _native_core() or ReferenceFilterCore
+    FilterCore = ReferenceFilterCore if _MODULE is None else _MODULE.NativeFilterCore

@@ -60,7 +60,7 @@ class ReferenceFilterCore:
     def __init__(
         self,
         *,
-        period: float,
+        dt: float,
         lower: Array,
         upper: Array,
         velocity_limit: Array,
@@ -77,7 +77,7 @@ class ReferenceFilterCore:
         """Take checked numbers; see SafetyFilter, which checks them.
 
         Args:
-            period: Nominal time between two ticks [s].
+            dt: Nominal time between two ticks [s].
             lower: Smallest positions accepted [rad or m].
             upper: Largest positions accepted [rad or m].
             velocity_limit: Largest speeds accepted [rad/s or m/s].
@@ -96,7 +96,7 @@ class ReferenceFilterCore:
         self.fault_joint = -1
         self.fault_value = 0.0
         self._lower, self._upper, self._velocity_limit = lower.tolist(), upper.tolist(), velocity_limit.tolist()
-        self._step = [rate * period * (1.0 - RATE_MARGIN) for rate in rate_limit.tolist()]
+        self._step = [rate * dt * (1.0 - RATE_MARGIN) for rate in rate_limit.tolist()]
         self._wrench_range = wrench_range.tolist()
         self._jump_slack, self._max_gap, self._max_lag = jump_slack, max_gap, max_lag
         self._frozen_ticks, self._frozen_travel, self._frozen_torque = frozen_ticks, frozen_travel, frozen_torque

@@ -1,6 +1,8 @@
-"""Gains of the laws: one number per joint, checked."""
+"""Arguments of the laws, checked: gains, one number per joint, and the time between two ticks."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -35,3 +37,14 @@ def gain(value: npt.ArrayLike, name: str, n: int | None = None, *, most: float =
         upper = "" if np.isinf(most) else f" to {most:g}"
         raise InputError(f"{name}[{joint}] is {given[joint]:g}; expected a finite number from 0{upper}")
     return frozen(given)
+
+
+def checked_dt(dt: object) -> float:
+    """Return the time between two ticks [s].
+
+    Raises:
+        InputError: It is no number from 1e-6 to 10.
+    """
+    if isinstance(dt, bool) or not isinstance(dt, int | float) or not (math.isfinite(dt) and 1e-6 <= dt <= 10.0):
+        raise InputError(f"dt is {dt!r}; expected the time between two ticks [s], 1e-6 to 10")
+    return float(dt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,13 @@ RISE_TIME = 0.1
 """Default rate limit: from zero to the effort limit in this time [s] (Franka's is 87 N m in 87 ms)."""
 RANGE_SHARE = 0.05
 """The margin around position limits is at most this share of the joint's range."""
+
+
+class WiderLimit(NamedTuple):
+    """A limit that exceeds another one: its joint, and which limit it is in words."""
+
+    joint: str
+    limit: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +51,19 @@ class Limits:
         """Return lower and upper limits with a margin [rad or m], at most 5 % of each joint's range."""
         margins = np.minimum(margin, RANGE_SHARE * (self.upper - self.lower))
         return self.lower - margins, self.upper + margins
+
+    def first_wider(self, effort: Array, velocity: Array, lower: Array, upper: Array) -> WiderLimit | None:
+        """Return the first limit that is not within others, shape (n,) each; None where all are. NaN is within none."""
+        pairs = (
+            ("effort limit", self.effort, effort),
+            ("speed limit", self.velocity, velocity),
+            ("upper limit", self.upper, upper),
+            ("lower limit", -self.lower, np.negative(lower)),
+        )
+        for limit, ours, theirs in pairs:
+            if (over := np.flatnonzero(~(ours <= theirs))).size:
+                return WiderLimit(self.joint_names[int(over[0])], limit)
+        return None
 
 
 def resolve_limits(

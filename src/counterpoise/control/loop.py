@@ -28,6 +28,9 @@ from .report import EndState, RunReport
 from .run import Kept, Run, Switch
 from .safety import SafetyFilter
 
+TOLD_EVERY = 0.1
+"""Time between two calls of what is told the progress of a run [s]."""
+
 
 class ControlLoop:
     """Drives a plant with a law, through the safety filter.
@@ -126,7 +129,7 @@ class ControlLoop:
         self._laws = laws
         self._robot = robot or self._robot
         if (run := self._run) is not None:  # read once: the run may end meanwhile, in its own thread
-            ticks = math.ceil(time / self.safety.period)
+            ticks = math.ceil(time / self.safety.dt)
             run.switches.append(Switch(None if law is None else laws, robot, ticks, fresh))
 
     def request_stop(self) -> None:
@@ -139,6 +142,7 @@ class ControlLoop:
         duration: float | None = None,
         *,
         until: Callable[[Sample], bool] | None = None,
+        progress: Callable[[float, float], None] | None = None,
         log: bool = False,
         then: Literal["stop", "keep"] = "stop",
     ) -> RunReport:
@@ -147,6 +151,7 @@ class ControlLoop:
         Args:
             duration: How long [s]; None runs until something ends it.
             until: Called with every good sample; true ends the run.
+            progress: Called ten times a second with the seconds done and in all; 0 in all where there is no end.
             log: Record all samples and what was sent.
             then: "stop" brings the arm to its safe stop in the end. "keep" returns at once with the last torque still
                 applied: go on writing, or run again, before the watchdog acts.
@@ -162,7 +167,7 @@ class ControlLoop:
             raise InputError(f"then is {then!r}; expected 'stop' or 'keep'")
         if self._run is not None:
             raise InputError("this loop is running already; end that run first (request_stop), or switch its law")
-        ticks = math.inf if duration is None else round(duration / self.safety.period)
+        ticks = math.inf if duration is None else round(duration / self.safety.dt)
         run = Run(
             self._plant,
             self._laws,
@@ -175,7 +180,7 @@ class ControlLoop:
         )
         self._run, self._kept = run, None
         try:
-            halt = run.go(ticks, until)
+            halt = run.go(ticks, until if progress is None else self._telling(progress, duration, until))
             report = self.last_report = run.finish(halt, then)
         except BaseException as error:  # above all KeyboardInterrupt: the arm is stopped before anything else happens
             self.last_report = run.interrupt()
@@ -189,12 +194,31 @@ class ControlLoop:
             told = (
                 f"{halt.message}. The arm was stopped at {run.stopped_at:g} s: {report.end.value}, then '{report.stop}'"
             )
-            told = f"{told}. {failed}" if failed else told
+            told = f"{told}; {failed}" if failed else told
             raise error_of(halt.fault)(told, history=run.recorder.history(), report=report) from halt.cause
         if failed:
             raise PlantError(failed, history=run.recorder.history(), report=report) from run.stop_failure
         self._kept = run.kept if report.end is EndState.COMPLETED and report.stop is None else None
         return report
+
+    def _telling(
+        self,
+        progress: Callable[[float, float], None],
+        duration: float | None,
+        until: Callable[[Sample], bool] | None,
+    ) -> Callable[[Sample], bool]:
+        """Return ``until`` that tells the progress as well."""
+        dt, ticks = self.safety.dt, 0
+        every = max(1, round(TOLD_EVERY / dt))
+
+        def watch(sample: Sample) -> bool:
+            nonlocal ticks
+            ticks += 1
+            if ticks % every == 0:
+                progress(ticks * dt, duration or 0.0)
+            return until is not None and until(sample)
+
+        return watch
 
     def _log_builder(self, ticks: float) -> LogBuilder:
         plant = self._plant
@@ -215,5 +239,5 @@ class ControlLoop:
 
 def _stop_failed(error: Exception) -> str:
     return (
-        f"The plant's own stop raised {type(error).__name__}: {error}; it may still be driven: use the emergency stop"
+        f"the plant's own stop raised {type(error).__name__}: {error}; it may still be driven: use the emergency stop"
     )

@@ -33,7 +33,7 @@ def refuse_unclear_plant(plant: Plant) -> None:
 
 
 def refuse_wrong_filter(safety: SafetyFilter, robot: Robot, plant: Plant) -> None:
-    """Refuse a filter made for another arm, another period or a stronger plant.
+    """Refuse a filter made for another arm, another dt or a stronger plant.
 
     Raises:
         InputError: The three do not belong together.
@@ -43,21 +43,14 @@ def refuse_wrong_filter(safety: SafetyFilter, robot: Robot, plant: Plant) -> Non
             f"filter {list(safety.limits.joint_names)}, robot {list(robot.joint_names)} and plant "
             f"{list(plant.joint_names)} must have the same joints in the same order"
         )
-    if safety.period != plant.period:
-        raise InputError(f"the filter's period is {safety.period:g} s and the plant's {plant.period:g} s")
-    limits, plate = safety.limits, plant.plate
-    pairs = (
-        ("effort limit", limits.effort, plant.effort_limit),
-        ("speed limit", limits.velocity, plant.velocity_limit),
-        ("upper limit", limits.upper, plant.upper),
-        ("lower limit", -limits.lower, np.negative(plant.lower)),
-    )
-    for name, ours, theirs in pairs:
-        if (over := np.flatnonzero(~(ours <= theirs))).size:
-            raise InputError(
-                f"joint '{plant.joint_names[int(over[0])]}': the filter's {name} exceeds the plant's; make the filter "
-                "with plant=..."
-            )
+    if safety.dt != plant.dt:
+        raise InputError(f"the filter's dt is {safety.dt:g} s and the plant's {plant.dt:g} s")
+    wider = safety.limits.first_wider(plant.effort_limit, plant.velocity_limit, plant.lower, plant.upper)
+    if wider is not None:
+        raise InputError(
+            f"joint '{wider.joint}': the filter's {wider.limit} exceeds the plant's; make the filter with plant=..."
+        )
+    plate = plant.plate
     if plate is not None and not np.all(safety.plate_range <= plate.range):
         raise InputError("the filter does not know the range of the plant's plate; make the filter with plant=...")
 
@@ -88,8 +81,8 @@ def refuse_without_watchdog(plant: Plant, words: str | None) -> None:
                 "the plant has no watchdog: if this program dies, the last torque stays on. Use hardware that stops "
                 f"when commands stay away, or say i_have_an_estop={ESTOP_WORDS!r}"
             )
-    elif not plant.watchdog >= plant.period:
+    elif not plant.watchdog >= plant.dt:
         raise SafetyError(
-            f"the plant's watchdog of {plant.watchdog:g} s is shorter than its period of {plant.period:g} s; it would "
+            f"the plant's watchdog of {plant.watchdog:g} s is shorter than its period of {plant.dt:g} s; it would "
             "act between any two commands"
         )

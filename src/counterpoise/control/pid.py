@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
-from ..errors import InputError
 from ..logs.sample import Sample
-from .gains import gain
+from .gains import checked_dt, gain
 from .pd import PD
 from .reference import Reference
 
@@ -40,7 +39,7 @@ class PID:
         kd: npt.ArrayLike,
         *,
         integral_limit: npt.ArrayLike,
-        period: float,
+        dt: float,
         reference: Reference | None = None,
         rests: Callable[[float], bool] | None = None,
     ) -> None:
@@ -51,7 +50,7 @@ class PID:
             ki: Integral gain [N m/(rad s) or N/(m s)], shape (n,) or one number.
             kd: Damping [N m s/rad or N s/m], shape (n,) or one number.
             integral_limit: Largest integral term [N m or N], shape (n,) or one number.
-            period: Nominal time between two ticks [s].
+            dt: Nominal time between two ticks [s].
             reference: What to follow; None holds the pose the arm has at the start.
             rests: Says whether the integral rests, by the reference's time [s]; None for never.
         """
@@ -59,9 +58,7 @@ class PID:
         n = len(self._pd.kp)
         self.ki = gain(ki, "ki", n)
         self.integral_limit = gain(integral_limit, "integral_limit", n)
-        if not 1e-6 <= period <= 10.0:
-            raise InputError(f"period is {period!r}; expected the time between two ticks [s], 1e-6 to 10")
-        self._period = float(period)
+        self._dt = checked_dt(dt)
         self._rests = rests
         self.integral = np.zeros(n)
         self._growth = np.zeros(n)
@@ -88,7 +85,7 @@ class PID:
             self._growth[:] = 0.0
         else:
             np.subtract(self._pd.reference.at(elapsed).q, sample.q, out=self._growth)
-            self._growth *= self.ki * self._period
+            self._growth *= self.ki * self._dt
         self.integral += self._growth
         np.clip(self.integral, -self.integral_limit, self.integral_limit, out=self.integral)
         tau = self._pd.torque(sample, time)

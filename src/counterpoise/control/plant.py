@@ -63,7 +63,7 @@ class Plant(Protocol):
         ...
 
     @property
-    def period(self) -> float:
+    def dt(self) -> float:
         """Nominal time between two writes [s]."""
         ...
 

@@ -7,6 +7,7 @@ only feeds the torque back needs the torque, and to know at once when it is none
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -18,9 +19,6 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.sample import Sample, SampleFlag
 
-FROZEN_TICKS = 20
-"""Identical readings in a row after which a plate counts as frozen."""
-
 AT_ITS_END = "the plate is at the end of its range"
 """Why a saturated reading is refused."""
 
@@ -31,9 +29,10 @@ _SATURATED = int(SampleFlag.WRENCH_SATURATED)
 class PlateTorque:
     """Reads the torques τ_d of a base sensor, sample by sample ([Morel2000], eqs. 21 and 23; B and C dropped, eq. 22).
 
-    A reading is refused when it is missing, marked, not finite, at the end of its range, the same for FROZEN_TICKS, or
-    taken further from the pose of the tare than the form is honest. With ``thorough=True`` the sensor's own estimate
-    judges instead, contacts included, with the accelerations of its filter: for arms with time to spare.
+    A reading is refused when it is missing, marked, not finite, at the end of its range, repeated although it should
+    have changed (base_sensor.online.FrozenWatch), or taken further from the pose of the tare than the form is honest.
+    With ``thorough=True`` the sensor's own estimate judges instead, contacts included, with the accelerations of its
+    filter: for arms with time to spare.
 
     Attributes:
         sensor: The base sensor.
@@ -41,16 +40,13 @@ class PlateTorque:
         reason: Why the last reading was refused; "" where it was not.
     """
 
-    def __init__(
-        self, sensor: BaseSensor, form: str = "auto", *, thorough: bool = False, frozen_ticks: int = FROZEN_TICKS
-    ) -> None:
+    def __init__(self, sensor: BaseSensor, form: str = "auto", *, thorough: bool = False) -> None:
         """Read ``sensor``.
 
         Args:
             sensor: The base sensor; tared before the first reading where the form needs it.
             form: "auto", "full", "tared" or "tared+model", as in BaseSensor.joint_torques.
             thorough: Judge by BaseSensor.estimate.
-            frozen_ticks: Identical readings in a row after which the plate counts as frozen.
 
         Raises:
             InputError: ``sensor`` is no base sensor, or the form is unknown.
@@ -62,7 +58,8 @@ class PlateTorque:
         self.sensor = sensor
         self.value = np.zeros(sensor.robot.n)
         self.reason = ""
-        self._form, self._thorough, self._frozen_ticks = form, thorough, frozen_ticks
+        self._form, self._thorough = form, thorough
+        self._frozen = sensor.frozen_watch()
         self._bounded = bool(np.isfinite(sensor.range).any())
         self._away, self._reading = np.zeros(sensor.robot.n), np.zeros(6)
         self.reset()
@@ -73,7 +70,7 @@ class PlateTorque:
         Raises:
             ModelError: The form needs masses, of a robot without any.
         """
-        self._same, self._last = 0, math.nan
+        self._frozen.reset()
         if self._thorough:
             self.sensor.reset()
         self._used = self._form
@@ -92,11 +89,9 @@ class PlateTorque:
         Raises:
             InputError: The sensor cannot follow (see BaseSensor.with_robot).
         """
-        other = type(self)(
-            self.sensor.with_robot(robot), self._form, thorough=self._thorough, frozen_ticks=self._frozen_ticks
-        )
+        other = type(self)(self.sensor.with_robot(robot), self._form, thorough=self._thorough)
         other.value[:] = self.value
-        other.reason, other._same, other._last = self.reason, self._same, self._last
+        other.reason, other._frozen = self.reason, copy(self._frozen)
         return other
 
     def ready(self) -> bool:
@@ -117,25 +112,23 @@ class PlateTorque:
         if reading is None:
             self.reason = "the sample has no plate reading"
             return False
-        self.reason = self._fault(reading, int(sample.flags)) or self._too_far(sample.q)
+        self.reason = self._fault(reading, sample) or self._too_far(sample.q)
         if self.reason:
             return False
         self.sensor.joint_torques(sample.q, reading, None, None, self._used, self.value)
         return True
 
-    def _fault(self, reading: Array, flags: int) -> str:
-        """Say why a reading may not be used; "" where it may."""
+    def _fault(self, reading: Array, sample: Sample) -> str:
+        """Say why a sample's reading may not be used; "" where it may."""
+        flags = int(sample.flags)
         if flags & _INVALID:
             return "the plant marks the plate's reading as invalid"
-        size = float(reading.dot(reading))
-        if not math.isfinite(size):
+        if not math.isfinite(reading.dot(reading)):
             return "the plate's reading is not finite"
         if flags & _SATURATED or (self._bounded and (np.abs(reading, out=self._reading) >= self.sensor.range).any()):
             return AT_ITS_END
-        self._same = self._same + 1 if size == self._last else 0
-        self._last = size
-        if self._same >= self._frozen_ticks:
-            return f"the plate's reading has not changed for {self._same} ticks"
+        if self._frozen.frozen(reading, sample.q):
+            return f"the plate's reading has not changed for {self._frozen.ticks} ticks although it should have"
         return ""
 
     def _too_far(self, q: Array) -> str:

@@ -24,9 +24,8 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.declared import Declared
 from ..logs.log import Log
-from ..logs.sample import Sample
 from .both_sides import BothSides
-from .careful_gains import Gains, careful_gains
+from .careful_gains import Gains, softest_gains
 from .clock import Clock
 from .gravity import Gravity
 from .law import Law
@@ -56,7 +55,7 @@ class Recording:
         gains: The gains; K_i is 0 for the joints without integral.
         reference: The motion.
         log: What has been recorded, also by a run that was interrupted; None before.
-        loop: The loop that drives the arm; after a run that keeps it going, for what comes next.
+        loop: The loop that drives the arm.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class Recording:
         self.offsets, self.notes = approach_within(plan, limits.lower, limits.upper, margin)
         _refuse_too_fast(plan, limits.velocity)
         _refuse_too_heavy(robot, plan, limits.effort)
-        self.gains = _softest(robot, plan, limits.effort, plant.period) if gains is None else gains
+        self.gains = softest_gains(robot, plan.poses, limits.effort, plant.dt) if gains is None else gains
         needed = {"all": np.ones(robot.n, dtype=bool), "none": np.zeros(robot.n, dtype=bool)}.get(integral)
         if needed is None:
             # Turning friction around takes 2 F / K_p of the approach; the rest is for creeping.
@@ -133,30 +132,17 @@ class Recording:
         planned.reset(frozen(q))
         return planned.duration
 
-    def run(
-        self, progress: Callable[[float, float], None] | None = None, then: Literal["stop", "keep"] = "stop"
-    ) -> Log:
+    def run(self, progress: Callable[[float, float], None] | None = None) -> Log:
         """Drive the arm through the plan, and back to where it stood; the plant must have been entered.
 
         Args:
             progress: Called now and then with the seconds done and in all.
-            then: "stop" brings the arm to its safe stop; "keep" leaves it to the next run of ``loop``.
 
         Raises:
             SafetyError: A fault stopped the arm; ``log`` has what was recorded before.
         """
-        duration = self.duration_from(self._plant.read().q)
-        period, every, ticks = self._plant.period, max(1, round(0.1 / self._plant.period)), 0
-
-        def watch(sample: Sample) -> bool:
-            nonlocal ticks
-            ticks += 1
-            if progress is not None and ticks % every == 0:
-                progress(ticks * period, duration)
-            return False
-
         try:
-            self.loop.run(duration, until=watch, log=True, then=then)
+            self.loop.run(self.duration_from(self._plant.read().q), progress=progress, log=True)
         finally:
             report = self.loop.last_report
             if report is not None and report.log is not None:
@@ -171,7 +157,7 @@ class Recording:
             self.gains.ki,
             self.gains.kd,
             integral_limit=INTEGRAL_EFFORT * effort_limit,
-            period=self._plant.period,
+            dt=self._plant.dt,
             reference=self.reference,
             rests=self.reference.resting,
         )
@@ -180,7 +166,7 @@ class Recording:
     def _declared(self, by_plant: Declared, report: RunReport) -> Declared:
         """Return what the plant declares, with the arm, the plan and those of its windows that were completed."""
         # Then the safe stop moves the arm. The ticks are a whole number, so the last window may end half a tick later.
-        driven = (report.ticks - report.stop_ticks + 0.5) * self._plant.period
+        driven = (report.ticks - report.stop_ticks + 0.5) * self._plant.dt
         windows = [window.as_data() for window in self.reference.windows if window.end <= driven]
         plan = self.plan.as_data() | {"offsets": self.offsets.tolist(), "windows": windows}
         return replace(
@@ -219,13 +205,6 @@ def record(
         SafetyError: The arm may not be driven, or was stopped by a fault.
     """
     return Recording(plant, robot, plan, **settings).run(progress)
-
-
-def _softest(robot: Robot, plan: PosePlan, effort_limit: Array, period: float) -> Gains:
-    """Return, per joint, the lowest of the careful gains at the poses: inertias vary with the pose."""
-    found = [careful_gains(robot, pose, effort_limit, period) for pose in plan.poses]
-    lowest = [frozen(np.min([getattr(gains, name) for gains in found], axis=0)) for name in ("kp", "ki", "kd")]
-    return Gains(*lowest)
 
 
 def _refuse_too_fast(plan: PosePlan, velocity_limit: Array) -> None:

@@ -6,6 +6,7 @@ has then, so that a law can take over without a jump.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -14,6 +15,11 @@ import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
 from ..errors import InputError
+
+SPEED_PEAK = 1.875
+"""Largest speed of a least-jerk move over its mean: 15/8."""
+ACCELERATION_PEAK = 10.0 / math.sqrt(3.0)
+"""Largest acceleration of a least-jerk move, times its duration squared, over its length."""
 
 
 class Desired(NamedTuple):
@@ -58,7 +64,9 @@ class Hold:
 
     def at(self, time: float) -> Desired:
         """Return the pose, at rest."""
-        return _begun(self._desired)
+        if self._desired is None:
+            raise not_begun()
+        return self._desired
 
 
 class _Periodic:
@@ -89,7 +97,7 @@ class _Periodic:
     def at(self, time: float) -> Desired:
         """Return position and velocity ``time`` seconds after the reset."""
         if self._centre is None:
-            raise InputError("the reference was not reset; the law that follows it has not started")
+            raise not_begun()
         shape, slope = self._wave(time / self._period)
         return Desired(self._centre + shape * self._amplitude, (slope / self._period) * self._amplitude)
 
@@ -117,6 +125,41 @@ class Sine(_Periodic):
         return float(np.sin(angle)), float(2.0 * np.pi * np.cos(angle))
 
 
+def least_jerk(part: float) -> tuple[float, float]:
+    """Return how much of a move with least jerk is done after a share of its time, and the slope over that share.
+
+    s(σ) = 10 σ³ − 15 σ⁴ + 6 σ⁵, from rest to rest; the velocity is the way times s'(σ) by the time of the move.
+
+    Args:
+        part: The share σ of the time, 0 to 1.
+    """
+    return part**3 * (10.0 - 15.0 * part + 6.0 * part * part), 30.0 * part**2 * (1.0 - part) ** 2
+
+
+def move_time(way: Array, speed: Array, acceleration: Array | None = None) -> float:
+    """Return the time of a least-jerk move within speeds and accelerations [s].
+
+    Args:
+        way: How far each joint goes [rad or m], shape (n,).
+        speed: Largest speeds [rad/s or m/s], shape (n,).
+        acceleration: Largest accelerations [rad/s² or m/s²], shape (n,); None for any.
+    """
+    time = SPEED_PEAK * float(np.max(np.abs(way) / speed, initial=0.0))
+    if acceleration is None:
+        return time
+    return max(time, math.sqrt(ACCELERATION_PEAK * float(np.max(np.abs(way) / acceleration, initial=0.0))))
+
+
+def smooth_step(part: float) -> float:
+    """Return σ²(3 − 2σ) of a share σ from 0 to 1: from 0 to 1, level at both ends."""
+    return part * part * (3.0 - 2.0 * part)
+
+
+def not_begun() -> InputError:
+    """Return the error of a reference, or a path, that is asked before its reset."""
+    return InputError("the reference was not reset; the law that follows it has not started")
+
+
 class Eased:
     """Another reference, faded in: s(t) of the way from the start to it, s rising from 0 to 1 with least jerk.
 
@@ -142,14 +185,13 @@ class Eased:
         if time >= self._over or self._start is None:
             return wanted
         part = max(time, 0.0) / self._over
-        share = part**3 * (10.0 - 15.0 * part + 6.0 * part * part)
-        slope = 30.0 * part**2 * (1.0 - part) ** 2 / self._over
+        share, slope = least_jerk(part)
         way = wanted.q - self._start
-        return Desired(self._start + share * way, share * wanted.dq + slope * way)
+        return Desired(self._start + share * way, share * wanted.dq + slope / self._over * way)
 
 
 class PoseList:
-    """Go through poses, each move with least jerk: 10 σ³ − 15 σ⁴ + 6 σ⁵ of the way, at rest at both ends."""
+    """Go through poses, each move with least jerk, at rest at both ends."""
 
     def __init__(self, poses: Sequence[npt.ArrayLike], *, speed: npt.ArrayLike, dwell: float = 0.0) -> None:
         """Go from where the arm is to the first pose, then to the next, and stay at the last.
@@ -177,8 +219,7 @@ class PoseList:
         _same_length(self._poses[0], q, "poses[0]")
         self._path = [frozen(q), *self._poses]
         moves = zip(self._path[:-1], self._path[1:], strict=True)
-        # The largest speed of a least-jerk move is 15/8 of its mean.
-        self._times = [1.875 * float(np.max(np.abs(b - a) / self._speed, initial=0.0)) for a, b in moves]
+        self._times = [move_time(b - a, self._speed) for a, b in moves]
         self._begins = [0.0]
         for time in self._times:
             self._begins.append(self._begins[-1] + time + self._dwell)
@@ -188,7 +229,7 @@ class PoseList:
     def duration(self) -> float:
         """Time until the last pose has been held for the dwell time [s]; known after the reset."""
         if not self._begins:
-            raise InputError("the reference was not reset; the law that follows it has not started")
+            raise not_begun()
         return self._begins[-1]
 
     def at(self, time: float) -> Desired:
@@ -201,9 +242,8 @@ class PoseList:
         if part >= 1.0:
             return Desired(end, self._rest)
         part = max(part, 0.0)
-        done = part**3 * (10.0 - 15.0 * part + 6.0 * part * part)
-        slope = 30.0 * part**2 * (1.0 - part) ** 2 / needed
-        return Desired(begin + done * (end - begin), slope * (end - begin))
+        done, slope = least_jerk(part)
+        return Desired(begin + done * (end - begin), slope / needed * (end - begin))
 
 
 def _vector(value: npt.ArrayLike, name: str) -> Array:
@@ -219,9 +259,3 @@ def _vector(value: npt.ArrayLike, name: str) -> Array:
 def _same_length(first: Array, second: Array, name: str) -> None:
     if len(first) != len(second):
         raise InputError(f"{name}: {len(first)} joints here and {len(second)} there; they must be the same")
-
-
-def _begun(desired: Desired | None) -> Desired:
-    if desired is None:
-        raise InputError("the reference was not reset; the law that follows it has not started")
-    return desired

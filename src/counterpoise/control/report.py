@@ -142,7 +142,7 @@ class Recorder:
         if len(self._events) >= self._safety.settings.max_events:
             self._dropped += 1
             return
-        self._events.append(Event(self.tick * self._safety.period, self.tick, kind, joint, message))
+        self._events.append(Event(self.tick * self._safety.dt, self.tick, kind, joint, message))
 
     def history(self) -> tuple[HistoryEntry, ...]:
         """Return the last ticks, oldest first."""
@@ -165,7 +165,7 @@ class Recorder:
             held_ticks=self.held_ticks,
             stop_ticks=self.stop_ticks,
             overruns=self.overruns,
-            duration=self.tick * self._safety.period,
+            duration=self.tick * self._safety.dt,
             flag_counts=MappingProxyType(flag_counts),
             events=tuple(self._events),
             events_dropped=self._dropped,

@@ -109,15 +109,15 @@ class Run:
         tau, source = self._torque_found(first, kept)
         safety.start_from(tau)
         self.recorder = Recorder(safety, builder)
-        settings, period = safety.settings, safety.period
+        settings, dt = safety.settings, safety.dt
         self._late = Budget(settings.max_overruns, settings.good_ticks_per_bad)
         self._fault_before = 0
         self._read_error: BaseException | None = None
         if damping is None:
-            damping = stop_damping(robot, first.q, safety.limits, settings.stop_damping, period)
+            damping = stop_damping(robot, first.q, safety.limits, settings.stop_damping, dt)
         self._safe_stop = SafeStop(plant, robot, safety, damping)
         self._laws = Laws((ConstantTorque(safety.last),), safety)
-        self._laws.blend_to(laws, math.ceil(settings.blend_time / period))
+        self._laws.blend_to(laws, math.ceil(settings.blend_time / dt))
         self._reset_laws(laws, first)
         self.recorder.event("started", f"from {source}")
 
@@ -125,7 +125,7 @@ class Run:
     def kept(self) -> Kept:
         """What stays applied when the run is over and the arm is not stopped."""
         watchdog = math.inf if self._plant.watchdog is None else self._plant.watchdog
-        ended = self._first_time + self.recorder.tick * self._safety.period
+        ended = self._first_time + self.recorder.tick * self._safety.dt
         return Kept(self._safety.last.copy(), ended + watchdog)
 
     def _first_sample(self) -> Sample:
@@ -185,7 +185,7 @@ class Run:
             if self.switches:
                 self._make_switches(sample)
             ended = until is not None and until(sample)
-            asked = self._asked = self._laws.torques(sample, self.recorder.tick * safety.period)
+            asked = self._asked = self._laws.torques(sample, self.recorder.tick * safety.dt)
             if self._laws.reporting:
                 for kind, message in self._laws.news():
                     self.recorder.event(kind, message)
@@ -243,7 +243,7 @@ class Run:
         return Halt(Fault.LAW_RAISED, message, error)
 
     def _now(self) -> float:
-        return self.recorder.tick * self._safety.period if self._clock is None else self._clock.now() - self._origin
+        return self.recorder.tick * self._safety.dt if self._clock is None else self._clock.now() - self._origin
 
     def _make_switches(self, sample: Sample) -> None:
         while self.switches:
@@ -261,7 +261,7 @@ class Run:
                     law.reset(sample)
             self._laws.blend_to(switch.laws, switch.ticks)
             names = ", ".join(type(law).__name__ for law in switch.laws)
-            to = f"{names} over {switch.ticks * self._safety.period:g} s"
+            to = f"{names} over {switch.ticks * self._safety.dt:g} s"
         if switch.robot is not None:
             self._safe_stop.robot = switch.robot
         self.recorder.event("switched", f"to {to}")
@@ -295,8 +295,8 @@ class Run:
 
     def _wait(self, clock: Clock) -> Halt | None:
         """Wait for the next tick, or count an overrun; return why to halt when there were too many."""
-        period = self._safety.period
-        self._deadline += period
+        dt = self._safety.dt
+        self._deadline += dt
         late = clock.now() - self._deadline
         if late <= 0.0:
             self._late.good()
@@ -304,7 +304,7 @@ class Run:
             return None
         self._deadline += late  # missed ticks are not made up: a burst of them would break the rate limit in real time
         self.recorder.overruns += 1
-        message = f"a tick took {late * 1e3:.3g} ms longer than the period of {period * 1e3:.3g} ms"
+        message = f"a tick took {late * 1e3:.3g} ms longer than the period of {dt * 1e3:.3g} ms"
         self.recorder.event("overrun", message)
         return Halt(Fault.OVERRUN, message) if self._late.bad() else None
 
@@ -343,7 +343,7 @@ class Run:
                 time: either way no step is beyond the rate limit.
         """
         safety, stop = self._safety, self._safe_stop
-        self.stopped_at = self.recorder.tick * safety.period
+        self.stopped_at = self.recorder.tick * safety.dt
         self.recorder.event("stopping", why)
         self._asked = []
         end: EndState | None = None

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from ..description.frozen import Array, frozen
+from ..dynamics.inertia import joint_inertias
 from ..dynamics.robot import Robot
-from ..errors import ModelError
 from ..logs.sample import Sample
 from .fault import FIRST_WITH_POSITION, FIRST_WITH_VELOCITY
 from .limits import Limits
@@ -42,7 +42,7 @@ class SafeStop:
             safety: The filter that all torques go through.
             damping: D [N m s/rad or N s/m], shape (n,).
         """
-        settings, period = safety.settings, safety.period
+        settings, dt = safety.settings, safety.dt
         self.robot = robot
         self.done = False
         self.end = EndState.GRAVITY_STOP
@@ -50,12 +50,12 @@ class SafeStop:
         self._adds_gravity = plant.adds_gravity
         self._damping = damping
         self._most_damping = settings.stop_damping * safety.limits.effort
-        self._settle_ticks = math.ceil(settings.settle_time / period)
-        self._ramp_ticks = 0 if plant.stop == "brake" else math.ceil(settings.ramp_time / period)
+        self._settle_ticks = math.ceil(settings.settle_time / dt)
+        self._ramp_ticks = 0 if plant.stop == "brake" else math.ceil(settings.ramp_time / dt)
         # Damping may leave a torque at the end of the ramp; it then goes to zero as fast as the rate limit allows.
         rest = float(np.max(safety.limits.effort / safety.limits.rate, initial=0.0))
-        self._rest_ticks = 0 if plant.stop == "brake" else math.ceil(rest / period) + 1
-        self._blind_ticks = math.ceil(settings.blind_time / period)
+        self._rest_ticks = 0 if plant.stop == "brake" else math.ceil(rest / dt) + 1
+        self._blind_ticks = math.ceil(settings.blind_time / dt)
         self._tick = 0
         self._blind = 0
 
@@ -87,7 +87,7 @@ class SafeStop:
         return tau
 
 
-def stop_damping(robot: Robot, q: Array, limits: Limits, share: float, period: float) -> Array:
+def stop_damping(robot: Robot, q: Array, limits: Limits, share: float, dt: float) -> Array:
     """Return damping for a safe stop [N m s/rad or N s/m], shape (n,).
 
     At top speed it uses ``share`` of the effort limit, unless that would slow the joint, with the inertia it has at q,
@@ -98,23 +98,7 @@ def stop_damping(robot: Robot, q: Array, limits: Limits, share: float, period: f
         q: Its pose [rad or m], shape (n,).
         limits: Its limits.
         share: Share of the effort limit.
-        period: Time between two ticks [s].
+        dt: Time between two ticks [s].
     """
     by_limits = np.where(np.isfinite(limits.velocity), share * limits.effort / limits.velocity, np.inf)
-    return frozen(np.minimum(by_limits, joint_inertias(robot, q) / (SLOWEST_TICKS * period)))
-
-
-def joint_inertias(robot: Robot, q: Array) -> Array:
-    """Return the inertia that each joint's torque moves when the other joints are free [kg m² or kg], shape (n,).
-
-    That is 1 / (M⁻¹)_jj, rotor inertia included; the rotor's alone where the model has no usable inertias.
-    """
-    n = robot.n
-    poses = np.repeat(q[None, :], n, axis=0)
-    try:
-        mass = robot.inverse_dynamics(poses, np.zeros((n, n)), np.eye(n)) - robot.gravity(q)
-        inverse = np.linalg.inv(0.5 * (mass + mass.T) + np.diag(robot.rotor_inertia))
-    except (ModelError, np.linalg.LinAlgError):
-        return np.array(robot.rotor_inertia)
-    diagonal = np.diag(inverse)
-    return np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), robot.rotor_inertia)
+    return frozen(np.minimum(by_limits, joint_inertias(robot, q) / (SLOWEST_TICKS * dt)))

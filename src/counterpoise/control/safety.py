@@ -15,8 +15,9 @@ from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.sample import Sample
-from .fault import FLAG_COUNT, REFUSED, Fault, FilterFlag, describe
+from .fault import REFUSED, Fault, FilterFlag, describe
 from .filter_core import FilterCore
+from .gains import checked_dt
 from .limits import joint_array, resolve_limits
 from .plant import Plant
 from .settings import SafetySettings
@@ -72,7 +73,7 @@ class SafetyFilter(FilterCore):
     Attributes:
         limits: What samples and torques are held against.
         settings: The numbers behind the checks.
-        period: Nominal time between two ticks [s].
+        dt: Nominal time between two ticks [s].
         plate_range: Readings at which the plate saturates [N, N m], shape (6,); inf where unknown.
         out: The torque that may be sent [N m or N]: one read-only array, rewritten on every tick.
         last: The torque that was sent last [N m or N].
@@ -88,7 +89,7 @@ class SafetyFilter(FilterCore):
         self,
         robot: Robot,
         *,
-        period: float | None = None,
+        dt: float | None = None,
         plant: Plant | None = None,
         effort_limit: npt.ArrayLike | None = None,
         velocity_limit: npt.ArrayLike | None = None,
@@ -101,7 +102,7 @@ class SafetyFilter(FilterCore):
 
         Args:
             robot: The arm; its limits hold where none are given.
-            period: Nominal time between two ticks [s]; the plant's where one is given.
+            dt: Nominal time between two ticks [s]; the plant's where one is given.
             plant: What will be driven: its own limits are never exceeded, its plate's range is known.
             effort_limit: Largest torques [N m or N], one or n; required where the model's are unknown or 0.
             velocity_limit: Largest speeds [rad/s or m/s]; required likewise, infinity switches the check off.
@@ -123,13 +124,13 @@ class SafetyFilter(FilterCore):
             lower=lower,
             upper=upper,
         )
-        self.period = _period(period, plant)
+        self.dt = _tick_time(dt, plant)
         low, high = self.limits.widened(self.settings.position_margin)
         self._low, self._high = low, high
         plate = None if plant is None else plant.plate
         self.plate_range = np.full(6, np.inf) if plate is None else np.array(plate.range)
         super().__init__(
-            period=self.period,
+            dt=self.dt,
             lower=low,
             upper=high,
             velocity_limit=self.limits.velocity,
@@ -137,8 +138,8 @@ class SafetyFilter(FilterCore):
             rate_limit=self.limits.rate,
             wrench_range=self.plate_range,
             jump_slack=self.settings.jump_slack,
-            max_gap=(self.settings.hold_ticks + _GAP_SLACK) * self.period,
-            max_lag=self.settings.max_lag_ticks * self.period,
+            max_gap=(self.settings.hold_ticks + _GAP_SLACK) * self.dt,
+            max_lag=self.settings.max_lag_ticks * self.dt,
             frozen_ticks=self.settings.frozen_ticks,
             frozen_travel=self.settings.frozen_travel,
             frozen_torque=self.settings.frozen_torque,
@@ -183,7 +184,7 @@ class SafetyFilter(FilterCore):
             torques: What the laws ask for [N m or N]; they are summed.
             now: The controller's clock [s], to see samples that come late; None counts periods.
         """
-        self.fault = Fault(self.check(sample, self._ticks * self.period if now is None else now))
+        self.fault = Fault(self.check(sample, self._ticks * self.dt if now is None else now))
         self._ticks += 1
         if self.fault:
             self.hold()
@@ -225,15 +226,8 @@ class SafetyFilter(FilterCore):
         of_plate = fault in (Fault.WRENCH_INVALID, Fault.WRENCH_SATURATED)
         return None if of_plate or self.fault_joint < 0 else self.limits.joint_names[self.fault_joint]
 
-    def flag_counts(self) -> dict[str, tuple[int, ...]]:
-        """Return how often each flag was raised, per joint."""
-        return {FilterFlag(1 << bit).name or "": tuple(self.counts[bit].tolist()) for bit in range(FLAG_COUNT)}
 
-
-def _period(period: float | None, plant: Plant | None) -> float:
-    if plant is not None and period is not None and period != plant.period:
-        raise InputError(f"period is {period!r} s but the plant's is {plant.period!r} s; leave it out")
-    value = plant.period if plant is not None else period
-    if value is None or isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 <= value <= 10.0:
-        raise InputError(f"period is {value!r}; expected the time between two ticks [s], 1e-6 to 10")
-    return float(value)
+def _tick_time(dt: float | None, plant: Plant | None) -> float:
+    if plant is not None and dt is not None and dt != plant.dt:
+        raise InputError(f"dt is {dt!r} s but the plant's is {plant.dt!r} s; leave it out")
+    return checked_dt(dt if plant is None else plant.dt)

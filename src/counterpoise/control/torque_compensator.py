@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
-from ..errors import InputError
-from .gains import gain
+from .gains import checked_dt, gain
 
 
 @runtime_checkable
@@ -57,7 +56,7 @@ class IntegralCompensator:
         k_int: npt.ArrayLike,
         *,
         integral_limit: npt.ArrayLike,
-        period: float,
+        dt: float,
         proportional: npt.ArrayLike = 0.0,
         derivative: npt.ArrayLike = 0.0,
     ) -> None:
@@ -66,7 +65,7 @@ class IntegralCompensator:
         Args:
             k_int: Integral gain [1/s], shape (n,).
             integral_limit: Largest integral [N m or N], shape (n,) or one number.
-            period: Nominal time between two ticks [s].
+            dt: Nominal time between two ticks [s].
             proportional: Gain on the error itself, shape (n,) or one number.
             derivative: Gain on its derivative [s], shape (n,) or one number.
         """
@@ -75,10 +74,8 @@ class IntegralCompensator:
         self.integral_limit = gain(integral_limit, "integral_limit", n)
         self.proportional = gain(proportional, "proportional", n)
         self.derivative = gain(derivative, "derivative", n)
-        if not 1e-6 <= period <= 10.0:
-            raise InputError(f"period is {period!r}; expected the time between two ticks [s], 1e-6 to 10")
-        self._rate = self.k_int * float(period)
-        self._slope = self.derivative / float(period)
+        self._rate = self.k_int * checked_dt(dt)
+        self._slope = self.derivative / dt
         self._only_integral = not (self.proportional.any() or self.derivative.any())
         self._least = -self.integral_limit
         self.integral, self._growth = np.zeros(n), np.zeros(n)

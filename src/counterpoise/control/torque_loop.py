@@ -25,10 +25,10 @@ from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.sample import Sample, SampleFlag
-from .gains import gain
+from .gains import checked_dt, gain
 from .law import Law, LimitAware
 from .plate_torque import PlateTorque
-from .reference import Reference
+from .reference import Reference, smooth_step
 from .torque_compensator import TorqueCompensator
 
 BRIDGED_TICKS = 5
@@ -63,7 +63,7 @@ class TorqueLoop:
         plate: PlateTorque,
         compensator: TorqueCompensator,
         *,
-        period: float,
+        dt: float,
         gravity: Robot | Literal["tare", "plant"],
         feed_forward: npt.ArrayLike = 1.0,
         start: Literal["effort", "zero"] = "effort",
@@ -75,7 +75,7 @@ class TorqueLoop:
             desired: Gives τ_des, without gravity: PD for position control, TorqueSignal for torque control.
             plate: Gives τ_est.
             compensator: Gives x, usually an IntegralCompensator.
-            period: Nominal time between two ticks [s].
+            dt: Nominal time between two ticks [s].
             gravity: What holds the weight: a robot's model; "tare", the torque that held the arm at the start, for
                 small motions of an unknown arm; or "plant", for an arm that bears its own weight.
             feed_forward: c, shape (n,) or one number; 1 in eq. (25), 0 for the integral alone.
@@ -101,18 +101,16 @@ class TorqueLoop:
             raise InputError(f"start is {start!r}; expected 'effort' or 'zero'")
         if gravity == "tare" and start == "zero":
             raise InputError("gravity='tare' holds the arm by the torque measured at the start; use start='effort'")
-        if not 1e-6 <= period <= 10.0:
-            raise InputError(f"period is {period!r}; expected the time between two ticks [s], 1e-6 to 10")
         n = robot.n
         self.desired, self.plate, self.compensator = desired, plate, compensator
         self._listener = desired if isinstance(desired, LimitAware) else None
         self.feed_forward = gain(feed_forward, "feed_forward", n)
         self._robot = gravity if isinstance(gravity, Robot) else None
         self._gravity, self._start = gravity, start
-        self._period, self._blend_time = period, blend_time
+        self._dt, self._blend_time = checked_dt(dt), blend_time
         self._bare: tuple[Robot, Robot] | None = None
-        self._fade_ticks = max(1, math.ceil(blend_time / period))
-        self._return_ticks = max(1, math.ceil(RETURN_TIME / period))
+        self._fade_ticks = max(1, math.ceil(blend_time / dt))
+        self._return_ticks = max(1, math.ceil(RETURN_TIME / dt))
         self._hold, self._tare = np.zeros(n), np.zeros(n)
         self._tau, self._error = np.zeros(n), np.zeros(n)
         self._found: Array | None = None
@@ -147,7 +145,7 @@ class TorqueLoop:
             self.desired if inner is None else inner(robot),
             self.plate.with_robot(robot),
             deepcopy(self.compensator),
-            period=self._period,
+            dt=self._dt,
             gravity=robot if isinstance(self._gravity, Robot) else self._gravity,
             feed_forward=self.feed_forward,
             start=self._start,
@@ -246,8 +244,7 @@ class TorqueLoop:
     def _fall_back(self, wanted: Array, usable: bool) -> None:
         """Fade the correction out; close the loop again where the estimate has been good for long enough."""
         self._fade = min(self._fade + 1, self._fade_ticks)
-        part = self._fade / self._fade_ticks
-        share = part * part * (3.0 - 2.0 * part)
+        share = smooth_step(self._fade / self._fade_ticks)
         np.multiply(self._rest * wanted, share, out=self.correction)
         self.correction += (1.0 - share) * self._faded_from
         self._good = self._good + 1 if usable else 0

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..errors import ModelFileError, PhysicalConsistencyError, locate
+from ..errors import ModelFileError, PhysicalConsistencyError, listed, locate
 from .model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link, Mimic
 
 MAX_LINKS = 500
@@ -65,7 +65,7 @@ def checked(
         _check_joint(joint, path)
     root = _check_tree(links, joints, path)
     _check_mimics(joints, path)
-    _check_couplings(joints, path)
+    _check_resolved_mimics(joints, path)
     found = [*warnings, *_suspicions(links, joints, path)]
     return Description(
         name=name,
@@ -184,7 +184,7 @@ def _check_tree(links: Sequence[Link], joints: Sequence[Joint], path: str | None
         parent_joint[joint.child] = joint
     roots = [link for link in links if link.name not in parent_joint]
     if len(roots) > 1:
-        shown = ", ".join(f"'{link.name}'" for link in roots[:5])
+        shown = listed([f"'{link.name}'" for link in roots], most=5)
         raise ModelFileError(
             f"{len(roots)} links have no parent joint: {shown}; a robot has one root, join the others to it",
             path=path,
@@ -247,31 +247,30 @@ def _master_of(follower: Joint, mimic: Mimic, by_name: Mapping[str, Joint], path
     return master
 
 
-def couplings(joints: Sequence[Joint]) -> dict[str, tuple[str, float, float]]:
-    """Return per joint (master, gain, offset) with q_joint = gain · q_master + offset, through chains of mimics."""
+def resolved_mimics(joints: Sequence[Joint]) -> dict[str, Mimic]:
+    """Return per joint what it follows in the end, through chains of mimics; an independent joint follows itself."""
     by_name = {joint.name: joint for joint in joints}
-    found: dict[str, tuple[str, float, float]] = {}
+    found: dict[str, Mimic] = {}
     for joint in joints:
-        chain: list[Joint] = []
+        chain: list[tuple[str, Mimic]] = []
         leader = joint
         while leader.mimic is not None and leader.name not in found:
-            chain.append(leader)
+            chain.append((leader.name, leader.mimic))
             leader = by_name[leader.mimic.master]
-        master, gain, offset = found.setdefault(leader.name, (leader.name, 1.0, 0.0))
-        for follower in reversed(chain):
-            mimic = follower.mimic or Mimic(master)
-            gain, offset = mimic.multiplier * gain, mimic.multiplier * offset + mimic.offset
-            found[follower.name] = (master, gain, offset)
+        ahead = found.setdefault(leader.name, Mimic(leader.name))
+        for name, mimic in reversed(chain):
+            offset = mimic.multiplier * ahead.offset + mimic.offset
+            ahead = found[name] = Mimic(ahead.master, mimic.multiplier * ahead.multiplier, offset)
     return found
 
 
-def _check_couplings(joints: Sequence[Joint], path: str | None) -> None:
+def _check_resolved_mimics(joints: Sequence[Joint], path: str | None) -> None:
     lines = {joint.name: joint.line for joint in joints}
-    for name, (master, gain, offset) in couplings(joints).items():
-        if not (abs(gain) <= MAX_LENGTH and abs(offset) <= MAX_LENGTH):
+    for name, mimic in resolved_mimics(joints).items():
+        if not (abs(mimic.multiplier) <= MAX_LENGTH and abs(mimic.offset) <= MAX_LENGTH):
             raise ModelFileError(
-                f"joint '{name}' follows '{master}' with multiplier {gain:g} and offset {offset:g} through a chain of "
-                f"mimics; expected both within ±{MAX_LENGTH:g}",
+                f"joint '{name}' follows '{mimic.master}' with multiplier {mimic.multiplier:g} and offset "
+                f"{mimic.offset:g} through a chain of mimics; expected both within ±{MAX_LENGTH:g}",
                 path=path,
                 line=lines[name],
             )
@@ -338,7 +337,7 @@ def _placeholders(links: Sequence[Link], path: str | None) -> list[str]:
         alike[key].append(link.name)
     for names in alike.values():
         if len(names) >= 3:
-            shown = ", ".join(f"'{name}'" for name in names[:4]) + (", ..." if len(names) > 4 else "")
+            shown = listed([f"'{name}'" for name in names], most=4)
             found.append(
                 f"{locate(path, None)}: {len(names)} links ({shown}) have identical inertials, which look like "
                 "placeholders; check masses and centres of mass"

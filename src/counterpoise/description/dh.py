@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 
 from ..errors import locate
 from .checks import MAX_GRAVITY, checked
 from .dh_table import Angle, AngleVector, DhTable, JointTable, MassTable, Placement, decode_table
-from .files import read_bounded
 from .frozen import Array
 from .model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link
+from .numbers import quoted
 from .rotations import inverse_transform, rotation_from_rpy, transform
 from .toml_lines import Keys, TomlDocument, load_toml
 
@@ -36,18 +35,17 @@ SYMMETRY_TOLERANCE = 1e-6
 _PI_MULTIPLE = re.compile(r"([+-]?)\s*(?:(\d{1,6}(?:\.\d{1,9})?)\s*\*\s*)?pi(?:\s*/\s*(\d{1,6}(?:\.\d{1,9})?))?")
 
 
-def read_dh(path: str | Path) -> Description:
-    """Read a DH table from a TOML file.
+def parse_dh(data: bytes, path: str | None = None) -> Description:
+    """Read a DH table in TOML.
+
+    Args:
+        data: The document.
+        path: Where it came from, for messages.
 
     Raises:
-        ModelFileError: The file cannot be read, is not TOML, or does not follow the format.
+        ModelFileError: It is not TOML, or does not follow the format.
         PhysicalConsistencyError: A mass or an inertia cannot exist.
     """
-    return parse_dh(read_bounded(path), str(path))
-
-
-def parse_dh(data: bytes, path: str | None = None) -> Description:
-    """Read a DH table from TOML bytes; ``path`` is named in messages. Raises as :func:`read_dh` does."""
     document = load_toml(data, path)
     return describe(decode_table(document), document)
 
@@ -171,9 +169,9 @@ class _Builder:
         found = _PI_MULTIPLE.fullmatch(angle.strip())
         divisor = float(found[3] or 1.0) if found else 0.0
         if found is None or divisor == 0.0:
-            shown = angle if len(angle) <= 40 else angle[:40] + "..."
             raise self._document.refusal(
-                where, f'"{shown}" is not an angle; give rad as a number, or a multiple of pi such as "pi/2", "-3*pi/4"'
+                where,
+                f'{quoted(angle)} is not an angle; give rad as a number, or a multiple of pi such as "pi/2", "-3*pi/4"',
             )
         return (-1.0 if found[1] == "-" else 1.0) * float(found[2] or 1.0) * math.pi / divisor
 

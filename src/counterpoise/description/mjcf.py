@@ -9,50 +9,36 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedJointError, locate
-from .checks import MAX_GRAVITY, checked
-from .files import read_bounded
+from ..errors import UnsupportedJointError, listed, locate
+from .checks import checked
 from .frozen import Array
-from .mjcf_compiler import compiled_model, mujoco_module, parsed_spec
+from .mjcf_compiler import compiled_model, mujoco_module, parsed_spec, unused_name
 from .mjcf_inertias import read_inertias
-from .mjcf_sources import Source, SpecText, load_source, spec_text
+from .mjcf_sources import MjcfSource, SpecText, load_source, spec_text
 from .model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link
-from .rotations import rotation_from_wxyz, transform
+from .rotations import rotation_from_vector, rotation_from_wxyz, transform
 from .xml_guard import Element
 
 ROOT_LINK = "world"
 
 
-def read_mjcf(path: str | Path) -> Description:
-    """Read an MJCF file.
+def parse_mjcf(data: bytes, path: str | None = None) -> Description:
+    """Read MJCF text.
 
     Args:
-        path: The .xml file. Included files and meshes are looked up from its folder.
+        data: The document.
+        path: Where it came from: for messages, and the folder of included files and meshes.
 
     Returns:
         The description. Its root link is "world"; joint positions are MuJoCo's ``qpos``.
 
     Raises:
-        ModelFileError: The file cannot be read or describes something other than a tree of rigid bodies.
-        MissingExtraError: MuJoCo is not installed.
-    """
-    return parse_mjcf(read_bounded(path), str(path))
-
-
-def parse_mjcf(data: bytes, path: str | None = None) -> Description:
-    """Read MJCF from memory.
-
-    Args:
-        data: The document.
-        path: File it came from, for messages and as the place from which included files and meshes are looked up.
-
-    Raises:
-        ModelFileError: As for :func:`read_mjcf`.
+        ModelFileError: The text, or a file that it names, cannot be read or describes something other than a tree of
+            rigid bodies.
         MissingExtraError: MuJoCo is not installed.
     """
     mujoco_module()
@@ -67,20 +53,17 @@ def parse_mjcf(data: bytes, path: str | None = None) -> Description:
     model = _kinematic_model(source)
     with np.errstate(all="ignore"):  # lengths too large for a product are refused by the checks
         links, joints = _Tree(source, text, spec, model).links_and_joints(inertias)
-    gravity = np.array(model.opt.gravity)
-    if not math.hypot(*gravity) <= MAX_GRAVITY:
-        raise source.refusal(f"gravity {gravity.tolist()} m/s²; expected at most {MAX_GRAVITY:g} in size")
     return checked(
         name=spec.modelname,
         links=links,
         joints=joints,
         path=path,
-        gravity_world=gravity,
+        gravity_world=model.opt.gravity,
         warnings=[*source.warnings, *mass_warnings, *_simulator_warnings(source, text, spec, model)],
     )
 
 
-def _check_nothing_lost(source: Source, spec: Any) -> None:
+def _check_nothing_lost(source: MjcfSource, spec: Any) -> None:
     """Compare what MuJoCo read with what stands in the file: it ignores some misplaced elements without a word."""
     counts = source.counts
     for what, read, written in (
@@ -95,7 +78,7 @@ def _check_nothing_lost(source: Source, spec: Any) -> None:
             )
 
 
-def _refuse_ball_and_free(source: Source, text: SpecText, spec: Any) -> None:
+def _refuse_ball_and_free(source: MjcfSource, text: SpecText, spec: Any) -> None:
     kinds = mujoco_module().mjtJoint
     unsupported = {kinds.mjJNT_BALL: "ball", kinds.mjJNT_FREE: "free"}
     for body in spec.bodies[1:]:
@@ -114,7 +97,7 @@ def _refuse_ball_and_free(source: Source, text: SpecText, spec: Any) -> None:
             )
 
 
-def _kinematic_model(source: Source) -> Any:
+def _kinematic_model(source: MjcfSource) -> Any:
     """Compile frames and joints alone: no geoms, and the same plain inertia for every body."""
 
     def edit(section: str, element: Element) -> dict[str, str] | None:
@@ -139,7 +122,7 @@ def _kinematic_model(source: Source) -> Any:
 class _Tree:
     """Links and joints from the parsed specification (lines, drives) and the compiled model (numbers)."""
 
-    source: Source
+    source: MjcfSource
     text: SpecText
     spec: Any
     model: Any
@@ -162,7 +145,7 @@ class _Tree:
                 name = self.model.joint(joint_id).name
                 child = body.name
                 if joint_id < last:
-                    child = _unused(f"{body.name}/{name}", link_names)
+                    child = unused_name(f"{body.name}/{name}", link_names)
                     links.append(Link(child, line=joint_lines[name], placeholder_frame=True))
                 joints.append(
                     self._moving_joint(
@@ -179,7 +162,7 @@ class _Tree:
             if not body.jntnum[0]:
                 joints.append(
                     Joint(
-                        _unused(f"{body.name}_fixed", joint_names),
+                        unused_name(f"{body.name}_fixed", joint_names),
                         JointKind.FIXED,
                         parent,
                         body.name,
@@ -210,8 +193,7 @@ class _Tree:
         anchor, axis, reference = joint.pos, joint.axis, float(joint.qpos0[0])
         rotates = joint.type[0] == mujoco_module().mjtJoint.mjJNT_HINGE
         if rotates:
-            half = -0.5 * reference
-            T_reference = transform(rotation_from_wxyz((math.cos(half), *(math.sin(half) * axis))), np.zeros(3))
+            T_reference = transform(rotation_from_vector(-reference * axis), np.zeros(3))
         else:
             T_reference = transform(np.eye(3), -reference * axis)
         lower, upper = joint.range if joint.limited[0] else (-math.inf, math.inf)
@@ -272,14 +254,7 @@ def _symmetric_limit(limits: Any) -> float:
     return min(lower, upper) if limits[0] < 0.0 < limits[1] else max(lower, upper)
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
-
-
-def _simulator_warnings(source: Source, text: SpecText, spec: Any, model: Any) -> list[str]:
+def _simulator_warnings(source: MjcfSource, text: SpecText, spec: Any, model: Any) -> list[str]:
     """Say where the simulator would move otherwise than the bare tree of rigid bodies."""
     mujoco = mujoco_module()
     here = locate(source.path, None)
@@ -311,5 +286,4 @@ def _simulator_warnings(source: Source, text: SpecText, spec: Any, model: Any) -
 
 
 def _some(names: list[str]) -> str:
-    """Quote up to four names."""
-    return ", ".join(f"'{name}'" for name in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return listed([f"'{name}'" for name in names], most=4)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..errors import MissingExtraError
-from .mjcf_sources import Source, SpecText
+from .mjcf_sources import MjcfSource, SpecText
 
 Result = TypeVar("Result")
 
@@ -26,7 +26,7 @@ def mujoco_module() -> Any:
         raise MissingExtraError("reading MJCF", "sim") from error
 
 
-def parsed_spec(source: Source, text: SpecText) -> Any:
+def parsed_spec(source: MjcfSource, text: SpecText) -> Any:
     """Parse XML into a fresh ``MjSpec`` with default classes resolved and every body and joint named.
 
     Nothing is shared between two parses: a failed compilation leaves its specification altered.
@@ -40,7 +40,7 @@ def parsed_spec(source: Source, text: SpecText) -> Any:
     return spec
 
 
-def compiled_model(source: Source, text: SpecText, spec: Any) -> Any:
+def compiled_model(source: MjcfSource, text: SpecText, spec: Any) -> Any:
     """Compile a specification made by :func:`parsed_spec` into an ``MjModel``.
 
     Raises:
@@ -49,7 +49,7 @@ def compiled_model(source: Source, text: SpecText, spec: Any) -> Any:
     return _translated(source, text, spec.compile)
 
 
-def _translated(source: Source, text: SpecText, call: Callable[[], Result]) -> Result:
+def _translated(source: MjcfSource, text: SpecText, call: Callable[[], Result]) -> Result:
     mujoco = mujoco_module()
     try:
         with warnings.catch_warnings():
@@ -67,8 +67,12 @@ def _name_all(items: list[Any], what: str) -> None:
     taken = {item.name for item in items}
     for index, item in enumerate(items):
         if not item.name:
-            name = f"{what}{index}"
-            while name in taken:
-                name += "_"
-            taken.add(name)
-            item.name = name
+            item.name = unused_name(f"{what}{index}", taken)
+
+
+def unused_name(name: str, taken: set[str]) -> str:
+    """Return the name, with underscores behind it until nobody has it, and add it to those taken."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

@@ -18,7 +18,7 @@ from ..errors import ModelFileError, PhysicalConsistencyError, locate
 from .checks import MAX_MASS
 from .frozen import Array
 from .mjcf_compiler import compiled_model, mujoco_module, parsed_spec
-from .mjcf_sources import Source, SpecText, spec_text
+from .mjcf_sources import MjcfSource, SpecText, spec_text
 from .model import Inertia
 from .rotations import rotation_from_wxyz
 from .xml_guard import Element
@@ -37,7 +37,7 @@ class _Body:
     spec: Any
 
 
-def read_inertias(source: Source, text: SpecText, spec: Any) -> tuple[dict[str, Inertia | None], list[str]]:
+def read_inertias(source: MjcfSource, text: SpecText, spec: Any) -> tuple[dict[str, Inertia | None], list[str]]:
     """Return the inertia of every body except the world, by name, and warnings.
 
     Args:
@@ -79,7 +79,7 @@ def read_inertias(source: Source, text: SpecText, spec: Any) -> tuple[dict[str, 
         return _with_total_mass(inertias, source.settotalmass), _warnings(source, spec.compiler, bodies, inertias)
 
 
-def _body(source: Source, text: SpecText, spec: Any, body: Any) -> _Body:
+def _body(source: MjcfSource, text: SpecText, spec: Any, body: Any) -> _Body:
     """Decide as MuJoCo does whether the body states its mass or infers it, and from which geoms."""
     mujoco = mujoco_module()
     element = text.element(body.info)
@@ -123,7 +123,7 @@ def _density_or_mass(geom: Any) -> float:
     return float(geom.density if math.isnan(geom.mass) else geom.mass)
 
 
-def _needed_meshes(source: Source, text: SpecText, spec: Any, bodies: list[_Body]) -> dict[int, dict[str, str]]:
+def _needed_meshes(source: MjcfSource, text: SpecText, spec: Any, bodies: list[_Body]) -> dict[int, dict[str, str]]:
     """Return the attributes of the mesh assets that masses depend on, with whole paths, by ``id(element)``."""
     assets = {mesh.name or Path(mesh.file).stem: text.element(mesh.info) for mesh in spec.meshes}
     needed: dict[int, dict[str, str]] = {}
@@ -139,7 +139,7 @@ def _needed_meshes(source: Source, text: SpecText, spec: Any, bodies: list[_Body
     return needed
 
 
-def _with_whole_path(source: Source, mesh: Element) -> dict[str, str] | None:
+def _with_whole_path(source: MjcfSource, mesh: Element) -> dict[str, str] | None:
     """Return a mesh asset's attributes with the file's whole path, or None when there is nothing to read."""
     name = mesh.attributes.get("file")
     if name is None:
@@ -155,7 +155,7 @@ def _with_whole_path(source: Source, mesh: Element) -> dict[str, str] | None:
     return mesh.attributes | {"file": str(file.absolute())}
 
 
-def _missing_mesh(source: Source, body: _Body, mesh: str, geom: Element | None) -> ModelFileError:
+def _missing_mesh(source: MjcfSource, body: _Body, mesh: str, geom: Element | None) -> ModelFileError:
     return source.refusal(
         f"inertia of body '{body.name}' cannot be inferred: mesh '{mesh}' is missing; put its file in place, give the "
         'body an <inertial>, or mark the geom as weightless (mass="0")',
@@ -168,7 +168,7 @@ def _stand_in(inertial: Element) -> dict[str, str]:
     return {key: value for key, value in inertial.attributes.items() if key != "fullinertia"} | {"diaginertia": "1 1 1"}
 
 
-def _inertia(source: Source, compiler: Any, body: _Body, model: Any) -> Inertia | None:
+def _inertia(source: MjcfSource, compiler: Any, body: _Body, model: Any) -> Inertia | None:
     compiled = model.body(body.name)
     mass = float(compiled.mass[0])
     R_body_inertial = rotation_from_wxyz(compiled.iquat)
@@ -219,7 +219,7 @@ def _as_compiler_asks(tensor: Array, compiler: Any) -> Array:
     return np.asarray(axes @ np.diag(moments) @ axes.T)
 
 
-def _warnings(source: Source, compiler: Any, bodies: list[_Body], inertias: dict[str, Inertia | None]) -> list[str]:
+def _warnings(source: MjcfSource, compiler: Any, bodies: list[_Body], inertias: dict[str, Inertia | None]) -> list[str]:
     found: list[str] = []
     if compiler.balanceinertia:
         found.append(

@@ -87,7 +87,7 @@ Edit = Callable[[str, Element], "dict[str, str] | None"]
 
 
 @dataclass(slots=True)
-class Source:
+class MjcfSource:
     """One MJCF model, its includes joined.
 
     Attributes:
@@ -158,7 +158,7 @@ class SpecText:
         return self.elements[index] if 0 <= index < len(self.elements) else None
 
 
-def load_source(data: bytes, path: str | None) -> Source:
+def load_source(data: bytes, path: str | None) -> MjcfSource:
     """Parse MJCF bytes, join the included files and keep what matters to weight and motion.
 
     Args:
@@ -175,7 +175,7 @@ def load_source(data: bytes, path: str | None) -> Source:
         raise ModelFileError(
             f"the root element is <{root.tag}>; an MJCF file starts with <mujoco>", path=path, line=root.line
         )
-    source = Source(root, path)
+    source = MjcfSource(root, path)
     _join_includes(source, root, section="", depth=1, opened=set() if path is None else {_resolved(Path(path))})
     _check_size(source)
     for section in root.all("compiler"):
@@ -206,7 +206,7 @@ def spec_text(root: Element, edit: Edit = lambda _section, element: element.attr
     return SpecText("\n".join(lines), tuple(shown))
 
 
-def _join_includes(source: Source, element: Element, section: str, depth: int, opened: set[Path]) -> None:
+def _join_includes(source: MjcfSource, element: Element, section: str, depth: int, opened: set[Path]) -> None:
     """Put the children of every included file's root in the place of its <include>, all the way down."""
     if depth > MAX_DEPTH:
         raise source.refusal(f"elements and includes nest deeper than {MAX_DEPTH} levels", element)
@@ -222,7 +222,7 @@ def _join_includes(source: Source, element: Element, section: str, depth: int, o
     element.children = joined
 
 
-def _included(source: Source, include: Element, section: str, opened: set[Path]) -> list[Element]:
+def _included(source: MjcfSource, include: Element, section: str, opened: set[Path]) -> list[Element]:
     name = include.attributes.get("file", "")
     if not name:
         raise source.refusal("<include> has no file attribute; name the file to include", include)
@@ -252,7 +252,7 @@ def _included(source: Source, include: Element, section: str, opened: set[Path])
     return root.children
 
 
-def _read_settings(source: Source, compiler: Element) -> None:
+def _read_settings(source: MjcfSource, compiler: Element) -> None:
     """Read the compiler settings that MuJoCo is not to see. The last section wins."""
     settings = compiler.attributes
     # MuJoCo lets assetdir set the folder of meshes unless meshdir names one.
@@ -267,7 +267,7 @@ def _read_settings(source: Source, compiler: Element) -> None:
             raise source.refusal(f"settotalmass={settings['settotalmass'][:80]!r} is not a mass in kg", compiler)
 
 
-def _check_size(source: Source) -> None:
+def _check_size(source: MjcfSource) -> None:
     """Bound what the text expands to, before MuJoCo expands it."""
     elements = copied = 0
     pending = [(source.root, 1, False)]
@@ -291,7 +291,7 @@ def _check_size(source: Source) -> None:
         pending.extend((child, copies, in_world or element.tag == "worldbody") for child in element.children)
 
 
-def _prune(source: Source, element: Element, section: str) -> None:
+def _prune(source: MjcfSource, element: Element, section: str) -> None:
     """Drop what neither weighs nor moves; refuse what we cannot represent."""
     kept: list[Element] = []
     for child in element.children:
@@ -317,7 +317,7 @@ def _prune(source: Source, element: Element, section: str) -> None:
     element.children = kept
 
 
-def _refuse_hidden_parts(source: Source, dropped: Element, section: str) -> None:
+def _refuse_hidden_parts(source: MjcfSource, dropped: Element, section: str) -> None:
     """Refuse links inside an element that is about to be dropped: a slip in nesting must not cost a mass."""
     forbidden = {"body", "inertial", "worldbody"} | ({"geom", "joint"} if section == "worldbody" else set())
     for inside in dropped.walk():
@@ -325,7 +325,7 @@ def _refuse_hidden_parts(source: Source, dropped: Element, section: str) -> None
             raise source.refusal(f"<{inside.tag}> does not belong in <{dropped.tag}>; move it out", inside)
 
 
-def _check_numbers(source: Source) -> None:
+def _check_numbers(source: MjcfSource) -> None:
     """Refuse nan, inf and nothing at all, which MuJoCo accepts, and sizes that would keep it busy for minutes."""
     for element, key, value in _attributes(source.root):
         if key in _NAMES:

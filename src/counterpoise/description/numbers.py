@@ -34,12 +34,12 @@ def parse_number(text: str, *, what: str, path: str | None, line: int | None) ->
     stripped = text.strip(XML_WHITESPACE)
     if len(stripped) > MAX_NUMBER_CHARACTERS or _DECIMAL.fullmatch(stripped) is None:
         raise ModelFileError(
-            f"{what} is {shortened(text)}; expected a plain decimal number such as 0.5 or 1.2e-3", path=path, line=line
+            f"{what} is {quoted(text)}; expected a plain decimal number such as 0.5 or 1.2e-3", path=path, line=line
         )
     value = float(stripped)
     if math.isinf(value):
         raise ModelFileError(
-            f"{what} is {shortened(text)}, beyond the range of a float64; expected a finite number",
+            f"{what} is {quoted(text)}, beyond the range of a float64; expected a finite number",
             path=path,
             line=line,
         )
@@ -62,7 +62,7 @@ def parse_vector(text: str, count: int, *, what: str, path: str | None, line: in
     entries = [entry for entry in re.split(f"[{XML_WHITESPACE}]+", text) if entry]
     if len(entries) != count:
         raise ModelFileError(
-            f"{what} is {shortened(text)}, which holds {len(entries)} entries; expected {count} numbers separated by "
+            f"{what} is {quoted(text)}, which holds {len(entries)} entries; expected {count} numbers separated by "
             "spaces",
             path=path,
             line=line,
@@ -70,7 +70,7 @@ def parse_vector(text: str, count: int, *, what: str, path: str | None, line: in
     return tuple(parse_number(entry, what=f"{what} entry", path=path, line=line) for entry in entries)
 
 
-def shortened(text: str) -> str:
+def quoted(text: str) -> str:
     """Quote text from a file for a message: escaped, and cut to about 40 characters."""
     if len(text) > _SHOWN_CHARACTERS:
         text = text[: _SHOWN_CHARACTERS - 3] + "..."

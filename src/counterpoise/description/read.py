@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import ModelFileError
+from .files import read_bounded
 from .model import Description
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".toml", ".xacro")
@@ -52,10 +53,6 @@ def _read(source: str | Path, allow_xacro: bool, xacro_arguments: Mapping[str, s
 
             return read_bundled(text)
         raise ModelFileError(f"unknown kind of file '{suffix}'; expected one of {', '.join(SUFFIXES)}", path=text)
-    if suffix == ".toml":
-        from .dh import read_dh
-
-        return read_dh(source)
     if suffix == ".xacro":
         if not allow_xacro:
             raise ModelFileError(
@@ -66,10 +63,13 @@ def _read(source: str | Path, allow_xacro: bool, xacro_arguments: Mapping[str, s
         from .xacro import expand_xacro
 
         return parse_urdf(expand_xacro(source, xacro_arguments), text)
-    from .files import read_bounded
+    data = read_bounded(source)
+    if suffix == ".toml":
+        from .dh import parse_dh
+
+        return parse_dh(data, text)
     from .xml_guard import parse_xml
 
-    data = read_bounded(source)
     if suffix == ".urdf" or parse_xml(data, text).tag == "robot":
         from .urdf import parse_urdf
 

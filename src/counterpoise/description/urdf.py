@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import difflib
 import math
-from pathlib import Path
 
 import numpy as np
 
 from ..errors import ModelFileError, UnsupportedJointError, locate
 from .checks import check_size, checked
-from .files import read_bounded
 from .frozen import Array
 from .model import Description, Inertia, Joint, JointKind, Link, Mimic
-from .numbers import parse_number, parse_vector, shortened
+from .numbers import parse_number, parse_vector, quoted
 from .rotations import rotation_from_rpy, transform
 from .xml_guard import Element, parse_xml
 
@@ -60,21 +58,6 @@ _MIN_AXIS = 1e-9
 _TWO_TURNS = 4.0 * math.pi
 
 
-def read_urdf(path: str | Path) -> Description:
-    """Read a URDF file.
-
-    Args:
-        path: The file; plain URDF, not xacro.
-
-    Returns:
-        The checked description; what is suspicious but not wrong is in its ``warnings``.
-
-    Raises:
-        ModelFileError: The file cannot be read or is not what URDF allows; see :func:`parse_urdf`.
-    """
-    return parse_urdf(read_bounded(path), str(path))
-
-
 def parse_urdf(data: bytes, path: str | None = None) -> Description:
     """Read URDF text.
 
@@ -109,7 +92,7 @@ class _Reader:
             raise self._error(f"the root element is <{_short(root.tag)}>, expected <robot>{hint}", root)
         name = self._named(root, "<robot>")
         self._refuse_unexpanded(root)
-        self._children(root, f"robot {shortened(name)}")
+        self._children(root, f"robot {quoted(name)}")
         link_elements, joint_elements = root.all("link"), root.all("joint")
         check_size(len(link_elements), len(joint_elements), self._path)
         links = [self._link(element) for element in link_elements]
@@ -119,7 +102,7 @@ class _Reader:
 
     def _link(self, element: Element) -> Link:
         name = self._named(element, "a <link>")
-        what = f"link {shortened(name)}"
+        what = f"link {quoted(name)}"
         inertial = self._children(element, what).get("inertial")
         inertia = None if inertial is None else self._inertia(inertial, what)
         self._check_stray_origin(element, inertial, what)
@@ -147,7 +130,7 @@ class _Reader:
 
     def _joint(self, element: Element) -> Joint:
         name = self._named(element, "a <joint>")
-        what = f"joint {shortened(name)}"
+        what = f"joint {quoted(name)}"
         kind = self._kind(element, what)
         parts = self._children(element, what)
         ends = {}
@@ -180,7 +163,7 @@ class _Reader:
             close = difflib.get_close_matches(text[:40].lower(), supported, n=1)
             hint = f"; did you mean '{close[0]}'?" if close else ""
             raise UnsupportedJointError(
-                f"{what} has type {shortened(text)}; supported are {', '.join(supported)}{hint}",
+                f"{what} has type {quoted(text)}; supported are {', '.join(supported)}{hint}",
                 path=self._path,
                 line=element.line,
             ) from None
@@ -234,7 +217,7 @@ class _Reader:
             offset=self._number(mimic, "offset", what, default=0.0),
         )
         if kind is JointKind.FIXED:
-            self._warn(f"{what} is fixed, so its <mimic> of {shortened(relation.master)} has no effect", mimic)
+            self._warn(f"{what} is fixed, so its <mimic> of {quoted(relation.master)} has no effect", mimic)
             return None
         return relation
 
@@ -267,7 +250,7 @@ class _Reader:
         if not unknown:
             return
         message = (
-            f"{what}: <{leaf.tag}> has the unknown attribute {', '.join(shortened(name) for name in unknown[:3])}; it "
+            f"{what}: <{leaf.tag}> has the unknown attribute {', '.join(quoted(name) for name in unknown[:3])}; it "
             f"takes {', '.join(allowed)}"
         )
         # Makers add their own limits; beside all four of URDF's they cannot be a misspelling of a missing one.
@@ -320,7 +303,7 @@ class _Reader:
                 if element.tag in _INERTIAL_TAGS and id(element) not in placed:
                     owner = part.attributes.get("name", "without a name")
                     raise self._error(
-                        f"{_short(part.tag)} {shortened(owner)}: <{element.tag}> is not where URDF reads it; expected "
+                        f"{_short(part.tag)} {quoted(owner)}: <{element.tag}> is not where URDF reads it; expected "
                         "<link> <inertial> <mass/> <inertia/>",
                         element,
                     )

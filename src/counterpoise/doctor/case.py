@@ -12,13 +12,11 @@ import numpy as np
 from ..description.frozen import Array
 from ..dynamics.joint_units import effort_units
 from ..logs.log import Log
-from .evidence import Fit
+from .evidence import ReadingFit
 from .reading import Reading
 from .search import Search
 from .wording import short
 
-AMBIGUOUS = 5.0
-"""Log evidence by which another explanation must be worse to be ruled out: odds of 150 to 1."""
 _COLUMNS = {"position": "q", "velocity": "dq", "effort": "tau"}
 
 
@@ -35,7 +33,7 @@ class Case:
     log: Log
 
     @property
-    def fit(self) -> Fit:
+    def fit(self) -> ReadingFit:
         """The best explanation."""
         return self.search.found
 
@@ -52,7 +50,7 @@ class Case:
     @property
     def alive(self) -> tuple[int, ...]:
         """Joints with a live effort."""
-        return self.search.alive
+        return self.search.cost.alive
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,12 +65,12 @@ class Case:
         """Return the unit of a joint's torque."""
         return effort_units(self.search.comparison.robot)[joint]
 
-    def worth(self, without: Reading) -> tuple[float, Fit]:
+    def worth(self, without: Reading) -> tuple[float, ReadingFit]:
         """Return the log evidence that a reading without a change lacks, and its fit."""
         other = self.search.comparison.best(without)
         return self.fit.evidence - other.evidence, other
 
-    def numbers(self, gain: float, other: Fit, joints: Iterable[int]) -> dict[str, Any]:
+    def numbers(self, gain: float, other: ReadingFit, joints: Iterable[int]) -> dict[str, Any]:
         """Return the numbers of a change: what it is worth, and what remains unexplained with and without it."""
         members = {self.names[joint]: joint for joint in joints if self.fit.alive[joint]}
         units = effort_units(self.search.comparison.robot)

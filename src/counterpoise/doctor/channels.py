@@ -5,7 +5,7 @@ Standing still is no fault: a channel is judged only where another channel shows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,11 +13,11 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
-from ..logs.filters import increasing
+from ..logs.filters import increasing, true_stretches
 from ..logs.log import Log
 from ..logs.resolution import hop_noise, resolution
-from .finding import Consequence, Fault, Finding
-from .prepared import GAP_PERIODS, Indices, Mask, Prepared, prepare
+from .finding import Consequence, Finding, LogFault
+from .prepared import GAP_PERIODS, Indices, Mask, Prepared
 from .wording import PLATE_CHANNELS, listed, percent, short, times
 
 MOVED = 0.05
@@ -39,8 +39,7 @@ FROZEN_RUNS = 6.0
 MUCH = 0.02
 """Share of a recording that spoils it; less only limits it."""
 
-Kind = Literal["position", "velocity", "effort", "plate"]
-UNITS: dict[Kind, str] = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "effort", "plate": "N or N m"}
+ChannelKind = Literal["position", "velocity", "effort", "plate"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +54,7 @@ class Channel:
         step: Its resolution in its own unit; 0 where none shows.
     """
 
-    kind: Kind
+    kind: ChannelKind
     name: str
     joint: int | None
     values: Array
@@ -81,7 +80,7 @@ class Channel:
 def channels(log: Log, rows: Indices) -> Iterator[Channel]:
     """Yield every channel that was measured; joints that the recording lacks, and derived velocities, are left out."""
     held = log.declared.held
-    kinds: list[tuple[Kind, Array]] = [("position", log.q), ("velocity", log.dq), ("effort", log.tau)]
+    kinds: list[tuple[ChannelKind, Array]] = [("position", log.q), ("velocity", log.dq), ("effort", log.tau)]
     if log.declared.velocity_from == "position":
         kinds.pop(1)
     for kind, values in kinds:
@@ -96,7 +95,13 @@ def channels(log: Log, rows: Indices) -> Iterator[Channel]:
                 yield Channel("plate", name, None, column, resolution(column))
 
 
-def check_dead(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def subject(kind: ChannelKind, names: Sequence[str]) -> str:
+    """Return channels as the beginning of a sentence: "The effort of joint2", "Plate my"."""
+    what = listed(names) if kind == "plate" else f"the {kind} of {listed(names)}"
+    return what[0].upper() + what[1:]
+
+
+def check_dead(robot: Robot | None, log: Log, smooth: Prepared) -> list[Finding]:
     """Name channels that say nothing all the way through.
 
     Found: a channel that keeps one value, but for a rare flicker, while its joint moves by more than MOVED; an effort
@@ -106,16 +111,13 @@ def check_dead(robot: Robot | None, log: Log, prepared: Prepared | None = None) 
     Args:
         robot: The model; None judges without it, by constant values only.
         log: The recording, joints as in ``robot``.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready.
     """
     rows = increasing(log.time)
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None:
-        return []
     turned = _turned(log, rows)
     moved = np.maximum(smooth.moved, turned) > MOVED
     every = list(channels(log, rows))
-    dead: dict[Kind, list[Channel]] = {}
+    dead: dict[ChannelKind, list[Channel]] = {}
     for channel in every:
         moves = moved.any() if channel.joint is None else bool(moved[channel.joint])
         if channel.kind == "position":
@@ -178,53 +180,46 @@ def _explained(smooth: Prepared, gravity: Array, joint: int) -> float:
     return 1.0 - float(np.mean((tau - fitted) ** 2)) / variance if variance > 0.0 else 0.0
 
 
-def _dead_finding(kind: Kind, found: list[Channel], weak: dict[int, dict[str, float]], log: Log) -> Finding:
+def _dead_finding(kind: ChannelKind, found: list[Channel], weak: dict[int, dict[str, float]], log: Log) -> Finding:
     names = tuple(channel.name for channel in found)
-    what = listed(names) if kind == "plate" else f"the {kind} of {listed(names)}"
     ranges = {channel.name: float(np.ptp(channel.values[np.isfinite(channel.values)])) for channel in found}
     evidence: dict[str, Any] = {"channel": kind, "range": ranges, "samples": len(found[0].values)}
     constant = [channel for channel in found if channel.joint not in weak]
     if len(constant) == len(found):
         values = ", ".join(short(float(np.nanmean(channel.values))) for channel in found)
-        sentence = f"{what[0].upper()}{what[1:]} stays at {values} although the arm moves."
+        sentence = f"{subject(kind, names)} stays at {values} although the arm moves."
     else:
         shares = [weak[j]["effort_per_expected"] / weak[j]["others"] for j in weak]
         evidence["beside_other_joints"] = {log.joint_names[j]: numbers for j, numbers in weak.items()}
         sentence = (
-            f"{what[0].upper()}{what[1:]} is nothing but noise: at most {percent(max(shares))} of what the arm's other "
+            f"{subject(kind, names)} is nothing but noise: at most {percent(max(shares))} of what the arm's other "
             "joints show for their load, and it follows neither gravity nor motion."
         )
     if kind == "velocity":
         remedy = "Leave the column out of the mapping; the velocity is then differentiated from the position."
-        return Finding(Fault.DEAD, Consequence.LIMITS, names, sentence, remedy, evidence)
+        return Finding(LogFault.DEAD, Consequence.LIMITS, names, sentence, remedy, evidence)
     remedy = {
         "effort": "Connect or switch on the drive's torque reading, or leave these joints out of a fit.",
         "position": "Check the encoder or the column that the mapping names; nothing can be computed without it.",
         "plate": "Check the cable and the amplifier of this channel; without it the plate cannot be used.",
     }[kind]
-    return Finding(Fault.DEAD, Consequence.SPOILS, names, sentence, remedy, evidence)
+    return Finding(LogFault.DEAD, Consequence.SPOILS, names, sentence, remedy, evidence)
 
 
-def check_frozen(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_frozen(log: Log) -> list[Finding]:
     """Name channels that stick at a value for a stretch and then go on.
 
     Found: stretches of at least FROZEN_TIME and FROZEN_SAMPLES in which the value is exactly the same while the joint
     (or, for an effort or the plate, the arm) moves on by more than its usual motion between two values of that channel.
-    Not
-    found: a stretch in which the arm stands.
+    Not found: a stretch in which the arm stands.
 
     Args:
-        robot: Not used; the checks are called alike.
         log: The recording.
-        prepared: The recording made ready, where that was done before.
     """
     rows = increasing(log.time)
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None:
-        return []
     time = log.time[rows]
     travel = _travel(log, rows)
-    found: dict[Kind, list[tuple[Channel, list[tuple[int, int]]]]] = {}
+    found: dict[ChannelKind, list[tuple[Channel, list[tuple[int, int]]]]] = {}
     for channel in channels(log, rows):
         if channel.constant:
             continue
@@ -237,7 +232,7 @@ def check_frozen(robot: Robot | None, log: Log, prepared: Prepared | None = None
 def _travel(log: Log, rows: Indices) -> Array:
     """Return how far each joint has gone up to each sample [rad or m], shape (k, n), by its measured velocity.
 
-    By its position, without its steps below the resolution, where the velocity was not measured.
+    By its position where the velocity was not measured.
     """
     if log.declared.velocity_from == "position":
         q = np.where(np.isfinite(log.q[rows]), log.q[rows], 0.0)
@@ -262,8 +257,8 @@ def _frozen_runs(channel: Channel, motion: _Motion) -> list[tuple[int, int]]:
     values, time = channel.values, motion.time
     finite = np.isfinite(values)
     same = (values[1:] == values[:-1]) & finite[1:] & finite[:-1]
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
-    begins, ends = edges[::2], edges[1::2] + 1  # a run of equal neighbours covers one sample more
+    begins, ends = true_stretches(same).T
+    ends = ends + 1  # a run of equal neighbours covers one sample more
     if len(begins) == 0:
         return []
     lengths = ends - begins
@@ -306,21 +301,20 @@ def _joint(channel: Channel) -> int:
     return 0 if channel.joint is None else channel.joint
 
 
-def _frozen_finding(kind: Kind, members: list[tuple[Channel, list[tuple[int, int]]]], time: Array) -> Finding:
+def _frozen_finding(kind: ChannelKind, members: list[tuple[Channel, list[tuple[int, int]]]], time: Array) -> Finding:
     names = tuple(channel.name for channel, _ in members)
     stretches = {channel.name: [[float(time[b]), float(time[e - 1])] for b, e in runs] for channel, runs in members}
     lost = max(sum(end - begin for begin, end in spans) for spans in stretches.values())
     longest = max(end - begin for spans in stretches.values() for begin, end in spans)
     count = max(len(spans) for spans in stretches.values())
     share = lost / float(time[-1] - time[0])
-    what = listed(names) if kind == "plate" else f"the {kind} of {listed(names)}"
     first = min(spans[0][0] for spans in stretches.values())
     sentence = (
-        f"{what[0].upper()}{what[1:]} sticks at one value {times(count)}, for up to {short(longest)} s (first at "
+        f"{subject(kind, names)} sticks at one value {times(count)}, for up to {short(longest)} s (first at "
         f"{first:.2f} s), while the arm moves on."
     )
     return Finding(
-        Fault.FROZEN,
+        LogFault.FROZEN,
         Consequence.SPOILS if share > MUCH else Consequence.LIMITS,
         names,
         sentence,

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..description.frozen import Array
-from ..dynamics.robot import Robot
 from ..logs.filters import increasing
 from ..logs.log import Log
 from ..logs.resolution import hop_noise
 from ..logs.sample import SampleFlag
-from .channels import MOVED, MUCH, Channel, Kind, channels
-from .finding import Consequence, Fault, Finding
-from .prepared import Mask, Prepared, prepare
-from .wording import PLATE_CHANNELS, listed, percent, short
+from .channels import MOVED, MUCH, Channel, ChannelKind, channels, subject
+from .finding import Consequence, Finding, LogFault
+from .prepared import Mask, Prepared
+from .wording import PLATE_CHANNELS, percent, short
 
 FLAT_SAMPLES = 10
 """Fewest samples at an extreme value that can be called flat."""
@@ -38,7 +37,7 @@ VISIBLE = 0.005
 """Step, as a share of the signal's range, that is worth a note."""
 
 
-def check_saturated(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_saturated(log: Log, smooth: Prepared) -> list[Finding]:
     """Name efforts, velocities and plate channels that are flat at their largest or smallest value while the arm moves.
 
     Found: at least FLAT_SAMPLES samples and FLAT_SHARE of all exactly at the extreme, in two stays or more; of a signal
@@ -47,19 +46,15 @@ def check_saturated(robot: Robot | None, log: Log, prepared: Prepared | None = N
     Not found: a single stay, which looks like a frozen channel.
 
     Args:
-        robot: Not used; the checks are called alike.
         log: The recording.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready.
     """
     rows = increasing(log.time)
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None:
-        return []
     time = log.time[rows]
     speed = np.column_stack([np.interp(time, smooth.time, column) for column in smooth.dq.T])
     moving = (np.abs(speed) > MOVING_SPEED).any(axis=1)
     moving[1:] &= (np.diff(log.q[rows], axis=0) != 0.0).any(axis=1)  # smoothing carries motion into a rest
-    found: dict[Kind, list[tuple[Channel, dict[str, Any]]]] = {}
+    found: dict[ChannelKind, list[tuple[Channel, dict[str, Any]]]] = {}
     for channel in channels(log, rows):
         if channel.kind == "position" or channel.levels < 3.0:
             continue
@@ -107,15 +102,14 @@ def _flat(values: Array, step: float, moving: Mask) -> Mask:
     return at_top if crowded else none
 
 
-def _saturated(found: dict[Kind, list[tuple[Channel, dict[str, Any]]]]) -> list[Finding]:
+def _saturated(found: dict[ChannelKind, list[tuple[Channel, dict[str, Any]]]]) -> list[Finding]:
     findings = []
     for kind, members in found.items():
         names = tuple(dict.fromkeys(channel.name for channel, _ in members))
         share = max(numbers["share"] for _, numbers in members)
         levels = ", ".join(short(numbers["value"]) for _, numbers in members)
-        what = listed(names) if kind == "plate" else f"the {kind} of {listed(names)}"
         sentence = (
-            f"{what[0].upper()}{what[1:]} is cut off at {levels}: {percent(share)} of the samples lie exactly there "
+            f"{subject(kind, names)} is cut off at {levels}: {percent(share)} of the samples lie exactly there "
             "while the arm moves."
         )
         remedy = {
@@ -124,13 +118,13 @@ def _saturated(found: dict[Kind, list[tuple[Channel, dict[str, Any]]]]) -> list[
         }.get(kind, "Move more slowly or with less load so that the drive stays inside its range, and record again.")
         evidence = {"channel": kind, "flat_at": {channel.name: numbers for channel, numbers in members}, "share": share}
         consequence = Consequence.SPOILS if share > MUCH and kind != "velocity" else Consequence.LIMITS
-        findings.append(Finding(Fault.SATURATED, consequence, names, sentence, remedy, evidence))
+        findings.append(Finding(LogFault.SATURATED, consequence, names, sentence, remedy, evidence))
     return findings
 
 
 def _told_saturated(share: float) -> Finding:
     return Finding(
-        Fault.SATURATED,
+        LogFault.SATURATED,
         Consequence.SPOILS if share > MUCH else Consequence.LIMITS,
         PLATE_CHANNELS,
         f"The plate itself reports that it was at the end of its range in {percent(share)} of the samples.",
@@ -139,7 +133,7 @@ def _told_saturated(share: float) -> Finding:
     )
 
 
-def check_quantised(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_quantised(log: Log, smooth: Prepared) -> list[Finding]:
     """Name channels whose step is coarse beside their signal.
 
     LIMITS: an effort, velocity or plate channel with fewer than twenty steps in its range that its own noise does not
@@ -147,15 +141,11 @@ def check_quantised(robot: Robot | None, log: Log, prepared: Prepared | None = N
     noise. Not named: digits of a file far below either.
 
     Args:
-        robot: Not used; the checks are called alike.
         log: The recording.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready.
     """
     rows = increasing(log.time)
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None:
-        return []
-    found: dict[tuple[Kind, Consequence], list[tuple[Channel, float]]] = {}
+    found: dict[tuple[ChannelKind, Consequence], list[tuple[Channel, float]]] = {}
     for channel in channels(log, rows):
         moves = channel.joint is None or bool(smooth.moved[channel.joint] > MOVED)
         if channel.step == 0.0 or channel.constant or not moves:
@@ -176,13 +166,12 @@ def check_quantised(robot: Robot | None, log: Log, prepared: Prepared | None = N
     return [_quantised(kind, consequence, members) for (kind, consequence), members in found.items()]
 
 
-def _quantised(kind: Kind, consequence: Consequence, members: list[tuple[Channel, float]]) -> Finding:
+def _quantised(kind: ChannelKind, consequence: Consequence, members: list[tuple[Channel, float]]) -> Finding:
     names = tuple(channel.name for channel, _ in members)
-    what = listed(names) if kind == "plate" else f"the {kind} of {listed(names)}"
     steps = {channel.name: channel.step for channel, _ in members}
     worst = max(members, key=lambda member: member[1])
     sentence = (
-        f"{what[0].upper()}{what[1:]} comes in steps: {short(worst[0].step)} on {worst[0].name}, "
+        f"{subject(kind, names)} comes in steps: {short(worst[0].step)} on {worst[0].name}, "
         f"{percent(worst[1])} of its range."
     )
     remedy = (
@@ -191,4 +180,4 @@ def _quantised(kind: Kind, consequence: Consequence, members: list[tuple[Channel
         else "Nothing to change; averages and filters see finer than a step."
     )
     evidence = {"channel": kind, "step": steps, "share_of_range": {channel.name: share for channel, share in members}}
-    return Finding(Fault.QUANTISED, consequence, names, sentence, remedy, evidence)
+    return Finding(LogFault.QUANTISED, consequence, names, sentence, remedy, evidence)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from .reading import Reading
 
+AMBIGUOUS = 5.0
+"""Log evidence by which another explanation must be worse to be ruled out: odds of 150 to 1."""
 SIGN = 5.0
 """One joint's effort or position of the other sign."""
 ALL_SIGNS = 6.0

@@ -10,15 +10,12 @@ import numpy as np
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..logs.log import Log
-from .finding import Consequence, Fault, Finding
+from .expectation import FURTHEST, INDEPENDENT_RATE
+from .finding import Consequence, Finding, LogFault
 from .inertial import inertial_signals
-from .prepared import Indices, Mask, Prepared, prepare
+from .prepared import Indices, Mask, Prepared
 from .wording import short, spread
 
-FURTHEST = 0.5
-"""Longest delay that is looked for, to either side [s]."""
-INDEPENDENT_RATE = 3.0
-"""Independent observations per second at most [Hz]: what a model leaves of an effort stays alike for a while."""
 LEAST_TIME = 5.0
 """Shortest recording whose timing is judged [s]: a few reversals."""
 MOST_ROWS = 2000
@@ -100,7 +97,7 @@ def velocity_delay(smooth: Prepared) -> Delay | None:
     return _common_delay(signals, smooth)
 
 
-def check_delays(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_delays(robot: Robot | None, log: Log, smooth: Prepared) -> list[Finding]:
     """Name efforts and measured velocities that are late or early beside the positions.
 
     Found: a delay common to the joints of more than SMALL and SMALL_PERIODS times between samples, and SURE standard
@@ -110,10 +107,9 @@ def check_delays(robot: Robot | None, log: Log, prepared: Prepared | None = None
     Args:
         robot: The model; None judges the velocities only.
         log: The recording, joints as in ``robot``.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready.
     """
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None or smooth.good.sum() < 50:
+    if smooth.good.sum() < 50:
         return []
     findings = []
     delays = [] if robot is None else [("effort", effort_delay(robot, smooth))]
@@ -134,7 +130,7 @@ def _finding(what: str, delay: Delay, log: Log) -> Finding:
     late = "later" if delay.lag > 0.0 else "earlier"
     names = {log.joint_names[joint]: lag for joint, lag in delay.per_joint.items()}
     return Finding(
-        Fault.DELAY,
+        LogFault.DELAY,
         Consequence.LIMITS,
         (what,),
         f"The {what} comes {short(1e3 * abs(delay.lag))} ± {spread(1e3 * delay.std)} ms {late} than the positions.",
@@ -151,10 +147,10 @@ def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepare
     up over the channels; its curvature at the best shift is the variance's inverse.
     """
     inside = smooth.good & (smooth.time > smooth.time[0] + FURTHEST) & (smooth.time < smooth.time[-1] - FURTHEST)
-    reach = int(FURTHEST / smooth.period)
+    reach = int(FURTHEST / smooth.dt)
     rows = np.flatnonzero(inside)
     rows = rows[(rows >= reach) & (rows < len(smooth.time) - reach)]
-    if len(rows) * smooth.period < LEAST_TIME:
+    if len(rows) * smooth.dt < LEAST_TIME:
         return None
     shifts = np.arange(-reach, reach + 1)
     total = np.zeros(len(shifts))
@@ -165,7 +161,7 @@ def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepare
         used = used[:: max(1, len(used) // MOST_ROWS)]
         if len(used) < 50:
             continue
-        count = INDEPENDENT_RATE * float(usable[rows].sum()) * smooth.period
+        count = INDEPENDENT_RATE * float(usable[rows].sum()) * smooth.dt
         orthogonal = np.linalg.qr(columns[used])[0]
         values = channel[used[:, None] + shifts]
         centred = np.sum((values - values.mean(axis=0)) ** 2, axis=0)
@@ -175,10 +171,10 @@ def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepare
             continue
         cost = 0.5 * count * np.log(residual / centred)
         total += cost
-        per_joint[joint], bends[joint] = _lowest(shifts, cost, smooth.period)
+        per_joint[joint], bends[joint] = _lowest(shifts, cost, smooth.dt)
     if not per_joint:
         return None
-    lag, curvature = _lowest(shifts, total, smooth.period)
+    lag, curvature = _lowest(shifts, total, smooth.dt)
     if curvature <= 0.0:
         return None
     # Joints that disagree by more than their own uncertainty make all of them less sure; one that is far off does not.
@@ -186,12 +182,12 @@ def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepare
     return Delay(lag, max(1.0, 1.4826 * float(np.median(off))) / math.sqrt(curvature), per_joint)
 
 
-def _lowest(shifts: Indices, cost: Array, period: float) -> tuple[float, float]:
+def _lowest(shifts: Indices, cost: Array, dt: float) -> tuple[float, float]:
     """Return where a sampled curve is lowest [s], between its samples, and its curvature there; 0 at the ends."""
     best = int(cost.argmin())
     if best in (0, len(cost) - 1):
-        return float(shifts[best]) * period, 0.0
+        return float(shifts[best]) * dt, 0.0
     before, middle, after = cost[best - 1 : best + 2]
     bend = float(before - 2.0 * middle + after)
     offset = 0.5 * float(before - after) / bend if bend > 0.0 else 0.0
-    return (float(shifts[best]) + offset) * period, bend / period**2
+    return (float(shifts[best]) + offset) * dt, bend / dt**2

@@ -12,18 +12,18 @@ from ..logs.log import Log
 from ..logs.read import remapped
 from .channels import check_dead
 from .diagnosis import Diagnosis, merged_fix
-from .finding import Fault, Finding
+from .finding import Finding, LogFault
 from .model_check import check_model
 from .prepared import Prepared, prepare, without_infinities
 from .recording_check import check_recording
 
-WITHOUT_MODEL = frozenset(
+ANY_UNIT = frozenset(
     {
-        *(Fault.DEAD, Fault.SATURATED, Fault.TIME_GAPS, Fault.TIME_JITTER, Fault.TIME_DUPLICATES),
-        *(Fault.NO_TIME, Fault.REPEATED_PATH),
+        *(LogFault.DEAD, LogFault.SATURATED, LogFault.REPEATED_PATH, LogFault.NO_TIME),
+        *(LogFault.TIME_GAPS, LogFault.TIME_JITTER, LogFault.TIME_DUPLICATES),
     }
 )
-"""Findings that hold whatever the numbers mean."""
+"""Findings that hold whatever unit and side of the gears the numbers have."""
 
 
 def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
@@ -49,8 +49,9 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
             f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; read the log "
             "with read_log(path, robot), which orders them"
         )
-    prepared = prepare(without_infinities(log))
-    dead = check_dead(robot, log, prepared)
+    log = without_infinities(log)
+    prepared = prepare(log)
+    dead = [] if prepared is None else check_dead(robot, log, prepared)
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
     found = [] if lost else check_model(robot, log, silent)
@@ -61,8 +62,8 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
 
 def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list[Finding]) -> list[Finding]:
     """Return the findings of the recording by itself, understood as the model's findings say."""
-    if any(finding.fault is Fault.MOTOR_SIDE for finding in found):
-        return [finding for finding in check_recording(robot, log, prepared) if finding.fault in WITHOUT_MODEL]
+    if any(finding.fault is LogFault.MOTOR_SIDE for finding in found):
+        return [finding for finding in check_recording(robot, log, prepared) if finding.fault in ANY_UNIT]
     change = merged_fix(found)
     corrected = log
     if change:
@@ -72,7 +73,7 @@ def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list
     if corrected.declared.gravity_base is not None:
         standing = robot.mounted(rotation=np.eye(3), gravity=corrected.declared.gravity_base)
     for finding in found:
-        if finding.fault is Fault.PAYLOAD and finding.evidence["mass_kg"] > 0.0:
+        if finding.fault is LogFault.PAYLOAD and finding.evidence["mass_kg"] > 0.0:
             evidence = finding.evidence
             standing = standing.with_payload(evidence["mass_kg"], com=evidence["com_m"], link=evidence["link"])
     return check_recording(standing, corrected, prepared if corrected is log else None)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..logs.nested import overlaid, plain
 from .finding import Consequence, Finding
 
 
@@ -15,7 +16,7 @@ class Diagnosis:
 
     Attributes:
         findings: Findings, the worst consequence first, the surest first among equals.
-        facts: Plain numbers of the recording: samples, duration_s, rate_hz, joints.
+        facts: What the recording is, as plain values: samples, duration_s, rate_hz, joints, declared.
     """
 
     findings: tuple[Finding, ...]
@@ -39,7 +40,7 @@ class Diagnosis:
     def to_table(self) -> dict[str, Any]:
         """Return the diagnosis as plain values that JSON can hold."""
         return {
-            "facts": _plain(self.facts),
+            "facts": plain(self.facts),
             "worst": self.worst.name.lower(),
             "findings": [
                 {
@@ -48,10 +49,10 @@ class Diagnosis:
                     "subjects": list(finding.subjects),
                     "sentence": finding.sentence,
                     "remedy": finding.remedy,
-                    "evidence": _plain(finding.evidence),
+                    "evidence": plain(finding.evidence),
                     "confidence": finding.confidence,
                     "alternatives": list(finding.alternatives),
-                    "fix": _plain(finding.fix),
+                    "fix": plain(finding.fix),
                 }
                 for finding in self.findings
             ],
@@ -63,23 +64,5 @@ def merged_fix(findings: Sequence[Finding]) -> dict[str, Any]:
     """Return the changes of several findings as one nested table."""
     result: dict[str, Any] = {}
     for finding in findings:
-        _put(result, finding.fix)
+        result = overlaid(result, plain(finding.fix))
     return result
-
-
-def _put(into: dict[str, Any], change: Mapping[str, Any]) -> None:
-    for key, value in change.items():
-        if isinstance(value, Mapping):
-            _put(into.setdefault(key, {}), value)
-        else:
-            into[key] = _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(member) for key, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(member) for member in value]
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return value

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..description.frozen import Array
 from .bayes import Observations, Posterior, posterior
 from .expectation import FREE_OFFSET, FRICTION, OFFSET, RESIDUE, ROTOR, TRUST, TRUST_COST, UNKNOWN_ROTOR
-from .gram import OWN, Columns, Gram
+from .gram import OWN, Gram, SignalColumns
 from .reading import Reading
 
 FRICTION_DOUBT = 0.03
@@ -35,7 +35,7 @@ GRAVITY_SPREAD = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class ReadingFit:
     """How a reading explains a recording of n joints.
 
     Attributes:
@@ -63,7 +63,7 @@ class Fit:
     payload: dict[int, tuple[Array, Array]]
 
 
-class Comparison:
+class ReadingComparison:
     """Compares readings of one recording with a model.
 
     Attributes:
@@ -73,7 +73,7 @@ class Comparison:
         guess: Unexplained part of each joint's effort with which fits begin, shape (n,). A good guess saves rounds.
     """
 
-    def __init__(self, columns: Columns, every: int = 1) -> None:
+    def __init__(self, columns: SignalColumns, every: int = 1) -> None:
         """Prepare to compare.
 
         Args:
@@ -86,7 +86,7 @@ class Comparison:
         self._every = every
         self.guess = np.full(columns.robot.n, FIRST_GUESS)
         self._grams: dict[tuple[object, ...], Gram] = {}
-        self._fits: dict[tuple[Reading, float], Fit] = {}
+        self._fits: dict[tuple[Reading, float], ReadingFit] = {}
         level = np.nan_to_num(motion.effort)
         self.spread: Array = np.where(motion.alive, level.std(axis=0) + 0.02 * np.abs(level.mean(axis=0)), 0.0)
 
@@ -97,22 +97,22 @@ class Comparison:
             self._grams[key] = self._columns.gram(reading, self._every)
         return self._grams[key]
 
-    def best(self, reading: Reading) -> Fit:
+    def best(self, reading: Reading) -> ReadingFit:
         """Return the fit with the trust in the model that the data support."""
         return max((self.fit(reading, trust) for trust in TRUST), key=lambda fit: fit.evidence)
 
-    def begin_from(self, fit: Fit) -> None:
+    def begin_from(self, fit: ReadingFit) -> None:
         """Let later fits begin with what a fit leaves unexplained."""
         self.guess = np.where(fit.alive, fit.residue / np.where(fit.alive, fit.scale, 1.0), FIRST_GUESS)
 
-    def fit(self, reading: Reading, trust: float) -> Fit:
+    def fit(self, reading: Reading, trust: float) -> ReadingFit:
         """Return how a reading explains the recording; its evidence includes the cost of little trust."""
         key = (reading, trust)
         if key not in self._fits:
             self._fits[key] = self._fitted(reading, trust)
         return self._fits[key]
 
-    def wide(self, reading: Reading) -> Fit:
+    def wide(self, reading: Reading) -> ReadingFit:
         """Return the fit with the least trust in the model, at no cost: what a bad enough model could explain."""
         fit = self.fit(reading, TRUST[-1])
         return replace(fit, evidence=fit.evidence + TRUST_COST[-1])
@@ -154,7 +154,7 @@ class Comparison:
     def _setup(self, reading: Reading, trust: float) -> _Setup:
         return _Setup(self._columns, self.gram(reading), reading, trust, self.spread)
 
-    def _fitted(self, reading: Reading, trust: float) -> Fit:
+    def _fitted(self, reading: Reading, trust: float) -> ReadingFit:
         robot, gram, worth = self.robot, self.gram(reading), self.motion.effective
         setup = self._setup(reading, trust)
         at = setup.solve(worth, self.guess)
@@ -181,13 +181,13 @@ class Comparison:
             covariance = load @ at.shared_covariance[part, part] @ load.T
             payload[body] = (load @ at.shared[part], np.sqrt(np.diag(covariance)))
         living = np.isin(np.arange(n), alive)
-        return Fit(reading, evidence, trust, living, residue, scale, own, own_std, friction_sign, payload)
+        return ReadingFit(reading, evidence, trust, living, residue, scale, own, own_std, friction_sign, payload)
 
 
 class _Setup:
     """The linear model of one reading."""
 
-    def __init__(self, made: Columns, gram: Gram, reading: Reading, trust: float, spread: Array) -> None:
+    def __init__(self, made: SignalColumns, gram: Gram, reading: Reading, trust: float, spread: Array) -> None:
         robot = made.robot
         self.gram = gram
         self.joints = made.alive

@@ -16,10 +16,10 @@ from ..description.frozen import Array
 from ..dynamics.joint_units import effort_units
 from ..dynamics.robot import Robot
 from ..logs.log import Log
-from .expectation import parameter_spread
-from .finding import Consequence, Fault, Finding
+from .expectation import INDEPENDENT_RATE, parameter_spread
+from .finding import Consequence, Finding, LogFault
 from .inertial import inertial_signals
-from .prepared import Prepared, prepare
+from .prepared import Prepared
 from .wording import listed, percent, short
 
 POSES = 200
@@ -39,8 +39,6 @@ HARDLY_MOVED = 0.1
 NOISE = 0.03
 """Noise of an effort, as a share of the joint's largest gravity torque over its range: of a fair drive. The recording's
 own noise is not used, so that this finding is about the motion and not about the sensor or friction."""
-INDEPENDENT_RATE = 3.0
-"""Independent observations per second at most [Hz]: what a model leaves of an effort stays alike for a while."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +84,7 @@ def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
     asked = robot.base_gravity_regressor(poses)
     largest = np.abs(robot.gravity(poses)).max(axis=0)
     information = np.zeros((root.shape[1], root.shape[1]))
-    weight = min(1.0, INDEPENDENT_RATE * len(rows) * smooth.period / len(picked))
+    weight = min(1.0, INDEPENDENT_RATE * len(rows) * smooth.dt / len(picked))
     for joint in joints:
         side, dq = smooth.direction[picked, joint], smooth.dq[picked, joint]
         nuisance = np.column_stack([np.ones(len(picked)), side, dq, inertial[:, joint]])
@@ -109,7 +107,7 @@ def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
     return Excitation(before, after, largest, swing, condition, weakest)
 
 
-def check_excitation(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_excitation(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
     """Name joints about whose gravity the recording says less than the model does.
 
     Found: joints whose gravity torque over their range is, with the recording, still more than NOT_LEARNT as uncertain
@@ -119,11 +117,10 @@ def check_excitation(robot: Robot, log: Log, prepared: Prepared | None = None) -
     Args:
         robot: The model.
         log: The recording, joints as in ``robot``.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready.
     """
-    smooth = prepare(log) if prepared is None else prepared
-    found = None if smooth is None else excitation(robot, smooth)
-    if smooth is None or found is None:
+    found = excitation(robot, smooth)
+    if found is None:
         return []
     held = log.declared.held
     asked = found.before > MATTERS * np.maximum(found.largest, 1e-9)
@@ -143,7 +140,7 @@ def check_excitation(robot: Robot, log: Log, prepared: Prepared | None = None) -
     combination = f" Least is told about {listed(found.weakest)}." if found.weakest else ""
     return [
         Finding(
-            Fault.EXCITATION,
+            LogFault.EXCITATION,
             Consequence.LIMITS,
             names,
             f"The recording says too little about the gravity of {listed(names)}: over its range the torque of "

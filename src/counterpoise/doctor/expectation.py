@@ -39,7 +39,12 @@ PAYLOAD_MASS_SHARE = 0.1
 PAYLOAD_LEVER = 0.1
 """Standard deviation of a suspected payload's centre about the last link's origin, along each axis [m]."""
 RESIDUE = 0.01
-"""Least standard deviation of what no model explains, relative to the standard deviation of the joint's effort."""
+"""Least standard deviation of what no model explains, relative to the standard deviation of the joint's effort, or of
+the plate's predicted channels."""
+INDEPENDENT_RATE = 3.0
+"""Independent observations per second at most [Hz]: what a model leaves of a signal stays alike for a while."""
+FURTHEST = 0.5
+"""Longest delay of a channel that is looked for, to either side [s]."""
 
 
 def parameter_spread(robot: Robot) -> Array:

@@ -21,7 +21,7 @@ class Consequence(IntEnum):
     """A compensation made from this would push the wrong way."""
 
 
-class Fault(StrEnum):
+class LogFault(StrEnum):
     """What can be named. A confusion matrix has one row for each."""
 
     EFFORT_SIGN = "effort-sign"
@@ -58,6 +58,18 @@ class Fault(StrEnum):
     MODEL_POOR = "model-explains-little"
 
 
+ABOUT_MODEL = frozenset(
+    {
+        *(LogFault.EFFORT_SIGN, LogFault.POSITION_SIGN, LogFault.JOINT_ORDER, LogFault.DEGREES, LogFault.GAIN),
+        *(LogFault.EFFORT_IS_CURRENT, LogFault.MOTOR_SIDE, LogFault.OFFSET, LogFault.MOUNT, LogFault.PAYLOAD),
+        *(LogFault.GRAVITY_COMPENSATED, LogFault.MODEL_POOR),
+    }
+)
+"""Faults that show when positions and efforts are compared with the model."""
+ABOUT_PLATE = frozenset(fault for fault in LogFault if fault.value.startswith("plate-"))
+"""Faults of the plate under the base."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong with, or worth knowing of, a recording.
@@ -75,7 +87,7 @@ class Finding:
             where no mapping can mend it.
     """
 
-    fault: Fault
+    fault: LogFault
     consequence: Consequence
     subjects: tuple[str, ...]
     sentence: str

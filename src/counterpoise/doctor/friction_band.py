@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,9 @@ from ..dynamics.joint_units import effort_units
 from ..dynamics.robot import Robot
 from ..logs.log import Log
 from ..logs.stillness import StillSegment, still_segments
-from .finding import Consequence, Fault, Finding
+from .finding import Consequence, Finding, LogFault
 from .inertial import inertial_signals
-from .prepared import Prepared, prepare
+from .prepared import Prepared
 from .wording import listed, percent, short
 
 SLIDING_SPEED = 0.02
@@ -73,7 +73,7 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
     for joint in range(robot.n):
         sliding = np.abs(dq[:, joint]) > SLIDING_SPEED
         side = np.sign(dq[:, joint])
-        least = min(int((sliding & (side > 0.0)).sum()), int((sliding & (side < 0.0)).sum())) * smooth.period
+        least = min(int((sliding & (side > 0.0)).sum()), int((sliding & (side < 0.0)).sum())) * smooth.dt
         if not smooth.effort_known[joint] or least < LEAST_SLIDING:
             continue
         swing = float(np.ptp(gravity[:, joint]))
@@ -86,7 +86,7 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
         residual = tau - columns @ values
         # Neighbouring samples are alike: what is independent comes once per time of the filter.
         count = len(tau)
-        independent = max(count * 2.0 * smooth.cutoff * smooth.period, columns.shape[1] + 1.0)
+        independent = max(count * 2.0 * smooth.cutoff * smooth.dt, columns.shape[1] + 1.0)
         covariance = inverse @ inverse.T * float(residual @ residual) / independent
         speed = float(np.median(np.abs(dq[sliding, joint])))
         width = float(values[0] + values[1] * speed)
@@ -97,7 +97,7 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
     return bands
 
 
-def check_friction(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_friction(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
     """Say how wide the friction band of every joint is, and how it compares with gravity's swing in this recording.
 
     A note, not a fault: friction is there. Named are joints whose band is five standard deviations wide.
@@ -105,11 +105,8 @@ def check_friction(robot: Robot, log: Log, prepared: Prepared | None = None) -> 
     Args:
         robot: The model.
         log: The recording, joints as in ``robot``.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready.
     """
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None:
-        return []
     bands = {
         joint: band for joint, band in friction_bands(robot, smooth).items() if abs(band.half_width) > 5.0 * band.std
     }
@@ -138,7 +135,7 @@ def friction_finding(joints: Mapping[str, Mapping[str, float | None]], unit: str
         width, share = numbers["half_width"] or 0.0, numbers["share_of_gravity_swing"]
         told.append(f"{name} ±{short(width)}" + ("" if share is None else f" ({_beside(share)} gravity's swing)"))
     return Finding(
-        Fault.FRICTION,
+        LogFault.FRICTION,
         Consequence.NOTE,
         tuple(joints),
         f"Friction moves the effort by half the difference between the directions [{unit}]: {', '.join(told)}.",
@@ -158,7 +155,7 @@ def _beside(share: float) -> str:
     return f"{percent(share)} of" if share < 1.0 else f"{share:.1f} times" if share < 10.0 else "more than 10 times"
 
 
-def check_one_sided(robot: Robot | None, log: Log, segments: tuple[StillSegment, ...] | None = None) -> list[Finding]:
+def check_one_sided(log: Log) -> list[Finding]:
     """Name joints whose standing poses were all reached from the same side.
 
     Found: at least LEAST_POSES poses of which at most OTHER_SIDE came from the other side, on MANY of the joints and
@@ -166,13 +163,9 @@ def check_one_sided(robot: Robot | None, log: Log, segments: tuple[StillSegment,
     need five).
 
     Args:
-        robot: Not used; the checks are called alike.
         log: The recording.
-        segments: Where the arm stands, where that was found before.
     """
-    standing = still_segments(log, least_time=LEAST_STANDING) if segments is None else segments
-    usual = float(np.median([segment.duration for segment in standing])) if standing else 0.0
-    poses = _separate(tuple(segment for segment in standing if segment.duration >= VIA * usual))
+    poses = standing_poses(still_segments(log, least_time=LEAST_STANDING))
     if len(poses) < LEAST_POSES:
         return []
     approach = np.array([segment.approach for segment in poses])
@@ -195,7 +188,7 @@ def check_one_sided(robot: Robot | None, log: Log, segments: tuple[StillSegment,
     counts = [numbers["poses"] for numbers in one_sided.values()]
     return [
         Finding(
-            Fault.ONE_SIDED,
+            LogFault.ONE_SIDED,
             Consequence.LIMITS,
             names,
             f"{listed(names)} came to rest from the same side in {_nearly_all(one_sided)} of {max(counts)} poses: "
@@ -212,15 +205,19 @@ def _nearly_all(one_sided: Mapping[str, Mapping[str, int]]) -> str:
     return "all" if clean else "nearly all"
 
 
-def _separate(segments: tuple[StillSegment, ...]) -> list[StillSegment]:
-    """Return the standing poses without those that only go on: the same pose, with no motion in between."""
-    kept: list[StillSegment] = []
+def standing_poses(segments: Sequence[StillSegment]) -> list[StillSegment]:
+    """Return the stands that are poses: not short stops on the way, nor one pose that goes on without a motion."""
+    usual = float(np.median([segment.duration for segment in segments])) if segments else 0.0
+    poses: list[StillSegment] = []
     for segment in segments:
-        if (
-            kept
-            and np.abs(segment.q - kept[-1].q).max() < SEPARATE
-            and np.array_equal(segment.approach, kept[-1].approach)
-        ):
+        if segment.duration < VIA * usual:
             continue
-        kept.append(segment)
-    return kept
+        if not (poses and _goes_on(poses[-1], segment)):
+            poses.append(segment)
+    return poses
+
+
+def _goes_on(before: StillSegment, after: StillSegment) -> bool:
+    """Return whether two stands are one pose: at the same place and reached from the same side."""
+    near = bool(np.abs(after.q - before.q).max() < SEPARATE)
+    return near and np.array_equal(after.approach, before.approach)

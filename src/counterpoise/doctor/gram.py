@@ -1,4 +1,4 @@
-"""Scalar products of all signals that a comparison needs, per joint: what a fit costs no longer depends on the points.
+"""Scalar products of all signals that a comparison needs, per joint, so that a fit costs the same for many points.
 
 For each joint the columns are, in this order: the shared directions in which the model's parameters may be wrong; the
 joint's own (rotor inertia, dry friction, viscous friction, offset, friction kept at rest); the model's torque of the
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array
-from ..dynamics.joint_regressors import joint_regressors
+from ..dynamics.inertia import driven_inertias
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
 from .expectation import parameter_spread, payload_spread
-from .motion import Motion
+from .motion import LEAST_MOTION, RecordedMotion
 from .reading import Reading
 
 OWN = ("rotor", "dry", "viscous", "offset", "kept")
@@ -27,8 +27,6 @@ SMOOTHING = 0.05
 """Speed below which dry friction is taken to turn over, relative to the joint's usual speed."""
 RANDOM_MOTIONS = 100
 """Random states at which it is seen which parameter directions torques feel."""
-LEAST_MOTION = 1e-3
-"""Joints that travel less do not move [rad or m, or the recording's unit]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +78,7 @@ class Gram:
         return self.weight + 4 + 4 * len(self.leaves)
 
 
-class Columns:
+class SignalColumns:
     """Makes the columns of one robot and recording: what does not depend on the reading is computed once.
 
     Attributes:
@@ -92,7 +90,7 @@ class Columns:
         inertia: Mean inertia that each joint turns [kg m² or kg], shape (n,).
     """
 
-    def __init__(self, robot: Robot, motion: Motion) -> None:
+    def __init__(self, robot: Robot, motion: RecordedMotion) -> None:
         """Prepare for a robot and a recording."""
         self.robot = robot
         self.motion = motion
@@ -105,14 +103,14 @@ class Columns:
         self._turned: dict[tuple[float, float, float], Robot] = {}
 
         random = np.random.default_rng(0)
-        q, dq, ddq = random.normal(size=(3, RANDOM_MOTIONS, robot.n)) * (np.ptp(motion.q, axis=0) > LEAST_MOTION)
+        q, dq, ddq = random.normal(size=(3, RANDOM_MOTIONS, robot.n)) * motion.moving
         # Under gravity of no special direction nothing is felt by accident only.
         slanted = robot.mounted(rotation=np.eye(3), gravity=(3.0, 5.0, -7.8))
-        rows = joint_regressors(slanted, q, dq, ddq)[:, self.alive]
+        rows = slanted.inertial_regressor(q, dq, ddq)[:, self.alive]
         spread = parameter_spread(robot)
         self._matrix = np.concatenate([spread @ _felt(rows @ spread), *payloads], axis=1)
         self.shared = self._matrix.shape[1] - 4 * len(payloads)
-        self.inertia = self._mean_inertia(motion.q[:: max(1, len(motion.q) // 16)])
+        self.inertia = np.mean(np.abs(driven_inertias(robot, motion.q[:: max(1, len(motion.q) // 16)])), axis=0)
 
     def gram(self, reading: Reading, every: int = 1) -> Gram:
         """Return the scalar products.
@@ -125,7 +123,7 @@ class Columns:
         q, dq, ddq = (reading.positions(values[::every]) for values in (motion.q, motion.dq, motion.ddq))
         if reading.gravity_base not in self._turned:
             self._turned[reading.gravity_base] = robot.mounted(rotation=np.eye(3), gravity=reading.gravity_base)
-        rows = joint_regressors(self._turned[reading.gravity_base], q, dq, ddq)[:, alive]
+        rows = self._turned[reading.gravity_base].inertial_regressor(q, dq, ddq)[:, alive]
         units = np.stack([unit.gravity(q)[:, alive] for unit in self._units], axis=2)
         weight = units @ np.array(reading.gravity_base)
         rotor = (robot.rotor_inertia * ddq)[:, alive]
@@ -145,17 +143,6 @@ class Columns:
         by_joint = np.ascontiguousarray(np.moveaxis(columns, 1, 0))
         products = np.swapaxes(by_joint, 1, 2) @ by_joint / len(q)
         return Gram(products, self.shared, self.leaves, usual, moves)
-
-    def _mean_inertia(self, q: Array) -> Array:
-        robot, still = self.robot, np.zeros_like(q)
-        at_rest = joint_regressors(robot, q, still, still)
-        diagonal = np.zeros(robot.n)
-        for joint in self.alive:
-            unit = still.copy()
-            unit[:, joint] = 1.0
-            rows = joint_regressors(robot, q, still, unit) - at_rest
-            diagonal[joint] = np.mean(np.abs(rows[:, joint] @ robot.inertial_parameters[10:]))
-        return diagonal
 
 
 def _on_body(spread: Array, body: int, bodies: int) -> Array:

@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..dynamics.robot import Robot
-from ..errors import InputError
 from ..logs.log import Log
 from .case import Case
 from .cost import Cost
-from .evidence import Comparison
+from .evidence import ReadingComparison
 from .finding import Finding
-from .gram import Columns
-from .motion import Motion, motion_of
+from .gram import SignalColumns
+from .motion import RecordedMotion, motion_of
 from .motor_side import excess_of, motor_side_finding
 from .moves import in_degrees, with_all_gains_found
 from .name_channels import name_degrees, name_order, name_signs
@@ -42,9 +41,8 @@ def check_model(robot: Robot, log: Log, dead: Collection[str] = ()) -> list[Find
     Returns:
         Findings; none where the recording is too short to say anything.
     """
-    try:
-        motion = motion_of(log)
-    except InputError:
+    motion = motion_of(log)
+    if motion is None:
         return []
     living = motion.alive & ~np.isin(np.array(log.joint_names), list(dead))
     motion = replace(motion, alive=living)
@@ -64,9 +62,9 @@ def check_model(robot: Robot, log: Log, dead: Collection[str] = ()) -> list[Find
     return [motor_side_finding(robot, motion, excess, degrees_possible=fits and _explained(robot, motion, degrees))]
 
 
-def _explained(robot: Robot, motion: Motion, reading: Reading) -> bool:
+def _explained(robot: Robot, motion: RecordedMotion, reading: Reading) -> bool:
     """Return whether a reading explains most of the loaded joints' efforts if every factor is open."""
-    comparison = Comparison(Columns(robot, motion))
+    comparison = ReadingComparison(SignalColumns(robot, motion))
     cost = Cost(reading, tuple(np.flatnonzero(motion.alive).tolist()))
     fit = comparison.best(with_all_gains_found(comparison, cost, reading, 1.0))
     expected = comparison.expected(fit.reading)
@@ -79,9 +77,9 @@ def _named(found: Search, log: Log) -> list[Finding]:
     return [finding for name in _NAMERS for finding in name(case)]
 
 
-def _weakness(robot: Robot, motion: Motion, reading: Reading) -> float:
+def _weakness(robot: Robot, motion: RecordedMotion, reading: Reading) -> float:
     """Return how many times larger torques the model expects than were recorded, root mean square over the joints."""
-    comparison = Comparison(Columns(robot, motion))
+    comparison = ReadingComparison(SignalColumns(robot, motion))
     expected = comparison.expected(reading)
     return float(np.linalg.norm(expected) / max(float(np.linalg.norm(comparison.spread)), 1e-12))
 

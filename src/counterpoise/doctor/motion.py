@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
-from ..errors import InputError
+from ..logs.filters import filtered
 from ..logs.log import Log
+from .prepared import LEAST_SAMPLES
 
 MOST_POINTS = 600
 """Points that are kept: neighbours along a path say the same again."""
@@ -21,6 +22,8 @@ BREAK = 60.0
 """... after what lies beyond a gap of this length [s] is left out: one wrong stamp makes a minute last for years."""
 LEAST_DURATION = 2.0
 """Shorter recordings say nothing about a model [s]."""
+LEAST_MOTION = 1e-3
+"""Joints that travel less do not move [rad or m, or the recording's unit]."""
 CUTOFF_RANGE = (2.0, 8.0)
 """Least and greatest cutoff of the low-pass [Hz]."""
 CUTOFF_PER_BANDWIDTH = 3.0
@@ -30,7 +33,7 @@ REST_SHARE = 0.1
 BINS_PER_GAP = 5
 """Bins without a sample in a row that make a gap: nothing is taken from inside."""
 PIECES_PER_SWING = 6.0
-"""Independent pieces of evidence between two reversals of a joint; see ``Motion.effective``."""
+"""Independent pieces of evidence between two reversals of a joint; see ``RecordedMotion.effective``."""
 SWING = 0.08
 """Least swing that counts, relative to a joint's whole travel."""
 MOST_EFFECTIVE = 100.0
@@ -38,7 +41,7 @@ MOST_EFFECTIVE = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
+class RecordedMotion:
     """Points along a recording's path: N points of n joints, in the recording's own units and order.
 
     Attributes:
@@ -49,7 +52,6 @@ class Motion:
         effort: Efforts through the same low-pass, shape (N, n); NaN columns where none was recorded.
         last_direction: +1 or −1: which way each joint moved last, shape (N, n); 0 before it first moved.
         alive: Joints whose effort was recorded and varies, shape (n,).
-        cutoff: −3 dB frequency of the low-pass [Hz].
         effective: How many independent observations of each joint's torque the points are worth.
     """
 
@@ -60,53 +62,55 @@ class Motion:
     effort: Array
     last_direction: Array
     alive: npt.NDArray[np.bool_]
-    cutoff: float
     effective: float
 
+    @property
+    def moving(self) -> npt.NDArray[np.bool_]:
+        """Joints that move, shape (n,)."""
+        return np.asarray(np.ptp(self.q, axis=0) > LEAST_MOTION)
 
-def motion_of(log: Log) -> Motion:
-    """Return the points of a log that the model is compared with.
 
-    Raises:
-        InputError: The log is too short, or its time does not advance.
-    """
-    grid, q_raw, filled = _binned(log.time, log.q)
-    _, effort_raw, _ = _binned(log.time, log.tau)
-    q_raw = np.where(np.isnan(q_raw), 0.0, q_raw)
-    step = grid[1] - grid[0]
-    cutoff = _cutoff(q_raw, step)
-    q, dq, ddq = _filtered(q_raw, step, cutoff, derivatives=2)
-    (effort,) = _filtered(np.where(np.isnan(effort_raw), 0.0, effort_raw), step, cutoff, derivatives=0)
-    alive = np.array([_varies(column) for column in log.tau.T])
-    effort[:, np.isnan(effort_raw).any(axis=0)] = np.nan
+def motion_of(log: Log) -> RecordedMotion | None:
+    """Return the points of a log that the model is compared with; None where it is too short to say anything."""
+    binned = _binned(log.time, np.hstack([log.q, log.tau]))
+    if binned is None:
+        return None
+    grid, recorded, filled = binned
+    n, dt = len(log.joint_names), float(grid[1] - grid[0])
+    missing = np.isnan(recorded[:, n:]).any(axis=0)
+    recorded = np.where(np.isnan(recorded), 0.0, recorded)
+    positions = recorded[:, :n]
+    cutoff = _cutoff(positions, dt)
+    q, dq, ddq = (filtered(positions, dt, cutoff, derivative=order) for order in range(3))
+    effort = filtered(recorded[:, n:], dt, cutoff)
+    effort[:, missing] = np.nan
 
     margin = min(1.0 / cutoff, 0.1 * (grid[-1] - grid[0]))
     usable = (grid >= grid[0] + margin) & (grid <= grid[-1] - margin) & filled
     kept = _along_path(dq, usable)
-    return Motion(
+    return RecordedMotion(
         time=grid[kept],
         q=q[kept],
         dq=dq[kept],
         ddq=ddq[kept],
         effort=effort[kept],
         last_direction=_last_direction(dq)[kept],
-        alive=alive & ~np.isnan(effort).any(axis=0),
-        cutoff=cutoff,
+        alive=np.array([_varies(column) for column in log.tau.T]) & ~missing,
         effective=_effective(q[usable]),
     )
 
 
-def _binned(time: Array, values: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-    """Return bin centres, the mean of the values in each bin (interpolated where empty), which bins are in no gap."""
+def _binned(time: Array, values: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]] | None:
+    """Return bin centres [s], the mean of the values in each bin (interpolated where empty), which are in no gap.
+
+    None where there are too few different times for that.
+    """
     stamped = _together(time)
     clock = time[stamped]
     steps = np.diff(np.sort(clock))
     steps = steps[steps > 0.0]
-    if len(steps) < 20 or np.ptp(clock) < LEAST_DURATION:
-        raise InputError(
-            f"the log has {len(clock)} stamped samples; the doctor's model needs at least 20 different times over "
-            f"{LEAST_DURATION:g} s"
-        )
+    if len(steps) < LEAST_SAMPLES or np.ptp(clock) < LEAST_DURATION:
+        return None
     width = max(float(np.median(steps)), 1.0 / MOST_RATE, float(np.ptp(clock)) / MOST_BINS)
     start = float(clock.min())
     index = np.floor((clock - start) / width + 1e-6).astype(np.int64)
@@ -122,8 +126,7 @@ def _binned(time: Array, values: Array) -> tuple[Array, Array, npt.NDArray[np.bo
         some = count > 0
         result[:, joint] = np.interp(centres, centres[some], total[some] / count[some])
     held = np.bincount(index, minlength=bins) > 0
-    reach = BINS_PER_GAP
-    near = np.convolve(held, np.ones(2 * reach + 1), mode="same") > 0
+    near = np.convolve(held, np.ones(2 * BINS_PER_GAP + 1), mode="same") > 0
     return centres, result, near
 
 
@@ -140,49 +143,22 @@ def _together(time: Array) -> npt.NDArray[np.bool_]:
     return together
 
 
-def _cutoff(q: Array, step: float) -> float:
+def _cutoff(q: Array, dt: float) -> float:
     """Return a cutoff that lets the motion pass: a multiple of the band with 90 % of the velocity's power."""
     spectrum = np.abs(np.fft.rfft(np.diff(q, axis=0), axis=0)) ** 2
-    frequency = np.fft.rfftfreq(len(q) - 1, step)
+    frequency = np.fft.rfftfreq(len(q) - 1, dt)
     band = frequency <= 1.5 * CUTOFF_RANGE[1]
     power = spectrum[band] / np.maximum(spectrum[band].sum(axis=0), 1e-300)
     moving = np.ptp(q, axis=0) > 1e-3 * np.ptp(q, axis=0).max(initial=0.0)
     share = np.cumsum(power[:, moving].mean(axis=1)) if moving.any() else np.ones(1)
     bandwidth = frequency[int(np.searchsorted(share, 0.9 * share[-1]))]
-    nyquist = 0.4 / step
-    return float(min(np.clip(CUTOFF_PER_BANDWIDTH * bandwidth, *CUTOFF_RANGE), nyquist))
-
-
-def _filtered(values: Array, step: float, cutoff: float, derivatives: int) -> list[Array]:
-    """Return the values through a 4th-order Butterworth, forwards and backwards, and their derivatives.
-
-    By Fourier transform, gain 1 / (1 + (f/f_c)⁸), which is the two passes' product; the ends are continued by their
-    point reflection, so that neither a value nor a slope jumps.
-    """
-    k = len(values)
-    pad = min(k - 1, max(1, round(2.0 / (cutoff * step))))
-    before = 2.0 * values[0] - values[pad:0:-1]
-    after = 2.0 * values[-1] - values[-2 : -pad - 2 : -1]
-    padded = np.concatenate([before, values, after])
-    trend = np.linspace(0.0, 1.0, len(padded))[:, None]  # taken off: a Fourier series would jump from end to start
-    first, last = padded[0], padded[-1]
-    line = first + trend * (last - first)
-    spectrum = np.fft.rfft(padded - line, axis=0)
-    frequency = np.fft.rfftfreq(len(padded), step)[:, None]
-    spectrum /= 1.0 + (frequency / cutoff) ** 8
-    slope = (last - first) / (step * (len(padded) - 1))
-    constant = [line, np.broadcast_to(slope, padded.shape), np.zeros_like(padded)]
-    results = []
-    for order in range(derivatives + 1):
-        wave = np.fft.irfft(spectrum * (2j * np.pi * frequency) ** order, len(padded), axis=0)
-        results.append((wave + constant[order])[pad : pad + k])
-    return results
+    return float(min(np.clip(CUTOFF_PER_BANDWIDTH * bandwidth, *CUTOFF_RANGE), 0.4 / dt))
 
 
 def _varies(column: Array) -> bool:
     """Return whether a recorded effort carries a signal: finite, and not one value nearly all the time."""
     finite = column[np.isfinite(column)]
-    if len(finite) < 20:
+    if len(finite) < LEAST_SAMPLES:
         return False
     middle = float(np.median(finite))
     return bool(np.mean(finite == middle) < 0.8 and np.ptp(finite) > 1e-9 * max(1.0, abs(middle)))
@@ -217,7 +193,7 @@ def _effective(q: Array) -> float:
     turn back. So the swings of a typical joint are counted, not the samples; those below a share of its travel are
     none. On made recordings the residuals' autocorrelation gives 14 to 300 where this gives 12 to 60.
     """
-    swings = [_swings(column) for column in q.T if np.ptp(column) > 1e-3]
+    swings = [_swings(column) for column in q.T if np.ptp(column) > LEAST_MOTION]
     return float(min(PIECES_PER_SWING * np.median(swings), MOST_EFFECTIVE)) if swings else PIECES_PER_SWING
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
-from .finding import Consequence, Fault, Finding
-from .motion import Motion
+from .finding import Consequence, Finding, LogFault
+from .motion import RecordedMotion
 from .wording import listed, short
 
 EXCESS = 1.5
@@ -44,18 +44,18 @@ class Excess:
     everywhere: bool
 
 
-def excess_of(robot: Robot, motion: Motion) -> Excess:
+def excess_of(robot: Robot, motion: RecordedMotion) -> Excess:
     """Return how far the recorded positions go beyond the robot's limits."""
     travel = np.ptp(motion.q, axis=0)
     span = robot.upper - robot.lower
     span = np.where(np.isfinite(span), np.minimum(span, UNLIMITED_RANGE), UNLIMITED_RANGE)
-    turns = np.array(rotary(robot)) & (travel > 1e-3)
+    turns = np.array(rotary(robot)) & motion.moving
     ratio = np.where(turns, travel / np.maximum(span, 1e-3), 0.0)
     beyond = tuple(np.flatnonzero(ratio > EXCESS).tolist())
     return Excess(ratio, beyond, bool(beyond) and len(beyond) >= SHARE * int(turns.sum()))
 
 
-def motor_side_finding(robot: Robot, motion: Motion, excess: Excess, *, degrees_possible: bool) -> Finding:
+def motor_side_finding(robot: Robot, motion: RecordedMotion, excess: Excess, *, degrees_possible: bool) -> Finding:
     """Return the finding that positions and efforts were recorded in front of the gears.
 
     Args:
@@ -83,9 +83,9 @@ def motor_side_finding(robot: Robot, motion: Motion, excess: Excess, *, degrees_
         )
         evidence["coupling_suspected"] = [[first, second] for first, second, _ in pairs]
         evidence["speed_correlation"] = {f"{first}, {second}": value for first, second, value in pairs}
-    alternatives = (Fault.DEGREES.value, Fault.EFFORT_IS_CURRENT.value) if degrees_possible else ()
+    alternatives = (LogFault.DEGREES.value, LogFault.EFFORT_IS_CURRENT.value) if degrees_possible else ()
     return Finding(
-        fault=Fault.MOTOR_SIDE,
+        fault=LogFault.MOTOR_SIDE,
         consequence=Consequence.DANGER,
         subjects=names,
         sentence=sentence + ".",
@@ -100,9 +100,9 @@ def motor_side_finding(robot: Robot, motion: Motion, excess: Excess, *, degrees_
     )
 
 
-def _coupled_pairs(robot: Robot, motion: Motion) -> list[tuple[str, str, float]]:
+def _coupled_pairs(robot: Robot, motion: RecordedMotion) -> list[tuple[str, str, float]]:
     """Return pairs of the last three moving joints whose speeds go together more than by chance."""
-    wrist = np.flatnonzero(np.ptp(motion.q, axis=0) > 1e-3)[-3:]
+    wrist = np.flatnonzero(motion.moving)[-3:]
     if len(wrist) < 2:
         return []
     correlation = np.atleast_2d(np.corrcoef(motion.dq[:, wrist].T))

@@ -13,7 +13,7 @@ from ..dynamics.joint_units import rotary
 from ..dynamics.kinematics import ancestors
 from ..dynamics.robot import Robot
 from .cost import Cost
-from .evidence import Comparison
+from .evidence import ReadingComparison
 from .reading import Reading, swapped
 
 DEGREE = math.pi / 180.0
@@ -108,7 +108,7 @@ def in_degrees(robot: Robot, reading: Reading) -> Reading:
     return replace(reading, position_factor=tuple(factors))
 
 
-def with_gravity_found(comparison: Comparison, reading: Reading, start: Reading, trust: float) -> Reading | None:
+def with_gravity_found(comparison: ReadingComparison, reading: Reading, start: Reading, trust: float) -> Reading | None:
     """Return the reading with gravity's direction as the efforts show it, its size kept.
 
     None where they show none, or one that is hardly turned from where the log has it: no arm stands perfectly.
@@ -126,7 +126,9 @@ def with_gravity_found(comparison: Comparison, reading: Reading, start: Reading,
     return found if turned else None
 
 
-def with_gain_found(comparison: Comparison, cost: Cost, reading: Reading, joint: int, trust: float) -> Reading | None:
+def with_gain_found(
+    comparison: ReadingComparison, cost: Cost, reading: Reading, joint: int, trust: float
+) -> Reading | None:
     """Return the reading with the gain of one joint's effort that suits best; None where that is the present one."""
 
     def at(log_gain: float) -> Reading:
@@ -151,7 +153,7 @@ def with_gain_found(comparison: Comparison, cost: Cost, reading: Reading, joint:
     return at(best)
 
 
-def with_all_gains_found(comparison: Comparison, cost: Cost, reading: Reading, trust: float) -> Reading:
+def with_all_gains_found(comparison: ReadingComparison, cost: Cost, reading: Reading, trust: float) -> Reading:
     """Return the reading with every effort in a unit of its own: signed factors found by regression, then refined.
 
     A joint whose torque the model does not explain takes its sign from friction and its size from the others.
@@ -173,7 +175,7 @@ def with_all_gains_found(comparison: Comparison, cost: Cost, reading: Reading, t
     return found
 
 
-def _regressed(comparison: Comparison, reading: Reading, row: int, effort: int) -> tuple[float, float, float]:
+def _regressed(comparison: ReadingComparison, reading: Reading, row: int, effort: int) -> tuple[float, float, float]:
     """Return 1/a of a joint's effort e = m/a + friction + offset, m the model's torque, its doubt, and friction.
 
     ``row`` and ``effort`` count the joints with a live effort.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..description.frozen import Array
-from .case import AMBIGUOUS, Case, confidence, rounded, shrinks
-from .cost import ALL_SIGNS, ORDER, SIGN, UNIT
-from .finding import Consequence, Fault, Finding
+from .case import Case, confidence, rounded, shrinks
+from .cost import ALL_SIGNS, AMBIGUOUS, ORDER, SIGN, UNIT
+from .finding import Consequence, Finding, LogFault
 from .moves import DEGREE
 from .reading import Reading
 from .velocities import velocity_slopes
@@ -24,8 +24,8 @@ def name_signs(case: Case) -> list[Finding]:
     effort = [j for j in case.alive if now.effort_factor[j] * before.effort_factor[j] < 0.0]
     position = [j for j in range(now.n) if now.position_factor[j] * before.position_factor[j] < 0.0]
     if effort and len(effort) == len(case.alive) > 1:
-        return [_all_efforts(case), *_grouped(case, position, Fault.POSITION_SIGN)]
-    return _grouped(case, effort, Fault.EFFORT_SIGN) + _grouped(case, position, Fault.POSITION_SIGN)
+        return [_all_efforts(case), *_grouped(case, position, LogFault.POSITION_SIGN)]
+    return _grouped(case, effort, LogFault.EFFORT_SIGN) + _grouped(case, position, LogFault.POSITION_SIGN)
 
 
 def _all_efforts(case: Case) -> Finding:
@@ -38,21 +38,21 @@ def _all_efforts(case: Case) -> Finding:
     numbers = case.numbers(gain, other, joints) | {"joints": {case.names[j]: _signs_of(case, j) for j in joints}}
     clearest = max(joints, key=lambda joint: abs(_signs_of(case, joint)["correlation_with_model"]))
     return Finding(
-        fault=Fault.EFFORT_SIGN,
+        fault=LogFault.EFFORT_SIGN,
         consequence=Consequence.DANGER,
         subjects=names,
         sentence=f"All efforts have the opposite sign of the robot's ({_against(case, clearest)}).",
         remedy="Reverse the sign of all efforts: effort_sign = -1.",
         evidence=numbers,
         confidence=confidence(gain, ALL_SIGNS, int(upside_down)),
-        alternatives=(Fault.MOUNT.value,) if upside_down else (),
+        alternatives=(LogFault.MOUNT.value,) if upside_down else (),
         fix={"joints": {name: {"effort_sign": -1} for name in names}},
     )
 
 
-def _grouped(case: Case, joints: list[int], fault: Fault) -> list[Finding]:
+def _grouped(case: Case, joints: list[int], fault: LogFault) -> list[Finding]:
     """Return one finding for the joints whose sign is sure and one for those that could be the other channel's."""
-    effort = fault is Fault.EFFORT_SIGN
+    effort = fault is LogFault.EFFORT_SIGN
     groups: dict[bool, list[tuple[int, float, dict[str, Any]]]] = {}
     for joint in joints:
         without = _flipped(case.reading, joint, effort=effort)
@@ -64,7 +64,7 @@ def _grouped(case: Case, joints: list[int], fault: Fault) -> list[Finding]:
             numbers |= _signs_of(case, joint)
         groups.setdefault(unsure, []).append((joint, gain, numbers))
     part = "effort" if effort else "position"
-    other_fault = Fault.POSITION_SIGN if effort else Fault.EFFORT_SIGN
+    other_fault = LogFault.POSITION_SIGN if effort else LogFault.EFFORT_SIGN
     findings = []
     for unsure, members in sorted(groups.items()):
         names = case.named(joint for joint, _, _ in members)
@@ -155,7 +155,7 @@ def _reordered(case: Case, what: str, order: tuple[int, ...], without: Reading, 
         for joint in moved
     }
     return Finding(
-        fault=Fault.JOINT_ORDER,
+        fault=LogFault.JOINT_ORDER,
         consequence=Consequence.DANGER,
         subjects=tuple(takes),
         sentence=f"{subject} in another order than the robot's joints: {told} ({shrinks(numbers)}).",
@@ -181,7 +181,7 @@ def name_degrees(case: Case) -> list[Finding]:
     in_radians = bool(np.nanmedian(slopes) < math.sqrt(DEGREE)) if np.isfinite(slopes).any() else False
     return [
         Finding(
-            fault=Fault.DEGREES,
+            fault=LogFault.DEGREES,
             consequence=Consequence.DANGER,
             subjects=case.named(joints),
             sentence=(

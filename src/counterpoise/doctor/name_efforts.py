@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..description.frozen import Array
-from .case import AMBIGUOUS, Case, confidence, rounded, shrinks
-from .cost import GAIN, OFFSET, UNIT
-from .finding import Consequence, Fault, Finding
+from .case import Case, confidence, rounded, shrinks
+from .cost import AMBIGUOUS, GAIN, OFFSET, UNIT
+from .finding import Consequence, Finding, LogFault
 from .gram import OWN
 from .moves import with_gain_found, with_gravity_found
 from .wording import percent, short
@@ -65,7 +65,7 @@ def _current(case: Case, sure: list[int], factor: Array, doubt: dict[int, float]
     told = ", ".join(f"{case.names[joint]} {short(float(factor[joint]))}" for joint in sure) or "no certain factor"
     said = "as the log declares" if case.begin.free_gain else "though nothing says so"
     return Finding(
-        fault=Fault.EFFORT_IS_CURRENT,
+        fault=LogFault.EFFORT_IS_CURRENT,
         consequence=Consequence.DANGER,
         subjects=case.named(case.alive),
         sentence=(
@@ -78,7 +78,7 @@ def _current(case: Case, sure: list[int], factor: Array, doubt: dict[int, float]
         ),
         evidence=numbers,
         confidence=confidence(gain, UNIT),
-        alternatives=(Fault.MOTOR_SIDE.value,),
+        alternatives=(LogFault.MOTOR_SIDE.value,),
         fix={
             "effort": {"kind": "current"},
             "joints": {case.names[joint]: {"effort_gain": float(factor[joint])} for joint in case.alive},
@@ -103,14 +103,14 @@ def _gain(case: Case, joint: int, factor: float) -> Finding:
     if shifted:
         told += " A constant offset would explain as much."
     return Finding(
-        fault=Fault.GAIN,
+        fault=LogFault.GAIN,
         consequence=Consequence.SPOILS,
         subjects=(name,),
         sentence=told,
         remedy=f"Check the torque constant and gear of {name}, or correct it: effort_gain = {short(factor)}.",
         evidence=numbers,
         confidence=confidence(gain, GAIN, heavier + shifted),
-        alternatives=(MASS_SCALE,) * heavier + (Fault.OFFSET.value,) * shifted,
+        alternatives=(MASS_SCALE,) * heavier + (LogFault.OFFSET.value,) * shifted,
         fix={"joints": {name: {"effort_gain": factor}}},
     )
 
@@ -128,7 +128,7 @@ def name_offsets(case: Case) -> list[Finding]:
         mounting, scaled = _mounting_instead(case, joint), _gain_instead(case, joint)
         findings.append(
             Finding(
-                fault=Fault.OFFSET,
+                fault=LogFault.OFFSET,
                 consequence=Consequence.SPOILS,
                 subjects=(name,),
                 sentence=(
@@ -140,7 +140,7 @@ def name_offsets(case: Case) -> list[Finding]:
                 remedy=f"Tare the sensor of {name}, or take the offset off: effort_offset = {short(-offset)}.",
                 evidence=numbers,
                 confidence=confidence(gain, OFFSET, mounting + scaled),
-                alternatives=(Fault.MOUNT.value,) * mounting + (Fault.GAIN.value,) * scaled,
+                alternatives=(LogFault.MOUNT.value,) * mounting + (LogFault.GAIN.value,) * scaled,
                 fix={"joints": {name: {"effort_offset": -offset}}},
             )
         )

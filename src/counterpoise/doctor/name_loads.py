@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .case import AMBIGUOUS, Case, angle_between, confidence, rounded, shrinks
-from .cost import COMPENSATED, MOUNT, PAYLOAD
-from .finding import Consequence, Fault, Finding
+from .case import Case, angle_between, confidence, rounded, shrinks
+from .cost import AMBIGUOUS, COMPENSATED, MOUNT, PAYLOAD
+from .finding import Consequence, Finding, LogFault
 from .wording import listed, percent, short
 
 POOR = 0.7
@@ -34,7 +34,7 @@ def name_compensated(case: Case) -> list[Finding]:
     )
     return [
         Finding(
-            fault=Fault.GRAVITY_COMPENSATED,
+            fault=LogFault.GRAVITY_COMPENSATED,
             consequence=Consequence.DANGER,
             subjects=(),
             sentence=(
@@ -67,14 +67,14 @@ def name_mount(case: Case) -> list[Finding]:
         if case.worth(replace(without, offset=case.reading.offset | {joint}))[0] < AMBIGUOUS
     ]
     signs = angle > 150.0 and case.worth(without.with_effort_flipped(*case.alive))[0] < AMBIGUOUS
-    alternatives = [Fault.EFFORT_SIGN.value] * signs + [Fault.OFFSET.value] * bool(offsets)
+    alternatives = [LogFault.EFFORT_SIGN.value] * signs + [LogFault.OFFSET.value] * bool(offsets)
     numbers = case.numbers(gain, other, case.alive)
     numbers |= {"gravity_base": [rounded(value) for value in found.tolist()]}
     numbers |= {"angle_deg": round(angle, 2), "angle_std_deg": round(doubt, 2)}
     vector = ", ".join(f"{value:.2f}" for value in found.tolist())
     return [
         Finding(
-            fault=Fault.MOUNT,
+            fault=LogFault.MOUNT,
             consequence=Consequence.DANGER,
             subjects=case.named(offsets),
             sentence=(
@@ -114,7 +114,7 @@ def name_payload(case: Case) -> list[Finding]:
         call = f'robot.with_payload({short(mass)}, com=({", ".join(short(v) for v in com.tolist())}), link="{link}")'
         findings.append(
             Finding(
-                fault=Fault.PAYLOAD,
+                fault=LogFault.PAYLOAD,
                 consequence=Consequence.DANGER,
                 subjects=(link,),
                 sentence=(
@@ -145,7 +145,7 @@ def name_poor_model(case: Case) -> list[Finding]:
     worst = max(shares, key=lambda name: shares[name])
     return [
         Finding(
-            fault=Fault.MODEL_POOR,
+            fault=LogFault.MODEL_POOR,
             consequence=Consequence.SPOILS,
             subjects=tuple(shares),
             sentence=(

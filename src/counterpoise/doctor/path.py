@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics.robot import Robot
-from ..logs.log import Log
-from ..logs.path import novelty
-from .finding import Consequence, Fault, Finding
-from .prepared import Prepared, prepare
+from ..logs.path import EARLIER_SHARE, novelty
+from .finding import Consequence, Finding, LogFault
+from .prepared import Prepared
 from .wording import percent
 
-EARLIER_SHARE = 0.6
-"""Share of the path that is the training part of a usual split."""
 SAME_PLACE = 0.03
 """Distance from the earlier path below which a pose was seen before: root mean square over the joints, of their ranges.
 By chance, paths of six and more joints come this close in one pose of a hundred."""
@@ -24,7 +20,7 @@ LEAST_TRAVEL = 0.1
 """Range of the joint that moves most from which there is a path [rad or m]."""
 
 
-def check_path(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_path(smooth: Prepared) -> list[Finding]:
     """Say when the last 40 % of the path, by its length, lie where the arm has been before.
 
     A part held out from the end then tests poses that were trained on. Found: a path that is driven back, a periodic
@@ -32,17 +28,14 @@ def check_path(robot: Robot | None, log: Log, prepared: Prepared | None = None) 
     something new about inertia and friction.
 
     Args:
-        robot: Not used; the checks are called alike.
-        log: The recording.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready.
     """
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None or float(smooth.moved.max(initial=0.0)) < LEAST_TRAVEL:
+    if float(smooth.moved.max(initial=0.0)) < LEAST_TRAVEL:
         return []
     q = smooth.q[smooth.good]
     if len(q) < 20:
         return []
-    found = novelty(q, earlier_share=EARLIER_SHARE)
+    found = novelty(q)
     share = found.share_repeated(SAME_PLACE)
     if len(found.later) < 10 or share < REPEATED:
         return []
@@ -55,7 +48,7 @@ def check_path(robot: Robot | None, log: Log, prepared: Prepared | None = None) 
     distance = float(np.median(found.distance))
     return [
         Finding(
-            Fault.REPEATED_PATH,
+            LogFault.REPEATED_PATH,
             Consequence.LIMITS,
             (),
             f"The last {percent(1.0 - EARLIER_SHARE)} of the path {how}: {percent(share)} of it lies within "

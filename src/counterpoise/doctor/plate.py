@@ -17,9 +17,10 @@ import numpy as np
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..logs.log import Log
-from .finding import Consequence, Fault, Finding
-from .plate_fit import LEVER, Class, PlateFit, PlateModel, fit_plate, turn
-from .prepared import Prepared, prepare
+from .cost import AMBIGUOUS
+from .finding import Consequence, Finding, LogFault
+from .plate_fit import LEVER, PlateClass, PlateFit, PlateModel, fit_plate, turn
+from .prepared import Prepared
 from .wording import PLATE_CHANNELS, short, spread
 
 SMALL_YAW = math.radians(2.0)
@@ -37,13 +38,11 @@ BELIEVED = 10.0
 """Log evidence over the plate as declared from which something is wrong."""
 UNRELATED = 0.7
 """Deviation of mx and my from the prediction, relative to their own, from which the comparison means nothing."""
-AMBIGUOUS = 5.0
-"""Log evidence below which another class is named beside the best one."""
 NEAR_AXIS = math.radians(20.0)
 _FACTOR = {"on_robot": 1.0, "on_sensor": -1.0, None: 1.0}
 
 
-def check_plate(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_plate(robot: Robot, log: Log, smooth: Prepared | None) -> list[Finding]:
     """Name what is wrong with the plate.
 
     Found, on arms that move over a good part of their range: sign; mirrored axes; yaw and tilt above 2° and SURE
@@ -53,10 +52,9 @@ def check_plate(robot: Robot, log: Log, prepared: Prepared | None = None) -> lis
     Args:
         robot: The model, mounted as the robot stands.
         log: The recording, joints as in ``robot``.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready; None where it is too short.
     """
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None or log.wrench is None or smooth.good.sum() * smooth.period < LEAST_TIME:
+    if smooth is None or log.wrench is None or smooth.good.sum() * smooth.dt < LEAST_TIME:
         return []
     known = np.isfinite(log.wrench)
     if np.mean(known.all(axis=1)) < 0.5 or np.any(np.nanstd(log.wrench, axis=0) == 0.0):
@@ -130,7 +128,7 @@ def _sign(fit: PlateFit, which: str, reads: str | None, also: tuple[str, ...]) -
     declared = reads or "on_robot"
     told = "what the plate exerts on the robot" if declared == "on_robot" else "what the robot exerts on the plate"
     return Finding(
-        Fault.PLATE_SIGN,
+        LogFault.PLATE_SIGN,
         Consequence.DANGER,
         ("plate",),
         f"The plate's {which} have the opposite sign of what is declared ({told}): with the sign turned over, the "
@@ -143,7 +141,7 @@ def _sign(fit: PlateFit, which: str, reads: str | None, also: tuple[str, ...]) -
 
 def _left_handed(fit: PlateFit, axes: str, also: tuple[str, ...]) -> Finding:
     return Finding(
-        Fault.PLATE_HANDEDNESS,
+        LogFault.PLATE_HANDEDNESS,
         Consequence.DANGER,
         ("plate",),
         f"The plate's axes are left-handed: {axes} (log evidence {short(fit.gain)} better than as declared).",
@@ -155,7 +153,7 @@ def _left_handed(fit: PlateFit, axes: str, also: tuple[str, ...]) -> Finding:
 
 def _upside_down(fit: PlateFit, also: tuple[str, ...]) -> Finding:
     return Finding(
-        Fault.PLATE_TILT,
+        LogFault.PLATE_TILT,
         Consequence.DANGER,
         ("plate",),
         f"The plate is mounted upside down: its z axis points away from where it is declared (log evidence "
@@ -180,7 +178,7 @@ def _turns(fit: PlateFit) -> list[Finding]:
         degrees, std = math.degrees(fit.yaw), math.degrees(float(fit.std[0]))
         findings.append(
             Finding(
-                Fault.PLATE_YAW,
+                LogFault.PLATE_YAW,
                 Consequence.DANGER if abs(fit.yaw) > 0.5 * math.pi else Consequence.SPOILS,
                 ("plate",),
                 f"The plate is turned by {degrees:.1f} ± {std:.1f}° about its z axis against what is declared.",
@@ -195,7 +193,7 @@ def _turns(fit: PlateFit) -> list[Finding]:
         std = math.degrees(float(fit.std[1:3].max()))
         findings.append(
             Finding(
-                Fault.PLATE_TILT,
+                LogFault.PLATE_TILT,
                 Consequence.SPOILS,
                 ("plate",),
                 f"The plate is tilted by {x:.1f}° about its x axis and {y:.1f}° about its y axis (± {std:.1f}°) "
@@ -250,7 +248,7 @@ def _lag(fit: PlateFit, rate: float, *, mixed: bool) -> list[Finding]:
     late = "later" if lag > 0.0 else "earlier"
     return [
         Finding(
-            Fault.PLATE_LAG,
+            LogFault.PLATE_LAG,
             Consequence.LIMITS,
             ("plate",),
             f"The plate's reading comes {short(1e3 * abs(lag))} ± {spread(1e3 * std)} ms {late} than the positions.",
@@ -286,7 +284,7 @@ def _cross_talk(fit: PlateFit) -> list[Finding]:
     largest = float(share[worst])
     return [
         Finding(
-            Fault.PLATE_CROSS_TALK,
+            LogFault.PLATE_CROSS_TALK,
             Consequence.SPOILS if largest > 0.1 else Consequence.LIMITS,
             tuple(dict.fromkeys(PLATE_CHANNELS[i] for i, _ in found)),
             f"The {PLATE_CHANNELS[worst[1]]} shows in {PLATE_CHANNELS[worst[0]]}: {mix[worst]:+.3f} ± "
@@ -304,7 +302,7 @@ def _with_one_fix(findings: list[Finding], fit: PlateFit, reads: str | None) -> 
     if not turned:
         return findings
     first = turned[0]
-    only_sign = [findings[index].fault for index in turned] == [Fault.PLATE_SIGN]
+    only_sign = [findings[index].fault for index in turned] == [LogFault.PLATE_SIGN]
     kind = fit.kind
     if only_sign and kind.force < 0.0 and kind.moment < 0.0:
         other = "on_robot" if reads == "on_sensor" else "on_sensor"
@@ -312,7 +310,7 @@ def _with_one_fix(findings: list[Finding], fit: PlateFit, reads: str | None) -> 
     else:
         angles = np.array([fit.yaw, *fit.tilt])
         named = {findings[index].fault for index in turned}
-        if not named & {Fault.PLATE_TILT}:
+        if not named & {LogFault.PLATE_TILT}:
             angles[1:] = 0.0
         if only_sign:
             angles[:] = 0.0
@@ -322,10 +320,15 @@ def _with_one_fix(findings: list[Finding], fit: PlateFit, reads: str | None) -> 
     return mended
 
 
-_TURNS = (Fault.PLATE_SIGN, Fault.PLATE_HANDEDNESS, Fault.PLATE_YAW, Fault.PLATE_TILT)
+_TURNS = (
+    LogFault.PLATE_SIGN,
+    LogFault.PLATE_HANDEDNESS,
+    LogFault.PLATE_YAW,
+    LogFault.PLATE_TILT,
+)
 
 
-def _correction(kind: Class, angles: Array) -> dict[str, Any]:
+def _correction(kind: PlateClass, angles: Array) -> dict[str, Any]:
     """Return the mapping's change that turns a reading back: a rotation, or a matrix where signs or mirrors differ."""
     back = turn(kind, angles).T
     if kind.force > 0.0 and kind.moment > 0.0 and not kind.mirrored:

@@ -15,19 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array
-from ..description.rotations import rotation_from_rpy
+from ..description.rotations import inverse_transform, rotation_from_rpy, wrench_transform
 from ..dynamics.robot import Robot
-from .expectation import parameter_spread
+from .expectation import FURTHEST, INDEPENDENT_RATE, RESIDUE, parameter_spread
 from .prepared import Prepared
 
 MOST_POINTS = 150
 """Points of the recording that are compared."""
-INDEPENDENT_RATE = 3.0
-"""Independent observations per second at most [Hz]."""
-FURTHEST = 0.5
-"""Longest delay that is looked for, to either side [s]."""
 SHIFT = 0.02
-"""Step of that search [s]."""
+"""Step of the search for a delay [s]."""
 STEPS = 24
 """Yaw angles that the search starts from."""
 REFINED = 6
@@ -42,16 +38,14 @@ LEVER = 0.5
 """Length that relates moments to forces [m]."""
 MIX = 0.3
 """Standard deviation of a share of a foreign component that a bad plate may have."""
-RESIDUE = 0.01
-"""Least noise, relative to the deviation of the predicted channels: what no model explains."""
-TRUST = 1.5
+WIDER = 1.5
 """Factor on the model's spread: a plate must not be blamed for a poor model."""
 
 _MIRROR = np.diag([1.0, -1.0, 1.0])
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class PlateClass:
     """A discrete way in which a plate may be wrong; its yaw is found beside it.
 
     Attributes:
@@ -68,14 +62,14 @@ class Class:
 
 
 CLASSES = (
-    Class(1.0, 1.0, False, 0.0),
-    Class(-1.0, -1.0, False, 3.0),
-    Class(1.0, 1.0, True, 4.0),
-    Class(1.0, -1.0, True, 4.0),
-    Class(-1.0, -1.0, True, 5.0),
-    Class(-1.0, 1.0, True, 6.0),
-    Class(-1.0, 1.0, False, 5.0),
-    Class(1.0, -1.0, False, 5.0),
+    PlateClass(1.0, 1.0, False, 0.0),
+    PlateClass(-1.0, -1.0, False, 3.0),
+    PlateClass(1.0, 1.0, True, 4.0),
+    PlateClass(1.0, -1.0, True, 4.0),
+    PlateClass(-1.0, -1.0, True, 5.0),
+    PlateClass(-1.0, 1.0, True, 6.0),
+    PlateClass(-1.0, 1.0, False, 5.0),
+    PlateClass(1.0, -1.0, False, 5.0),
 )
 
 
@@ -101,14 +95,14 @@ class PlateFit:
         noise: Standard deviation of what is left [N, N m], shape (6,).
     """
 
-    kind: Class
+    kind: PlateClass
     yaw: float
     tilt: Array
     lag: float
     std: Array
     gain: float
     margin: float
-    runner_up: tuple[Class, float]
+    runner_up: tuple[PlateClass, float]
     tared: bool
     mix: Array
     mix_std: Array
@@ -136,36 +130,44 @@ class PlateModel:
         self._wrench = np.zeros((len(smooth.time), 6)) if smooth.wrench is None else smooth.wrench
         q, dq, ddq = (values[self.rows] for values in (smooth.q, smooth.dq, smooth.ddq))
         regressor = robot.base_wrench_regressor(q, dq, ddq)
-        to_sensor = _wrench_to_sensor(T_base_sensor)
+        to_sensor = wrench_transform(inverse_transform(T_base_sensor))
         at_sensor = to_sensor @ regressor
         self.predicted = at_sensor @ robot.inertial_parameters
-        spread = at_sensor[:, :, 10:] @ (TRUST * parameter_spread(robot))
+        spread = at_sensor[:, :, 10:] @ (WIDER * parameter_spread(robot))
         weight = robot.total_mass * float(np.linalg.norm(robot.gravity_base))
         unit = max(weight, 1e-6) * np.array([1.0] * 3 + [LEVER] * 3)
         self._unit = unit
         self._spread = spread
         self.signal = self.predicted.std(axis=0)
-        self.weight = min(1.0, INDEPENDENT_RATE * len(good) * smooth.period / len(self.rows))
+        self.weight = min(1.0, INDEPENDENT_RATE * len(good) * smooth.dt / len(self.rows))
         self.floor = RESIDUE * np.repeat([float(self.signal[:3].max()), float(self.signal[3:].max())], 3)
         # To begin with, half of what is read counts as noise: a group of channels that cannot be explained at all must
         # not decide about the other.
         read = self.reading(0.0).std(axis=0)
         begin = 0.5 * np.repeat([float(read[:3].max()), float(read[3:].max())], 3)
         self.noise = np.maximum(np.maximum(self.floor, begin), 1e-4 * unit)
+        self._factors: dict[bool, tuple[Array, float]] = {}
         self.use(self.noise, tared=False)
 
     def use(self, noise: Array, *, tared: bool) -> None:
         """Take a noise [N, N m], shape (6,), and decide whether the constant part counts."""
+        if noise is not self.noise:
+            self._factors.clear()
         self.noise, self.tared = noise, tared
-        bias = (TARED if tared else BIAS) * self._unit
+        if tared not in self._factors:
+            self._factors[tared] = self._factored()
+        self._whitened, self._log_det = self._factors[tared]
+
+    def _factored(self) -> tuple[Array, float]:
+        """Return V with S⁻¹ = 1 − VᵀV for the covariance S of scaled residuals, and half its log determinant."""
+        bias = (TARED if self.tared else BIAS) * self._unit
         k = len(self.rows)
         constants = np.broadcast_to(np.diag(bias), (k, 6, 6))
-        columns = np.concatenate([self._spread, constants], axis=2) / noise[:, None]
+        columns = np.concatenate([self._spread, constants], axis=2) / self.noise[:, None]
         scaled = np.sqrt(self.weight) * columns.reshape(6 * k, -1)
-        inner = np.eye(scaled.shape[1]) + scaled.T @ scaled
-        factor = np.linalg.cholesky(inner)
-        self._whitened = np.linalg.solve(factor, scaled.T)
-        self._log_det = float(np.log(np.diag(factor)).sum() + self.weight * k * np.log(noise).sum())
+        factor = np.linalg.cholesky(np.eye(scaled.shape[1]) + scaled.T @ scaled)
+        log_det = float(np.log(np.diag(factor)).sum() + self.weight * k * np.log(self.noise).sum())
+        return np.linalg.solve(factor, scaled.T), log_det
 
     def reading(self, lag: float) -> Array:
         """Return the reading that belongs to the points when it is ``lag`` [s] late, shape (k, 6), sign as declared."""
@@ -187,7 +189,7 @@ class PlateModel:
             costs.append(float(np.sum(np.log(np.maximum(left, 1e-12) / np.maximum(np.var(y, axis=0), 1e-12)))))
         return float(shifts[int(np.argmin(costs))])
 
-    def residual(self, kind: Class, angles: Array, lag: float, reading: Array | None = None) -> Array:
+    def residual(self, kind: PlateClass, angles: Array, lag: float, reading: Array | None = None) -> Array:
         """Return T⁻¹ y − w, scaled by the noise, shape (6 k,)."""
         y = self.reading(lag) if reading is None else reading
         turned = turn(kind, angles)
@@ -213,21 +215,11 @@ class PlateModel:
         return left
 
 
-def turn(kind: Class, angles: Array) -> Array:
+def turn(kind: PlateClass, angles: Array) -> Array:
     """Return the matrix A of a reading A v of a vector v, shape (3, 3): mirror, then yaw, then tilt (x, y)."""
     yaw, tilt_x, tilt_y = (float(angle) for angle in angles)
     rotation = rotation_from_rpy([0.0, 0.0, yaw]) @ rotation_from_rpy([tilt_x, tilt_y, 0.0])
     return (_MIRROR if kind.mirrored else np.eye(3)) @ rotation
-
-
-def _wrench_to_sensor(T_base_sensor: Array) -> Array:
-    """Return the matrix that takes a wrench at the base origin, base axes, to the sensor's origin and axes, (6, 6)."""
-    rotation, origin = T_base_sensor[:3, :3], T_base_sensor[:3, 3]
-    across = np.array([[0.0, -origin[2], origin[1]], [origin[2], 0.0, -origin[0]], [-origin[1], origin[0], 0.0]])
-    matrix = np.zeros((6, 6))
-    matrix[:3, :3] = matrix[3:, 3:] = rotation.T
-    matrix[3:, :3] = -rotation.T @ across
-    return matrix
 
 
 def fit_plate(model: PlateModel) -> PlateFit:
@@ -239,37 +231,17 @@ def fit_plate(model: PlateModel) -> PlateFit:
     Args:
         model: The model's wrench at the plate.
     """
-    best: list[tuple[float, Class, Array, bool]] = []
-    lag = model.first_lag()
-    for _ in range(PASSES):
-        starts = []
-        for tared in (False, True):
-            model.use(model.noise, tared=tared)
-            starts += [(*_search(model, kind, lag), kind, tared) for kind in CLASSES]
-        starts.sort(key=lambda entry: -entry[0])
-        best = []
-        for _, start, kind, tared in starts[:REFINED]:
-            model.use(model.noise, tared=tared)
-            parameters = _refined(model, kind, start)
-            value = model.evidence(model.residual(kind, parameters[:3], parameters[3])) - kind.cost
-            best.append((value, kind, parameters, tared))
-        best.sort(key=lambda entry: -entry[0])
-        _, kind, parameters, tared = best[0]
-        model.use(model.noise, tared=tared)
-        left = model.left_over(model.residual(kind, parameters[:3], parameters[3]))
-        sizes = np.sqrt(np.mean(left**2, axis=0))
-        model.use(np.maximum(sizes, model.floor), tared=tared)
-    value, kind, parameters, tared = best[0]
+    best = _compared(model)
+    _, kind, parameters, tared = best[0]
     model.use(model.noise, tared=tared)
     parameters = _refined(model, kind, parameters)
-    information = _information(model, kind, parameters)
-    std = np.sqrt(np.diag(np.linalg.inv(information)))
+    std = np.sqrt(np.diag(np.linalg.inv(_information(model, kind, parameters))))
     value = model.evidence(model.residual(kind, parameters[:3], parameters[3])) - kind.cost
     declared = model.evidence(model.residual(CLASSES[0], np.zeros(3), 0.0))
     others = [entry for entry in best if entry[1] != kind]
     other = others[0] if others else (-np.inf, kind, parameters, tared)
-    left_noise = model.noise
-    off = model.residual(kind, parameters[:3], parameters[3]).reshape(-1, 6) * left_noise / np.sqrt(model.weight)
+    noise = model.noise
+    off = model.residual(kind, parameters[:3], parameters[3]).reshape(-1, 6) * noise / np.sqrt(model.weight)
     read = (off + model.predicted)[:, 3:5].std(axis=0)
     own = max(float(np.linalg.norm(read)), float(np.linalg.norm(model.signal[3:5])), 1e-12)
     mix, mix_std, mixed_lag = _mixing(model, kind, parameters)
@@ -288,17 +260,51 @@ def fit_plate(model: PlateModel) -> PlateFit:
         mixed_lag=mixed_lag,
         mismatch=float(np.linalg.norm(off[:, 3:5].std(axis=0))) / own,
         signal=model.signal,
-        noise=left_noise,
+        noise=noise,
     )
 
 
-def _search(model: PlateModel, kind: Class, lag: float) -> tuple[float, Array]:
+def _compared(model: PlateModel) -> list[tuple[float, PlateClass, Array, bool]]:
+    """Return the best descriptions, the best first: log evidence, class, yaw and tilt [rad] and lag [s], tared or not.
+
+    The model is left with the noise that the best one leaves over.
+    """
+    best: list[tuple[float, PlateClass, Array, bool]] = []
+    lag = model.first_lag()
+    for _ in range(PASSES):
+        starts = []
+        for tared in (False, True):
+            model.use(model.noise, tared=tared)
+            starts += [(*_search(model, kind, lag), kind, tared) for kind in CLASSES]
+        starts.sort(key=lambda entry: -entry[0])
+        best = []
+        for _, start, kind, tared in starts[:REFINED]:
+            model.use(model.noise, tared=tared)
+            parameters = _refined(model, kind, start)
+            value = model.evidence(model.residual(kind, parameters[:3], parameters[3])) - kind.cost
+            best.append((value, kind, parameters, tared))
+        best.sort(key=lambda entry: -entry[0])
+        _, kind, parameters, tared = best[0]
+        model.use(model.noise, tared=tared)
+        left = model.left_over(model.residual(kind, parameters[:3], parameters[3]))
+        model.use(np.maximum(np.sqrt(np.mean(left**2, axis=0)), model.floor), tared=tared)
+    return best
+
+
+def _search(model: PlateModel, kind: PlateClass, lag: float) -> tuple[float, Array]:
     """Return the log evidence of the best of STEPS yaw angles of a class, without tilt, and the parameters."""
     reading = model.reading(lag)
+    ahead, left, back = (
+        model.residual(kind, np.array([yaw, 0.0, 0.0]), lag, reading) for yaw in (0.0, 0.5 * np.pi, np.pi)
+    )
+    # Without tilt the residual is linear in 1, cos(yaw) and sin(yaw): three yaw angles tell of all others.
+    middle = 0.5 * (ahead + back)
+    parts = np.column_stack([middle, ahead - middle, left - middle])
+    squares = parts.T @ model.solve(parts)
     angles = np.arange(STEPS) * 2.0 * np.pi / STEPS
-    values = [model.evidence(model.residual(kind, np.array([yaw, 0.0, 0.0]), lag, reading)) for yaw in angles]
-    best = int(np.argmax(values))
-    return values[best] - kind.cost, np.array([angles[best], 0.0, 0.0, lag])
+    waves = np.stack([np.ones(STEPS), np.cos(angles), np.sin(angles)])
+    best = int(np.argmin(np.sum(waves * (squares @ waves), axis=0)))
+    return model.evidence(parts @ waves[:, best]) - kind.cost, np.array([angles[best], 0.0, 0.0, lag])
 
 
 _NUDGE = np.array([1e-4, 1e-4, 1e-4, 1e-3])
@@ -306,7 +312,7 @@ _LARGEST_STEP = np.array([0.3, 0.2, 0.2, 0.1])
 _LARGEST = np.array([np.inf, 0.8, 0.8, 0.5])
 
 
-def _jacobian(model: PlateModel, kind: Class, parameters: Array, residual: Array) -> Array:
+def _jacobian(model: PlateModel, kind: PlateClass, parameters: Array, residual: Array) -> Array:
     columns = []
     for index, nudge in enumerate(_NUDGE):
         moved = parameters.copy()
@@ -315,14 +321,14 @@ def _jacobian(model: PlateModel, kind: Class, parameters: Array, residual: Array
     return np.column_stack(columns)
 
 
-def _information(model: PlateModel, kind: Class, parameters: Array) -> Array:
+def _information(model: PlateModel, kind: PlateClass, parameters: Array) -> Array:
     """Return the information of the data and of a wide prior (1 rad, 1 s) about yaw, tilt and lag, shape (4, 4)."""
     residual = model.residual(kind, parameters[:3], parameters[3])
     slopes = _jacobian(model, kind, parameters, residual)
     return slopes.T @ model.solve(slopes) + np.eye(4)
 
 
-def _refined(model: PlateModel, kind: Class, start: Array) -> Array:
+def _refined(model: PlateModel, kind: PlateClass, start: Array) -> Array:
     """Return yaw, tilt x, tilt y and lag of the greatest evidence near a start, by Gauss–Newton steps."""
     parameters = start.copy()
     residual = model.residual(kind, parameters[:3], parameters[3])
@@ -348,7 +354,7 @@ def _refined(model: PlateModel, kind: Class, start: Array) -> Array:
     return parameters
 
 
-def _mixing(model: PlateModel, kind: Class, parameters: Array) -> tuple[Array, Array, tuple[float, float]]:
+def _mixing(model: PlateModel, kind: PlateClass, parameters: Array) -> tuple[Array, Array, tuple[float, float]]:
     """Return the share of component j in channel i beyond the turn, its deviation, both (6, 6), and the lag beside it.
 
     Forces in moment channels are left out: they are the same as a plate whose origin lies elsewhere.

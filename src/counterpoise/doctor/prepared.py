@@ -39,7 +39,7 @@ class Prepared:
 
     Attributes:
         time: Times [s], shape (k,).
-        period: Time between two samples [s].
+        dt: Time between two samples [s].
         cutoff: Cutoff of the smoothing [Hz].
         q: Positions [rad or m], shape (k, n).
         dq: Velocities, differentiated from the positions [rad/s or m/s], shape (k, n).
@@ -54,7 +54,7 @@ class Prepared:
     """
 
     time: Array
-    period: float
+    dt: float
     cutoff: float
     q: Array
     dq: Array
@@ -75,7 +75,7 @@ class Prepared:
             lag: Time to look ahead [s].
             rows: The samples.
         """
-        position = np.clip(rows + lag / self.period, 0.0, len(values) - 1.0)
+        position = np.clip(rows + lag / self.dt, 0.0, len(values) - 1.0)
         left = np.minimum(position.astype(np.int64), len(values) - 2)
         share = (position - left)[:, None]
         between: Array = values[left] * (1.0 - share) + values[left + 1] * share
@@ -110,20 +110,20 @@ def prepare(log: Log, cutoff: float = CUTOFF) -> Prepared | None:
     grid = even_grid(time, rate)
     if len(grid) < LEAST_SAMPLES:
         return None
-    period = 1.0 / rate
-    raw = [_on_grid(time, values[rows], grid, period) for values in (log.q, log.dq, log.tau)]
-    q, dq_measured, tau = (filtered(values, period, cutoff) for values in raw)
+    dt = 1.0 / rate
+    raw = [_on_grid(time, values[rows], grid, dt) for values in (log.q, log.dq, log.tau)]
+    q, dq_measured, tau = (filtered(values, dt, cutoff) for values in raw)
     wrench = None
     if log.wrench is not None:
-        wrench = filtered(_on_grid(time, log.wrench[rows], grid, period), period, cutoff)
+        wrench = filtered(_on_grid(time, log.wrench[rows], grid, dt), dt, cutoff)
     steps_q = np.array([resolution(column) for column in log.q[rows].T])
     return Prepared(
         time=grid,
-        period=period,
+        dt=dt,
         cutoff=cutoff,
         q=q,
-        dq=filtered(raw[0], period, cutoff, derivative=1),
-        ddq=filtered(raw[0], period, cutoff, derivative=2),
+        dq=filtered(raw[0], dt, cutoff, derivative=1),
+        ddq=filtered(raw[0], dt, cutoff, derivative=2),
         dq_measured=dq_measured,
         tau=tau,
         wrench=wrench,
@@ -134,14 +134,14 @@ def prepare(log: Log, cutoff: float = CUTOFF) -> Prepared | None:
     )
 
 
-def _on_grid(time: Array, values: Array, grid: Array, period: float) -> Array:
+def _on_grid(time: Array, values: Array, grid: Array, dt: float) -> Array:
     """Return channels at even times; a faster recording is smoothed first, so that nothing fast reappears as slow."""
     filled = bridged(time, values)
     usual = float(np.median(np.diff(time)))
-    if period > 1.25 * usual:
+    if dt > 1.25 * usual:
         fine = np.linspace(time[0], time[-1], len(time))
         even = np.column_stack([np.interp(fine, time, column) for column in filled.T]) if filled.size else filled
-        filled, time = filtered(even, float(fine[1] - fine[0]), 0.4 / period), fine
+        filled, time = filtered(even, float(fine[1] - fine[0]), 0.4 / dt), fine
     return np.column_stack([np.interp(grid, time, column) for column in filled.T]) if filled.size else filled
 
 

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..dynamics.robot import Robot
 from ..logs.log import Log
 from .channels import check_dead, check_frozen
 from .converters import check_quantised, check_saturated
 from .delays import check_delays
 from .excitation import check_excitation
-from .finding import Fault, Finding
+from .finding import Finding, LogFault
 from .friction_band import check_friction, check_one_sided, friction_finding
 from .path import check_path
 from .plate import check_plate
 from .prepared import Prepared, prepare, without_infinities
 from .stops import check_stops
 from .timing import check_timing
-
-WITHOUT_MODEL: tuple[Callable[[Robot | None, Log, Prepared | None], list[Finding]], ...] = (
-    check_dead,
-    check_frozen,
-    check_saturated,
-    check_quantised,
-    check_delays,
-    check_path,
-)
-"""Checks that say something without a model too."""
-WITH_MODEL: tuple[Callable[[Robot, Log, Prepared | None], list[Finding]], ...] = (
-    check_stops,
-    check_friction,
-    check_excitation,
-    check_plate,
-)
-"""Checks that need a model."""
 
 
 def check_recording(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
@@ -48,24 +29,36 @@ def check_recording(robot: Robot | None, log: Log, prepared: Prepared | None = N
     """
     log = without_infinities(log)
     smooth = prepare(log) if prepared is None else prepared
-    findings = check_timing(robot, log) + check_one_sided(robot, log)
+    findings = check_timing(log) + check_one_sided(log)
     if smooth is not None:
-        for check in WITHOUT_MODEL:
-            findings += check(robot, log, smooth)
+        findings += check_dead(robot, log, smooth)
+        findings += check_frozen(log)
+        findings += check_saturated(log, smooth)
+        findings += check_quantised(log, smooth)
+        findings += check_delays(robot, log, smooth)
+        findings += check_path(smooth)
         if robot is not None:
-            for check_model in WITH_MODEL:
-                findings += check_model(robot, log, smooth)
+            findings += check_stops(robot, log, smooth)
+            findings += check_friction(robot, log, smooth)
+            findings += check_excitation(robot, log, smooth)
+            findings += check_plate(robot, log, smooth)
     return sorted(_without_shadows(findings), key=lambda finding: -finding.consequence)
 
 
 _LESSER = {
-    Fault.FROZEN: (Fault.DEAD, Fault.SATURATED),
-    Fault.SATURATED: (Fault.DEAD,),
-    Fault.QUANTISED: (Fault.DEAD,),
+    LogFault.FROZEN: (LogFault.DEAD, LogFault.SATURATED),
+    LogFault.SATURATED: (LogFault.DEAD,),
+    LogFault.QUANTISED: (LogFault.DEAD,),
 }
 """Findings that say no more where one of the others names the same channel: a signal that is cut off also stands
 still."""
-_FROM_MOTION = (Fault.PLATE_YAW, Fault.PLATE_TILT, Fault.PLATE_CROSS_TALK, Fault.PLATE_LAG, Fault.DELAY)
+_FROM_MOTION = (
+    LogFault.PLATE_YAW,
+    LogFault.PLATE_TILT,
+    LogFault.PLATE_CROSS_TALK,
+    LogFault.PLATE_LAG,
+    LogFault.DELAY,
+)
 """Findings that rest on every position: where one is dead or frozen, they are about that."""
 
 
@@ -77,8 +70,8 @@ def _without_shadows(findings: list[Finding]) -> list[Finding]:
         if "channel" in finding.evidence
         for name in finding.subjects
     }
-    no_motion = any(fault in (Fault.DEAD, Fault.FROZEN) and kind == "position" for fault, kind, _ in named)
-    silent = {name for fault, kind, name in named if fault is Fault.DEAD and kind == "effort"}
+    no_motion = any(fault in (LogFault.DEAD, LogFault.FROZEN) and kind == "position" for fault, kind, _ in named)
+    silent = {name for fault, kind, name in named if fault is LogFault.DEAD and kind == "effort"}
     kept = []
     for finding in findings:
         kind, worse = finding.evidence.get("channel"), _LESSER.get(finding.fault, ())
@@ -86,7 +79,7 @@ def _without_shadows(findings: list[Finding]) -> list[Finding]:
             continue
         if no_motion and finding.fault in _FROM_MOTION:
             continue
-        if finding.fault is Fault.FRICTION and silent & set(finding.subjects):
+        if finding.fault is LogFault.FRICTION and silent & set(finding.subjects):
             if set(finding.subjects) <= silent:
                 continue
             kept.append(_without(finding, silent))

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..dynamics.robot import Robot
 from .cost import Cost
-from .evidence import Comparison, Fit
-from .gram import LEAST_MOTION, Columns
-from .motion import Motion
+from .evidence import ReadingComparison, ReadingFit
+from .gram import SignalColumns
+from .motion import RecordedMotion
 from .moves import (
     effort_moves,
     exchangeable,
@@ -44,47 +44,40 @@ class Search:
         cost: What readings cost.
         start: How the log explains itself.
         found: The best explanation.
-        alive: Joints with a live effort.
-        moving: Joints that move.
     """
 
-    comparison: Comparison
+    comparison: ReadingComparison
     cost: Cost
-    start: Fit
-    found: Fit
-    alive: tuple[int, ...]
-    moving: tuple[int, ...]
-
-    def score(self, fit: Fit) -> float:
-        """Return the log evidence of a fit less the cost of its reading."""
-        return fit.evidence - self.cost(fit.reading)
+    start: ReadingFit
+    found: ReadingFit
 
 
-def search(robot: Robot, motion: Motion, begin: Reading, first: Reading | None = None) -> Search:
+def search(robot: Robot, motion: RecordedMotion, begin: Reading, first: Reading | None = None) -> Search:
     """Return the reading of a recording that explains it best, and how it compares.
 
     Args:
         robot: The model.
-        motion: The recording's points.
+        motion: The recording's points, of at least one joint with a live effort.
         begin: The reading that believes the log and what it declares; other readings cost.
         first: Where the search begins; None for there.
     """
-    columns = Columns(robot, motion)
-    alive = tuple(np.flatnonzero(motion.alive).tolist())
-    moving = tuple(np.flatnonzero(np.ptp(motion.q, axis=0) > LEAST_MOTION).tolist())
-    pairs = exchangeable(robot, moving)
-    walk = _Walk(Comparison(columns), Comparison(columns, COARSE), Cost(begin, alive), moving, pairs, columns.leaves)
-    comparison, cost = walk.comparison, walk.cost
+    columns = SignalColumns(robot, motion)
+    moving = np.flatnonzero(motion.moving).tolist()
+    comparison = ReadingComparison(columns)
+    cost = Cost(begin, tuple(np.flatnonzero(motion.alive).tolist()))
+    walk = _Walk(
+        comparison, ReadingComparison(columns, COARSE), cost, moving, exchangeable(robot, moving), columns.leaves
+    )
     start = comparison.best(begin)
     at = start if first is None else comparison.best(first)
-    if begin.free_gain and alive:
+    if begin.free_gain:
         at = comparison.best(with_all_gains_found(comparison, cost, at.reading, at.trust))
-    found = walk.up(at) if alive else at
+    found = walk.up(at)
     if cost.kinds(found.reading) > SIMPLE:
         # A long explanation may be a detour around a short one: set out once more, by way of the positions.
         others = [comparison.best(reading) for reading in walk.promising_positions(at)[:DETOURS]]
         found = max([found, *(walk.up(other) for other in others)], key=walk.score)
-    return Search(comparison, cost, start, found, alive, moving)
+    return Search(comparison, cost, start, found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,18 +93,18 @@ class _Walk:
         leaves: Bodies that may carry a payload.
     """
 
-    comparison: Comparison
-    coarse: Comparison
+    comparison: ReadingComparison
+    coarse: ReadingComparison
     cost: Cost
     moving: Sequence[int]
     pairs: Sequence[tuple[int, int]]
     leaves: Sequence[int]
 
-    def score(self, fit: Fit) -> float:
+    def score(self, fit: ReadingFit) -> float:
         """Return the log evidence of a fit less the cost of its reading."""
         return fit.evidence - self.cost(fit.reading)
 
-    def up(self, found: Fit) -> Fit:
+    def up(self, found: ReadingFit) -> ReadingFit:
         """Return the best explanation that steps of one fault each lead to, always upwards."""
         for _ in range(MOST_STEPS):
             self.comparison.begin_from(found)
@@ -122,7 +115,7 @@ class _Walk:
             found = best
         return found
 
-    def candidates(self, found: Fit) -> list[Reading]:
+    def candidates(self, found: ReadingFit) -> list[Reading]:
         """Return the most promising readings one fault away."""
         comparison, cost, reading, trust = self.comparison, self.cost, found.reading, found.trust
         others = list(effort_moves(reading, cost.start, cost.alive, self.pairs, self.leaves))
@@ -137,12 +130,12 @@ class _Walk:
             others.append(with_all_gains_found(comparison, cost, reading, trust))
         return [reading, *self._promising(comparison, others, trust), *self.promising_positions(found)]
 
-    def promising_positions(self, found: Fit) -> list[Reading]:
+    def promising_positions(self, found: ReadingFit) -> list[Reading]:
         """Return the most promising readings that understand one joint's position, or two, otherwise."""
         moves = position_moves(found.reading, self.cost.start, self.moving, self.pairs, self.cost.alive)
         return self._promising(self.coarse, moves, found.trust)
 
-    def _promising(self, comparison: Comparison, readings: Iterable[Reading], trust: float) -> list[Reading]:
+    def _promising(self, comparison: ReadingComparison, readings: Iterable[Reading], trust: float) -> list[Reading]:
         ranked = sorted(readings, key=lambda reading: self.cost(reading) - comparison.fit(reading, trust).evidence)
         return ranked[:LOOKED_AT]
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..dynamics.robot import Robot
 from ..logs.log import Log
-from .finding import Consequence, Fault, Finding
-from .prepared import Prepared, prepare
+from .finding import Consequence, Finding, LogFault
+from .prepared import Prepared
 from .wording import listed, percent, short
 
 MARGIN = 0.01
@@ -20,21 +20,17 @@ LEAST_TIME = 0.3
 """Shortest stay at a stop that counts [s]; a motion that only touches its limit turns round faster."""
 
 
-def check_stops(robot: Robot, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_stops(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
     """Name joints that rest at a position limit.
 
     Found: a joint that stands within MARGIN of a limit of the model, or up to BEYOND behind it, for LEAST_TIME in all.
-    Not
-    found: stops that the model does not know, and stops that are not where the model puts them.
+    Not found: stops that the model does not know, and stops that are not where the model puts them.
 
     Args:
         robot: The model, with its limits.
         log: The recording, joints as in ``robot``.
-        prepared: The recording made ready, where that was done before.
+        smooth: The recording made ready.
     """
-    smooth = prepare(log) if prepared is None else prepared
-    if smooth is None:
-        return []
     held = log.declared.held
     q, standing = smooth.q[smooth.good], np.abs(smooth.dq[smooth.good]) < STANDING_SPEED
     names, evidence = [], {}
@@ -46,7 +42,7 @@ def check_stops(robot: Robot, log: Log, prepared: Prepared | None = None) -> lis
         if len(outside) == 0 or float(outside.max()) > BEYOND:
             continue
         stays = (outside > -MARGIN) & standing[:, joint]
-        time = float(stays.sum() * smooth.period)
+        time = float(stays.sum() * smooth.dt)
         if time >= LEAST_TIME:
             names.append(name)
             limit = robot.upper[joint] if above[stays].mean() > below[stays].mean() else robot.lower[joint]
@@ -57,7 +53,7 @@ def check_stops(robot: Robot, log: Log, prepared: Prepared | None = None) -> lis
     worst = max(names, key=lambda name: evidence[name]["time_s"])
     return [
         Finding(
-            Fault.JOINT_STOPS,
+            LogFault.JOINT_STOPS,
             Consequence.LIMITS,
             tuple(names),
             f"{listed(names)} {'rests' if len(names) == 1 else 'rest'} at a limit: {worst} within {short(MARGIN)} of "

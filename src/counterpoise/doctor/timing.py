@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
-from ..dynamics.robot import Robot
 from ..logs.log import Log
-from .finding import Consequence, Fault, Finding
+from .finding import Consequence, Finding, LogFault
 from .wording import percent, short, times
 
 GAP_PERIODS = 3.5
@@ -23,7 +22,7 @@ REPEATED_SHARE = 0.001
 """Share of repeated stamps that limits a fit; fewer are left out without harm."""
 
 
-def check_timing(robot: Robot | None, log: Log) -> list[Finding]:
+def check_timing(log: Log) -> list[Finding]:
     """Name what is wrong with the recording's time.
 
     Found: gaps of more than GAP_PERIODS usual periods; stamps whose spacing varies by more than JITTER_NOTE of a period
@@ -31,7 +30,6 @@ def check_timing(robot: Robot | None, log: Log) -> list[Finding]:
     rate, and samples that are late by a constant time (see delays).
 
     Args:
-        robot: Not used; the checks are called alike.
         log: The recording.
     """
     findings = [] if log.declared.time_from != "rate" else [_no_time(log)]
@@ -58,7 +56,7 @@ def _no_time(log: Log) -> Finding:
         "were given in the mapping." if confirmed else "were assumed, which nobody confirmed."
     )
     return Finding(
-        Fault.NO_TIME,
+        LogFault.NO_TIME,
         Consequence.NOTE if confirmed else Consequence.LIMITS,
         (),
         sentence,
@@ -70,7 +68,7 @@ def _no_time(log: Log) -> Finding:
 
 def _standing(count: int) -> Finding:
     return Finding(
-        Fault.TIME_DUPLICATES,
+        LogFault.TIME_DUPLICATES,
         Consequence.SPOILS,
         (),
         f"Time never increases in {count} samples.",
@@ -93,7 +91,7 @@ def _not_increasing(time: Array, steps: Array) -> list[Finding]:
     consequence = Consequence.LIMITS if share > REPEATED_SHARE or back else Consequence.NOTE
     return [
         Finding(
-            Fault.TIME_DUPLICATES,
+            LogFault.TIME_DUPLICATES,
             consequence,
             (),
             f"Time {' and '.join(told)} ({percent(share)} of the samples, first at {first:.3f} s).",
@@ -115,7 +113,7 @@ def _gaps(time: Array, steps: Array, usual: float) -> list[Finding]:
     limits = longest >= max(LONG_GAP, 5.0 * usual) or share > LOST_SHARE
     return [
         Finding(
-            Fault.TIME_GAPS,
+            LogFault.TIME_GAPS,
             Consequence.LIMITS if limits else Consequence.NOTE,
             (),
             f"Samples are missing {times(len(wide))}: {short(lost)} s in all ({percent(share)}), the longest gap "
@@ -145,7 +143,7 @@ def _jitter(forward: Array, usual: float) -> list[Finding]:
     limits = share >= JITTER
     return [
         Finding(
-            Fault.TIME_JITTER,
+            LogFault.TIME_JITTER,
             Consequence.LIMITS if limits else Consequence.NOTE,
             (),
             f"The time between samples varies by {short(1e3 * spread)} ms (standard deviation), {percent(share)} of "

@@ -9,13 +9,13 @@ import numpy as np
 from ..description.frozen import Array
 from ..logs.filters import increasing
 from ..logs.log import Log
-from .motion import Motion
+from .motion import RecordedMotion
 
 ALIKE = 0.5
 """Correlation from which a velocity is its position's, up to a factor."""
 
 
-def velocity_slopes(log: Log, motion: Motion) -> Array:
+def velocity_slopes(log: Log, motion: RecordedMotion) -> Array:
     """Return recorded velocity over the rate at which the recorded position changes, shape (n,).
 
     1 where both are in one unit and of one sign, −1 where their signs differ, 0 where they have nothing to do with each

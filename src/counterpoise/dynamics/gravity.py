@@ -45,12 +45,3 @@ def centers_of_mass(tree: Tree, q: Array) -> Array:
     moment = moment + np.sum((poses.rotation @ tree.first_moment[None, :, :, None])[..., 0], axis=1)
     total = tree.base_mass + tree.mass.sum()
     return moment / total if total > 0.0 else np.zeros_like(moment)
-
-
-def potential_energies(tree: Tree, q: Array) -> Array:
-    """Return the potential energy U = −Σ m_k g · c_k [J] of the moving bodies, shape (k,); its gradient is g(q)."""
-    poses = body_poses(tree, q)
-    heights = poses.origin @ tree.gravity_base
-    moments = (poses.rotation @ tree.first_moment[None, :, :, None])[..., 0] @ tree.gravity_base
-    energy: Array = -(heights @ tree.mass + moments.sum(axis=1))
-    return energy

@@ -7,12 +7,16 @@ refuse the same inputs with the same words.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from ..errors import InputError
+from ..description.frozen import Array, frozen
+from ..errors import InputError, listed
+
+if TYPE_CHECKING:
+    from .robot import Robot
 
 MAX_INPUT = 1e9
 """Largest magnitude accepted for a position, velocity, acceleration or wrench entry: beyond it the caller is in error,
@@ -35,17 +39,35 @@ def as_rows(value: npt.ArrayLike, name: str, columns: Sequence[str]) -> Array:
     except ValueError as error:
         raise InputError(f"{name} is not a rectangular array: {error}") from error
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise InputError(f"{name} has masked entries; expected a number for each of {_shown(columns)}")
+        raise InputError(f"{name} has masked entries; expected a number for each of {listed(columns)}")
     if given.dtype.kind not in "fiu":
         raise InputError(f"{name} holds {given.dtype} values; expected real numbers")
     n = len(columns)
     if given.ndim not in (1, 2) or given.shape[-1] != n:
         raise InputError(
-            f"{name} has shape {given.shape}; expected ({n},) or (k, {n}): one column each for {_shown(columns)}"
+            f"{name} has shape {given.shape}; expected ({n},) or (k, {n}): one column each for {listed(columns)}"
         )
     rows = np.ascontiguousarray(given, dtype=np.float64)
     refuse_bad_entries(rows, name, columns)
     return rows
+
+
+def refuse_other_joints(names: Sequence[str], robot: Robot, what: str) -> None:
+    """Refuse data whose joints are not the robot's, by name and in its order.
+
+    Args:
+        names: Joints of the data.
+        robot: The robot they should be of.
+        what: What the data are called in the message, e.g. "log".
+
+    Raises:
+        InputError: They are others.
+    """
+    if tuple(names) != robot.joint_names:
+        raise InputError(
+            f"the joints of the {what} are {listed(names, 40)}; expected those of robot '{robot.name}', in its order: "
+            f"{listed(robot.joint_names, 40)}"
+        )
 
 
 def refuse_bad_entries(rows: Array, name: str, columns: Sequence[str]) -> None:
@@ -95,31 +117,35 @@ def link_index(names: Sequence[str], leaves: Sequence[str], at: str | None) -> i
     if at is None:
         if len(leaves) == 1:
             return names.index(leaves[0])
-        raise InputError(f"at= is required: the robot has {len(leaves)} leaf links ({_shown(leaves)})")
+        raise InputError(f"at= is required: the robot has {len(leaves)} leaf links ({listed(leaves)})")
     if not isinstance(at, str) or at not in names:
-        raise InputError(f"there is no link {at!r}; the links are {_shown(names)}")
+        raise InputError(f"there is no link {at!r}; the links are {listed(names)}")
     return names.index(at)
 
 
-def _shown(names: Sequence[str], most: int = 12) -> str:
-    listed = ", ".join(names[:most])
-    return listed if len(names) <= most else f"{listed}, ... ({len(names)} in all)"
+def link_name(robot: Robot, at: str | None) -> str:
+    """Return the name of the link called ``at``; None means the only leaf. Raises as :func:`link_index` does."""
+    return robot.link_names[link_index(robot.link_names, robot.tree.leaves, at)]
 
 
 def _kind(value: object) -> str:
     return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
 
 
-def numbers(value: npt.ArrayLike, name: str) -> Array:
-    """Return values as an array of numbers.
+def numbers(value: npt.ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Array:
+    """Return values as a read-only array of numbers, of any shape where none is given.
 
     Raises:
-        InputError: It is none, or holds NaN or numbers beyond ±MAX_INPUT.
+        InputError: It is none, has another shape, or holds NaN or a number beyond ±MAX_INPUT.
     """
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is no array of numbers: {error}") from error
-    if not np.all(np.abs(array) <= MAX_INPUT):  # false for NaN too
-        raise InputError(f"{name} holds numbers beyond ±{MAX_INPUT:g}, or none at all")
-    return array
+        raise InputError(f"{name} is not an array of numbers: {error}") from error
+    if shape is not None and array.shape != shape:
+        raise InputError(f"{name} has shape {array.shape}; expected {shape}")
+    bad = np.argwhere(~(np.abs(array) <= MAX_INPUT))  # NaN too
+    if len(bad):
+        place = "".join(f"[{index}]" for index in bad[0])
+        raise InputError(f"{name}{place} is {array[tuple(bad[0])]}; expected a number within ±{MAX_INPUT:g}")
+    return frozen(array)

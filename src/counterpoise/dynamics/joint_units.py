@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .robot import Robot
 
+WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
+"""Units of a wrench's components: force first."""
+
 
 def rotary(robot: Robot) -> list[bool]:
     """Say of each joint, in joint order, whether it turns (rad, N m) or slides (m, N)."""

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from .native_module import native_module
 from .reference import ReferenceKernel
-
-__all__ = ["NATIVE", "Kernel", "ReferenceKernel", "set_batch_threads"]
 
 MAX_THREADS = 256
 
 
-def _native_module() -> Any:
+def _loaded_module() -> Any:
     """Return the extension module, or None where it was not built or is disabled."""
-    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
-        return None
     try:
-        return import_module("._native", __package__)
-    except ModuleNotFoundError:
-        return None
+        return native_module("dynamics")
     except ImportError as error:
         if os.environ.get("COUNTERPOISE_ISA", ""):
             raise InputError(str(error)) from error
@@ -34,7 +28,7 @@ def _native_module() -> Any:
         return None
 
 
-_MODULE = _native_module()
+_MODULE = _loaded_module()
 
 NATIVE: str = "" if _MODULE is None else _MODULE.instruction_set()
 """Instruction set of the native kernel in use: "avx512", "avx2" or "baseline"; "" for the NumPy reference."""

@@ -1,4 +1,4 @@
-"""Loading robots and listing the bundled ones."""
+"""Robots from files and from the catalog."""
 
 from __future__ import annotations
 

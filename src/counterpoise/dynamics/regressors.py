@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
+from ..description.rotations import skew
 from .kinematics import BodyPoses, ancestors, body_poses, gather
 from .newton_euler import BodyMotion, body_motion
 from .tree import REVOLUTE, Tree
@@ -14,9 +15,10 @@ GRAVITY_PARAMETERS = ("m", "mx", "my", "mz")
 INERTIAL_PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """Per body: the above and the inertia about the frame's origin [kg m²], in Pinocchio's order."""
 
-# Positions of Ixx, Ixy, Iyy, Ixz, Iyz, Izz in a 3 × 3 tensor.
-_ROWS = (0, 0, 1, 0, 1, 2)
-_COLUMNS = (0, 1, 1, 2, 2, 2)
+TENSOR_ROWS = (0, 0, 1, 0, 1, 2)
+"""Rows of Ixx, Ixy, Iyy, Ixz, Iyz, Izz in a 3 × 3 tensor ..."""
+TENSOR_COLUMNS = (0, 1, 1, 2, 2, 2)
+"""... and their columns."""
 
 
 def gravity_parameters(tree: Tree) -> Array:
@@ -29,8 +31,8 @@ def inertial_parameters(tree: Tree) -> Array:
     """Return the ten parameters of the base and of every moving body in its joint frame, shape (10 (b + 1),)."""
     to_joint = np.swapaxes(tree.joint_rotation, 1, 2)
     tensors = to_joint @ tree.inertia @ tree.joint_rotation
-    moving = np.concatenate([gravity_parameters(tree).reshape(-1, 4), tensors[:, _ROWS, _COLUMNS]], axis=1)
-    base = [tree.base_mass, *tree.base_first_moment, *tree.base_inertia[_ROWS, _COLUMNS]]
+    moving = np.concatenate([gravity_parameters(tree).reshape(-1, 4), tensors[:, TENSOR_ROWS, TENSOR_COLUMNS]], axis=1)
+    base = [tree.base_mass, *tree.base_first_moment, *tree.base_inertia[TENSOR_ROWS, TENSOR_COLUMNS]]
     return np.concatenate([base, moving.ravel()])
 
 
@@ -110,22 +112,14 @@ def _body_wrench_columns(tree: Tree, poses: BodyPoses, motion: BodyMotion, body:
     force[:, :, 1:4] = (skew(dw) + skew(w) @ skew(w)) @ R
     moment[:, :, 1:4] = _moment_of_force_at_columns(R, a)
     w_joint, dw_joint = (np.einsum("kji,kj->ki", R, v) for v in (w, dw))
-    moment[:, :, 4:] = R @ (inertia_columns(dw_joint) + skew(w_joint) @ inertia_columns(w_joint))
+    moment[:, :, 4:] = R @ (_inertia_columns(dw_joint) + skew(w_joint) @ _inertia_columns(w_joint))
     return force, moment
 
 
-def skew(vector: Array) -> Array:
-    """Return [v]× with [v]× u = v × u, shape (k, 3, 3), for v of shape (k, 3)."""
-    matrix = np.zeros((len(vector), 3, 3))
-    matrix[:, 0, 1], matrix[:, 0, 2], matrix[:, 1, 2] = -vector[:, 2], vector[:, 1], -vector[:, 0]
-    matrix[:, 1, 0], matrix[:, 2, 0], matrix[:, 2, 1] = vector[:, 2], -vector[:, 1], vector[:, 0]
-    return matrix
-
-
-def inertia_columns(vector: Array) -> Array:
+def _inertia_columns(vector: Array) -> Array:
     """Return L(v) with I v = L(v) [Ixx, Ixy, Iyy, Ixz, Iyz, Izz]ᵀ, shape (k, 3, 6), for v of shape (k, 3)."""
     matrix = np.zeros((len(vector), 3, 6))
-    for column, (row, other) in enumerate(zip(_ROWS, _COLUMNS, strict=True)):
+    for column, (row, other) in enumerate(zip(TENSOR_ROWS, TENSOR_COLUMNS, strict=True)):
         matrix[:, row, column] += vector[:, other]
         if row != other:
             matrix[:, other, column] += vector[:, row]

@@ -15,7 +15,7 @@ from ..description.rotations import rotation_from_rpy
 from ..errors import InputError
 from .base_parameters import BaseParameters, base_parameters
 from .first_moments import first_moments, gravity_from_first_moments
-from .inputs import as_rows, link_index
+from .inputs import as_rows, link_name
 from .jo_decomposition import jo_decomposition
 from .kernel import Kernel
 from .regressors import GRAVITY_PARAMETERS, gravity_parameters, inertial_parameters
@@ -190,9 +190,8 @@ class Robot(Kernel):
             link: Link that carries it, fixed ones too; may be left out when the robot has one leaf.
             inertia: Its inertia about its own centre of mass in the link's axes [kg m²], (3, 3); None for a point.
         """
-        index = link_index(self.link_names, self.tree.leaves, link)
-        load = _payload_inertia(mass, com, inertia)
-        return self._remade(payloads=(*self.payloads, Payload(self.link_names[index], load)))
+        load = Payload(link_name(self, link), _payload_inertia(mass, com, inertia))
+        return self._remade(payloads=(*self.payloads, load))
 
     def with_payloads(self, payloads: Sequence[Payload]) -> Self:
         """Return this robot carrying exactly these loads, such as ``other.payloads`` of the same arm."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.checks import ZERO_INERTIA, couplings, unphysical_reason
+from ..description.checks import ZERO_INERTIA, resolved_mimics, unphysical_reason
 from ..description.frozen import Array, frozen
 from ..description.model import Description, Inertia, Joint, JointKind
 from ..description.rotations import inverse_transform, rotation_with_z_along, transform
@@ -205,16 +205,16 @@ def compile_tree(
 
     joint_names = tuple(joint.name for joint in moved_by if joint.mimic is None)
     place = {name: index for index, name in enumerate(joint_names)}
-    coupled = couplings(moved_by)
-    coupling = [coupled[joint.name] for joint in moved_by]
+    resolved = resolved_mimics(moved_by)
+    followed = [resolved[joint.name] for joint in moved_by]
     return Tree(
         joint_names=joint_names,
         body_names=tuple(joint.name for joint in moved_by),
         parent=_frozen_indices(parent),
         kind=_frozen_indices([REVOLUTE if joint.kind.rotates else PRISMATIC for joint in moved_by]),
-        q_index=_frozen_indices([place[master] for master, _, _ in coupling]),
-        q_gain=frozen([gain for _, gain, _ in coupling]),
-        q_offset=frozen([offset for _, _, offset in coupling]),
+        q_index=_frozen_indices([place[mimic.master] for mimic in followed]),
+        q_gain=frozen([mimic.multiplier for mimic in followed]),
+        q_offset=frozen([mimic.offset for mimic in followed]),
         rotation=_frozen_stack([T[:3, :3] for T in T_parent_body], (3, 3)),
         origin=_frozen_stack([T[:3, 3] for T in T_parent_body], (3,)),
         joint_rotation=_frozen_stack(joint_rotation, (3, 3)),

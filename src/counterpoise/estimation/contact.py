@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
-from ..dynamics.inputs import as_rows, link_index
+from ..dynamics.inputs import as_rows, link_name
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
 from .momentum_observer import ExternalTorque
@@ -39,7 +39,7 @@ LEAST_STD = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TipWrench:
+class FeltWrench:
     """The wrench that acts on a link.
 
     Attributes:
@@ -72,7 +72,7 @@ class TouchedLink:
     link_set: tuple[str, ...]
 
 
-def tip_wrench(robot: Robot, q: npt.ArrayLike, external: ExternalTorque, at: str | None = None) -> TipWrench:
+def tip_wrench(robot: Robot, q: npt.ArrayLike, external: ExternalTorque, at: str | None = None) -> FeltWrench:
     """Return the wrench on a link that explains the external torques, all contact taken to be there.
 
     Args:
@@ -85,7 +85,7 @@ def tip_wrench(robot: Robot, q: npt.ArrayLike, external: ExternalTorque, at: str
         InputError: There is no such link, or a position is bad.
     """
     position = as_rows(q, "q", robot.joint_names)
-    link = robot.link_names[link_index(robot.link_names, robot.tree.leaves, at)]
+    link = link_name(robot, at)
     J = robot.jacobian(position, at=link)
     root = 1.0 / np.maximum(external.std, LEAST_STD)
     prior = np.array([FORCE_PRIOR] * 3 + [MOMENT_PRIOR] * 3)
@@ -98,7 +98,7 @@ def tip_wrench(robot: Robot, q: npt.ArrayLike, external: ExternalTorque, at: str
     wrench = prior * (axes[:, : len(sizes)] @ (gain * (rows[: len(sizes)] @ (root * external.value))))
     covariance = (axes / (1.0 + felt**2)) @ axes.T * np.outer(prior, prior)
     std = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    return TipWrench(link, frozen(wrench), frozen(std), frozen(covariance), np.asarray(std < TOLD_SHARE * prior))
+    return FeltWrench(link, frozen(wrench), frozen(std), frozen(covariance), np.asarray(std < TOLD_SHARE * prior))
 
 
 def touched_link(places: Places, q: npt.ArrayLike, external: ExternalTorque) -> TouchedLink:

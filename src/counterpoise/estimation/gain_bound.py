@@ -29,6 +29,7 @@ import numpy as np
 
 from ..calibration.workspace import workspace_poses
 from ..description.frozen import Array
+from ..dynamics.inertia import mass_matrix
 from ..dynamics.robot import Robot
 from ..errors import InputError, ModelError
 
@@ -58,15 +59,7 @@ def mass_matrices(robot: Robot) -> Array:
     Raises:
         ModelError: The description's inertias do not give a dynamic model.
     """
-    poses, n = workspace_poses(robot, POSES), robot.n
-    still, held = np.zeros_like(poses), robot.gravity(poses)
-    found = np.empty((len(poses), n, n))
-    for joint in range(n):
-        unit = np.zeros_like(poses)
-        unit[:, joint] = 1.0
-        found[:, :, joint] = robot.inverse_dynamics(poses, still, unit) - held
-    found[:, np.arange(n), np.arange(n)] += robot.rotor_inertia
-    return found
+    return mass_matrix(robot, workspace_poses(robot, POSES))
 
 
 def largest_inertias(robot: Robot) -> Array:

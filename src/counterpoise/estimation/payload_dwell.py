@@ -10,6 +10,9 @@ under a load that its controller does not know, unwinds its friction, or winds i
 a sign but a share φ of the friction, −1 to +1, that follows the motion δq as a bristle does ([Dahl1968]):
 
     dφ = (1 − φ sgn δq) |δq| / give
+
+Stiff gears unwind within a count of their encoder, unseen. But then the motor's torque changes: it cannot be that of
+the last sliding any more, of which position and torque are kept.
 """
 
 from __future__ import annotations
@@ -35,9 +38,11 @@ CREEP = 0.01
 """A joint that moves farther than this is at another pose [rad or m]."""
 STEP_SHARE = 0.3
 """A torque that changes by this share of the friction band while the arm stands: something was attached or touched."""
-GIVE = np.array([1e-4, 3e-4, 1e-3])[:, None]
+GIVE = np.array([1e-5, 2e-4, 1e-3])[:, None]
 """Travel in which friction winds up [rad or m]: the middle one is taken, what the others say is its uncertainty. Gears
-and bearings give some tenths of a millirad before they slide."""
+and bearings give some tenths of a millirad before they slide, stiff ones some hundredths."""
+SLIDING = 2e-4
+"""A joint slides where it goes farther than this from where it last did [rad or m]."""
 TREMBLE = 2e-5
 """Motion back and forth within this is noise of the encoder [rad or m]."""
 STEP_WRENCH = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
@@ -57,7 +62,9 @@ class HeldPose:
         wrench: Mean wrench of the plate on the robot, base axes, base origin, shape (6,); None where there is none.
         side: Share of its friction that each joint rests on, +1 where it came upwards and did not settle back, −1
             downwards, shape (n,).
-        side_std: Its uncertainty: 1 where the joint never moved, shape (n,).
+        side_std: Its uncertainty by the motion: 1 where the joint never moved, shape (n,).
+        slid_q: Where each joint last slid [rad or m], shape (n,) ...
+        slid_tau: ... and its torque then [N m or N], shape (n,).
         time: When it was held, middle [s].
         fresh: Joints whose friction is another than when they were last counted, shape (n,).
     """
@@ -68,6 +75,8 @@ class HeldPose:
     wrench: Array | None
     side: Array
     side_std: Array
+    slid_q: Array
+    slid_tau: Array
     time: float
     fresh: npt.NDArray[np.bool_]
 
@@ -98,6 +107,8 @@ class DwellGatherer:
         self._step = STEP_SHARE * band
         self._wound = np.outer([-1.0, 0.0, 1.0], np.ones(n))  # nothing is known of friction before the first motion
         self._follower = np.full(n, np.nan)
+        self._slid_q, self._slid_tau = np.full(n, np.nan), np.zeros(n)
+        self._slid_before = (self._slid_q, self._slid_tau)
         self._counted_q = np.full(n, np.inf)
         self._counted_tau = np.full(n, np.inf)
         self.finished: HeldPose | None = None
@@ -159,6 +170,7 @@ class DwellGatherer:
             wrench.copy() if np.isfinite(wrench).all() else None,
             wound[1],
             0.5 * np.ptp(wound, axis=0),
+            *self._slid_before,
             SLOT * (self._slots - 0.5 * count),
             moved | (np.abs(tau - self._counted_tau) > self._step),
         )
@@ -175,7 +187,7 @@ class DwellGatherer:
             self._recent[:] = np.nan
             self._close()
             return
-        self._follow(motion[:n])
+        self._follow(motion[:n], motion[2 * n :])
         place = self._slot % SPEED_SLOTS
         travelled = np.abs(motion[:n] - self._recent[place]).max()
         self._recent[place] = motion[:n]
@@ -189,6 +201,7 @@ class DwellGatherer:
         values = np.concatenate([motion[:n], motion[2 * n : 3 * n], mean[3 * n :]])
         if self.count == 0:
             self._anchor = values[n : 2 * n].copy()
+            self._slid_before = (self._slid_q, self._slid_tau)  # a joint that slides on ends the pose, and is not of it
         elif self.count >= LEAST_SLOTS and self._stepped(values):
             self._close()
             return
@@ -197,8 +210,10 @@ class DwellGatherer:
         self._squares += (values[n : 2 * n] - self._anchor) ** 2
         self.count += 1
 
-    def _follow(self, q: Array) -> None:
-        """Wind up each joint's friction by its motion since the last slot."""
+    def _follow(self, q: Array, tau: Array) -> None:
+        """Wind up each joint's friction by its motion since the last slot; note the torque of the joints that slide."""
+        slides = ~(np.abs(q - self._slid_q) <= SLIDING)  # true for NaN too
+        self._slid_q, self._slid_tau = np.where(slides, q, self._slid_q), np.where(slides, tau, self._slid_tau)
         before = np.where(np.isnan(self._follower), q, self._follower)
         self._follower = np.minimum(np.maximum(before, q - TREMBLE), q + TREMBLE)
         travel = self._follower - before

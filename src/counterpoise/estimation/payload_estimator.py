@@ -37,6 +37,9 @@ FALSE_ALARM = 1e-7
 LIMP_SHARE, LIMP_WEIGHT = 0.3, 3.0
 """Drives count as switched off where all torques are below this share of the friction band, and the empty arm's weight
 is this many times the band at some joint."""
+UNEVEN = 0.3
+"""Share of the friction band by which the torque of sliding differs from that of the rest after it, by speed and by
+slowing down, though friction holds as before."""
 MOST_WAITING = 64
 """Held poses that wait for a look; older ones are dropped."""
 STEP_TIME = 1e-3
@@ -231,13 +234,18 @@ class PayloadEstimator:
 
     def _sums(self, pose: HeldPose) -> Sums:
         used = pose.fresh & self._carries(pose)
+        gravity, band = self.robot.gravity, self._band
+        # By how much more than UNEVEN the torque beside the weight has changed since the joint slid, its friction may
+        # have let go.
+        changed = pose.tau - gravity(pose.q) - pose.slid_tau + gravity(pose.slid_q)
+        let_go = np.maximum(np.abs(changed) / band - UNEVEN, 0.0)
         return self._baseline.sums(
             pose.q,
             pose.tau,
             tau_std=pose.tau_std,
             wrench=pose.wrench,
             side=pose.side,
-            side_std=pose.side_std,
+            side_std=np.minimum(np.hypot(pose.side_std, let_go), 1.0),
             time=pose.time,
             used=used,
         )

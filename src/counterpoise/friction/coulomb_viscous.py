@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from ..description.frozen import Array
 from .law import velocities
-from .parameters import common_length, joint_values
+from .parameters import JointParameters, joint_values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CoulombViscous:
+class CoulombViscous(JointParameters):
     """f = F_c sgn(q̇) + F_v q̇.
 
     Attributes:
@@ -26,14 +26,12 @@ class CoulombViscous:
 
     def __init__(self, coulomb: npt.ArrayLike, viscous: npt.ArrayLike = 0.0) -> None:
         """Check and store as arrays."""
-        object.__setattr__(self, "coulomb", joint_values(coulomb, "coulomb", least=0.0))
-        object.__setattr__(self, "viscous", joint_values(viscous, "viscous", least=0.0))
-        common_length({"coulomb": self.coulomb, "viscous": self.viscous})
-
-    @property
-    def n(self) -> int:
-        """Number of joints; 1 where one number serves all."""
-        return max(self.coulomb.size, self.viscous.size)
+        self._store(
+            {
+                "coulomb": joint_values(coulomb, "coulomb", least=0.0),
+                "viscous": joint_values(viscous, "viscous", least=0.0),
+            }
+        )
 
     def torque(self, dq: npt.ArrayLike) -> Array:
         """Return the friction at the velocities dq, shape (n,) or (k, n) [N m or N]."""

@@ -14,10 +14,7 @@ levels and viscosity that depend on the temperature,
     g(v, \tau_g, T) = k_c(T) \left[ F_c^\pm + (F_s^\pm - F_c^\pm)\, e^{-|v / v_s|^\delta} \right] + c\, |\tau_g|, \qquad
     k_c = 1 + a_c (T - T_r), \qquad \sigma_2(T) = \sigma_2^\pm e^{-a_v (T - T_r)}
 
-This module holds the parameters and the steady-state curve; stepping the bristles in time is the plants' business.
-
-[Canudas1995] C. Canudas de Wit, H. Olsson, K. J. Åström, P. Lischinsky, A new model for control of systems with
-friction, IEEE Trans. Automatic Control 40 (1995), pp. 419-425.
+This module holds the parameters and the steady-state curve; :mod:`counterpoise.plants` steps the bristles in time.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ import numpy.typing as npt
 from ..description.frozen import Array
 from ..errors import InputError
 from .law import velocities
-from .parameters import common_length, joint_values
+from .parameters import JointParameters, joint_values
 from .stribeck import refuse_static_below_coulomb
 
 LEAST_TEMPERATURE_FACTOR = 0.05
@@ -39,7 +36,7 @@ LEAST_TEMPERATURE_FACTOR = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LuGre:
+class LuGre(JointParameters):
     """Parameters of the LuGre law, each of shape (n,) or (1,) for all joints alike; link side, [N m, rad] or [N, m].
 
     Attributes:
@@ -119,16 +116,9 @@ class LuGre:
                 reference_temperature, "reference_temperature", least=-273.15, most=1e3
             ),
         }
-        common_length(parameters)
-        refuse_static_below_coulomb(parameters["coulomb"], parameters["static"])
-        refuse_static_below_coulomb(parameters["coulomb_negative"], parameters["static_negative"])
-        for name, array in parameters.items():
-            object.__setattr__(self, name, array)
-
-    @property
-    def n(self) -> int:
-        """Number of joints; 1 where one number serves all."""
-        return max(int(getattr(self, name).size) for name in self.__slots__)
+        self._store(parameters)
+        refuse_static_below_coulomb(self.coulomb, self.static)
+        refuse_static_below_coulomb(self.coulomb_negative, self.static_negative)
 
     @property
     def presliding(self) -> Array:
@@ -162,20 +152,6 @@ class LuGre:
         thin = np.exp(-self.viscous_per_kelvin * self._warmth(temperature))
         viscous = np.where(v < 0.0, self.viscous_negative, self.viscous) * thin
         return np.asarray(self.level(v, gear_torque=gear_torque, temperature=temperature) * np.sign(v) + viscous * v)
-
-    def presliding_torque(self, displacement: npt.ArrayLike) -> Array:
-        """Return the friction of a slow displacement from rest with unbent bristles [N m or N].
-
-        With v → 0, dz/dx = 1 − σ0 z / F_s: f(x) = F_s (1 − exp(−σ0 x / F_s)) for x ≥ 0, its mirror image for x < 0.
-
-        Args:
-            displacement: x [rad or m], shape (n,) or (k, n).
-        """
-        x = velocities(displacement, self.n)
-        level = np.where(x < 0.0, self.static_negative, self.static)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            bend = -np.expm1(-self.stiffness * np.abs(x) / level)
-        return np.asarray(np.where(level > 0.0, level * bend, 0.0) * np.sign(x))
 
     def _warmth(self, temperature: npt.ArrayLike | None) -> Array:
         if temperature is None:

@@ -52,20 +52,29 @@ def joint_values(
     return frozen(array)
 
 
-def common_length(parameters: Mapping[str, Array]) -> int:
-    """Return the number of joints the arrays agree on; 1 where every one is a single number.
+class JointParameters:
+    """A frozen set of per-joint parameters, each of shape (n,), or (1,) where one number serves all joints."""
 
-    Raises:
-        InputError: Two of them have different numbers of joints.
-    """
-    count, first = 1, ""
-    for name, array in parameters.items():
-        if array.size in (1, count):
-            continue
-        if count > 1:
-            raise InputError(f"{name} has {array.size} entries and {first} has {count}; expected the same joints")
-        count, first = array.size, name
-    return count
+    __slots__: tuple[str, ...] = ()
+
+    def _store(self, parameters: Mapping[str, Array]) -> None:
+        """Set the attributes, once.
+
+        Raises:
+            InputError: Two of them have different numbers of joints.
+        """
+        count, first = 1, ""
+        for name, array in parameters.items():
+            if array.size not in (1, count) and count > 1:
+                raise InputError(f"{name} has {array.size} entries and {first} has {count}; expected the same joints")
+            if array.size > count:
+                count, first = array.size, name
+            object.__setattr__(self, name, array)
+
+    @property
+    def n(self) -> int:
+        """Number of joints; 1 where one number serves all."""
+        return max(int(getattr(self, name).size) for name in self.__slots__)
 
 
 def for_joints(array: Array, name: str, joints: Sequence[str]) -> Array:

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from ..description.frozen import Array
 from ..errors import InputError
 from .law import velocities
-from .parameters import common_length, joint_values
+from .parameters import JointParameters, joint_values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stribeck:
+class Stribeck(JointParameters):
     """f = [F_c + (F_s − F_c) exp(−|q̇/v_s|^δ)] sgn(q̇) + F_v q̇.
 
     Attributes:
@@ -47,15 +47,8 @@ class Stribeck:
             "viscous": joint_values(viscous, "viscous", least=0.0),
             "exponent": joint_values(exponent, "exponent", above=0.0, most=10.0),
         }
-        common_length(parameters)
-        refuse_static_below_coulomb(parameters["coulomb"], parameters["static"])
-        for name, array in parameters.items():
-            object.__setattr__(self, name, array)
-
-    @property
-    def n(self) -> int:
-        """Number of joints; 1 where one number serves all."""
-        return max(int(getattr(self, name).size) for name in self.__slots__)
+        self._store(parameters)
+        refuse_static_below_coulomb(self.coulomb, self.static)
 
     def level(self, dq: npt.ArrayLike) -> Array:
         """Return the dry friction at the velocities dq, never negative [N m or N]; the static level where dq is 0."""

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import DataFileError
+from ..errors import DataFileError, reason_of
 
 
-def write_atomically(path: str | Path, write: Callable[[BinaryIO], None]) -> None:
+def write_atomically(path: str | Path, content: bytes | Callable[[BinaryIO], object]) -> None:
     """Write a file beside its final name, flush it to the disk, then put it in place.
 
     Args:
         path: The file; replaced if it exists, keeping its permissions.
-        write: Writes the content to the stream it is given.
+        content: The bytes, or a function that writes them to the stream it is given.
 
     Raises:
         DataFileError: The file cannot be written; an existing one is then unchanged.
@@ -27,7 +27,10 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], None]) -> Non
         try:
             # Not tempfile: its files have mode 0600; a log has the permissions that the user's umask gives.
             with partial.open("xb") as stream:
-                write(stream)
+                if isinstance(content, bytes):
+                    stream.write(content)
+                else:
+                    content(stream)
                 stream.flush()
                 os.fsync(stream.fileno())
             if target.exists():
@@ -39,8 +42,7 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], None]) -> Non
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path, or a path without a name
         if isinstance(error, DataFileError):
             raise
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DataFileError(f"cannot be written: {reason}", path=path) from error
+        raise DataFileError(f"cannot be written: {reason_of(error)}", path=path) from error
 
 
 def _flush_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import DataFileError
+from ..errors import DataFileError, listed
 from .names import words_of
 from .table import TableSource
 
@@ -79,18 +79,12 @@ class Columns:
 
     def listed(self) -> str:
         """Name the columns, for messages."""
-        return listed([column.reference for column in self.all])
+        return listed([column.reference for column in self.all], SHOWN_NAMES)
 
     def words(self, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the words of a source's topic and of its file's name."""
         source = self.sources[number]
         return words_of(source.name), words_of(Path(source.path).stem)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names for a message, cut after SHOWN_NAMES."""
-    shown = ", ".join(names[:SHOWN_NAMES])
-    return shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"
 
 
 def _labels(sources: Sequence[TableSource]) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..errors import InputError
+from .declared import Declared
+from .log import Log
 from .mapping import JointSection, LogMapping
 from .sample import SampleFlag
 from .units import ANGLE, ANGULAR_SPEED, EFFORT, FORCE, LENGTH, SPEED, TORQUE
@@ -38,21 +40,8 @@ class RawRows:
     flags: npt.NDArray[np.int64] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LogRows:
-    """Rows of a log of n joints: what :class:`..log.Log` holds."""
-
-    time: Array
-    q: Array
-    dq: Array
-    tau: Array
-    wrench: Array | None
-    sent: Array | None
-    flags: npt.NDArray[np.int64]
-
-
 class Converter:
-    """Turns raw rows into rows of a log.
+    """Turns raw rows into a log.
 
     Attributes:
         motor_per_link: G of the n joints, shape (n, n), or None.
@@ -131,8 +120,16 @@ class Converter:
         self.torque_constant: Array | None = constants if np.any(constants) else None
 
     @np.errstate(over="ignore", invalid="ignore")  # absurd numbers stay absurd
-    def convert(self, raw: RawRows) -> LogRows:
-        """Return rows in our units, signs, side and order; NaN in ``dq`` where no velocity was recorded."""
+    def convert(self, raw: RawRows, declared: Declared) -> Log:
+        """Return rows in our units, signs, side and order; NaN in ``dq`` where no velocity was recorded.
+
+        Args:
+            raw: The rows as they were recorded.
+            declared: What is known of the converted numbers.
+
+        Raises:
+            InputError: The numbers make no log.
+        """
         k, n = len(raw.time), len(self._names)
         q, dq, tau = np.zeros((k, n)), np.full((k, n), np.nan), np.full((k, n), np.nan)
         for row, value in self._held.items():
@@ -159,7 +156,7 @@ class Converter:
             wrench = self._scaled(wrench, self._wrench_unit)
             wrench = wrench if self._wrench_matrix is None else wrench @ self._wrench_matrix.T
         flags = raw.flags if raw.flags is not None else self._flags(q, dq, tau, wrench, raw)
-        return LogRows(raw.time, q, dq, tau, wrench, sent, flags)
+        return Log(self._names, raw.time, q, dq, tau, wrench, flags, sent, declared)
 
     def _scaled(self, values: Array, factor: Array) -> Array:
         return values if np.all(factor == 1.0) else values * factor

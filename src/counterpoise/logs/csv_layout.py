@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import DataFileError
+from ..errors import DataFileError, reason_of
 from .csv_numbers import COMMENTS, NUMBER, split_fields
 from .table import MAX_COLUMNS
 
@@ -35,7 +35,6 @@ class CsvLayout:
         begin: Where the rows begin [bytes].
         line: Line of the first row, counted from 1.
         comments: Comment lines before the rows, without their mark.
-        has_header: Whether the names are the file's own.
     """
 
     delimiter: int
@@ -44,7 +43,6 @@ class CsvLayout:
     begin: int
     line: int
     comments: tuple[str, ...]
-    has_header: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +64,7 @@ def csv_layout(path: str | Path) -> CsvLayout:
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         if isinstance(error, DataFileError):
             raise
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DataFileError(f"cannot be read: {reason}", path=path) from error
+        raise DataFileError(f"cannot be read: {reason_of(error)}", path=path) from error
     comments = [line for line in lines if line.text.startswith(COMMENTS)]
     written = [line for line in lines if line.text and not line.text.startswith(COMMENTS)]
     if not written:
@@ -100,7 +97,6 @@ def csv_layout(path: str | Path) -> CsvLayout:
         begin=written[first].begin,
         line=written[first].number,
         comments=tuple(line.text[1:].decode(errors="replace").strip() for line in comments),
-        has_header=header is not None,
     )
 
 

@@ -5,16 +5,14 @@ In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specification.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from enum import IntEnum
-from importlib import import_module
-from typing import Any, cast
 
 import numpy as np
 
 from ..description.frozen import Array
+from ..dynamics.native_module import native_module
 
 COMMENTS = (b"#", b"%")
 """What a line begins with that is no row."""
@@ -138,14 +136,5 @@ def _quoted_fields(line: bytes, delimiter: int) -> tuple[list[bytes], bool]:
         position += 1 if delimiter else 0
 
 
-def _native() -> Any:
-    """Return the native twin, or None where it was not built or is disabled."""
-    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
-        return None
-    try:
-        return import_module("._native", __package__).parse_rows
-    except (ModuleNotFoundError, AttributeError):
-        return None
-
-
-parse_rows = cast(ParseRows, _native() or parse_rows_reference)
+_MODULE = native_module("logs")
+parse_rows: ParseRows = parse_rows_reference if _MODULE is None else _MODULE.parse_rows

@@ -10,9 +10,10 @@ from typing import BinaryIO
 import numpy as np
 
 from ..description.frozen import Array
-from ..errors import DataFileError
+from ..errors import DataFileError, reason_of
 from .csv_layout import DELIMITER_NAMES, MAX_LINE_BYTES, csv_layout
 from .csv_numbers import Status, parse_rows
+from .own_format import CSV_TAG, About, check_columns
 from .table import CHUNK_ROWS, Recovery, Table, bounded_rows
 
 BLOCK_BYTES = 1 << 18
@@ -25,6 +26,7 @@ class CsvSource:
 
     Attributes:
         layout: How the file is laid out.
+        about: What the file says of itself if it is a log of ours, else None.
     """
 
     name = ""
@@ -38,7 +40,7 @@ class CsvSource:
             recover: End with what can be read when a line is damaged, instead of refusing the file.
 
         Raises:
-            DataFileError: It cannot be read or holds no rows of numbers.
+            DataFileError: It cannot be read, holds no rows of numbers, or claims to be a log of ours and is none.
         """
         self.path = str(path)
         self.layout = csv_layout(path)
@@ -47,6 +49,11 @@ class CsvSource:
         self.column_names = tuple(self.layout.names[i] for i in self._kept)
         self.progress = 0.0
         self.recovery: Recovery | None = None
+        self.about: About | None = None
+        text = next((comment for comment in self.layout.comments if comment.startswith(CSV_TAG)), None)
+        if text is not None:
+            self.about = About.from_text(text.removeprefix(CSV_TAG), path, line=1)
+            check_columns(self.column_names, self.about, path, line=2)
 
     def tables(self, rows: int = CHUNK_ROWS) -> Iterator[Table]:
         """Yield the rows in pieces of at most ``rows``.
@@ -58,7 +65,7 @@ class CsvSource:
             with Path(self.path).open("rb") as stream:
                 yield from self._tables(stream, rows)
         except OSError as error:
-            raise DataFileError(f"cannot be read: {error.strerror or error}", path=self.path) from error
+            raise DataFileError(f"cannot be read: {reason_of(error)}", path=self.path) from error
 
     def _tables(self, stream: BinaryIO, rows: int) -> Iterator[Table]:
         layout = self.layout

@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from ..description.frozen import Array, frozen
 from ..errors import InputError
+from .nested import plain
 
 EffortKind = Literal["torque", "current"]
 Side = Literal["link", "motor"]
@@ -21,13 +22,13 @@ TimeFrom = Literal["stamp", "received", "column", "rate"]
 SentKind = Literal["torque", "position"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "effort_kind": ("torque", "current"),
-    "effort_side": ("link", "motor"),
-    "position_side": ("link", "motor"),
-    "sensor_reads": ("on_robot", "on_sensor"),
-    "velocity_from": ("measured", "position"),
-    "time_from": ("stamp", "received", "column", "rate"),
-    "sent_kind": ("torque", "position"),
+    "effort_kind": get_args(EffortKind),
+    "effort_side": get_args(Side),
+    "position_side": get_args(Side),
+    "sensor_reads": get_args(SensorReads),
+    "velocity_from": get_args(VelocityFrom),
+    "time_from": get_args(TimeFrom),
+    "sent_kind": get_args(SentKind),
 }
 _ARRAYS: dict[str, tuple[int | None, ...]] = {
     "motor_per_link": (None, None),
@@ -115,13 +116,8 @@ class Declared:
         table: dict[str, Any] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if isinstance(value, np.ndarray):
-                table[entry.name] = value.tolist()
-            elif isinstance(value, Mapping):
-                if value:
-                    table[entry.name] = _plain(value)
-            elif value is not None:
-                table[entry.name] = value
+            if value is not None and not (isinstance(value, Mapping) and not value):
+                table[entry.name] = plain(value)
         return table
 
     @classmethod
@@ -155,7 +151,7 @@ def _read_only(given: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise InputError(f"declared.{name} is {given!r}; expected a table")
     try:
-        copy = json.loads(json.dumps(_plain(given), allow_nan=False))
+        copy = json.loads(json.dumps(plain(given), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"declared.{name} holds something that JSON cannot: {error}") from error
     frozen_copy: Mapping[str, Any] = _frozen_value(copy)
@@ -166,10 +162,3 @@ def _frozen_value(value: Any) -> Any:
     if isinstance(value, dict):
         return MappingProxyType({key: _frozen_value(member) for key, member in value.items()})
     return tuple(_frozen_value(member) for member in value) if isinstance(value, list) else value
-
-
-def _plain(value: Any) -> Any:
-    """Return read-only tables and lists as plain ones again."""
-    if isinstance(value, Mapping):
-        return {key: _plain(member) for key, member in value.items()}
-    return [_plain(member) for member in value] if isinstance(value, list | tuple) else value

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import DataFileError
 from .atomic import write_atomically
@@ -47,6 +49,21 @@ def write_log(log: Log, path: str | Path) -> None:
     write_atomically(path, lambda stream: writers[ending](log, stream))
 
 
+def csv_blocks(names: Sequence[str], blocks: Sequence[npt.NDArray[Any]]) -> Iterator[str]:
+    """Yield the text of a CSV table: the header, then CHUNK_ROWS lines at a time. Every number reads back exactly.
+
+    Args:
+        names: Names of all columns.
+        blocks: Numbers below them, side by side, each of shape (k, ·).
+    """
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(names)
+    yield header.getvalue()
+    for begin in range(0, len(blocks[0]), CHUNK_ROWS):
+        rows = zip(*(block[begin : begin + CHUNK_ROWS].tolist() for block in blocks), strict=True)
+        yield "".join(",".join(map(repr, chain.from_iterable(row))) + "\n" for row in rows)
+
+
 def _write_npz(log: Log, stream: BinaryIO) -> None:
     arrays: dict[str, Any] = {name: getattr(log, name) for name in ("time", "q", "dq", "tau", "flags")}
     arrays |= {name: getattr(log, name) for name in ("wrench", "sent") if getattr(log, name) is not None}
@@ -56,15 +73,9 @@ def _write_npz(log: Log, stream: BinaryIO) -> None:
 
 def _write_csv(log: Log, stream: BinaryIO) -> None:
     names, blocks = columns_of(log)
-    text = io.StringIO()
-    text.write(f"# {CSV_TAG}{About.of(log).to_text()}\n")
-    csv.writer(text, lineterminator="\n").writerow(names)
-    stream.write(text.getvalue().encode())
-    for begin in range(0, len(log), CHUNK_ROWS):
-        rows = np.hstack([block[begin : begin + CHUNK_ROWS] for block in blocks[:-1]]).tolist()
-        flags = log.flags[begin : begin + CHUNK_ROWS].tolist()
-        lines = [f"{','.join(map(repr, row))},{flag}\n" for row, flag in zip(rows, flags, strict=True)]
-        stream.write("".join(lines).encode())
+    stream.write(f"# {CSV_TAG}{About.of(log).to_text()}\n".encode())
+    for text in csv_blocks(names, [*blocks[:-1], log.flags[:, None]]):
+        stream.write(text.encode())
 
 
 def _write_parquet(log: Log, stream: BinaryIO) -> None:

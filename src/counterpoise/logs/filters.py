@@ -35,12 +35,12 @@ def settling_rows(rate: float, cutoff: float) -> int:
     return math.ceil(SETTLING_PERIODS * rate / cutoff)
 
 
-def filtered(values: Array, period: float, cutoff: float | None, derivative: int = 0) -> Array:
+def filtered(values: Array, dt: float, cutoff: float | None, derivative: int = 0) -> Array:
     """Return channels smoothed and differentiated, without delay.
 
     Args:
         values: Finite, evenly sampled channels, shape (k, m).
-        period: Time between two rows [s].
+        dt: Time between two rows [s].
         cutoff: Frequency at which half of a wave passes [Hz]; None lets all pass.
         derivative: How often to differentiate: 0, 1 or 2.
 
@@ -50,7 +50,7 @@ def filtered(values: Array, period: float, cutoff: float | None, derivative: int
     k = len(values)
     if k < 3:
         return values.copy() if derivative == 0 else np.zeros_like(values)
-    pad = k - 1 if cutoff is None else min(k - 1, settling_rows(1.0 / period, cutoff))
+    pad = k - 1 if cutoff is None else min(k - 1, settling_rows(1.0 / dt, cutoff))
     before = 2.0 * values[0] - values[pad:0:-1]
     after = 2.0 * values[-1] - values[-2 : -pad - 2 : -1]
     longer = np.concatenate([before, values, after])
@@ -58,7 +58,7 @@ def filtered(values: Array, period: float, cutoff: float | None, derivative: int
     total = len(longer) - 1
     slope = (longer[-1] - longer[0]) / total
     line = longer[0] + np.arange(total + 1)[:, None] * slope
-    frequency = np.fft.rfftfreq(total, period)[:, None]
+    frequency = np.fft.rfftfreq(total, dt)[:, None]
     gain = (2j * np.pi * frequency) ** derivative
     if cutoff is not None:
         gain = gain / (1.0 + (frequency / cutoff) ** 8)
@@ -69,7 +69,7 @@ def filtered(values: Array, period: float, cutoff: float | None, derivative: int
     if derivative == 0:
         smooth = smooth + line[pad : pad + k]
     elif derivative == 1:
-        smooth = smooth + slope / period
+        smooth = smooth + slope / dt
     return smooth
 
 
@@ -113,25 +113,25 @@ def smoothed(time: Array, values: Array, cutoff: float | None, derivative: int =
     if len(time) < 2:
         return result if derivative else values.copy()
     steps = np.diff(time)
-    period = float(np.median(steps))
-    cuts = np.flatnonzero(steps > GAP_PERIODS * period) + 1
+    dt = float(np.median(steps))
+    cuts = np.flatnonzero(steps > GAP_PERIODS * dt) + 1
     for part in np.split(np.arange(len(time)), cuts):
         rows = slice(part[0], part[-1] + 1)
-        result[rows] = _part_smoothed(time[rows], bridged(time[rows], values[rows]), period, cutoff, derivative)
+        result[rows] = _part_smoothed(time[rows], bridged(time[rows], values[rows]), dt, cutoff, derivative)
     result[~np.isfinite(values)] = np.nan
     return result
 
 
-def _part_smoothed(time: Array, values: Array, period: float, cutoff: float | None, derivative: int) -> Array:
+def _part_smoothed(time: Array, values: Array, dt: float, cutoff: float | None, derivative: int) -> Array:
     if len(time) < 3:
-        return filtered(values, period, cutoff, derivative)
+        return filtered(values, dt, cutoff, derivative)
     even = np.linspace(time[0], time[-1], len(time))
-    if np.max(np.abs(time - even)) < EVEN_WITHIN * period:
+    if np.max(np.abs(time - even)) < EVEN_WITHIN * dt:
         return filtered(values, (time[-1] - time[0]) / (len(time) - 1), cutoff, derivative)
-    grid = even_grid(time, 1.0 / period)
+    grid = even_grid(time, 1.0 / dt)
     if len(grid) < 3:
-        return filtered(values, period, cutoff, derivative)
-    smooth = filtered(interpolated(grid, time, values), period, cutoff, derivative)
+        return filtered(values, dt, cutoff, derivative)
+    smooth = filtered(interpolated(grid, time, values), dt, cutoff, derivative)
     return interpolated(time, grid, smooth)
 
 
@@ -172,6 +172,11 @@ def even_grid(time: Array, rate: float) -> Array:
     if not rows <= MAX_ROWS:
         raise InputError(f"{span:g} s at {rate:g} Hz would be {rows:.3g} samples; expected at most {MAX_ROWS}")
     return np.asarray(time[0] + np.arange(math.floor(rows)) / rate, dtype=np.float64)
+
+
+def true_stretches(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Return [first, after the last) of every stretch of true values, shape (m, 2)."""
+    return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8))).reshape(-1, 2)
 
 
 def increasing(time: Array) -> npt.NDArray[np.intp]:

@@ -18,6 +18,10 @@ from .sample import Sample, SampleFlag
 
 Rows = slice | npt.NDArray[Any]
 """A range, a mask or a list of indices."""
+ARRAYS = ("time", "q", "dq", "tau", "wrench", "flags", "sent")
+"""Parts of a log that have a row per sample."""
+FLAGS_END = 2**31
+"""Flags are smaller: those of a sample are an int."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +62,7 @@ class Log:
         if k == 0:
             raise InputError("a log needs at least one sample")
         flags = np.asarray(self.flags if np.size(self.flags) else np.zeros(k, dtype=np.int64))
-        if flags.shape != (k,) or flags.dtype.kind not in "iu" or np.any((flags < 0) | (flags >= 2**31)):
+        if flags.shape != (k,) or flags.dtype.kind not in "iu" or np.any((flags < 0) | (flags >= FLAGS_END)):
             raise InputError(
                 f"flags is {flags.dtype} of shape {flags.shape}; expected {k} whole numbers from 0 to 2^31"
             )
@@ -127,9 +131,8 @@ class Log:
             if rows.ndim != 1 or rows.dtype.kind not in "biu":
                 raise InputError("a log is cut by a range, a mask or a list of indices; log.sample(i) gives one sample")
         try:
-            changes: dict[str, Any] = {
-                name: None if array is None else array[rows] for name, array in self._arrays().items()
-            }
+            arrays = ((name, getattr(self, name)) for name in ARRAYS)
+            changes: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays}
         except IndexError as error:
             raise InputError(f"the log has {len(self)} samples: {error}") from error
         return replace(self, **changes)
@@ -236,8 +239,21 @@ class Log:
             return smoothed(log.time, log.q, cutoff, derivative=2)
         return smoothed(log.time, log.dq, cutoff, derivative=1)
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any] | None]:
-        return {name: getattr(self, name) for name in ("time", "q", "dq", "tau", "wrench", "flags", "sent")}
+
+def joined(pieces: Sequence[Log]) -> Log:
+    """Return pieces of one recording, one or more, as one log with what the last of them declares.
+
+    Raises:
+        InputError: They do not belong together.
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    last = pieces[-1]
+    arrays: dict[str, Any] = {}
+    for name in ARRAYS:
+        parts = [getattr(piece, name) for piece in pieces]
+        arrays[name] = None if parts[-1] is None else np.concatenate(parts)
+    return replace(last, **arrays)
 
 
 class LogBuilder:
@@ -271,11 +287,11 @@ class LogBuilder:
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
             self._flags = np.concatenate([self._flags, np.zeros_like(self._flags)])
         row = self._rows[self.count]
-        q, dq, tau, told = self._columns
+        q, dq, tau, commands = self._columns
         try:
             row[0] = sample.time
             row[q], row[dq], row[tau] = sample.q, sample.dq, sample.effort
-            row[told] = np.nan if sent is None else sent
+            row[commands] = np.nan if sent is None else sent
             row[-6:] = np.nan if sample.wrench is None else sample.wrench
             self._flags[self.count] = int(sample.flags)
         except (ValueError, TypeError) as error:
@@ -291,7 +307,7 @@ class LogBuilder:
             InputError: Nothing was recorded.
         """
         rows = self._rows[: self.count]
-        q, dq, tau, told = (rows[:, columns] for columns in self._columns)
+        q, dq, tau, sent = (rows[:, columns] for columns in self._columns)
         return Log(
             joint_names=self.joint_names,
             time=rows[:, 0],
@@ -300,7 +316,7 @@ class LogBuilder:
             tau=tau,
             wrench=rows[:, -6:] if self._has_wrench else None,
             flags=self._flags[: self.count],
-            sent=told if self._has_sent else None,
+            sent=sent if self._has_sent else None,
             declared=self.declared,
         )
 

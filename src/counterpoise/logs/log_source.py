@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..dynamics.reference import WRENCH_COMPONENTS
 from .log import Log
 from .mapping import JointSection, LogMapping
 from .own_format import About, columns_of
@@ -50,7 +51,7 @@ def renamed(change: LogMapping, log: Log) -> LogMapping:
                 names[column] = f"{letter}.{joint}"
     names |= {
         column: f"wrench.{channel}"
-        for column, channel in zip(before.wrench.columns or (), ("fx", "fy", "fz", "mx", "my", "mz"), strict=False)
+        for column, channel in zip(before.wrench.columns or (), WRENCH_COMPONENTS, strict=False)
     }
     table = change.to_table()
     for section in table.get("joints", {}).values():
@@ -69,5 +70,5 @@ def own_mapping(about: About, column_names: tuple[str, ...]) -> LogMapping:
     table = LogMapping(joints=joints).to_table()
     table["time"] = {"column": "time", "unit": "s"}
     if "wrench.fx" in column_names:
-        table["wrench"] = {"columns": [f"wrench.{channel}" for channel in ("fx", "fy", "fz", "mx", "my", "mz")]}
+        table["wrench"] = {"columns": [f"wrench.{channel}" for channel in WRENCH_COMPONENTS]}
     return LogMapping.from_table(table)

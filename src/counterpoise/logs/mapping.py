@@ -15,13 +15,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 import numpy as np
 
 from ..description.frozen import Array
 from ..errors import InputError
+from .declared import EffortKind, SensorReads, Side
+from .nested import overlaid, plain
 from .units import ANGLE, ANGULAR_SPEED, EFFORT, FORCE, LENGTH, SPEED, TIME, TORQUE
 
 FORMAT = "counterpoise-mapping 1"
@@ -31,6 +33,9 @@ MAX_CONDITION = 1e9
 
 Keys = tuple[str | int, ...]
 Refuse = Callable[[Keys, str], InputError]
+"""Makes the error for a place and a message."""
+Put = Callable[[tuple[str, ...], Any, str], None]
+"""Sets a value at a place of a mapping that grows, with its reason."""
 T = TypeVar("T")
 Row3 = tuple[float, float, float]
 Row4 = tuple[float, float, float, float]
@@ -76,7 +81,7 @@ class PositionSection(Section, frozen=True, kw_only=True):
 
     unit: str | None = None
     linear_unit: str | None = None
-    side: Literal["link", "motor"] | None = None
+    side: Side | None = None
     lag: float | None = None
 
 
@@ -92,8 +97,8 @@ class VelocitySection(Section, frozen=True, kw_only=True):
 class EffortSection(Section, frozen=True, kw_only=True):
     """[effort]: what is measured, in which unit, on which side of the gears, how late [s]."""
 
-    kind: Literal["torque", "current"] | None = None
-    side: Literal["link", "motor"] | None = None
+    kind: EffortKind | None = None
+    side: Side | None = None
     unit: str | None = None
     lag: float | None = None
 
@@ -115,7 +120,7 @@ class WrenchSection(Section, frozen=True, kw_only=True):
     rotation: tuple[Row3, Row3, Row3] | None = None
     matrix: tuple[Row6, Row6, Row6, Row6, Row6, Row6] | None = None
     lag: float | None = None
-    reads: Literal["on_robot", "on_sensor"] | None = None
+    reads: SensorReads | None = None
     T_base_sensor: tuple[Row4, Row4, Row4, Row4] | None = None
 
 
@@ -163,12 +168,12 @@ class LogMapping(Section, frozen=True, kw_only=True):
             InputError: An unknown key, or a value of the wrong type, shape or size.
         """
         refuse = refuse or _refusal
-        plain = _plain(table)
-        joints = plain.get("joints", {}) if isinstance(plain, dict) else {}
+        given = plain(table)
+        joints = given.get("joints", {}) if isinstance(given, dict) else {}
         if isinstance(joints, dict):
             for name, entries in joints.items():
                 _decoded(entries, JointSection, ("joints", name), refuse)
-        mapping = _decoded(plain, LogMapping, (), refuse)
+        mapping = _decoded(given, LogMapping, (), refuse)
         for where, message in _faults(mapping):
             raise refuse(where, message)
         return mapping
@@ -176,7 +181,7 @@ class LogMapping(Section, frozen=True, kw_only=True):
     def to_table(self) -> dict[str, Any]:
         """Return the mapping as a nested table of plain values; what is not said is left out."""
         table: dict[str, Any] = msgspec.to_builtins(self)
-        return {key: _plain(value) for key, value in table.items() if value != {}}
+        return {key: plain(value) for key, value in table.items() if value != {}}
 
     def merged_with(self, change: LogMapping | Mapping[str, Any]) -> LogMapping:
         """Return the mapping with a change put on top of it, such as a finding's ``fix``.
@@ -188,9 +193,9 @@ class LogMapping(Section, frozen=True, kw_only=True):
             InputError: The change is no mapping.
         """
         new = change if isinstance(change, LogMapping) else LogMapping.from_table(change)
-        table = _overlaid(self.to_table(), new.to_table())
+        table = overlaid(self.to_table(), new.to_table())
         for name, after in new.joints.items():
-            table["joints"][name] = _overlaid(table["joints"][name], _composed(self.joints.get(name), after))
+            table["joints"][name] = overlaid(table["joints"][name], _composed(self.joints.get(name), after))
         for part in ("position", "velocity", "effort", "wrench"):
             before, after_lag = getattr(self, part).lag, getattr(new, part).lag
             if before is not None and after_lag is not None:
@@ -255,28 +260,16 @@ def _composed(first: JointSection | None, second: JointSection) -> dict[str, Any
     return table
 
 
-def _overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    result = dict(below)
-    for key, value in above.items():
-        old = result.get(key)
-        result[key] = _overlaid(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return result
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {key: _plain(member) for key, member in value.items()}
-    return [_plain(member) for member in value] if isinstance(value, list | tuple) else value
-
-
 def _refusal(where: Keys, message: str) -> InputError:
     label = ".".join(str(key) for key in where)
     return InputError(f"mapping: {label}: {message}" if label else f"mapping: {message}")
 
 
-_ENUMS = {"side": "'link' or 'motor'", "kind": "'torque' or 'current'", "reads": "'on_robot' or 'on_sensor'"}
+_CHOICES: dict[str | int, tuple[str, ...]] = {
+    "side": get_args(Side),
+    "kind": get_args(EffortKind),
+    "reads": get_args(SensorReads),
+}
 _WORDS = {"float": "a number", "int": "a whole number", "str": "text", "array": "a list", "object": "a table"}
 
 
@@ -290,11 +283,13 @@ def _decoded(table: Any, kind: type[T], where: Keys, refuse: Refuse) -> T:
         )
         if unknown := re.search(r"unknown field `(.*)`", message):
             raise refuse((*where, *inner, unknown[1]), "is no key of a mapping; see docs/logs.md") from error
-        for word, plain in _WORDS.items():
-            message = message.replace(f"`{word}`", plain).replace(f"`{word} | null`", plain)
+        for word, told in _WORDS.items():
+            message = message.replace(f"`{word}`", told).replace(f"`{word} | null`", told)
         if message.startswith("Invalid enum value"):
-            message += f"; expected {_ENUMS.get(str(inner[-1]), 'another') if inner else 'another'}"
-        raise refuse((*where, *inner), message.replace("`", "'")) from error
+            choices = _CHOICES.get(inner[-1], (FORMAT,)) if inner else (FORMAT,)
+            message = f"is {message.removeprefix('Invalid enum value ')}; expected {' or '.join(map(repr, choices))}"
+        message = message[:1].lower() + message[1:].replace("`", "'")
+        raise refuse((*where, *inner), message) from error
 
 
 _UNITS: tuple[tuple[Keys, Mapping[str, float]], ...] = (
@@ -348,18 +343,22 @@ def _faults(mapping: LogMapping) -> Iterator[tuple[Keys, str]]:
     if mapping.merge.largest_gap is not None and mapping.merge.largest_gap < 0.0:
         yield ("merge", "largest_gap"), "is negative"
     yield from _motor_faults(mapping.motor)
-    pose = mapping.wrench.T_base_sensor
+    yield from _wrench_faults(mapping.wrench)
+
+
+def _wrench_faults(wrench: WrenchSection) -> Iterator[tuple[Keys, str]]:
+    pose, turn = wrench.T_base_sensor, wrench.rotation
     if pose is not None:
-        turn = np.array(pose)[:3, :3]
-        if np.max(np.abs(turn @ turn.T - np.eye(3))) > 1e-6 or pose[3] != (0.0, 0.0, 0.0, 1.0):
+        axes = np.array(pose)[:3, :3]
+        if not _orthogonal(axes) or np.linalg.det(axes) < 0.0 or pose[3] != (0.0, 0.0, 0.0, 1.0):
             yield ("wrench", "T_base_sensor"), "is no pose: expected a rotation, a position and the last row 0 0 0 1"
-    if mapping.wrench.rotation is not None:
-        turn = np.array(mapping.wrench.rotation)
-        if np.max(np.abs(turn @ turn.T - np.eye(3))) > 1e-6:
-            yield (
-                ("wrench", "rotation"),
-                "is no rotation (or mirror image): its rows must be unit vectors at right angles",
-            )
+    if turn is not None and not _orthogonal(np.array(turn)):
+        told = "is no rotation (or mirror image): its rows must be unit vectors at right angles"
+        yield ("wrench", "rotation"), told
+
+
+def _orthogonal(axes: Array) -> bool:
+    return bool(np.max(np.abs(axes @ axes.T - np.eye(3))) <= 1e-6)
 
 
 def _motor_faults(motor: MotorSection) -> Iterator[tuple[Keys, str]]:

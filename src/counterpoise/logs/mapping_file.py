@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from ..description.files import read_bounded
-from ..description.toml_lines import TomlDocument, load_toml
-from ..errors import DataFileError, InputError, ModelFileError, locate
+from ..description.toml_lines import TomlDocument
+from ..errors import DataFileError, InputError
 from .atomic import write_atomically
+from .data_file import read_toml
 from .mapping import FORMAT, Keys, LogMapping
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -23,18 +23,7 @@ def read_mapping(path: str | Path) -> LogMapping:
     Raises:
         DataFileError: It cannot be read, is no TOML, or says something that no mapping can; with the line.
     """
-    try:
-        if not Path(path).is_file():
-            raise DataFileError("there is no such file; a mapping is a .toml file", path=path)
-        document = load_toml(read_bounded(path), str(path))
-    except ModelFileError as error:
-        message = str(error).removeprefix(f"{locate(error.path, error.line)}: ")
-        raise DataFileError(message, path=path, line=error.line) from error
-    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
-        if isinstance(error, DataFileError):
-            raise
-        raise DataFileError(f"cannot be read: {error}", path=path) from error
-    return _decoded(document, path)
+    return _decoded(read_toml(path), path)
 
 
 def _decoded(document: TomlDocument, path: str | Path) -> LogMapping:
@@ -58,12 +47,7 @@ def write_mapping(mapping: LogMapping, path: str | Path, reasons: Mapping[Keys, 
     Raises:
         DataFileError: The file cannot be written.
     """
-    text = mapping_toml(mapping, reasons).encode()
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(text)
-
-    write_atomically(path, write)
+    write_atomically(path, mapping_toml(mapping, reasons).encode())
 
 
 def mapping_toml(mapping: LogMapping, reasons: Mapping[Keys, str] | None = None) -> str:

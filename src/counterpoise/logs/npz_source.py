@@ -19,9 +19,10 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from ..description.frozen import Array
-from ..errors import DataFileError
+from ..dynamics.reference import WRENCH_COMPONENTS
+from ..errors import DataFileError, reason_of
 from .names import TIME_WORDS, words_of
-from .own_format import WRENCH, About, check_columns
+from .own_format import About, check_columns
 from .table import CHUNK_ROWS, MAX_COLUMNS, Recovery, Table, bounded_rows
 
 MAX_WHOLE_BYTES = 1 << 30
@@ -83,14 +84,13 @@ class NpzSource:
         except DataFileError:
             raise
         except _DAMAGE as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise DataFileError(f"cannot be read or is damaged: {reason}", path=path) from error
+            raise DataFileError(f"cannot be read or is damaged: {reason_of(error)}", path=path) from error
         rows, self._members = _table_members(members)
         if not self._members:
             shown = ", ".join(f"{member.key} {member.shape}" for member in members[:20]) or "nothing"
             raise DataFileError(f"holds no arrays with a row per sample; it holds {shown}", path=path)
-        if sum(member.width for member in self._members) > MAX_COLUMNS:
-            raise DataFileError(f"has more than {MAX_COLUMNS} columns", path=path)
+        if (columns := sum(member.width for member in self._members)) > MAX_COLUMNS:
+            raise DataFileError(f"has {columns} columns; at most {MAX_COLUMNS} are accepted", path=path)
         self._rows = rows
         self.column_names = tuple(name for member in self._members for name in _column_names(member, joints))
         if self.about is not None:
@@ -220,7 +220,7 @@ def _column_names(member: _Member, joints: tuple[str, ...] | None) -> list[str]:
     if len(member.shape) == 1:
         return [member.key]
     if member.width == 6 and "wrench" in words_of(member.key):  # first: many an arm has six joints
-        return [f"{member.key}.{channel}" for channel in WRENCH]
+        return [f"{member.key}.{channel}" for channel in WRENCH_COMPONENTS]
     if joints is not None and len(joints) == member.width:
         return [f"{member.key}.{joint}" for joint in joints]
     return [f"{member.key}.{column}" for column in range(member.width)]

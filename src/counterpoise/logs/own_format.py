@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..description.frozen import Array
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..errors import DataFileError, InputError
 from .declared import Declared
 
@@ -25,8 +26,6 @@ CSV_TAG = "counterpoise-log "
 """What the first comment line of a CSV log begins with."""
 PARQUET_KEY = b"counterpoise-log"
 """Key of the description in the metadata of a Parquet log."""
-WRENCH = ("fx", "fy", "fz", "mx", "my", "mz")
-MAX_FLAG = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def columns_of(log: Log) -> tuple[tuple[str, ...], list[Array]]:
     names = ["time", *(f"{part}.{joint}" for part, _ in parts for joint in log.joint_names)]
     blocks = [log.time[:, None], *(block for _, block in parts)]
     if log.wrench is not None:
-        names += [f"wrench.{channel}" for channel in WRENCH]
+        names += [f"wrench.{channel}" for channel in WRENCH_COMPONENTS]
         blocks.append(log.wrench)
     return (*names, "flags"), [*blocks, log.flags[:, None].astype(np.float64)]
 
@@ -98,7 +97,10 @@ def check_columns(names: tuple[str, ...], about: About, path: str | Path, line: 
         DataFileError: A column is missing, or one is there that no log has.
     """
     needed = {"time", "flags", *(f"{part}.{joint}" for part in ("q", "dq", "tau") for joint in about.joint_names)}
-    optional = [{f"sent.{joint}" for joint in about.joint_names}, {f"wrench.{channel}" for channel in WRENCH}]
+    optional = [
+        {f"sent.{joint}" for joint in about.joint_names},
+        {f"wrench.{channel}" for channel in WRENCH_COMPONENTS},
+    ]
     for group in optional:
         if group & set(names):
             needed |= group

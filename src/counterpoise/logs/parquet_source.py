@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,12 @@ class ParquetSource:
         except (arrow.ArrowException, OSError, ValueError, MemoryError) as error:
             raise DataFileError(f"cannot be read or is damaged: {error}", path=path) from error
         self._widths = {field.name: width for field in schema if (width := _width(arrow, field.type))}
-        if len(set(schema.names)) != len(schema.names):
-            raise DataFileError("has two columns of the same name", path=path)
-        if not self._widths or sum(self._widths.values()) > MAX_COLUMNS:
-            raise DataFileError(f"has no columns of numbers, or more than {MAX_COLUMNS}", path=path)
+        if repeated := [name for name, often in Counter(schema.names).items() if often > 1]:
+            raise DataFileError(f"has several columns called '{repeated[0]}'; rename all but one", path=path)
+        if not self._widths:
+            raise DataFileError("has no columns of numbers", path=path)
+        if (columns := sum(self._widths.values())) > MAX_COLUMNS:
+            raise DataFileError(f"has {columns} columns; at most {MAX_COLUMNS} are accepted", path=path)
         self.column_names = tuple(
             name if width == 1 else f"{name}.{member}"
             for name, width in self._widths.items()

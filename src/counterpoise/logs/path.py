@@ -15,6 +15,8 @@ REVERSAL = 2e-3
 """Travel after which a joint counts as moving the other way [rad or m]: more than friction yields before it slides."""
 THINNING = 0.01
 """Distance between two points of a thinned path, as a share of the path's size."""
+EARLIER_SHARE = 0.6
+"""Share of a path's length that is its first part: the training part of a usual split."""
 SMALL_JOINT = 0.05
 """Least range of a joint, as a share of the largest one, by which its motion is scaled: a joint that hardly moves does
 not make a path new."""
@@ -50,15 +52,25 @@ def joint_scales(q: Array) -> Array:
     return scales
 
 
-def thinned(q: Array, step: float, scales: Array) -> Indices:
-    """Return the indices of points that lie at least ``step`` apart along the path; standing still adds none.
+def scaled_path(q: Array) -> Array:
+    """Return positions by the joints' ranges [1], shape (k, n).
+
+    The distance of two points is the root mean square over the joints of their motions, each by the joint's range.
 
     Args:
         q: Positions [rad or m], shape (k, n), finite.
-        step: Distance [1]: root mean square over the joints of their motions divided by ``scales``.
-        scales: What counts as a large motion of each joint [rad or m], shape (n,).
     """
-    points = q / (scales * np.sqrt(q.shape[1]))
+    points: Array = q / (joint_scales(q) * np.sqrt(q.shape[1]))
+    return points
+
+
+def thinned(points: Array, step: float) -> Indices:
+    """Return the indices of points that lie at least ``step`` apart along the path; standing still adds none.
+
+    Args:
+        points: Points of the path, shape (k, n), as :func:`scaled_path` gives them.
+        step: Distance [1].
+    """
     kept = [0]
     last = points[0]
     for row in range(1, len(points)):
@@ -74,14 +86,12 @@ class Novelty:
     """How a later part of a path lies to an earlier one.
 
     Attributes:
-        earlier: Samples of the earlier part that stand for it, shape (a,).
         later: Samples of the later part that stand for it, shape (b,).
         distance: Distance of each later point from the earlier path [1], shape (b,): root mean square over the joints
             of the differences, each divided by the joint's range.
         nearest: For each later point the sample of the earlier part that it is nearest to, shape (b,).
     """
 
-    earlier: Indices
     later: Indices
     distance: Array
     nearest: Indices
@@ -102,20 +112,18 @@ class Novelty:
         return float(np.corrcoef(now, then)[0, 1])
 
 
-def novelty(q: Array, *, earlier_share: float = 0.6) -> Novelty:
+def novelty(q: Array) -> Novelty:
     """Return how new the last part of a path is to its first part, both by length and not by time.
 
     Args:
         q: Positions [rad or m], shape (k, n), finite.
-        earlier_share: Share of the path's length that is the earlier part.
     """
-    scales = joint_scales(q)
-    points = thinned(q, THINNING, scales)
-    split = round(earlier_share * len(points))
-    earlier, later = points[:split], points[split:]
-    scaled = q / (scales * np.sqrt(q.shape[1]))
-    distance, nearest = distance_to_path(scaled[later], scaled[earlier])
-    return Novelty(earlier, later, distance, earlier[nearest] if len(earlier) else nearest)
+    points = scaled_path(q)
+    kept = thinned(points, THINNING)
+    split = round(EARLIER_SHARE * len(kept))
+    earlier, later = kept[:split], kept[split:]
+    distance, nearest = distance_to_path(points[later], points[earlier])
+    return Novelty(later, distance, earlier[nearest] if len(earlier) else nearest)
 
 
 def distance_to_path(points: Array, path: Array) -> tuple[Array, Indices]:

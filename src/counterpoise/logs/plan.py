@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +12,17 @@ import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
-from ..errors import DataFileError, InputError
-from .columns import Column, Columns, listed
-from .convert import Converter, LogRows, RawRows, held_positions
+from ..errors import DataFileError, InputError, listed
+from .columns import SHOWN_NAMES, Column, Columns
+from .convert import Converter, RawRows, held_positions
 from .declared import Declared, TimeFrom
-from .log import Log
+from .log import FLAGS_END, Log
 from .log_source import own_mapping
 from .mapping import LogMapping
 from .merge import LARGEST_GAP, MergedRows, Stream, merged
 from .names import KINDS
-from .own_format import MAX_FLAG, About
+from .own_format import About
 from .propose import Proposal, propose
-from .sources import about_of
 from .table import TableSource
 from .units import TIME
 
@@ -50,9 +49,8 @@ def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMap
         InputError: The mapping does not fit.
     """
     columns = Columns(sources)
-    abouts = [about_of(source) for source in sources]
-    own = next((number for number, about in enumerate(abouts) if about is not None), None)
-    about = None if own is None else abouts[own]
+    own = next((number for number, source in enumerate(sources) if source.about is not None), None)
+    about = None if own is None else sources[own].about
     whole = given
     if about is not None and own is not None:
         whole = own_mapping(about, sources[own].column_names).merged_with(given)
@@ -60,8 +58,8 @@ def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMap
     if about is not None and robot is not None:
         if extra := [name for name in about.joint_names if name not in robot.joint_names and name not in given.ignore]:
             raise DataFileError(
-                f"the log has joints that the robot lacks: {extra}.\n  log: {listed(about.joint_names)}\n  robot: "
-                f"{listed(robot.joint_names)}",
+                f"the log has joints that the robot lacks: {extra}.\n"
+                f"  log: {listed(about.joint_names, SHOWN_NAMES)}\n  robot: {listed(robot.joint_names, SHOWN_NAMES)}",
                 path=columns.path,
             )
         kept = {name: section for name, section in whole.to_table()["joints"].items() if name in robot.joint_names}
@@ -238,22 +236,12 @@ class Plan:
 
     def recovered(self) -> list[dict[str, Any]]:
         """Return what recovery had to leave out, for each damaged file; known after reading."""
-        found = []
+        found: list[dict[str, Any]] = []
         for stream in self._streams:
-            lost = stream.source.recovery
-            entry = (
-                None
-                if lost is None
-                else {
-                    "file": Path(stream.source.path).name,
-                    "rows": lost.rows,
-                    "bytes_read": lost.bytes_read,
-                    "bytes_total": lost.bytes_total,
-                    "reason": lost.reason,
-                }
-            )
-            if entry is not None and entry not in found:
-                found.append(entry)
+            if stream.source.recovery is not None:
+                entry = {"file": Path(stream.source.path).name, **asdict(stream.source.recovery)}
+                if entry not in found:
+                    found.append(entry)
         return found
 
     def pieces(self, rows: int) -> Iterator[Log]:
@@ -308,19 +296,8 @@ class Plan:
             sent=self._gathered(self._sent, piece) if self._sent else None,
             flags=None if self._flags is None else self._whole_flags(self._gathered([self._flags], piece)[:, 0]),
         )
-        converted: LogRows = self._converter.convert(raw)
         try:
-            return Log(
-                joint_names=self._names,
-                time=converted.time,
-                q=converted.q,
-                dq=converted.dq,
-                tau=converted.tau,
-                wrench=converted.wrench,
-                flags=converted.flags,
-                sent=converted.sent,
-                declared=self.declared,
-            )
+            return self._converter.convert(raw, self.declared)
         except InputError as error:
             raise DataFileError(f"gives no log: {error}", path=self.path) from error
 
@@ -333,6 +310,6 @@ class Plan:
         return out
 
     def _whole_flags(self, flags: Array) -> Any:
-        if not np.all((flags >= 0) & (flags < MAX_FLAG) & (flags == np.floor(flags))):
+        if not np.all((flags >= 0) & (flags < FLAGS_END) & (flags == np.floor(flags))):
             raise DataFileError("has flags that are not whole numbers", path=self.path)
         return flags.astype(np.int64)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import DataFileError
-from .columns import Column, Columns, listed
+from ..errors import DataFileError, listed
+from .columns import SHOWN_NAMES, Column, Columns
 from .mapping import Keys, LogMapping
 from .mapping_file import mapping_toml
 from .names import (
@@ -67,7 +67,7 @@ class Proposal:
 
     def to_toml(self) -> str:
         """Return the mapping as the text of a mapping file, a reason beside each line that was proposed."""
-        rest = f"# not used: {listed(self.unused)}\n" if self.unused else ""
+        rest = f"# not used: {listed(self.unused, SHOWN_NAMES)}\n" if self.unused else ""
         return (
             mapping_toml(self.mapping, self.reasons) + "".join(filter(str.isprintable, rest)) + ("\n" if rest else "")
         )
@@ -171,15 +171,11 @@ def _candidate(columns: Columns, column: Column, joints: Sequence[str] | None) -
     found, where = kind_of(rest), "its name"
     if found is None and joint is not None and (found := kind_of(words)) is not None:
         joint, rest = (None, words) if any(word.isdecimal() for word in words) else (joint, rest)
+    rest_of_file: tuple[str, ...] = ()
     if found is None and kind_of(words) is None:
         found, where = kind_of(topic), f"the topic {columns.sources[column.source].name}"
-        if found is None:
-            found, where = kind_of(stem), "the file's name"
-            rest_of_file: tuple[str, ...] = stem if found else ()
-        else:
-            rest_of_file = ()
-    else:
-        rest_of_file = ()
+        if found is None and (found := kind_of(stem)) is not None:
+            where, rest_of_file = "the file's name", stem
     if found is None or NOT_MEASURED & {*rest, *topic, *rest_of_file}:
         return None
     kind, word = found
@@ -327,7 +323,8 @@ def _both_lists(
         hint or f'write the columns into a mapping file, for example  [joints.{first}] position = "..." effort = "..."'
     )
     return DataFileError(
-        f"{what}.\n  recording: {listed(list(names))}\n  robot: {listed(list(joints)) or 'none given'}\n  {hint}",
+        f"{what}.\n  recording: {listed(names, SHOWN_NAMES)}\n"
+        f"  robot: {listed(joints, SHOWN_NAMES) or 'none given'}\n  {hint}",
         path=columns.path,
     )
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .columns import Column, Columns
-from .mapping import LogMapping
+from .mapping import LogMapping, Put
 from .names import TIME_WORDS, kind_of, unit_of, word_set, words_of
 from .table import TableSource
 
 HEAD_ROWS = 200
 """Rows by which a time is recognised: it does not go back, and its size tells the unit."""
 
-Put = Callable[[tuple[str, ...], Any, str], None]
 _NANOSECONDS = word_set("nsec nsecs nanosec nanosecs nanoseconds")
 _EPOCH_UNITS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 """Seconds since 1970 are 1.8e9: larger numbers are finer units."""

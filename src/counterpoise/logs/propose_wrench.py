@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..errors import DataFileError
 from .columns import Column, Columns
-from .mapping import LogMapping
+from .mapping import LogMapping, Put
 from .names import NOT_MEASURED, PLATE_WORDS, WRIST_WORDS, without_unit, words_of
-
-Put = Callable[[tuple[str, ...], Any, str], None]
 
 _CHANNELS: dict[tuple[str, ...], str] = {(f"{letter}{axis}",): f"{letter}{axis}" for letter in "fm" for axis in "xyz"}
 _CHANNELS |= {(f"t{axis}",): f"m{axis}" for axis in "xyz"}
 _CHANNELS |= {("force", axis): f"f{axis}" for axis in "xyz"}
 _CHANNELS |= {(word, axis): f"m{axis}" for word in ("torque", "moment") for axis in "xyz"}
 """Words that name a channel: fx, tx, (force, x), ..."""
-_ORDER = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 def propose_wrench(columns: Columns, free: Sequence[Column], given: LogMapping, put: Put) -> set[Column]:
@@ -44,7 +41,7 @@ def propose_wrench(columns: Columns, free: Sequence[Column], given: LogMapping, 
                 if channel is not None:
                     rest = words[:begin] + words[begin + length :]
                     groups.setdefault((column.source, rest), {})[channel] = column
-    whole = {key: group for key, group in groups.items() if set(group) == set(_ORDER)}
+    whole = {key: group for key, group in groups.items() if set(group) == set(WRENCH_COMPONENTS)}
     used = {column for group in whole.values() for column in group.values()}
     if given.wrench.columns is not None:
         return used
@@ -60,6 +57,6 @@ def propose_wrench(columns: Columns, free: Sequence[Column], given: LogMapping, 
             path=columns.path,
         )
     if plates:
-        chosen = [whole[plates[0]][channel].reference for channel in _ORDER]
+        chosen = [whole[plates[0]][channel].reference for channel in WRENCH_COMPONENTS]
         put(("wrench", "columns"), chosen, "the names say force and moment, of no wrist or tool")
     return used

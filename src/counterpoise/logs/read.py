@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..description.frozen import Array
-from ..errors import DataFileError
+from ..errors import DataFileError, InputError
 from .filters import increasing, settling_rows, smoothed
-from .log import Log
-from .table import CHUNK_ROWS
+from .log import Log, joined
+from .table import CHUNK_ROWS, MessageTime
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
@@ -41,7 +41,7 @@ def read_log(
     mapping: LogMapping | Mapping[str, Any] | str | Path | None = None,
     *,
     recover: bool = False,
-    time: Literal["stamp", "received"] = "stamp",
+    time: MessageTime = "stamp",
     progress: Progress | None = None,
 ) -> Log:
     """Read a recording: CSV, NPZ, Parquet, ROS 1 and ROS 2 bags, MCAP, or logs of ours, told apart by their content.
@@ -86,7 +86,7 @@ def stream_log(
     mapping: LogMapping | Mapping[str, Any] | str | Path | None = None,
     *,
     recover: bool = False,
-    time: Literal["stamp", "received"] = "stamp",
+    time: MessageTime = "stamp",
     progress: Progress | None = None,
     rows: int = CHUNK_ROWS,
 ) -> Iterator[Log]:
@@ -109,6 +109,8 @@ def stream_log(
     from .plan import make_plan
     from .sources import open_sources
 
+    if rows < 1:
+        raise InputError(f"rows is {rows}; expected at least 1")
     sources = open_sources(paths, recover=recover, time=time)
     plan = make_plan(sources, robot, _as_mapping(mapping))
     yield from _pieces(plan, progress, rows)
@@ -163,22 +165,6 @@ def remapped(log: Log, change: LogMapping | Mapping[str, Any], robot: Robot | No
     return replace(new, declared=replace(new.declared, mapping=whole))
 
 
-def joined(pieces: list[Log]) -> Log:
-    """Return pieces of one recording as one log, with what the last of them declares.
-
-    Raises:
-        InputError: There are none, or they do not belong together.
-    """
-    if len(pieces) == 1:
-        return pieces[0]
-    last = pieces[-1]
-    arrays: dict[str, Any] = {}
-    for name in ("time", "q", "dq", "tau", "wrench", "flags", "sent"):
-        parts = [getattr(piece, name) for piece in pieces]
-        arrays[name] = None if parts[-1] is None else np.concatenate(parts)
-    return replace(last, **arrays)
-
-
 def _as_mapping(given: LogMapping | Mapping[str, Any] | str | Path | None) -> LogMapping:
     from .mapping import LogMapping
     from .mapping_file import read_mapping
@@ -201,7 +187,7 @@ def _pieces(plan: Plan, progress: Progress | None, rows: int) -> Iterator[Log]:
         if progress is not None:
             progress(plan.progress)
     if waiting is None:
-        raise DataFileError("no row is left of it", path=plan.path)
+        raise DataFileError("gives no row: it has none, or [time] of the mapping leaves none", path=plan.path)
     recovered = plan.recovered()
     if recovered:
         notes = {**waiting.declared.notes, "recovered": recovered}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from ..errors import DataFileError, InputError
+from ..errors import DataFileError, InputError, reason_of
 from .csv_source import CsvSource
-from .own_format import CSV_TAG, About, check_columns
 
 if TYPE_CHECKING:
-    from .table import TableSource
+    from .table import MessageTime, TableSource
 
 MAX_FILES = 1000
 Paths = str | Path | Sequence[str | Path]
@@ -30,8 +29,7 @@ def open_sources(
     paths: Paths,
     *,
     recover: bool = False,
-    time: Literal["stamp", "received"] = "stamp",
-    progress: Callable[[float], None] | None = None,
+    time: MessageTime = "stamp",
 ) -> tuple[TableSource, ...]:
     """Open the files of a recording.
 
@@ -39,7 +37,6 @@ def open_sources(
         paths: One file or bag, or several that belong together.
         recover: Read what is intact of damaged files instead of refusing them.
         time: Which time of a bag's messages counts.
-        progress: Called while a bag is looked through, with the share done.
 
     Raises:
         DataFileError: One of them cannot be read.
@@ -48,20 +45,15 @@ def open_sources(
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not 0 < len(files) <= MAX_FILES:
         raise InputError(f"{len(files)} files; expected 1 to {MAX_FILES}")
-    return tuple(source for file in files for source in _open(file, recover, time, progress))
+    return tuple(source for file in files for source in _open(file, recover, time))
 
 
-def _open(
-    path: str | Path,
-    recover: bool,
-    time: Literal["stamp", "received"],
-    progress: Callable[[float], None] | None,
-) -> Sequence[TableSource]:
+def _open(path: str | Path, recover: bool, time: MessageTime) -> Sequence[TableSource]:
     head = _head(path)
     if head is None or head.startswith(_BAGS):
         from .bags.source import open_bag
 
-        return open_bag(Path(path), recover=recover, time=time, progress=progress)
+        return open_bag(path, recover=recover, time=time)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         from .npz_source import NpzSource
 
@@ -76,24 +68,6 @@ def _open(
     return (CsvSource(path, recover=recover),)
 
 
-def about_of(source: TableSource) -> About | None:
-    """Return what a source says of itself if it is a log of ours, else None.
-
-    Raises:
-        DataFileError: It claims to be one, and is not.
-    """
-    if isinstance(source, CsvSource):
-        layout = source.layout
-        text = next((comment for comment in layout.comments if comment.startswith(CSV_TAG)), None)
-        if text is None:
-            return None
-        about = About.from_text(text.removeprefix(CSV_TAG), source.path, line=1)
-        check_columns(source.column_names, about, source.path, line=2)
-        return about
-    told = getattr(source, "about", None)
-    return told if isinstance(told, About) else None
-
-
 def _head(path: str | Path) -> bytes | None:
     """Return the first bytes of a file, None for a folder."""
     try:
@@ -102,5 +76,4 @@ def _head(path: str | Path) -> bytes | None:
         with Path(path).open("rb") as stream:
             return stream.read(16)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DataFileError(f"cannot be read: {reason}", path=path) from error
+        raise DataFileError(f"cannot be read: {reason_of(error)}", path=path) from error

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ..description.frozen import Array
-from .filters import bridged, increasing
+from .filters import bridged, increasing, true_stretches
 from .log import Log
 from .path import REVERSAL, direction_of_travel
 from .resolution import resolution
@@ -44,17 +43,14 @@ class StillSegment:
     approach: Array
 
 
-def still_segments(
-    log: Log, *, speed: float = STILL_SPEED, least_time: float = LEAST_TIME, settle: float = 0.0
-) -> tuple[StillSegment, ...]:
+def still_segments(log: Log, *, least_time: float = LEAST_TIME, settle: float = 0.0) -> tuple[StillSegment, ...]:
     """Find where the arm stands.
 
     Speed is the change of position over WINDOW, so that neither the noise of a measured velocity nor an encoder's
-    counts look like motion; a joint stands below ``speed`` or two counts per window.
+    counts look like motion; a joint stands below STILL_SPEED or two counts per window.
 
     Args:
         log: The recording. Samples whose time does not increase are left out of the search.
-        speed: Largest speed of a standing joint [rad/s or m/s].
         least_time: Shortest standing that counts [s], after settling.
         settle: Time at the beginning of each standing that is cut off [s].
 
@@ -69,11 +65,11 @@ def still_segments(
     moving = np.zeros(len(time), dtype=bool)
     for column, step in zip(q.T, steps, strict=True):
         change = np.interp(time + 0.5 * WINDOW, time, column) - np.interp(time - 0.5 * WINDOW, time, column)
-        moving |= np.abs(change) > max(speed * WINDOW, 2.0 * step)
+        moving |= np.abs(change) > max(STILL_SPEED * WINDOW, 2.0 * step)
     every = max(1, int(DIRECTION_PERIOD / float(np.median(np.diff(time)))))
     directions = direction_of_travel(q[::every], np.maximum(REVERSAL, 3.0 * steps))
     segments = []
-    for still_from, last in _runs(~moving):
+    for still_from, last in true_stretches(~moving).tolist():
         begin = int(np.searchsorted(time, time[still_from] + settle, side="left"))
         duration = float(time[last - 1] - time[min(begin, last - 1)])
         if duration < least_time:
@@ -89,9 +85,3 @@ def still_segments(
         first, after = int(inside[0]), int(inside[-1]) + 1
         segments.append(StillSegment(first, after, duration, mean_q, mean_tau, approach))
     return tuple(segments)
-
-
-def _runs(mask: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return [first, last) of every stretch of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-    return [(int(first), int(last)) for first, last in zip(edges[::2], edges[1::2], strict=True)]

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..description.frozen import Array
 
+if TYPE_CHECKING:
+    from .own_format import About
+
+MessageTime = Literal["stamp", "received"]
+"""Which time of a bag's message counts: when it was made, as it says itself, or when it was received."""
 CHUNK_ROWS = 65_536
 """Rows of a piece, unless told otherwise."""
 MAX_COLUMNS = 10_000
@@ -62,6 +67,7 @@ class TableSource(Protocol):
             ``velocity.<joint>``, ``effort.<joint>``; a ``geometry_msgs/WrenchStamped`` topic has ``force.x`` …
             ``torque.z``.
         has_time: Whether the tables carry time.
+        about: What a log file of ours says of itself; None for any other file.
     """
 
     @property
@@ -82,6 +88,11 @@ class TableSource(Protocol):
     @property
     def has_time(self) -> bool:
         """Whether the tables carry time."""
+        ...
+
+    @property
+    def about(self) -> About | None:
+        """What a log file of ours says of itself."""
         ...
 
     def tables(self, rows: int = CHUNK_ROWS) -> Iterator[Table]:

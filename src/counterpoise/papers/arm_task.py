@@ -8,21 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..base_sensor.sensor import BaseSensor
-from ..control.law import Law
-from ..control.plant import Plant
 from ..control.reference import Desired, Reference
 from ..control.tune.gains import LawGains
-from ..control.tune.rule import LawKind, TuningRule
+from ..control.tune.rule import LawKind
 from ..control.tune.tune import tuned
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..plants.config import ArmConfig
 from ..plants.simulated import SimulatedArm
-from .task import TaskRun, run_laws
+from .task import RULE, TaskRun, follow
 
-RULE = TuningRule(resolution=0.1)
-"""The rule, with limits found to 10 %: the same for every law."""
+Paths = list[tuple[Array, Array]]
+"""Where the tip was and where it should have been, seed by seed, shapes (k, 3)."""
 
 
 class Circle:
@@ -74,7 +71,7 @@ def circle_at_tip(robot: Robot, q: Array, joints: Sequence[int], radius: float, 
     return motions[0], motions[1]
 
 
-def tip_error(robot: Robot, made: TaskRun) -> tuple[Array, Array]:
+def tip_paths(robot: Robot, made: TaskRun) -> tuple[Array, Array]:
     """Return where the tip was and where it should have been, in the base frame, from their start [m], shape (k, 3).
 
     Like a photodetector that is zeroed at the start: the constant give of the gears does not count.
@@ -83,6 +80,11 @@ def tip_error(robot: Robot, made: TaskRun) -> tuple[Array, Array]:
     was = robot.forward_kinematics(made.link, at=tip)[:, :3, 3]
     should = robot.forward_kinematics(made.wanted, at=tip)[:, :3, 3]
     return was - was[0], should - should[0]
+
+
+def distances(paths: Paths) -> list[Array]:
+    """Return how far the tip was from where it should have been, seed by seed, shape (k,) each, in the paths' unit."""
+    return [np.linalg.norm(was - should, axis=1) for was, should in paths]
 
 
 def tuned_arm(
@@ -106,11 +108,7 @@ def arm_run(
 ) -> TaskRun:
     """Follow a reference with a whole arm; the links' true positions are kept."""
     plant = SimulatedArm(robot, config.replaced(seed=seed))
-
-    def laws(driven: Plant, sensor: BaseSensor) -> tuple[Law, ...]:
-        return gains.laws(driven, robot, reference, sensor=sensor)
-
-    return run_laws(plant, robot, laws, reference, duration, truth=lambda: plant.truth().q)
+    return follow(plant, robot, gains, reference, duration, truth=lambda: plant.truth().q)
 
 
 def finer_encoders(config: ArmConfig, factor: float) -> ArmConfig:

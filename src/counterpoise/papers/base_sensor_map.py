@@ -7,29 +7,24 @@ Each joint of the distribution gets PID and base sensor control, tuned on it by 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import Any
 
 import numpy as np
 
 from ..control.reference import Triangle
 from ..control.tune.friction import learned_friction
 from ..control.tune.gains import LawGains
-from ..control.tune.rule import TuningRule
 from ..description.frozen import Array
 from ..errors import CounterpoiseError
 from ..friction.dahl import Dahl
-from .experiment import Comparison, Curve, Experiment, Outcome, Panel, Progress
+from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress
 from .morel_plants import TunedJoint, tuned_joint
-from .plant_distribution import FRESH, random_joint
-from .task import follow, largest, rms
+from .plant_distribution import FRESH, RandomJoint, random_joint
+from .task import RULE, follow, largest, rms
 
-RULE = TuningRule(resolution=0.1)
-"""The rule, with limits found to 10 %: the same for every law."""
 AMPLITUDE, PERIOD = math.radians(0.1), 10.0
 BEGIN, END = 2.5, 12.5
 """One whole period is judged, from the first reversal on [s]."""
@@ -37,6 +32,16 @@ NOISE = 50_000
 """Added to a joint's seed for the noise of the judged runs."""
 PLANTS_PER_SEED = 16
 """Joints for each seed that `reproduce` asks for: 80 for the usual five."""
+BANDS = ((15.0, 30.0), (30.0, 60.0), (60.0, 100.0), (100.0, 200.0))
+"""Bands of the gear mode [Hz]."""
+AXES = {
+    "frequency": "gear mode, motor against link [Hz]",
+    "friction": "breakaway torque by the effort limit",
+    "plate_noise": "plate noise by the effort limit",
+    "resolution": "encoder count [rad]",
+    "rate": "control rate [Hz]",
+    "presliding": "presliding displacement [rad]",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +74,18 @@ class Judged:
         """Return the ratio of two laws' rms errors, NaN where it was not judged."""
         return math.nan if self.rms is None else self.rms[above] / self.rms[below]
 
-    def as_data(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
-
 
 def judged(seed: int) -> Judged:
     """Tune the laws on a joint of the distribution, run the task with each, and return the errors."""
     drawn = random_joint(seed)
     try:
-        return _judged(seed)
+        return _judged(drawn)
     except CounterpoiseError as error:
         return Judged(seed, drawn.numbers, failure=f"{type(error).__name__}: {error}")
 
 
-def _judged(seed: int) -> Judged:
-    drawn = random_joint(seed)
+def _judged(drawn: RandomJoint) -> Judged:
+    seed = drawn.seed
     joint = tuned_joint(drawn.plant, RULE)
     pid, bsc = joint.gains("pid"), joint.gains("bsc")
     learned, unlearned = _learned(joint, bsc)
@@ -122,26 +123,14 @@ def _error(joint: TunedJoint, gains: LawGains, friction: Dahl | None, seed: int)
     return follow(joint.make(seed), joint.robot, used, reference, END).after(BEGIN).error()
 
 
-def judge_many(seeds: Sequence[int], progress: Progress, jobs: int | None = None) -> list[Judged]:
-    """Judge joints in several processes.
-
-    Args:
-        seeds: Seeds of the joints.
-        progress: Told how far it is.
-        jobs: Processes; None for as many as there are processors.
-    """
-    workers = (os.cpu_count() or 1) if jobs is None else jobs
-    found = []
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for each in pool.map(judged, seeds):
-            found.append(each)
-            progress(len(found) / len(seeds))
-    return found
-
-
 def run(seeds: int, progress: Progress) -> Outcome:
-    """Judge 16 joints for each seed, all from the fresh part of the distribution."""
-    found = judge_many(range(FRESH, FRESH + PLANTS_PER_SEED * seeds), progress)
+    """Judge joints from the fresh part of the distribution, in as many processes as there are processors."""
+    chosen = range(FRESH, FRESH + PLANTS_PER_SEED * seeds)
+    found = []
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for each in pool.map(judged, chosen):
+            found.append(each)
+            progress(len(found) / len(chosen))
     return outcome_of(found)
 
 
@@ -175,63 +164,29 @@ def outcome_of(found: Sequence[Judged]) -> Outcome:
     return Outcome(tuple(comparisons), _panels(good), "reproduced" if share > 0.5 else "not", decides, tuple(notes))
 
 
-BANDS = ((15.0, 30.0), (30.0, 60.0), (60.0, 100.0), (100.0, 200.0))
-"""Bands of the gear mode [Hz]."""
-AXES = {
-    "frequency": "gear mode, motor against link [Hz]",
-    "friction": "breakaway torque by the effort limit",
-    "plate_noise": "plate noise by the effort limit",
-    "resolution": "encoder count [rad]",
-    "rate": "control rate [Hz]",
-    "presliding": "presliding displacement [rad]",
-}
-
-
 def _quantiles(what: str, values: Array) -> Comparison:
     """Return median with the 5 and 95 % quantiles as spread."""
     low, middle, high = np.quantile(values, (0.05, 0.5, 0.95)).tolist()
     return Comparison(f"{what} (n = {len(values)}; median, 5 to 95 %)", "", None, middle, (low, high))
 
 
-def _panels(good: Sequence[Judged]) -> tuple[Panel, ...]:
+def _panels(good: Sequence[Judged]) -> tuple[FigurePanel, ...]:
     panels = []
     for name, label in AXES.items():
         x = np.array([each.numbers[name] for each in good])
         curves = (
-            Curve("PID / base sensor control", x, np.array([each.ratio("pid", "bsc") for each in good]), points=True),
-            Curve(
+            FigureCurve(
+                "PID / base sensor control", x, np.array([each.ratio("pid", "bsc") for each in good]), points=True
+            ),
+            FigureCurve(
                 "PID / base sensor control with friction sent ahead",
                 x,
                 np.array([each.ratio("pid", "bsc-ahead") for each in good]),
                 points=True,
             ),
         )
-        panels.append(Panel(f"Ratio of rms errors against {label}", label, "ratio", curves, True, True))
+        panels.append(FigurePanel(f"Ratio of rms errors against {label}", label, "ratio", curves, True, True))
     return tuple(panels)
-
-
-def band_medians(found: Sequence[Judged]) -> list[dict[str, float]]:
-    """Return the ratios by bands of the structural frequency that tuning met, for users to place their arm."""
-    rows = []
-    for low, high in BANDS:
-        inside = [each for each in found if each.rms is not None and low <= (each.structural_frequency or 0.0) < high]
-        if len(inside) >= 3:
-            ratios = np.array([each.ratio("pid", "bsc") for each in inside])
-            ahead = np.array([each.ratio("bsc", "bsc-ahead") for each in inside])
-            middle = float(np.exp(np.mean(np.log([each.structural_frequency or 1.0 for each in inside]))))
-            rows.append(
-                {
-                    "low": low,
-                    "high": high,
-                    "frequency": middle,
-                    "count": float(len(inside)),
-                    "median": float(np.median(ratios)),
-                    "worst": float(np.quantile(ratios, 0.05)),
-                    "best": float(np.quantile(ratios, 0.95)),
-                    "ahead": float(np.median(ahead)),
-                }
-            )
-    return rows
 
 
 EXPERIMENT = Experiment(
@@ -241,5 +196,4 @@ EXPERIMENT = Experiment(
     claim="The paper's 4.76 is one arm's; how it depends on structure, friction, noise and rate is not told.",
     setup="Task of Fig. 8 on random joints; PID and base sensor control tuned on each by the same rule; fresh seeds.",
     run=run,
-    in_all=False,
 )

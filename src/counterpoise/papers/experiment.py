@@ -33,7 +33,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class FigureCurve:
     """One line of a panel.
 
     Attributes:
@@ -52,7 +52,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+class FigurePanel:
     """Axes with curves, as one part of a published figure.
 
     Attributes:
@@ -67,7 +67,7 @@ class Panel:
     title: str
     x_label: str
     y_label: str
-    curves: tuple[Curve, ...]
+    curves: tuple[FigureCurve, ...]
     log_x: bool = False
     log_y: bool = False
 
@@ -85,7 +85,7 @@ class Outcome:
     """
 
     comparisons: tuple[Comparison, ...]
-    panels: tuple[Panel, ...]
+    panels: tuple[FigurePanel, ...]
     verdict: Verdict
     decides: str
     notes: tuple[str, ...] = ()
@@ -102,7 +102,6 @@ class Experiment:
         claim: What the paper says.
         setup: How it is repeated here, and what is assumed.
         run: Runs it over a number of seeds and reports progress.
-        in_all: Whether `reproduce all` runs it; long studies are run by name.
     """
 
     name: str
@@ -111,4 +110,3 @@ class Experiment:
     claim: str
     setup: str
     run: Callable[[int, Progress], Outcome]
-    in_all: bool = True

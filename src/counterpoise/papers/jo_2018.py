@@ -13,10 +13,9 @@ from functools import partial
 
 import numpy as np
 
-from ..calibration.workspace import workspace_poses
 from ..dynamics.load import load
 from ..estimation.compact_form import compact_form
-from .experiment import Comparison, Curve, Experiment, Outcome, Panel, Progress, Verdict
+from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .jo_scenario import (
     ESTIMATION,
     GROUPS,
@@ -26,6 +25,7 @@ from .jo_scenario import (
     ScenarioRun,
     run_scenario,
 )
+from .task import compared
 
 NAMES: dict[Compensation, str] = {
     "none": "PD alone",
@@ -129,24 +129,23 @@ def _elsewhere(runs: dict[str, ScenarioRun], seeds: Iterable[int]) -> list[Compa
 
 
 def _random(what: str, made: ScenarioRun, seeds: Iterable[int]) -> Comparison:
-    values = [100.0 * made.gravity_error_at(workspace_poses(made.robot, 500, seed=5 + seed)) for seed in seeds]
-    return Comparison(what, "%", None, float(np.median(values)), (min(values), max(values)))
+    return compared(what, "%", None, [100.0 * made.gravity_error(5 + seed) for seed in seeds])
 
 
 def _single(what: str, unit: str, value: float) -> Comparison:
-    return Comparison(what, unit, None, value, (value, value))
+    return compared(what, unit, None, [value])
 
 
-def _panels(figure: str, name: str, made: ScenarioRun) -> list[Panel]:
+def _panels(figure: str, name: str, made: ScenarioRun) -> list[FigurePanel]:
     """Return the position errors of one run, a panel per group of joints, as in Fig. 4 and 5."""
     shown = slice(None, None, SHOWN_EVERY)
     return [
-        Panel(
+        FigurePanel(
             f"{figure}: {name}, {group}",
             "time [s]",
             "position error [rad]",
             tuple(
-                Curve(made.robot.joint_names[joint], made.time[shown], made.error[shown, joint])
+                FigureCurve(made.robot.joint_names[joint], made.time[shown], made.error[shown, joint])
                 for joint in range(joints.start, joints.stop)
             ),
         )

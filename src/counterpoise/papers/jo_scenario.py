@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from ..calibration.workspace import workspace_poses
+from ..control.reference import least_jerk
 from ..description.frozen import Array, frozen
 from ..dynamics.load import load
 from ..dynamics.robot import Robot
@@ -27,10 +28,11 @@ from ..plants.config import ArmConfig, Encoder, Timing
 from ..plants.drive_config import Drive
 from ..plants.presets import preset
 from ..plants.simulated import SimulatedArm
+from .task import rms
 
 Compensation = Literal["none", "exact", "inverse-regressor", "transpose-regressor", "recursive"]
 
-PERIOD = 1e-3
+DT = 1e-3
 """1 kHz, as printed [s]."""
 DURATION = 31.0
 """Length of the scenario [s]."""
@@ -116,23 +118,22 @@ class ScenarioRun:
     def at_end(self, phase: Phase) -> dict[str, float]:
         """Return the rms position error over the last END of a phase, per group of joints [rad]."""
         inside = (self.time >= phase.end - END) & (self.time < phase.end)
-        return {name: _rms(self.error[inside][:, joints]) for name, joints in GROUPS.items()}
+        return {name: rms(self.error[inside][:, joints]) for name, joints in GROUPS.items()}
 
     def while_moving(self, begin: float = 0.0) -> dict[str, float]:
         """Return the rms position error while the goal moves, from a time on, per group of joints [rad]."""
         inside = (self.moving > 0.0) & (self.time >= begin)
-        return {name: _rms(self.error[inside][:, joints]) for name, joints in GROUPS.items()}
+        return {name: rms(self.error[inside][:, joints]) for name, joints in GROUPS.items()}
 
-    def gravity_error(self, poses: int = 500, seed: int = 5) -> float:
-        """Return the rms error of ĝ at random poses, as a share of the rms of g; 1 without an estimate."""
-        q = workspace_poses(self.robot, poses, seed=seed)
-        return self.gravity_error_at(q)
+    def gravity_error(self, seed: int = 5) -> float:
+        """Return the rms error of ĝ at 500 random poses, as a share of the rms of g; 1 without an estimate."""
+        return self.gravity_error_at(workspace_poses(self.robot, 500, seed=seed))
 
     def gravity_error_at(self, q: Array) -> float:
         """Return the rms error of ĝ at poses (k, n), as a share of the rms of g there; 1 without an estimate."""
         truth = self.robot.gravity(q)
         guess = np.zeros_like(truth) if self.estimator is None else self.estimator.gravity(q)
-        return _rms(guess - truth) / _rms(truth)
+        return rms(guess - truth) / rms(truth)
 
 
 def desired(time: float) -> tuple[Array, bool]:
@@ -144,7 +145,7 @@ def desired(time: float) -> tuple[Array, bool]:
             break
         part = (time - phase.begin) / (MOVE_SHARE * (phase.end - phase.begin))
         if part < 1.0 and goal is not start:
-            return start + part**3 * (10.0 - 15.0 * part + 6.0 * part * part) * (goal - start), True
+            return start + least_jerk(part)[0] * (goal - start), True
         start = goal
     return start, False
 
@@ -152,7 +153,7 @@ def desired(time: float) -> tuple[Array, bool]:
 @cache
 def _goals(ticks: int) -> tuple[Array, Array]:
     """Return the first goals [rad], shape (k, 19), and whether they move, shape (k,); the same in all runs."""
-    every = [desired(tick * PERIOD) for tick in range(ticks)]
+    every = [desired(tick * DT) for tick in range(ticks)]
     return frozen(np.array([goal for goal, _ in every])), frozen(np.array([float(moves) for _, moves in every]))
 
 
@@ -164,13 +165,12 @@ def gains(robot: Robot) -> tuple[Array, Array]:
     return inertia * FREQUENCY**2, 2.0 * DAMPING * FREQUENCY * inertia
 
 
-def plant(robot: Robot, *, friction: bool, seed: int = 0) -> SimulatedArm:
+def plant(robot: Robot, *, friction: bool) -> SimulatedArm:
     """Return the simulated robot: ideal as in the paper, or with the stiction of the dualarm19 preset (LuGre)."""
     law = preset("dualarm19").config.drive.friction if friction else None
     config = ArmConfig(
         name="jo-2018" + (" with stiction" if friction else ""),
-        seed=seed,
-        timing=Timing(period=PERIOD, physics_step=1e-4 if friction else 5e-4),
+        timing=Timing(dt=DT, physics_step=1e-4 if friction else 5e-4),
         drive=Drive(friction=law),
         encoder=Encoder(velocity="exact"),
         position=HOME,
@@ -184,9 +184,9 @@ def estimator_of(robot: Robot, compensation: Compensation) -> OnlineGravity | No
     if compensation == "none" or compensation == "exact":  # noqa: PLR1714  a form that the type checker narrows by
         return None
     if compensation == "recursive":
-        return OnlineGravity(robot, PERIOD, "recursive", prior="none")
+        return OnlineGravity(robot, DT, "recursive", prior="none")
     kp, kd = gains(robot)
-    return OnlineGravity(robot, PERIOD, compensation, q_gain=Q_GAIN, kp=kp, kd=kd)
+    return OnlineGravity(robot, DT, compensation, q_gain=Q_GAIN, kp=kp, kd=kd)
 
 
 def run_scenario(
@@ -195,7 +195,6 @@ def run_scenario(
     friction: bool = False,
     until: float = DURATION,
     estimator: OnlineGravity | None = None,
-    seed: int = 0,
 ) -> ScenarioRun:
     """Run the scenario.
 
@@ -205,16 +204,15 @@ def run_scenario(
         friction: With stiction in every joint.
         until: When to stop [s].
         estimator: To use instead of a fresh one.
-        seed: Seed of the plant.
     """
     robot = load("dualarm19")
     kp, kd = gains(robot)
     est = estimator_of(robot, compensation) if estimator is None else estimator
     published = est is not None and est.method != "recursive"
-    arm = plant(robot, friction=friction, seed=seed)
-    ticks = round(until / PERIOD)
+    arm = plant(robot, friction=friction)
+    ticks = round(until / DT)
     goals, moving = _goals(ticks)
-    time: Array = PERIOD * np.arange(ticks, dtype=np.float64)
+    time: Array = DT * np.arange(ticks, dtype=np.float64)
     error = np.zeros((ticks, robot.n))
     with arm:
         for tick in range(ticks):
@@ -230,7 +228,3 @@ def run_scenario(
                 tau += robot.gravity(sample.q)
             arm.write(tau)
     return ScenarioRun(time, error, moving, est, robot)
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(np.square(values))))

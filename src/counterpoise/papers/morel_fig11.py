@@ -6,7 +6,7 @@ import numpy as np
 
 from ..control.reference import Triangle
 from ..control.tune.rule import LawKind
-from .experiment import Comparison, Curve, Experiment, Outcome, Panel, Progress, Verdict
+from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED
 from .morel_titan import ASSUMED, COUNT, NAMES, amplitudes, titan_gains, titan_run
 from .task import TaskRun, compared, largest, recovery_time, rms
@@ -74,16 +74,16 @@ def _lines(key: tuple[float, LawKind], runs: list[TaskRun]) -> list[Comparison]:
     ]
 
 
-def _panels(found: dict[tuple[float, LawKind], list[TaskRun]]) -> tuple[Panel, ...]:
+def _panels(found: dict[tuple[float, LawKind], list[TaskRun]]) -> tuple[FigurePanel, ...]:
     panels = []
     for degrees in (1.5, 0.5):
         pair = {kind: found[degrees, kind][0] for kind in NAMES}
         base = pair["pi"]
-        motion = [Curve("desired", base.time, np.rad2deg(base.wanted[:, JOINT]), "dash")]
-        motion += [Curve(NAMES[kind], made.time, np.rad2deg(made.q[:, JOINT])) for kind, made in pair.items()]
-        errors = [Curve(NAMES[kind], made.time, np.rad2deg(made.error(JOINT))) for kind, made in pair.items()]
-        panels.append(Panel(f"Fig. 11a: joint 3, ±{degrees:g}°", "time [s]", "angle [°]", tuple(motion)))
-        panels.append(Panel(f"Fig. 11b: error, ±{degrees:g}°", "time [s]", "error [°]", tuple(errors)))
+        motion = [FigureCurve("desired", base.time, np.rad2deg(base.wanted[:, JOINT]), "dash")]
+        motion += [FigureCurve(NAMES[kind], made.time, np.rad2deg(made.q[:, JOINT])) for kind, made in pair.items()]
+        errors = [FigureCurve(NAMES[kind], made.time, np.rad2deg(made.error(JOINT))) for kind, made in pair.items()]
+        panels.append(FigurePanel(f"Fig. 11a: joint 3, ±{degrees:g}°", "time [s]", "angle [°]", tuple(motion)))
+        panels.append(FigurePanel(f"Fig. 11b: error, ±{degrees:g}°", "time [s]", "error [°]", tuple(errors)))
     return tuple(panels)
 
 

@@ -6,18 +6,18 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ..control.tune.gains import LawGains
 from ..control.tune.rule import LawKind
 from ..description.frozen import Array
-from .arm_task import Circle, circle_at_tip, tip_error
-from .experiment import Comparison, Curve, Experiment, Outcome, Panel, Progress, Verdict
+from .arm_task import Circle, Paths, circle_at_tip, distances, tip_paths
+from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED
-from .morel_titan import ASSUMED, JOINTS, NAMES, titan, titan_gains, titan_run
-from .task import TaskRun, compared, largest, rms
+from .morel_titan import ASSUMED, COUNT, JOINTS, NAMES, titan, titan_gains, titan_run
+from .task import compared, largest, rms
 
 RADIUS, PERIOD = 15e-3, 60.0 / 0.166
-"""Of the circle [m] and of a turn [s]."""
+"""Radius of the circle [m], and time of a turn [s]."""
 PLANE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 """The vertical plane in which joints 2 and 3 move the tip."""
 LEAD, PART = 6.0, 0.125
@@ -27,35 +27,30 @@ PRINTED: dict[LawKind, tuple[float, float]] = {"pi": (3.033, 4.643), "bsc-p": (0
 
 WRIST = "The wrist counts as locked: held by soft gains, its joint 4 creeps where the arm trembles."
 
-Paths = list[tuple[Array, Array]]
-
 
 def run(seeds: int, progress: Progress) -> Outcome:
     """Tune joints 2 and 3, then draw parts of the circle, each seed another."""
-    robot, config = titan()
-    q = np.asarray(config.position)
     gains = {}
     for done, kind in enumerate(NAMES):
         gains[kind] = titan_gains(kind)
         progress(0.25 * (done + 1))
-    first, second = circle_at_tip(robot, q, JOINTS, RADIUS, PLANE)
     found: dict[LawKind, Paths] = {kind: [] for kind in NAMES}
     for done in range(seeds):
         phase = 2.0 * math.pi * done / seeds
         for kind in NAMES:
-            circle = Circle(first, second, PERIOD, phase)
-            made = titan_run(gains[kind], circle, LEAD + PART * PERIOD, FIRST_SEED + done)
-            locked = replace(made, link=_only_moving(made))
-            found[kind].append(_from_centre(tip_error(robot, locked), made.time >= LEAD, phase))
+            found[kind].append(drawn(gains[kind], phase, PART * PERIOD, FIRST_SEED + done))
         progress(0.5 + 0.5 * (done + 1) / seeds)
     comparisons = [line for kind in NAMES for line in _lines(kind, found[kind])]
     ratios = []
+    errors = [distances(found[kind]) for kind in NAMES]
     for name, size, value in (("rms", rms, 3.91), ("largest", largest, 3.40)):
-        values = [size(one) / size(other) for one, other in zip(*(_errors(found[kind]) for kind in NAMES), strict=True)]
+        values = [size(one) / size(other) for one, other in zip(*errors, strict=True)]
         comparisons.append(compared(f"PI / base sensor control, {name}", "", value, values))
         ratios.append(float(np.median(values)))
     verdict: Verdict = "reproduced" if ratios[0] >= 3.0 else "partly" if ratios[0] >= 1.15 else "not"
-    count = 1e3 * float(np.linalg.norm(robot.jacobian(q, at=robot.link_names[-1])[:3, 1]) * 2.0 * math.pi / 4096.0)
+    robot, config = titan()
+    lever = robot.jacobian(np.asarray(config.position), at=robot.link_names[-1])[:3, 1]
+    count = 1e3 * float(np.linalg.norm(lever)) * math.radians(COUNT)
     decides = (
         f"PI's rms error is {ratios[0]:.2f} times that of base sensor control, in the paper 3.91. One count of joint 2 "
         f"is {count:.1f} mm at the tip, more than the paper's rms error: both laws work at the resolver's resolution, "
@@ -66,40 +61,41 @@ def run(seeds: int, progress: Progress) -> Outcome:
     return Outcome(tuple(comparisons), _panels(found), verdict, decides, (ASSUMED, part, WRIST))
 
 
-def _only_moving(made: TaskRun) -> Array:
-    """Return the links' positions with all joints but 2 and 3 where they should be: as if locked."""
-    link = made.wanted.copy()
+def drawn(gains: LawGains, phase: float, duration: float, seed: int) -> tuple[Array, Array]:
+    """Draw a part of the circle; return where the tip was and should have been, from its centre [mm], shape (k, 3).
+
+    Args:
+        gains: The law and its gains.
+        phase: Where on the circle the part begins [rad].
+        duration: Time that is judged, after LEAD [s].
+        seed: Seed of the noise.
+    """
+    robot, config = titan()
+    circle = Circle(*circle_at_tip(robot, np.asarray(config.position), JOINTS, RADIUS, PLANE), PERIOD, phase)
+    made = titan_run(gains, circle, LEAD + duration, seed)
+    link = made.wanted.copy()  # as if the wrist were locked
     link[:, list(JOINTS)] = made.link[:, list(JOINTS)]
-    return link
-
-
-def _from_centre(paths: tuple[Array, Array], judged: npt.NDArray[np.bool_], phase: float) -> tuple[Array, Array]:
-    """Return the paths from the circle's centre [mm], judged part only."""
     start = RADIUS * (math.cos(phase) * PLANE[0] + math.sin(phase) * PLANE[1])
-    was, should = ((path[judged] + start) * 1e3 for path in paths)
+    was, should = ((path + start)[made.time >= LEAD] * 1e3 for path in tip_paths(robot, replace(made, link=link)))
     return was, should
 
 
-def _errors(paths: Paths) -> list[Array]:
-    return [np.linalg.norm(was - should, axis=1) for was, should in paths]
-
-
 def _lines(kind: LawKind, paths: Paths) -> list[Comparison]:
-    errors = _errors(paths)
+    errors = distances(paths)
     return [
         compared(f"{NAMES[kind]}, rms error at the tip", "mm", PRINTED[kind][0], [rms(each) for each in errors]),
         compared(f"{NAMES[kind]}, largest error", "mm", PRINTED[kind][1], [largest(each) for each in errors]),
     ]
 
 
-def _panels(found: dict[LawKind, Paths]) -> tuple[Panel, ...]:
+def _panels(found: dict[LawKind, Paths]) -> tuple[FigurePanel, ...]:
     angle = np.linspace(0.0, 2.0 * math.pi, 200)
-    curves = [Curve("desired", 1e3 * RADIUS * np.cos(angle), 1e3 * RADIUS * np.sin(angle), "dash")]
+    curves = [FigureCurve("desired", 1e3 * RADIUS * np.cos(angle), 1e3 * RADIUS * np.sin(angle), "dash")]
     gap = np.full((1, 3), np.nan)
     for kind, name in NAMES.items():
         path = np.concatenate([part for was, _ in found[kind] for part in (was[::20], gap)])
-        curves.append(Curve(name, path[:, 0], path[:, 2]))
-    return (Panel("Fig. 12: path of the tip", "x [mm]", "z [mm]", tuple(curves)),)
+        curves.append(FigureCurve(name, path[:, 0], path[:, 2]))
+    return (FigurePanel("Fig. 12: path of the tip", "x [mm]", "z [mm]", tuple(curves)),)
 
 
 EXPERIMENT = Experiment(

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..control.reference import Sine
 from ..control.tune.rule import LawKind
-from .experiment import Comparison, Curve, Experiment, Outcome, Panel, Progress, Verdict
+from ..dynamics.robot import Robot
+from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED
 from .morel_titan import ASSUMED, NAMES, amplitudes, titan, titan_gains, titan_run
 from .task import TaskRun, compared, largest, rms
@@ -17,16 +18,21 @@ LOAD = 210.0 / 9.81
 """Of the payload [kg]."""
 
 
+def loaded() -> Robot:
+    """Return the arm with its payload at the tip."""
+    bare, _ = titan()
+    return bare.with_payload(LOAD, com=(0.0, 0.0, 0.0), link=bare.link_names[-1])
+
+
 def run(seeds: int, progress: Progress) -> Outcome:
     """Run the sine with and without the payload, with the gains found without it."""
-    bare, _ = titan()
-    loaded = bare.with_payload(LOAD, com=(0.0, 0.0, 0.0), link=bare.link_names[-1])
     gains = {}
     for done, kind in enumerate(NAMES):
         gains[kind] = titan_gains(kind)
         progress(0.3 * (done + 1))
     found: dict[tuple[str, LawKind], list[TaskRun]] = {}
-    cases = [(name, arm, kind) for name, arm in (("without load", bare), ("210 N", loaded)) for kind in NAMES]
+    arms = {"without load": titan()[0], "210 N": loaded()}
+    cases = [(name, arm, kind) for name, arm in arms.items() for kind in NAMES]
     for done, (name, arm, kind) in enumerate(cases):
         found[name, kind] = [
             titan_run(gains[kind], Sine(amplitudes(JOINT, DEGREES), PERIOD), END, seed, arm).after(BEGIN)
@@ -35,7 +41,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
         progress(0.6 + 0.4 * (done + 1) / len(cases))
     comparisons = [line for key, runs in found.items() for line in _lines(key, runs)]
     ratio = {}
-    for name in ("without load", "210 N"):
+    for name in arms:
         pair = zip(found[name, "pi"], found[name, "bsc-p"], strict=True)
         values = [rms(one.error(JOINT)) / rms(other.error(JOINT)) for one, other in pair]
         comparisons.append(compared(f"PI / base sensor control, rms, {name}", "", None, values))
@@ -60,12 +66,12 @@ def _lines(key: tuple[str, LawKind], runs: list[TaskRun]) -> list[Comparison]:
     ]
 
 
-def _panels(found: dict[tuple[str, LawKind], list[TaskRun]]) -> tuple[Panel, ...]:
+def _panels(found: dict[tuple[str, LawKind], list[TaskRun]]) -> tuple[FigurePanel, ...]:
     made = {kind: found["210 N", kind][0] for kind in NAMES}
     base = made["pi"]
-    curves = [Curve("desired", base.time, np.rad2deg(base.wanted[:, JOINT]), "dash")]
-    curves += [Curve(NAMES[kind], each.time, np.rad2deg(each.q[:, JOINT])) for kind, each in made.items()]
-    return (Panel("Fig. 13: joint 3 with 210 N", "time [s]", "angle [°]", tuple(curves)),)
+    curves = [FigureCurve("desired", base.time, np.rad2deg(base.wanted[:, JOINT]), "dash")]
+    curves += [FigureCurve(NAMES[kind], each.time, np.rad2deg(each.q[:, JOINT])) for kind, each in made.items()]
+    return (FigurePanel("Fig. 13: joint 3 with 210 N", "time [s]", "angle [°]", tuple(curves)),)
 
 
 EXPERIMENT = Experiment(

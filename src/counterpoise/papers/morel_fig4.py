@@ -7,7 +7,7 @@ import numpy as np
 from ..control.reference import Sine
 from ..control.torque_loop import TorqueSignal
 from ..description.frozen import Array
-from .experiment import Curve, Experiment, Outcome, Panel, Progress, Verdict
+from .experiment import Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED, puma_joint_1
 from .task import TaskRun, compared, run_laws
 
@@ -69,21 +69,24 @@ def _sign_agrees(made: TaskRun) -> float:
     return float(np.mean(np.sign(disturbance(made)[moving]) == np.sign(made.dq[moving, 0])))
 
 
-def _panels(made: TaskRun) -> tuple[Panel, ...]:
+def _panels(made: TaskRun) -> tuple[FigurePanel, ...]:
     return (
-        Panel(
+        FigurePanel(
             "Fig. 4a: command and torque by the plate",
             "time [s]",
             "torque [N m]",
-            (Curve("command", made.time, made.sent[:, 0], "dash"), Curve("plate", made.time, made.felt[:, 0])),
+            (
+                FigureCurve("command", made.time, made.sent[:, 0], "dash"),
+                FigureCurve("plate", made.time, made.felt[:, 0]),
+            ),
         ),
-        Panel(
+        FigurePanel(
             "Fig. 4b: estimated disturbance and velocity",
             "time [s]",
             "torque [N m], velocity [0.1 rad/s]",
             (
-                Curve("disturbance [N m]", made.time, disturbance(made)),
-                Curve("velocity [0.1 rad/s]", made.time, 10.0 * made.dq[:, 0], "dash"),
+                FigureCurve("disturbance [N m]", made.time, disturbance(made)),
+                FigureCurve("velocity [0.1 rad/s]", made.time, 10.0 * made.dq[:, 0], "dash"),
             ),
         ),
     )

@@ -15,7 +15,7 @@ from ..control.reference import Triangle
 from ..control.torque_compensator import IntegralCompensator
 from ..control.torque_loop import TorqueLoop, TorqueSignal
 from ..control.tune.oscillation import swing
-from .experiment import Curve, Experiment, Outcome, Panel, Progress, Verdict
+from .experiment import Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED, TunedJoint, tuned_puma
 from .task import TARE, TaskRun, compared, largest, rms, run_laws
 
@@ -43,13 +43,13 @@ def torque_control(joint: TunedJoint, seed: int, feed_forward: float = 1.0, **te
 
     def laws(plant: Plant, sensor: BaseSensor) -> tuple[Law, ...]:
         settings: dict[str, Any] = terms
-        compensator = IntegralCompensator([k_int], integral_limit=plant.effort_limit, period=plant.period, **settings)
+        compensator = IntegralCompensator([k_int], integral_limit=plant.effort_limit, dt=plant.dt, **settings)
         return (
             TorqueLoop(
                 TorqueSignal(signal, 1),
                 PlateTorque(sensor),
                 compensator,
-                period=plant.period,
+                dt=plant.dt,
                 gravity=sensor.robot,
                 feed_forward=feed_forward,
             ),
@@ -106,19 +106,19 @@ def _swings(made: TaskRun) -> float:
     return swing(made.felt[:, 0], float(made.time[1] - made.time[0]), SWING_FROM).amplitude
 
 
-def _panels(own: TaskRun, blind: TaskRun) -> tuple[Panel, ...]:
+def _panels(own: TaskRun, blind: TaskRun) -> tuple[FigurePanel, ...]:
     return (
-        Panel(
+        FigurePanel(
             "Fig. 6: torque at the link",
             "time [s]",
             "torque [N m]",
             (
-                Curve("desired", own.time, own.wanted[:, 0], "dash"),
-                Curve("by the plate, under control", own.time, own.felt[:, 0]),
-                Curve("by the plate, without feedback", blind.time, blind.felt[:, 0], "dot"),
+                FigureCurve("desired", own.time, own.wanted[:, 0], "dash"),
+                FigureCurve("by the plate, under control", own.time, own.felt[:, 0]),
+                FigureCurve("by the plate, without feedback", blind.time, blind.felt[:, 0], "dot"),
             ),
         ),
-        Panel("Motor torque", "time [s]", "torque [N m]", (Curve("sent", own.time, own.sent[:, 0]),)),
+        FigurePanel("Motor torque", "time [s]", "torque [N m]", (FigureCurve("sent", own.time, own.sent[:, 0]),)),
     )
 
 

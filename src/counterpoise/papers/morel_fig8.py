@@ -6,22 +6,18 @@ import math
 
 import numpy as np
 
-from ..base_sensor.sensor import BaseSensor
 from ..control.base_sensor_control import plate_of
-from ..control.law import Law
-from ..control.loop import ControlLoop
-from ..control.plant import Plant
 from ..control.reference import Triangle
 from ..control.tune.free import freely_tuned
 from ..control.tune.friction import learned_friction
 from ..control.tune.gains import LawGains
-from ..control.tune.probe import holding_gains, take_tare
+from ..control.tune.probe import holding_loop, take_tare
 from ..control.tune.rule import LawKind
 from ..control.tune.triangle_task import TriangleTask
 from ..description.frozen import Array
-from .experiment import Comparison, Curve, Experiment, Outcome, Panel, Progress, Verdict
+from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import COUNT, FIRST_SEED, TunedJoint, tuned_puma
-from .task import TARE, TaskRun, compared, largest, recovery_time, rms, run_laws
+from .task import TARE, TaskRun, compared, follow, largest, recovery_time, rms
 
 AMPLITUDE, PERIOD = math.radians(0.1), 10.0
 BEGIN, END = 5.0, 15.0
@@ -35,11 +31,7 @@ STICK_SHARE, STICK_TIME = 0.6, 3.0
 def triangle(joint: TunedJoint, gains: LawGains, seed: int) -> TaskRun:
     """Run the task and return one period, from half a period on, with the link's true position."""
     reference, plant = Triangle([AMPLITUDE], PERIOD), joint.make(seed)
-
-    def laws(driven: Plant, sensor: BaseSensor) -> tuple[Law, ...]:
-        return gains.laws(driven, joint.robot, reference, sensor=sensor)
-
-    return run_laws(plant, joint.robot, laws, reference, END, truth=lambda: plant.truth().q).after(BEGIN)
+    return follow(plant, joint.robot, gains, reference, END, truth=lambda: plant.truth().q).after(BEGIN)
 
 
 def run(seeds: int, progress: Progress) -> Outcome:
@@ -90,19 +82,14 @@ def stick_creep(joint: TunedJoint) -> float:
     level = 0.0 if friction is None else STICK_SHARE * float(friction.coulomb[0])
     with plant:
         sensor = plate_of(plant, joint.robot)
-        loop = ControlLoop(
-            plant, holding_gains(plant, joint.robot, plant.read().q).laws(plant, joint.robot), joint.robot
-        )
+        loop = holding_loop(plant, joint.robot)
         take_tare(loop, sensor, TARE)
-        for _ in range(round(1.0 / plant.period)):
-            plant.write(np.array([level]))
-            plant.read()
-        before = float(plant.truth().motor_q[0])
-        for _ in range(round(STICK_TIME / plant.period)):
-            plant.write(np.array([level]))
-            plant.read()
-        after = float(plant.truth().motor_q[0])
-    return abs(math.degrees(after - before)) / STICK_TIME
+        places = []
+        for duration in (1.0, STICK_TIME):
+            for _ in range(round(duration / plant.dt)):
+                plant.write(np.array([level]))
+            places.append(float(plant.truth().motor_q[0]))
+    return abs(math.degrees(places[1] - places[0])) / STICK_TIME
 
 
 def _errors(runs: list[TaskRun]) -> list[Array]:
@@ -185,16 +172,16 @@ def _judged(found: dict[str, list[TaskRun]], plants: tuple[str, ...]) -> tuple[V
     )
 
 
-def _panels(found: dict[str, list[TaskRun]]) -> tuple[Panel, ...]:
+def _panels(found: dict[str, list[TaskRun]]) -> tuple[FigurePanel, ...]:
     """Return joint motion and error of the first seed, as in Fig. 8, and the error of the softer plants."""
     first = {key: runs[0] for key, runs in found.items()}
     base = first["pid stiff"]
     shown = {"pd stiff": "PD", "pid stiff": "PID", "bsc stiff": "base sensor control"}
-    motion = [Curve("desired", base.time, np.rad2deg(base.wanted[:, 0] - base.wanted[0, 0]), "dash")]
+    motion = [FigureCurve("desired", base.time, np.rad2deg(base.wanted[:, 0] - base.wanted[0, 0]), "dash")]
     for key, name in shown.items():
         made = first[key]
-        motion.append(Curve(name, made.time, np.rad2deg(made.q[:, 0] - made.wanted[0, 0])))
-    panels = [Panel("Fig. 8: joint 1, stiff plant", "time [s]", "angle [°]", tuple(motion))]
+        motion.append(FigureCurve(name, made.time, np.rad2deg(made.q[:, 0] - made.wanted[0, 0])))
+    panels = [FigurePanel("Fig. 8: joint 1, stiff plant", "time [s]", "angle [°]", tuple(motion))]
     errors = {"pid stiff": "PID", "bsc stiff": "base sensor control", "ahead stiff": "… with friction sent ahead"}
     panels.append(_error_panel("Error, stiff plant", first, errors))
     for variant in ("50Hz", "20Hz"):
@@ -203,9 +190,9 @@ def _panels(found: dict[str, list[TaskRun]]) -> tuple[Panel, ...]:
     return tuple(panels)
 
 
-def _error_panel(title: str, first: dict[str, TaskRun], names: dict[str, str]) -> Panel:
-    curves = tuple(Curve(name, first[key].time, np.rad2deg(first[key].error())) for key, name in names.items())
-    return Panel(title, "time [s]", "error [°]", curves)
+def _error_panel(title: str, first: dict[str, TaskRun], names: dict[str, str]) -> FigurePanel:
+    curves = tuple(FigureCurve(name, first[key].time, np.rad2deg(first[key].error())) for key, name in names.items())
+    return FigurePanel(title, "time [s]", "error [°]", curves)
 
 
 def _notes(stiff: TunedJoint, free: str) -> tuple[str, ...]:

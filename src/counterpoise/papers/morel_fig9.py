@@ -12,8 +12,8 @@ from ..dynamics.robot import Robot
 from ..plants.config import ArmConfig
 from ..plants.plate_config import Plate
 from ..plants.presets import preset
-from .arm_task import Circle, arm_run, circle_at_tip, finer_encoders, tip_error, tuned_arm
-from .experiment import Curve, Experiment, Outcome, Panel, Progress, Verdict
+from .arm_task import Circle, Paths, arm_run, circle_at_tip, distances, finer_encoders, tip_paths, tuned_arm
+from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED
 from .task import compared, largest, rms
 
@@ -32,10 +32,6 @@ NAMES = {
     "pid, fine": "PID, encoders 8 times finer",
     "fine": "base sensor control, quiet plate, encoders 8 times finer",
 }
-
-
-Paths = list[tuple[Array, Array]]
-"""Where the tip was and should have been, seed by seed [m]."""
 
 
 def run(seeds: int, progress: Progress) -> Outcome:
@@ -65,22 +61,14 @@ def run(seeds: int, progress: Progress) -> Outcome:
             gains, plant = cases[name]
             paths.append(_turn(robot, plant, gains, Circle(first, second, SLOWER), SLOWER, seed))
         progress(0.5 + 0.5 * (done + 1) / seeds)
-    errors = {name: _errors(paths) for name, paths in found.items()}
+    errors = {name: distances(paths) for name, paths in found.items()}
     count = count_at_tip(robot, q, np.asarray(config.encoder.resolution))
-    comparisons = []
-    for name, title in NAMES.items():
-        printed = None if name.startswith("pid") else 30.0
-        comparisons.append(compared(f"{title}, largest error", "µm", printed, [largest(each) for each in errors[name]]))
-        comparisons.append(compared(f"{title}, rms error", "µm", None, [rms(each) for each in errors[name]]))
     ratios = {
         "noisy plate": _ratios(errors["pid"], errors["bsc"]),
         "quiet plate": _ratios(errors["pid"], errors["quiet"]),
         "quiet plate, encoders 8 times finer": _ratios(errors["pid, fine"], errors["fine"]),
-        f"quiet plate, {SLOWER:g} s a turn": _ratios(*(_errors(slower[name]) for name in ("pid", "quiet"))),
+        f"quiet plate, {SLOWER:g} s a turn": _ratios(*(distances(slower[name]) for name in ("pid", "quiet"))),
     }
-    for name, values in ratios.items():
-        comparisons.append(compared(f"PID / base sensor control, rms, {name}", "", None, values))
-    comparisons.append(compared("one count of the worst joint at the tip", "µm", None, [count]))
     worst = {name: float(np.median([largest(each) for each in values])) for name, values in errors.items()}
     by = {name: float(np.median(values)) for name, values in ratios.items()}
     near = worst["quiet"] <= 2.0 * count and worst["fine"] <= 30.0 and by["quiet plate"] >= 3.0
@@ -92,7 +80,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
         f"noise'. One count of the worst joint is {count:.0f} µm at the tip; the largest error is "
         f"{worst['quiet'] / count:.1f} counts with the quiet plate, and {worst['fine']:.0f} µm with encoders 8 times "
         "finer besides: the printed 30 µm needs both. PID's error grows with the speed, that of base sensor control "
-        "does not: on a circle twice as slow the ratio is " + f"{by[f'quiet plate, {SLOWER:g} s a turn']:.2f}."
+        f"does not: on a circle twice as slow the ratio is {by[f'quiet plate, {SLOWER:g} s a turn']:.2f}."
     )
     reach = np.degrees(np.hypot(first, second).max())
     notes = (
@@ -101,22 +89,27 @@ def run(seeds: int, progress: Progress) -> Outcome:
         "Gravity through the model with a tare; the tip's true position, zeroed at rest before the motion.",
         "The quiet plate and the finer encoders use the gains found without them.",
     )
-    return Outcome(tuple(comparisons), _panels(found), verdict, decides, notes)
+    return Outcome(_lines(errors, ratios, count), _panels(found), verdict, decides, notes)
 
 
 def _turn(
     robot: Robot, plant: ArmConfig, gains: LawGains, circle: Circle, period: float, seed: int
 ) -> tuple[Array, Array]:
-    """Return where the tip was and should have been during one turn [m]."""
+    """Return where the tip was and should have been during one turn [µm]."""
     task = arm_run(robot, plant, gains, circle, BEGIN + period, seed)
-    was, should = tip_error(robot, task)
+    was, should = tip_paths(robot, task)
     judged = task.time >= BEGIN
-    return was[judged], should[judged]
+    return was[judged] * 1e6, should[judged] * 1e6
 
 
-def _errors(paths: Paths) -> list[Array]:
-    """Return the distances between two paths of each seed [µm]."""
-    return [np.linalg.norm(was - should, axis=1) * 1e6 for was, should in paths]
+def _lines(errors: dict[str, list[Array]], ratios: dict[str, list[float]], count: float) -> tuple[Comparison, ...]:
+    lines = []
+    for name, title in NAMES.items():
+        printed = None if name.startswith("pid") else 30.0
+        lines.append(compared(f"{title}, largest error", "µm", printed, [largest(each) for each in errors[name]]))
+        lines.append(compared(f"{title}, rms error", "µm", None, [rms(each) for each in errors[name]]))
+    lines += [compared(f"PID / base sensor control, rms, {name}", "", None, values) for name, values in ratios.items()]
+    return (*lines, compared("one count of the worst joint at the tip", "µm", None, [count]))
 
 
 def _ratios(ours: list[Array], theirs: list[Array]) -> list[float]:
@@ -135,13 +128,13 @@ def count_at_tip(robot: Robot, q: Array, resolution: Array) -> float:
     return float((np.linalg.norm(jacobian, axis=0) * resolution[:3]).max() * 1e6)
 
 
-def _panels(found: dict[str, Paths]) -> tuple[Panel, ...]:
-    goal = found["pid"][0][1] * 1e6
-    curves = [Curve("desired", goal[:, 1], goal[:, 2], "dash")]
+def _panels(found: dict[str, Paths]) -> tuple[FigurePanel, ...]:
+    goal = found["pid"][0][1]
+    curves = [FigureCurve("desired", goal[:, 1], goal[:, 2], "dash")]
     for key, name in NAMES.items():
-        path = found[key][0][0] * 1e6
-        curves.append(Curve(name, path[:, 1], path[:, 2]))
-    return (Panel("Fig. 9: path of the tip", "y [µm]", "z [µm]", tuple(curves)),)
+        path = found[key][0][0]
+        curves.append(FigureCurve(name, path[:, 1], path[:, 2]))
+    return (FigurePanel("Fig. 9: path of the tip", "y [µm]", "z [µm]", tuple(curves)),)
 
 
 EXPERIMENT = Experiment(

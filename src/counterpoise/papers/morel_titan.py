@@ -54,8 +54,8 @@ def titan_run(
     return arm_run(bare if robot is None else robot, config, gains, reference, duration, seed)
 
 
-def amplitudes(joint: int, degrees: float, n: int = 6) -> Array:
-    """Return the amplitudes of a reference in which one joint moves [rad], shape (n,)."""
-    found = np.zeros(n)
+def amplitudes(joint: int, degrees: float) -> Array:
+    """Return the amplitudes of a reference in which one joint moves [rad], shape (6,)."""
+    found = np.zeros(6)
     found[joint] = np.deg2rad(degrees)
     return found

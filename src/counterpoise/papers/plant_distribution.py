@@ -98,7 +98,7 @@ def random_joint(seed: int) -> RandomJoint:
     )
     config = ArmConfig(
         name=f"random-{seed}",
-        timing=Timing(period=1.0 / drawn["rate"], physics_step=STEP, delay=1),
+        timing=Timing(dt=1.0 / drawn["rate"], physics_step=STEP, delay=1),
         drive=_drive(drawn, inertia, rotor, limit),
         encoder=Encoder(side="motor", resolution=drawn["resolution"], cutoff=drawn["velocity_cutoff"] * drawn["rate"]),
         effort=EffortSensor(noise=0.002 * limit),

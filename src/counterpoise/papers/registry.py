@@ -46,7 +46,5 @@ def experiment(name: str) -> Experiment:
     """
     if name not in MODULES:
         raise InputError(f"there is no experiment '{name}'; there are {', '.join(MODULES)}")
-    found = import_module(f".{MODULES[name]}", __package__).EXPERIMENT
-    if not isinstance(found, Experiment):
-        raise InputError(f"'{MODULES[name]}' has no experiment")
+    found: Experiment = import_module(f".{MODULES[name]}", __package__).EXPERIMENT
     return found

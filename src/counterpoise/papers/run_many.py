@@ -82,10 +82,9 @@ def run_many(names: tuple[str, ...], seeds: int, tell: Tell, jobs: int | None = 
 
 def grouped(names: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the names as groups that share a process each, the longest group first."""
-    left = list(names)
-    groups = [tuple(name for name in group if name in left) for group in TOGETHER]
+    groups = [tuple(name for name in group if name in names) for group in TOGETHER]
     shared = {name for group in groups for name in group}
-    groups = [group for group in groups if group] + [(name,) for name in left if name not in shared]
+    groups = [group for group in groups if group] + [(name,) for name in names if name not in shared]
     return sorted(groups, key=lambda group: -sum(COST.get(name, 1.0) for name in group))
 
 

@@ -6,18 +6,16 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from ..base_sensor.sensor import BaseSensor
 from ..control.base_sensor_control import plate_of
 from ..control.law import Law
-from ..control.loop import ControlLoop
 from ..control.plant import Plant
 from ..control.reference import Reference
 from ..control.tune.gains import LawGains
-from ..control.tune.probe import holding_gains, take_tare
+from ..control.tune.probe import holding_loop, take_tare
 from ..control.tune.rule import TuningRule
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
@@ -27,6 +25,8 @@ from .experiment import Comparison
 
 SETTLING = 1.0
 """Time for which the arm is held before the plate is tared [s]: without friction it swings at first."""
+RULE = TuningRule(resolution=0.1)
+"""How laws are tuned where many are: limits found to 10 %, the same for every law."""
 TARE = TuningRule(tare_time=0.5)
 """How the plate is tared before a run: half a second at rest."""
 
@@ -44,7 +44,7 @@ class TaskRun:
         q: Position by the encoders [rad], shape (k, n).
         dq: Velocity as measured [rad/s], shape (k, n).
         sent: Torque sent [N m], shape (k, n).
-        felt: Torque by the plate, without gravity [N m], shape (k, n); zero without a plate.
+        felt: Torque by the plate, without gravity [N m], shape (k, n).
         link: True position of the links [rad], shape (k, n); that of the encoders where it was not asked for.
     """
 
@@ -67,26 +67,31 @@ class TaskRun:
 
 
 def follow(
-    plant: Plant, robot: Robot, gains: LawGains, reference: Reference, duration: float, **settings: Any
+    plant: Plant,
+    robot: Robot,
+    gains: LawGains,
+    reference: Reference,
+    duration: float,
+    truth: Callable[[], Array] | None = None,
 ) -> TaskRun:
     """Hold, tare, follow a reference with a law, stop.
 
     Args:
-        plant: The plant, not yet entered.
+        plant: The plant, with a plate, not yet entered.
         robot: The arm's model that laws and plate use.
         gains: The law and its gains.
         reference: What to follow, centred where the arm starts.
         duration: How long [s].
-        settings: Passed on to the law, see LawGains.laws.
+        truth: Returns the links' true position, as :func:`run_laws` takes it.
 
     Raises:
         SafetyError: The run ended by a fault.
     """
 
     def laws(driven: Plant, sensor: BaseSensor) -> tuple[Law, ...]:
-        return gains.laws(driven, robot, reference, sensor=sensor, **settings)
+        return gains.laws(driven, robot, reference, sensor=sensor)
 
-    return run_laws(plant, robot, laws, reference, duration)
+    return run_laws(plant, robot, laws, reference, duration, truth)
 
 
 def run_laws(
@@ -101,7 +106,7 @@ def run_laws(
     """Hold, tare, run laws that follow a reference, stop.
 
     Args:
-        plant: The plant, not yet entered.
+        plant: The plant, with a plate, not yet entered.
         robot: The arm's model that laws and plate use.
         make_laws: Makes the laws.
         reference: What they follow.
@@ -120,25 +125,21 @@ def run_laws(
         return False
 
     with plant:
-        sensor = plate_of(plant, robot) if plant.plate is not None else None
-        hold = holding_gains(plant, robot, plant.read().q).laws(plant, robot)
-        loop = ControlLoop(plant, hold, robot)
+        sensor = plate_of(plant, robot)
+        loop = holding_loop(plant, robot)
         loop.run(SETTLING, then="keep")
         take_tare(loop, sensor, tare)
-        loop.switch(make_laws(plant, sensor))  # type: ignore[arg-type]  # laws without a plate ignore it
+        loop.switch(make_laws(plant, sensor))
         report = loop.run(duration, until=watch if truth else None, log=True)
     log = report.log
-    if log is None:
-        raise SafetyError("the run left no recording")
-    ticks = round(duration / plant.period)
-    time = np.arange(ticks, dtype=np.float64) * plant.period
+    if log is None or log.sent is None or log.wrench is None:
+        raise SafetyError("the run left no recording of torques and plate")
+    ticks = round(duration / plant.dt)
+    time = np.arange(ticks, dtype=np.float64) * plant.dt
     wanted = np.array([reference.at(moment).q for moment in time.tolist()])
-    sent = np.zeros_like(log.q) if log.sent is None else log.sent
-    felt = np.zeros_like(log.q)
-    if sensor is not None and log.wrench is not None:
-        felt = sensor.joint_torques(log.q, log.wrench)
+    felt = sensor.joint_torques(log.q, log.wrench)
     link = np.array(links)[:ticks] if links else log.q[:ticks]
-    return TaskRun(time, wanted, log.q[:ticks], log.dq[:ticks], sent[:ticks], felt[:ticks], link)
+    return TaskRun(time, wanted, log.q[:ticks], log.dq[:ticks], log.sent[:ticks], felt[:ticks], link)
 
 
 def rms(values: Array) -> float:

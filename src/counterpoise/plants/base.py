@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ AMPLIFIER, PRESSURE = STATE["amplifier"], STATE["pressure_torque"]
 class SimulatedPlant(ABC):
     """Drives, their sensors and the plant protocol around links that a subclass moves.
 
-    The clock moves by one period per :meth:`write`. The same configuration and writes give the same bytes.
+    The clock moves by ``dt`` per :meth:`write`. The same configuration and writes give the same bytes.
 
     Args:
         config: The plant.
@@ -66,7 +66,7 @@ class SimulatedPlant(ABC):
     @property
     def time(self) -> float:
         """Seconds since the start."""
-        return self._tick * self.config.timing.period
+        return self._tick * self.dt
 
     # ------------------------------------------------------------------------------------------------- the protocol
 
@@ -76,9 +76,9 @@ class SimulatedPlant(ABC):
         return self._joints.names
 
     @property
-    def period(self) -> float:
+    def dt(self) -> float:
         """Time between two writes [s]."""
-        return self.config.timing.period
+        return self.config.timing.dt
 
     @property
     def lower(self) -> Array:
@@ -152,7 +152,7 @@ class SimulatedPlant(ABC):
         return self._sample
 
     def write(self, tau: npt.ArrayLike) -> Array:
-        """Send torques [N m or N], shape (n,), let one period pass and return what was sent: cut to the effort limits.
+        """Send torques [N m or N], shape (n,), let ``dt`` pass and return what was sent: cut to the effort limits.
 
         Raises:
             InputError: ``tau`` has another shape or holds something that is not finite.
@@ -189,7 +189,7 @@ class SimulatedPlant(ABC):
 
     @abstractmethod
     def _advance(self) -> bool:
-        """Let one period pass under ``self._command``; False when the simulation has diverged."""
+        """Let ``dt`` pass under ``self._command``; False when the simulation has diverged."""
 
     @abstractmethod
     def _read_plate(self) -> tuple[Array | None, bool]:
@@ -213,7 +213,7 @@ class SimulatedPlant(ABC):
         self._states[:] = initial_states(self.config, self._parameters, q, dq, held)
         self._fill_line(self._commands_for(held))
         self._command[:] = self._commands_for(held)
-        self._encoder = EncoderReader(self.config.encoder, self.joint_names, self.period, encoder)
+        self._encoder = EncoderReader(self.config.encoder, self.joint_names, self.dt, encoder)
         self._effort = EffortReader(self.config.effort, self.joint_names, effort)
         return plate
 
@@ -252,6 +252,13 @@ class SimulatedPlant(ABC):
         q, dq = self._links()
         return np.where(self._rigid, q, position), np.where(self._rigid, dq, velocity)
 
+    def _drive_truth(self) -> dict[str, Any]:
+        """Return the fields of an ArmState that are about clock and drives."""
+        motor_q, motor_dq = self._motors()
+        names = ("motor_torque", "friction_torque", "temperature")
+        drives = {name: self._states[:, STATE[name]].copy() for name in names}
+        return {"time": self.time, "motor_q": motor_q.copy(), "motor_dq": motor_dq.copy(), **drives}
+
     def _commands_for(self, holding: Array) -> Array:
         """Return the commands under which the drives go on holding: a valve that is shut holds by itself."""
         if self._pressure:
@@ -276,4 +283,4 @@ class SimulatedPlant(ABC):
 
     def _require_on(self) -> None:
         if not self._on:
-            raise PlantError("the plant is not switched on; use it in a block: with plant: ...")
+            raise PlantError("the plant is not switched on; use it inside 'with plant:'")

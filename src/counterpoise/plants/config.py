@@ -23,20 +23,20 @@ class Timing:
     """The clocks.
 
     Attributes:
-        period: Time between two control ticks; a command is held in between (zero-order hold).
-        physics_step: Longest step of the physics; the step taken is the period divided by a whole number.
+        dt: Time between two control ticks; a command is held in between (zero-order hold).
+        physics_step: Longest step of the physics; the step taken is ``dt`` divided by a whole number.
         delay: Ticks between a write and its effect ≥ 0.
         integrator: "symplectic" for drives with friction or compliance, "rk4" for the energy of rigid, ideal arms.
     """
 
-    period: Annotated[float, "s"] = 1e-3
+    dt: Annotated[float, "s"] = 1e-3
     physics_step: Annotated[float, "s"] = 1e-4
     delay: Annotated[int, "ticks"] = 0
     integrator: Literal["symplectic", "rk4"] = "symplectic"
 
     def __post_init__(self) -> None:
         """Check."""
-        object.__setattr__(self, "period", number(self.period, "timing.period", above=0.0, most=10.0))
+        object.__setattr__(self, "dt", number(self.dt, "timing.dt", above=0.0, most=10.0))
         object.__setattr__(self, "physics_step", number(self.physics_step, "timing.physics_step", above=0.0, most=0.01))
         if isinstance(self.delay, bool) or not isinstance(self.delay, int) or not 0 <= self.delay <= 1000:
             raise InputError(f"timing.delay is {self.delay!r}; expected a whole number of ticks from 0 to 1000")
@@ -45,12 +45,12 @@ class Timing:
     @property
     def steps(self) -> int:
         """Physics steps per control tick."""
-        return max(1, math.ceil(self.period / self.physics_step - 1e-9))
+        return max(1, math.ceil(self.dt / self.physics_step - 1e-9))
 
     @property
     def step(self) -> float:
         """The physics step taken [s]."""
-        return self.period / self.steps
+        return self.dt / self.steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)

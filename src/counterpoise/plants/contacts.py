@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base_sensor.sensor_split import rotation_vector
 from ..description.frozen import Array, frozen
+from ..description.rotations import rotation_vector
 from .events import Bond, Surface
 from .links import Links, cross
 

@@ -56,11 +56,17 @@ class ReferenceDrives:
         self, parameters: Array, states: Array, command: Array, q: Array, dq: Array, torque: Array, dt: float
     ) -> None:
         """Take the shared arrays."""
-        self._p = {name: parameters[:, column].copy() for column, name in enumerate(DRIVE_PARAMETERS)}
+        self._p = p = {name: parameters[:, column].copy() for column, name in enumerate(DRIVE_PARAMETERS)}
         self._states = states
         self._command, self._q, self._dq, self._torque, self._dt = command, q, dq, torque, dt
-        lag = self._p["lag"]
+        lag = p["lag"]
         self._decay = np.where(lag > 0.0, np.exp(-dt / np.where(lag > 0.0, lag, 1.0)), 0.0)
+        # What no drive here has is not computed: an electric arm takes half the time.
+        self._rigid = np.isinf(p["gear_stiffness"])
+        self._stiffness = np.where(self._rigid, 0.0, p["gear_stiffness"])
+        self._any_rigid, self._any_play = bool(self._rigid.any()), bool((p["half_backlash"] > 0.0).any())
+        self._valve = p["valve"] != 0.0
+        self._any_valve = bool(self._valve.any())
 
     def step(self) -> bool:
         """Write the torques on the links and move the drives on by one step; False, and nothing, on a runaway."""
@@ -77,28 +83,35 @@ class ReferenceDrives:
         p, dt = self._p, self._dt
         s = {name: states[:, column] for name, column in STATE.items()}  # views: s[...][:] = ... writes the state
         q, dq = self._q, self._dq
-        rigid = np.isinf(p["gear_stiffness"])
-        s["motor_position"][rigid] = q[rigid]
-        s["motor_velocity"][rigid] = dq[rigid]
+        rigid = self._rigid
+        if self._any_rigid:
+            s["motor_position"][rigid] = q[rigid]
+            s["motor_velocity"][rigid] = dq[rigid]
         x, v = s["motor_position"].copy(), s["motor_velocity"].copy()
 
-        wanted = np.clip(self._command, -p["limit"], p["limit"])
+        wanted = np.minimum(np.maximum(self._command, -p["limit"]), p["limit"])
         s["amplifier"][:] = wanted + (s["amplifier"] - wanted) * self._decay
         motor = self._motor(s, x, v)
 
         friction, slope = self._friction(s, v)
 
-        twist = x - q
-        wound = np.copysign(np.maximum(0.0, np.abs(twist) - p["half_backlash"]), twist)
-        with np.errstate(invalid="ignore"):  # inf · 0 of the rigid gears, which are replaced below
-            gear = p["gear_stiffness"] * wound + p["gear_damping"] * (v - dq)
-        pushing = np.where(wound > 0.0, np.maximum(gear, 0.0), np.minimum(gear, 0.0))
-        gear = np.where((p["half_backlash"] > 0.0) & (wound != 0.0), pushing, gear)
-        gear = np.where(rigid, motor - friction, gear)
-        inertia = np.where(rigid, 1.0, p["inertia"] + dt * (slope + p["gear_damping"]))
+        wound = x - q
+        if self._any_play:
+            wound = np.copysign(np.maximum(0.0, np.abs(wound) - p["half_backlash"]), wound)
+        gear = self._stiffness * wound + p["gear_damping"] * (v - dq)
+        if self._any_play:
+            pushing = np.where(wound > 0.0, np.maximum(gear, 0.0), np.minimum(gear, 0.0))
+            gear = np.where((p["half_backlash"] > 0.0) & (wound != 0.0), pushing, gear)
+        inertia = p["inertia"] + dt * (slope + p["gear_damping"])
+        if self._any_rigid:
+            gear = np.where(rigid, motor - friction, gear)
+            inertia = np.where(rigid, 1.0, inertia)
         moved = v + dt * (motor - friction - gear) / inertia
-        s["motor_velocity"][:] = np.where(rigid, v, moved)
-        s["motor_position"][:] = np.where(rigid, x, x + dt * moved)
+        reached = x + dt * moved
+        if self._any_rigid:
+            moved, reached = np.where(rigid, v, moved), np.where(rigid, x, reached)
+        s["motor_velocity"][:] = moved
+        s["motor_position"][:] = reached
 
         heat = p["heating"] * friction * v + p["ambient"] - s["temperature"]
         s["temperature"][:] += dt * heat / p["cooling_time"]
@@ -111,6 +124,9 @@ class ReferenceDrives:
         drawn = s["amplifier"] * p["gain"]
         source = drawn + p["offset"] + (drawn * p["ripple"] + p["cogging"]) * wave
 
+        if not self._any_valve:
+            return np.asarray(source)
+
         torque = s["pressure_torque"]
         command = np.clip(s["amplifier"] / p["limit"], -1.0, 1.0)
         opening = np.copysign(np.maximum(0.0, np.abs(command) - p["overlap"]) / (1.0 - p["overlap"]), command)
@@ -118,9 +134,8 @@ class ReferenceDrives:
         slope = p["free_speed"] * np.abs(opening) / (2.0 * p["supply"] * np.maximum(root, LEAST_OPENING_ROOT))
         rate = p["hydraulic_stiffness"] * (p["free_speed"] * opening * root - v) - p["leakage"] * torque
         moved = torque + dt * rate / (1.0 + dt * (p["leakage"] + p["hydraulic_stiffness"] * slope))
-        valve = p["valve"] != 0.0
-        torque[:] = np.where(valve, np.clip(moved, -p["supply"], p["supply"]), torque)
-        return np.asarray(np.where(valve, torque, source))
+        torque[:] = np.where(self._valve, np.clip(moved, -p["supply"], p["supply"]), torque)
+        return np.asarray(np.where(self._valve, torque, source))
 
     def _friction(self, s: Mapping[str, Array], v: Array) -> tuple[Array, Array]:
         """Return the friction torque and its slope over the velocity; the bristles bend on by one step."""
@@ -153,8 +168,10 @@ class ReferenceDrives:
         torque = stiffness * z + damping * (v - stiffness * np.abs(v) * z / safe)
         return np.asarray(np.where(some, torque, 0.0))
 
-    def _stop(self, q: Array, dq: Array) -> Array:
+    def _stop(self, q: Array, dq: Array) -> Array | float:
         p = self._p
+        if not ((q > p["upper"]) | (q < p["lower"])).any():
+            return 0.0
         with np.errstate(invalid="ignore"):  # 0 · inf where there is no stop
             below = np.maximum(0.0, p["stop_stiffness"] * (p["lower"] - q) - p["stop_damping"] * dq)
             above = np.minimum(0.0, p["stop_stiffness"] * (p["upper"] - q) - p["stop_damping"] * dq)

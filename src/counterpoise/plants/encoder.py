@@ -19,17 +19,17 @@ class EncoderReader:
     Args:
         encoder: What they are.
         names: The joints.
-        period: Time between two samples [s].
+        dt: Time between two samples [s].
         random: Source of their noise.
     """
 
-    def __init__(self, encoder: Encoder, names: Sequence[str], period: float, random: np.random.Generator) -> None:
+    def __init__(self, encoder: Encoder, names: Sequence[str], dt: float, random: np.random.Generator) -> None:
         """Prepare the chain; parts that do nothing are left out of it."""
         self._counter = Counter(for_joints(np.asarray(encoder.resolution), "encoder.resolution", names))
         self._noise = NormalRows(random, for_joints(np.asarray(encoder.noise), "encoder.noise", names))
         self._exact = encoder.velocity == "exact"
-        self._keep = 0.0 if math.isinf(encoder.cutoff) else math.exp(-2.0 * math.pi * encoder.cutoff * period)
-        self._gain = (1.0 - self._keep) / period
+        self._keep = 0.0 if math.isinf(encoder.cutoff) else math.exp(-2.0 * math.pi * encoder.cutoff * dt)
+        self._gain = (1.0 - self._keep) / dt
         self._before = self._velocity = np.zeros(len(names))
 
     def reset(self, position: Array, velocity: Array) -> tuple[Array, Array]:

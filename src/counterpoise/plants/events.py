@@ -37,8 +37,8 @@ class Push:
     def __post_init__(self) -> None:
         """Check and store as arrays."""
         _check_link(self.link, "push.link")
-        object.__setattr__(self, "wrench", _finite(self.wrench, "push.wrench", 6))
-        object.__setattr__(self, "point", _finite(self.point, "push.point", 3))
+        object.__setattr__(self, "wrench", vector(self.wrench, "push.wrench", (6,)))
+        object.__setattr__(self, "point", vector(self.point, "push.point", (3,)))
         object.__setattr__(self, "start", number(self.start, "push.start"))
         object.__setattr__(self, "end", number(self.end, "push.end"))
         one_of(self.axes, "push.axes", ("base", "link"))
@@ -68,7 +68,7 @@ class AttachPayload:
         """Check and store as arrays."""
         object.__setattr__(self, "time", number(self.time, "payload.time"))
         object.__setattr__(self, "mass", number(self.mass, "payload.mass", least=0.0))
-        object.__setattr__(self, "com", _finite(self.com, "payload.com", 3))
+        object.__setattr__(self, "com", vector(self.com, "payload.com", (3,)))
         _check_link(self.link, "payload.link")
         if self.inertia is not None:
             object.__setattr__(self, "inertia", vector(self.inertia, "payload.inertia", (3, 3)))
@@ -121,8 +121,8 @@ class Surface:
         """Check and store as arrays."""
         _check_link(self.link, "surface.link")
         for name in ("point", "origin"):
-            object.__setattr__(self, name, _finite(getattr(self, name), f"surface.{name}", 3))
-        normal = np.asarray(_finite(self.normal, "surface.normal", 3))
+            object.__setattr__(self, name, vector(getattr(self, name), f"surface.{name}", (3,)))
+        normal = vector(self.normal, "surface.normal", (3,))
         size = float(np.linalg.norm(normal))
         if not size > 1e-9:
             raise InputError(f"surface.normal is {normal.tolist()}; expected a direction")
@@ -168,13 +168,6 @@ class Bond:
 
 
 Event = Push | AttachPayload | RemovePayloads | Surface | Bond
-
-
-def _finite(value: npt.ArrayLike, name: str, count: int) -> npt.ArrayLike:
-    array = vector(value, name, (count,))
-    if not abs(array).max() < math.inf:
-        raise InputError(f"{name} holds numbers that are not finite")
-    return array
 
 
 def _check_link(link: object, name: str) -> None:

@@ -10,11 +10,13 @@ import math
 
 import numpy as np
 
+from ..control.reference import least_jerk
 from ..description.frozen import Array, frozen
-from ..dynamics.robot import Robot
+from ..dynamics.inputs import link_name
 from ..errors import InputError
 from ..logs.sample import Sample
 from .events import Push
+from .quantities import number
 from .simulated import SimulatedArm
 
 GRIP = 0.02
@@ -49,28 +51,25 @@ class GuidingHand:
             seconds: Time for the way; least jerk from rest to rest along it [s].
             link: The link; None for the only leaf.
             stiffness: Of the hand's spring [N/m].
-            damping: [N s/m].
+            damping: Of the hand [N s/m].
             strongest: Largest force [N].
 
         Raises:
-            InputError: A way of another shape, or a time that is not positive.
+            InputError: A way of another shape, no such link, or a number outside what a hand can do.
         """
         points = np.asarray(way, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2 or not np.all(np.isfinite(points)):
             raise InputError(f"way has shape {points.shape}; expected at least two points of three numbers [m]")
-        if not 0.1 <= seconds <= 3600.0:
-            raise InputError(f"seconds is {seconds!r}; expected 0.1 to 3600")
         self.way = frozen(points)
-        self.seconds = float(seconds)
+        self.seconds = number(seconds, "seconds", least=0.1, most=3600.0)
         self.peak_force = 0.0
         self._arm, self._robot = arm, arm.robot
-        self._link = _only_leaf(arm.robot) if link is None else link
-        if self._link not in arm.robot.link_names:
-            raise InputError(f"there is no link '{self._link}'; there are {', '.join(arm.robot.link_names)}")
-        for value, name in ((stiffness, "stiffness"), (damping, "damping"), (strongest, "strongest")):
-            if not (math.isfinite(value) and value >= 0.0):
-                raise InputError(f"{name} is {value!r}; expected a finite number from 0")
-        self._gains = (stiffness, damping, strongest)
+        self._link = link_name(arm.robot, link)
+        self._gains = (
+            number(stiffness, "stiffness", least=0.0, most=1e6),
+            number(damping, "damping", least=0.0, most=1e6),
+            number(strongest, "strongest", least=0.0, most=1e6),
+        )
         self._begin = self._next = math.inf
         self._origin = np.zeros(3)
 
@@ -96,7 +95,7 @@ class GuidingHand:
         return np.asarray(self._robot.forward_kinematics(q, at=self._link)[:3, 3])
 
     def _target(self, done: float) -> Array:
-        eased = done**3 * (10.0 - 15.0 * done + 6.0 * done * done)
+        eased, _ = least_jerk(done)
         places = np.linspace(0.0, 1.0, len(self.way))
         ahead = np.array([np.interp(eased, places, self.way[:, axis]) for axis in range(3)])
         return np.asarray(self._origin + ahead)
@@ -106,10 +105,3 @@ def loop_way(size: float = 0.1, points: int = 60) -> Array:
     """Return a round upright way across the arm and back to its start, in base axes [m], shape (points, 3)."""
     angle = np.linspace(0.0, 2.0 * np.pi, points)
     return np.column_stack([0.5 * size * np.sin(angle), size * np.sin(angle), size * (1.0 - np.cos(angle))])
-
-
-def _only_leaf(robot: Robot) -> str:
-    leaves = robot.tree.leaves
-    if len(leaves) != 1:
-        raise InputError(f"'{robot.name}' has several tips; say which link is guided: {', '.join(leaves)}")
-    return str(leaves[0])

@@ -5,10 +5,9 @@ In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference.
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..dynamics.native_module import native_module
 from . import layout
 from .drive import ReferenceDrives
 from .low_pass import ReferenceLowPass
@@ -17,19 +16,16 @@ from .one_joint import ReferenceOneJoint
 __all__ = ["NATIVE", "Drives", "LowPass", "OneJoint"]
 
 
-def _native_module() -> Any:
+def _fitting_module() -> Any:
     """Return the extension module, or None where it was not built, is disabled or was built for another layout."""
-    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
-        return None
-    try:
-        module: Any = import_module("._native", __package__)
-    except ModuleNotFoundError:
+    module = native_module("plants")
+    if module is None:
         return None
     names = ("DRIVE_PARAMETERS", "DRIVE_STATES", "LINK_PARAMETERS", "LINK_STATES")
     return module if all(getattr(module, name) == getattr(layout, name) for name in names) else None
 
 
-_MODULE = _native_module()
+_MODULE = _fitting_module()
 
 NATIVE = _MODULE is not None
 """Whether the native steppers are in use."""

@@ -31,11 +31,13 @@ class Links:
         integrator: "symplectic" or "rk4".
 
     Attributes:
-        q: Joint positions, a view into MuJoCo's state, shape (n,).
+        model: MuJoCo's model.
+        data: MuJoCo's state.
+        q: Joint positions, a view into that state, shape (n,).
         dq: Joint velocities, a view, shape (n,).
+        acceleration: Joint accelerations as computed last, a view, shape (n,).
         torque: Torques on the links, a view that the drives write to, shape (n,).
         deflection: Displacement and rotation of a compliant plate, a view, shape (6,); shape (0,) without one.
-        raw_wrench: Moment and force between ground and base as MuJoCo states them, a view, shape (6,).
     """
 
     def __init__(self, robot: Robot, plate: Plate | None, armature: Array, dt: float, integrator: str) -> None:
@@ -62,7 +64,6 @@ class Links:
         self.q, self.dq = self.data.qpos[first:], self.data.qvel[first:]
         self.torque, self.acceleration = self.data.qfrc_applied[first:], self.data.qacc[first:]
         self.deflection = self.data.qpos[:first]
-        self.raw_wrench = self.data.cfrc_int[1]
         self._first = first
         self.load(robot)
 
@@ -74,18 +75,15 @@ class Links:
         """Compute accelerations from the present state and torques."""
         self._mujoco.mj_forward(self.model, self.data)
 
-    def reaction(self) -> None:
-        """Compute the wrench between ground and base that belongs to the accelerations computed last."""
-        self._mujoco.mj_rnePostConstraint(self.model, self.data)
-
-    def base_wrench(self, raw: Array) -> Array:
+    def base_wrench(self) -> Array:
         """Return the wrench that the ground exerts on a fixed base, force first, base axes, at the base origin.
 
-        Args:
-            raw: ``raw_wrench``: moment first, about the whole robot's centre of mass.
+        It belongs to the accelerations computed last.
         """
+        self._mujoco.mj_rnePostConstraint(self.model, self.data)
+        # MuJoCo states it about the whole robot's centre of mass, moment first.
         x, y, z = self.data.subtree_com[1].tolist()
-        mx, my, mz, fx, fy, fz = raw.tolist()
+        mx, my, mz, fx, fy, fz = self.data.cfrc_int[1].tolist()
         return np.array([fx, fy, fz, mx + y * fz - z * fy, my + z * fx - x * fz, mz + x * fy - y * fx])
 
     def stand(self, q: Array, dq: Array) -> Array:
@@ -127,15 +125,11 @@ class Links:
             point: Where it acts, in the link's frame [m], shape (3,).
             along_link: The wrench is along the link's axes; else along the base's.
         """
-        tree, data = self._tree, self.data
-        body = int(tree.link_body[link]) + 2  # BASE = −1 is MuJoCo's body 1
-        rotation = data.xmat[body].reshape(3, 3)
-        at = data.xpos[body] + rotation @ (tree.link_origin[link] + tree.link_rotation[link] @ point)
+        origin, lever, R_base_link = self._place(link, point)
         force, moment = wrench[:3], wrench[3:]
         if along_link:
-            R_base_link = rotation @ tree.link_rotation[link]
             force, moment = R_base_link @ force, R_base_link @ moment
-        self.push_at(link, force, moment, at)
+        self.push_at(link, force, moment, origin + lever)
 
     def motion(self, link: int, point: Array) -> tuple[Array, Array, Array, Array]:
         """Return where a point of a link is and how it moves, as of the step computed last.
@@ -148,22 +142,15 @@ class Links:
             Position [m], shape (3,); R_base_link, shape (3, 3); velocity [m/s] and angular velocity [rad/s], shape (3,)
             each.
         """
-        tree, data = self._tree, self.data
-        body = int(tree.link_body[link]) + 2
-        rotation = data.xmat[body].reshape(3, 3)
-        arm = rotation @ (tree.link_origin[link] + tree.link_rotation[link] @ point)
+        origin, lever, R_base_link = self._place(link, point)
         twist = np.zeros(6)
-        self._mujoco.mj_objectVelocity(self.model, data, self._mujoco.mjtObj.mjOBJ_XBODY, body, twist, 0)
-        return (
-            data.xpos[body] + arm,
-            rotation @ tree.link_rotation[link],
-            twist[3:] + cross(twist[:3], arm),
-            twist[:3],
-        )
+        kind = self._mujoco.mjtObj.mjOBJ_XBODY
+        self._mujoco.mj_objectVelocity(self.model, self.data, kind, self._body(link), twist, 0)
+        return origin + lever, R_base_link, twist[3:] + cross(twist[:3], lever), twist[:3]
 
     def push_at(self, link: int, force: Array, moment: Array, at: Array) -> None:
         """Add a force [N] at a point of the base frame [m] and a moment [N m] on a link, base axes, shape (3,) each."""
-        body = int(self._tree.link_body[link]) + 2
+        body = self._body(link)
         self.data.xfrc_applied[body, :3] += force
         self.data.xfrc_applied[body, 3:] += moment + cross(at - self.data.xipos[body], force)
 
@@ -178,6 +165,16 @@ class Links:
         for column, unit in zip(matrix, columns, strict=True):
             self._mujoco.mj_mulM(self.model, self.data, column, unit)
         return matrix
+
+    def _body(self, link: int) -> int:
+        return int(self._tree.link_body[link]) + 2  # BASE = −1 is MuJoCo's body 1
+
+    def _place(self, link: int, point: Array) -> tuple[Array, Array, Array]:
+        """Return the origin of a link's body, the way from there to a point of the link, and R_base_link."""
+        tree, body = self._tree, self._body(link)
+        rotation = self.data.xmat[body].reshape(3, 3)
+        lever = rotation @ (tree.link_origin[link] + tree.link_rotation[link] @ point)
+        return self.data.xpos[body], lever, rotation @ tree.link_rotation[link]
 
     def _built(self, tree: Tree) -> Any:
         """Return the compiled kinematics.

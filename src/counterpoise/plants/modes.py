@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,31 +22,12 @@ class Modes:
     Attributes:
         frequency: [Hz], shape (m,).
         shape: One mode per column over plate, links and motors, scaled to a modal mass of 1, shape (m, m).
-        names: What the rows of ``shape`` are, length m.
-        twist: Twist of each compliant gear in each mode, weighted so that its square is its share of the mode's strain
-            energy, shape (c, m); 0 in modes without strain.
-        geared: Names of the joints with compliant gears, length c.
+        names: What the rows of ``shape`` are, length m: "link of joint2", "motor of joint2", "plate about x".
     """
 
     frequency: Array
     shape: Array
     names: tuple[str, ...]
-    twist: Array
-    geared: tuple[str, ...]
-
-    def of_gear(self, joint: str) -> float:
-        """Return the frequency [Hz] of the mode whose strain lies in a joint's gear more than that of any other mode.
-
-        Args:
-            joint: Name of a joint with a compliant gear.
-
-        Raises:
-            InputError: It has none.
-        """
-        if joint not in self.geared:
-            known = ", ".join(self.geared) or "none"
-            raise InputError(f"joint '{joint}' has no compliant gear; joints with one: {known}")
-        return float(self.frequency[int(np.argmax(np.abs(self.twist[self.geared.index(joint)])))])
 
 
 def structural_modes(
@@ -101,12 +81,7 @@ def structural_modes(
     shapes = np.linalg.solve(lower.T, vectors)
     labels = [f"plate {word}" for word in ("x", "y", "z", "about x", "about y", "about z")[:first]]
     labels += [f"link of {name}" for name in names] + [f"motor of {names[joint]}" for joint in compliant]
-    omega = np.sqrt(np.maximum(values, 0.0))
-    geared = tuple(names[joint] for joint in compliant)
-    twist = shapes[first + n :] - shapes[first + compliant]
-    strained = omega > 1e-3 * omega.max(initial=0.0)
-    share = np.sqrt(p["gear_stiffness"][compliant])[:, None] * twist / np.where(strained, omega, math.inf)
-    return Modes(omega / (2.0 * math.pi), shapes, tuple(labels), share, geared)
+    return Modes(np.sqrt(np.maximum(values, 0.0)) / (2.0 * math.pi), shapes, tuple(labels))
 
 
 def refuse_long_step(modes: Modes, dt: float) -> None:
@@ -135,7 +110,7 @@ def refuse_stiff_damper(mass_matrix: Array, parameters: Array, names: tuple[str,
         names: The joints.
         dt: Physics step [s].
     """
-    p: dict[str, Any] = {name: parameters[:, column] for column, name in enumerate(DRIVE_PARAMETERS)}
+    p = {name: parameters[:, column] for column, name in enumerate(DRIVE_PARAMETERS)}
     rigid = np.isinf(p["gear_stiffness"])
     friction = p["bristle_damping"] + np.maximum(p["viscous"], p["viscous_negative"]) + p["brake_damping"]
     damping = np.where(rigid, friction, p["gear_damping"]) + p["stop_damping"]

@@ -19,20 +19,20 @@ class PlateSensor:
 
     Args:
         plate: The plate.
-        period: Time between two samples [s].
+        dt: Time between two samples [s].
         random: Source of its noise.
     """
 
-    def __init__(self, plate: Plate, period: float, random: np.random.Generator) -> None:
+    def __init__(self, plate: Plate, dt: float, random: np.random.Generator) -> None:
         """Prepare the chain."""
         sign = 1.0 if plate.reads == "on_robot" else -1.0
         self._mixing = sign * np.asarray(plate.crosstalk)
-        self._bias, self._drift = np.array(plate.bias, dtype=np.float64), np.asarray(plate.drift) * period
+        self._bias, self._drift = np.array(plate.bias, dtype=np.float64), np.asarray(plate.drift) * dt
         self._counter, self._range = Counter(np.asarray(plate.resolution)), np.asarray(plate.range)
         self._per_range = 1.0 / self._range  # 0 where there is no end of the range
         noise, walk = random.spawn(2)
         self._noise = NormalRows(noise, np.asarray(plate.noise))
-        self._walk = NormalRows(walk, np.asarray(plate.walk) * math.sqrt(period))
+        self._walk = NormalRows(walk, np.asarray(plate.walk) * math.sqrt(dt))
         self._added, self._next = np.zeros((0, 6)), 0
 
     def read(self, wrench: Array) -> tuple[Array, bool]:

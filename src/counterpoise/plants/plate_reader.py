@@ -23,7 +23,7 @@ class PlateReader:
     Args:
         plate: The plate.
         links: What stands on it.
-        dt: Physics step [s].
+        physics_step: Time between two physics steps [s].
 
     Attributes:
         info: What a controller is told of it.
@@ -31,7 +31,7 @@ class PlateReader:
         needs_accelerations: Whether the links must compute accelerations before :meth:`read`.
     """
 
-    def __init__(self, plate: Plate, links: Links, dt: float) -> None:
+    def __init__(self, plate: Plate, links: Links, physics_step: float) -> None:
         """Share the links' arrays."""
         self._plate, self._links = plate, links
         self._stiffness = None if plate.stiffness is None else np.asarray(plate.stiffness)
@@ -42,23 +42,23 @@ class PlateReader:
         # The links state their reaction about a centre of mass that moves: it is filtered at the base's origin instead.
         self._at_base = np.zeros(6)
         self._raw = self._at_base if self._stiffness is None else links.deflection
-        self._coefficients = butterworth(plate.cutoff, dt)
+        self._coefficients = butterworth(plate.cutoff, physics_step)
         self.filters = bool(self._coefficients[0] != 1.0)
         self.needs_accelerations = self._stiffness is None and not self.filters
         self._filtered, self._memory = np.zeros(6), np.zeros((2, 6))
         self._low_pass = LowPass(self._coefficients, self._raw, self._filtered, self._memory)
-        self._sensor: PlateSensor | None = None
+        self._sensor: PlateSensor
         self._tare = np.zeros(6)
 
-    def begin(self, gravity_base: Array, period: float, random: np.random.Generator) -> None:
+    def begin(self, gravity_base: Array, dt: float, random: np.random.Generator) -> None:
         """Begin again with a settled filter: the links have been where they are for ever.
 
         Args:
             gravity_base: Gravity in the base frame [m/s²], shape (3,).
-            period: Time between two readings [s].
+            dt: Time between two readings [s].
             random: Source of the noise.
         """
-        self._sensor = PlateSensor(self._plate, period, random)
+        self._sensor = PlateSensor(self._plate, dt, random)
         self._tare = self._weight_of_top(gravity_base)
         self._follow_reaction()
         self._memory[:] = settled_state(self._coefficients, self._raw)
@@ -78,12 +78,10 @@ class PlateReader:
         return np.asarray(self._to_base @ self._on_sensor(self._raw))
 
     def read(self) -> tuple[Array, bool]:
-        """Return the reading, shape (6,), and whether it is saturated.
+        """Return the reading, shape (6,), and whether it is saturated; :meth:`begin` comes first.
 
         A rigid plate without a filter is read from the accelerations that the links computed last.
         """
-        if self._sensor is None:  # begin() comes first; there is nothing to read from before
-            return np.zeros(6), False
         if self.needs_accelerations:
             self._follow_reaction()
         return self._sensor.read(self._on_sensor(self._filtered if self.filters else self._raw))
@@ -91,8 +89,7 @@ class PlateReader:
     def _follow_reaction(self) -> None:
         """Take over the wrench between ground and base; a compliant plate's deflection is shared already."""
         if self._stiffness is None:
-            self._links.reaction()
-            self._at_base[:] = self._links.base_wrench(self._links.raw_wrench)
+            self._at_base[:] = self._links.base_wrench()
 
     def _on_sensor(self, raw: Array) -> Array:
         """Return the wrench on the robot at the sensor, from deflections or from the reaction at the base's origin."""

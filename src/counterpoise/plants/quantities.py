@@ -29,19 +29,23 @@ def number(
         raise InputError(f"{name} is {value!r}; expected a number")
     given = float(value)
     if not (least <= given <= most and (given > above or above == -math.inf)):
-        low = f"above {above:g}" if above > least else f"of at least {least:g}" if least > -math.inf else ""
-        bounds = " and ".join(part for part in (low, f"at most {most:g}" if most < math.inf else "") if part)
-        raise InputError(f"{name} is {given}; expected a number {bounds}")
+        raise InputError(f"{name} is {given}; expected a number{_bounds(least, above, most)}")
     return given
 
 
 def vector(
-    value: npt.ArrayLike, name: str, shape: tuple[int, ...], *, least: float = -math.inf, above: float = -math.inf
+    value: npt.ArrayLike,
+    name: str,
+    shape: tuple[int, ...],
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    may_be_infinite: bool = False,
 ) -> Array:
-    """Return ``value`` as a read-only array of exactly that shape, finite unless +inf is within the bounds asked for.
+    """Return ``value`` as a read-only array of exactly that shape; +inf only where it stands for "none".
 
     Raises:
-        InputError: Wrong shape, NaN, or an entry outside the bounds.
+        InputError: Wrong shape, an entry that is NaN, infinite or outside the bounds.
     """
     try:
         array = np.asarray(value, dtype=np.float64)
@@ -49,8 +53,10 @@ def vector(
         raise InputError(f"{name} must be numbers of shape {shape}, got {value!r}") from error
     if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}; expected {shape}")
+    if not may_be_infinite and not np.isfinite(array).all():
+        raise InputError(f"{name} holds numbers that are not finite")
     if not ((array >= least) & ((array > above) | (above == -math.inf))).all():  # false for NaN too
-        raise InputError(f"{name} is {array.tolist()}; expected numbers above {max(least, above):g}")
+        raise InputError(f"{name} is {array.tolist()}; expected numbers{_bounds(least, above, math.inf)}")
     return frozen(array)
 
 
@@ -85,6 +91,12 @@ def described(config: Any, depth: int = 0) -> Iterator[str]:
             hint = hints[entry.name]
             unit = f" {get_args(hint)[1]}" if get_origin(hint) is Annotated and value is not None else ""
             yield f"{indent}{entry.name} = {_shown(value)}{unit}"
+
+
+def _bounds(least: float, above: float, most: float) -> str:
+    low = f"above {above:g}" if above > least else f"of at least {least:g}" if least > -math.inf else ""
+    parts = [part for part in (low, f"at most {most:g}" if most < math.inf else "") if part]
+    return " " + " and ".join(parts) if parts else ""
 
 
 def _shown(value: object) -> str:

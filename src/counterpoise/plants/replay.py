@@ -11,7 +11,7 @@ import numpy as np
 from ..control.plant import PlateInfo
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
-from ..errors import EndOfLogError, InputError
+from ..errors import EndOfLogError, InputError, PlantError
 from ..logs.log import Log
 from ..logs.sample import Sample
 
@@ -25,14 +25,14 @@ class ReplayPlant:
     Attributes:
         log: What is played.
         joint_names: Names of the n joints.
-        period: Time between two ticks [s].
+        dt: Time between two ticks [s].
         lower: Lower position limits [rad or m], shape (n,).
         upper: Upper position limits [rad or m], shape (n,).
         velocity_limit: Largest speeds [rad/s or m/s], shape (n,).
         effort_limit: Largest torques [N m or N], shape (n,).
         adds_gravity: Whether the recorded arm's controller added gravity.
         effort_kind: What the log's efforts are.
-        watchdog: The period: no torque outlives its tick, as none is applied.
+        watchdog: ``dt``: no torque outlives its tick, as none is applied.
         stop: "brake": what is played back stays where it is.
         plate: The plate under the base, if wrenches were recorded.
     """
@@ -40,18 +40,18 @@ class ReplayPlant:
     stop: Literal["zero", "brake"] = "brake"
 
     def __init__(
-        self, log: Log, robot: Robot | None = None, *, period: float | None = None, plate: PlateInfo | None = None
+        self, log: Log, robot: Robot | None = None, *, dt: float | None = None, plate: PlateInfo | None = None
     ) -> None:
         """Prepare to play a log.
 
         Args:
             log: The recording.
             robot: The arm, for its limits; its joints must be the log's.
-            period: Time between two ticks [s]; None for the median of the log.
+            dt: Time between two ticks [s]; None for the median of the log.
             plate: The plate; None takes the convention the log declares, at the base's origin unless it says where.
 
         Raises:
-            InputError: The robot has other joints, the efforts are the motors' own, or the period cannot be had.
+            InputError: The robot has other joints, the efforts are the motors' own, or ``dt`` cannot be had.
         """
         n = len(log.joint_names)
         if robot is not None and robot.joint_names != log.joint_names:
@@ -66,7 +66,7 @@ class ReplayPlant:
             )
         self.log = log
         self.joint_names = log.joint_names
-        self.period = _period(log, period)
+        self.dt = _time_step(log, dt)
         unlimited = np.full(n, np.inf)
         self.lower = frozen(-unlimited if robot is None else robot.lower)
         self.upper = frozen(unlimited if robot is None else robot.upper)
@@ -74,7 +74,7 @@ class ReplayPlant:
         self.effort_limit = frozen(unlimited if robot is None else robot.effort_limit)
         self.adds_gravity = bool(log.declared.adds_gravity)
         self.effort_kind: Literal["torque", "current"] = log.declared.effort_kind or "torque"
-        self.watchdog: float | None = self.period
+        self.watchdog: float | None = self.dt
         self.plate = plate if plate is not None or log.wrench is None else _plate(log)
         self._index = 0
         self._entered = False
@@ -111,11 +111,9 @@ class ReplayPlant:
 
         Raises:
             EndOfLogError: All have been played.
-            InputError: The plant was not entered.
+            PlantError: The plant is not switched on.
         """
-        self._refuse_outside()
-        if self.exhausted:
-            raise EndOfLogError(f"the log ends after {len(self.log)} samples, at {self.log.time[-1]:g} s")
+        self._require_sample()
         return self.log.sample(self._index)
 
     def write(self, tau: Array) -> Array:
@@ -123,11 +121,10 @@ class ReplayPlant:
 
         Raises:
             EndOfLogError: All samples have been played.
-            InputError: The plant was not entered, or tau is not n numbers.
+            InputError: tau is not n numbers.
+            PlantError: The plant is not switched on.
         """
-        self._refuse_outside()
-        if self.exhausted:
-            raise EndOfLogError(f"the log ends after {len(self.log)} samples, at {self.log.time[-1]:g} s")
+        self._require_sample()
         given = np.asarray(tau)
         if given.shape != (len(self.joint_names),) or given.dtype.kind not in "fiu":
             raise InputError(f"tau is {given.dtype} of shape {given.shape}; expected {len(self.joint_names)} torques")
@@ -140,18 +137,20 @@ class ReplayPlant:
         """Send nothing from here on."""
         self._stopped = True
 
-    def _refuse_outside(self) -> None:
+    def _require_sample(self) -> None:
         if not self._entered:
-            raise InputError("the plant is not switched on; use it inside 'with plant:'")
+            raise PlantError("the plant is not switched on; use it inside 'with plant:'")
+        if self.exhausted:
+            raise EndOfLogError(f"the log ends after {len(self.log)} samples, at {self.log.time[-1]:g} s")
 
 
-def _period(log: Log, given: float | None) -> float:
+def _time_step(log: Log, given: float | None) -> float:
     if given is None:
         steps = np.diff(log.time)
         steps = steps[np.isfinite(steps) & (steps > 0.0)]
         given = float(np.median(steps)) if steps.size else math.nan
     if not 1e-6 <= given <= 10.0:
-        raise InputError(f"the period is {given!r} s; expected 1e-6 to 10: give period=")
+        raise InputError(f"the time between samples is {given!r} s; expected 1e-6 to 10: give dt=")
     return float(given)
 
 

@@ -15,7 +15,6 @@ from .contacts import Touch
 from .disturbances import Disturbances
 from .events import AttachPayload, Push
 from .kernel import Drives
-from .layout import STATE
 from .links import Links
 from .modes import Modes, refuse_long_step, refuse_stiff_damper, structural_modes
 from .parameters import Joints
@@ -27,7 +26,7 @@ CHECKED_POSES = 16
 
 
 class SimulatedArm(SimulatedPlant):
-    """A robot with everything between a controller and its links. Its clock moves by one period per :meth:`write`.
+    """A robot with everything between a controller and its links. Its clock moves by ``dt`` per :meth:`write`.
 
     Needs MuJoCo (``pip install 'counterpoise[sim]'``). The same robot, configuration and writes give the same bytes.
 
@@ -59,8 +58,8 @@ class SimulatedArm(SimulatedPlant):
             self._parameters, self._states, self._command, model.q, model.dq, model.torque, timing.step
         )
         self._reader = None if plate is None else PlateReader(plate, model, timing.step)
-        compliant = plate is not None and plate.stiffness is not None
-        self._plate_stiffness = np.asarray(plate.stiffness) if plate is not None and compliant else np.zeros(0)
+        stiffness = None if plate is None else plate.stiffness
+        self._plate_stiffness = np.zeros(0) if stiffness is None else np.asarray(stiffness)
         self._refuse_long_steps()
         self.reset()
 
@@ -86,7 +85,7 @@ class SimulatedArm(SimulatedPlant):
         noise = self._begin(position, velocity, self._model.stand(position, velocity))
         if self._reader is not None:
             self._compute_accelerations()
-            self._reader.begin(self.robot.gravity_base, self.period, noise)
+            self._reader.begin(self.robot.gravity_base, self.dt, noise)
         self._sample = self._measured(first=True)
 
     def push(self, event: Push) -> None:
@@ -138,26 +137,13 @@ class SimulatedArm(SimulatedPlant):
         """Return what is really going on, unseen by any sensor."""
         model = self._model
         self._compute_accelerations()
-        if self._reader is None:
-            model.reaction()
-            wrench = model.base_wrench(model.raw_wrench)
-        else:
-            wrench = self._reader.true_wrench()
-        state = {name: self._states[:, column].copy() for name, column in STATE.items()}
-        motor_q, motor_dq = self._motors()
         return ArmState(
-            time=self.time,
+            **self._drive_truth(),
             q=model.q.copy(),
             dq=model.dq.copy(),
             ddq=model.acceleration.copy(),
             torque=model.torque.copy(),
-            motor_q=motor_q.copy(),
-            motor_dq=motor_dq.copy(),
-            motor_torque=state["motor_torque"],
-            friction_torque=state["friction_torque"],
-            bristle=state["bristle"],
-            temperature=state["temperature"],
-            wrench=wrench,
+            wrench=model.base_wrench() if self._reader is None else self._reader.true_wrench(),
             deflection=model.deflection.copy(),
         )
 
@@ -179,14 +165,14 @@ class SimulatedArm(SimulatedPlant):
 
     def _advance(self) -> bool:
         drives, move = self._drives, self._model.step
-        start, period = self.time, self.period
-        for load in self._outside.loads_due(start + 1e-9 * period):
+        start, end = self.time, self.time + self.dt
+        for load in self._outside.loads_due(start + 1e-9 * self.dt):
             if isinstance(load, AttachPayload):
                 self.attach_payload(load)
             else:
                 self.remove_payloads()
-        now = self._outside.any_push(start, start + period)
-        # Once more after the last push: its end may be after this period, and by rounding not within the next one.
+        now = self._outside.any_push(start, end)
+        # Once more after the last push: its end may be after this tick, and by rounding not within the next one.
         pushed, self._pushed = now or self._pushed, now
         reader = self._reader if self._reader is not None and self._reader.filters else None
         for step in range(self._steps):
@@ -198,7 +184,7 @@ class SimulatedArm(SimulatedPlant):
             if reader is not None:
                 reader.step()
         if pushed:
-            self._outside.apply(self._model, start + period)
+            self._outside.apply(self._model, end)
         return True
 
     def _read_plate(self) -> tuple[Array | None, bool]:

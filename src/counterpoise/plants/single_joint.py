@@ -210,7 +210,7 @@ class SingleJoint(SimulatedPlant):
         state[LINK_STATE["first"]], state[LINK_STATE["second"]] = settled_state(self._filter, np.array([moment]))[:, 0]
         noise = self._begin(position, velocity, self._holding())
         self._pushes = [event for event in self.config.events if isinstance(event, Push)]
-        self._sensor = None if self.config.plate is None else PlateSensor(self.config.plate, self.period, noise)
+        self._sensor = None if self.config.plate is None else PlateSensor(self.config.plate, self.dt, noise)
         self._sample = self._measured(first=True)
 
     def push(self, event: Push) -> None:
@@ -223,21 +223,13 @@ class SingleJoint(SimulatedPlant):
 
     def truth(self) -> ArmState:
         """Return what is really going on; accelerations and torques are those of the last physics step."""
-        state = {name: self._states[:, column].copy() for name, column in STATE.items()}
         link = {name: float(self._state[column]) for name, column in LINK_STATE.items()}
-        motor_q, motor_dq = self._motors()
         return ArmState(
-            time=self.time,
+            **self._drive_truth(),
             q=np.array([link["position"]]),
             dq=np.array([link["velocity"]]),
             ddq=np.array([link["acceleration"]]),
-            torque=state["gear_torque"],
-            motor_q=motor_q.copy(),
-            motor_dq=motor_dq.copy(),
-            motor_torque=state["motor_torque"],
-            friction_torque=state["friction_torque"],
-            bristle=state["bristle"],
-            temperature=state["temperature"],
+            torque=self._states[:, STATE["gear_torque"]].copy(),
             wrench=np.array([0.0, 0.0, 0.0, 0.0, 0.0, link["moment"]]),
             deflection=np.array([0.0, 0.0, 0.0, 0.0, 0.0, link["base_position"]]),
         )
@@ -253,7 +245,7 @@ class SingleJoint(SimulatedPlant):
         command = float(self._command[0])
         if not self._pushes:
             return self._stepper.advance(command, self._steps)
-        start, end = self.time, self.time + self.period
+        start, end = self.time, self.time + self.dt
         self._pushes = [push for push in self._pushes if push.end > start]
         if not any(push.start < end for push in self._pushes):
             self._state[PUSH] = 0.0

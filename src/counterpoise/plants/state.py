@@ -22,7 +22,6 @@ class ArmState:
         motor_dq: Motor velocities [rad/s or m/s].
         motor_torque: Torque of the actuators before friction [N m or N].
         friction_torque: Friction f; −f acts on the motor [N m or N].
-        bristle: Deflection of the friction's bristles [rad or m].
         temperature: Temperature of the drives [°C].
         wrench: What the plate or the ground exerts on the robot, force first, base axes, at the base origin, shape
             (6,).
@@ -39,7 +38,6 @@ class ArmState:
     motor_dq: Array
     motor_torque: Array
     friction_torque: Array
-    bristle: Array
     temperature: Array
     wrench: Array
     deflection: Array

@@ -8,13 +8,13 @@ from ..base_sensor.plate_friction import PlateFriction
 from ..base_sensor.recording_torques import RecordingTorques
 from ..base_sensor.wrench_check import WrenchCheck
 from ..description.frozen import Array
-from ..dynamics.joint_units import effort_units, position_units
+from ..dynamics.joint_units import WRENCH_UNITS, effort_units, position_units
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
-from .charts import COLOURS, GREY, Chart, Series, time_chart
+from .charts import BLUE, GREEN, GREY, ORANGE, Chart, Series, time_chart
 from .point_charts import Cloud, PointPanel, point_chart
 
-PLATE, MOTOR, MODEL = COLOURS[0], COLOURS[1], COLOURS[2]
-CHANNELS = ("fx", "fy", "fz", "mx", "my", "mz")
+PLATE, MOTOR, MODEL = BLUE, ORANGE, GREEN
 BAND = 2.0
 """Standard deviations on either side of a line that are shaded."""
 
@@ -31,7 +31,8 @@ def torque_chart(found: RecordingTorques) -> Chart:
         f"± {joint.band:.2g} {joint.unit}" if joint.informative else "no information from the plate"
         for joint in found.joints
     ]
-    return _joint_chart(found, series, remarks)
+    titles = [joint.name for joint in found.joints]
+    return time_chart(_seconds(found), series, titles, effort_units(found.robot), remarks=remarks)
 
 
 def dynamic_chart(found: RecordingTorques) -> Chart:
@@ -58,27 +59,25 @@ def dynamic_chart(found: RecordingTorques) -> Chart:
 
 def wrench_chart(found: RecordingTorques, check: WrenchCheck) -> Chart:
     """Return the base wrench by plate and model, one panel per channel."""
-    units = ["N"] * 3 + ["N m"] * 3
     remarks = [
         f"left over {left:.2g} of {signal:.2g} {unit}"
-        for left, signal, unit in zip(check.left_over, check.signal, units, strict=True)
+        for left, signal, unit in zip(check.left_over, check.signal, WRENCH_UNITS, strict=True)
     ]
     measured = check.measured - np.nanmean(check.measured, axis=0)
     predicted = check.predicted - check.predicted.mean(axis=0)
     series = [Series("plate", measured, PLATE), Series("model", predicted, MODEL, "dash")]
     caption = "Means are taken away: a zero that is off would hide everything else."
-    return time_chart(_seconds(found), series, CHANNELS, units, remarks=remarks, caption=caption)
+    return time_chart(_seconds(found), series, WRENCH_COMPONENTS, WRENCH_UNITS, remarks=remarks, caption=caption)
 
 
 def residual_chart(found: RecordingTorques, check: WrenchCheck) -> Chart:
     """Return plate less model, one panel per channel."""
-    units = ["N"] * 3 + ["N m"] * 3
-    remarks = [f"mean {mean:+.2g} {unit}" for mean, unit in zip(check.offset, units, strict=True)]
+    remarks = [f"mean {mean:+.2g} {unit}" for mean, unit in zip(check.offset, WRENCH_UNITS, strict=True)]
     return time_chart(
         _seconds(found),
         [Series("plate − model", check.measured - check.predicted, GREY)],
-        CHANNELS,
-        units,
+        WRENCH_COMPONENTS,
+        WRENCH_UNITS,
         remarks=remarks,
     )
 
@@ -111,11 +110,6 @@ def friction_chart(robot: Robot, friction: PlateFriction) -> Chart | None:
     if not panels:
         return None
     return point_chart(panels, caption="The gap about zero was not fitted: there a joint does not slide yet.")
-
-
-def _joint_chart(found: RecordingTorques, series: list[Series], remarks: list[str]) -> Chart:
-    titles = [joint.name for joint in found.joints]
-    return time_chart(_seconds(found), series, titles, effort_units(found.robot), remarks=remarks)
 
 
 def _told(found: RecordingTorques, values: Array) -> Array:

@@ -11,16 +11,10 @@ from ..base_sensor.recording_torques import RecordingTorques
 from ..base_sensor.recording_verdict import RecordingVerdict, used_plate
 from ..base_sensor.sensor_calibration import SensorCalibration
 from ..base_sensor.wrench_check import WrenchCheck
-from .base_sensor_charts import (
-    CHANNELS,
-    dynamic_chart,
-    friction_chart,
-    residual_chart,
-    torque_chart,
-    wrench_chart,
-)
-from .charts import Chart
-from .page import Page, Paragraph, Section, Table, Verdict
+from ..dynamics.joint_units import WRENCH_UNITS
+from ..dynamics.reference import WRENCH_COMPONENTS
+from .base_sensor_charts import dynamic_chart, friction_chart, residual_chart, torque_chart, wrench_chart
+from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, quantity
 
 MANY = 12
 """Rows from which a table is folded."""
@@ -39,10 +33,10 @@ def base_sensor_page(
     """
     sections = [_joints_section(found)]
     if found.torque.valid.any():
-        sections.append(Section("Torque at the joints", _torque_parts(found)))
+        sections.append(PageSection("Torque at the joints", _torque_parts(found)))
         if found.informative:
             text = Paragraph("What moves the links: the torque at the joint less gravity, τ_d.")
-            sections.append(Section("The same without gravity", (text, dynamic_chart(found))))
+            sections.append(PageSection("The same without gravity", (text, dynamic_chart(found))))
     if friction is not None:
         sections.append(_friction_section(found, friction))
     if found.check is not None:
@@ -54,11 +48,11 @@ def base_sensor_page(
     length = float(found.log.time[-1] - found.log.time[0])
     subtitle = f"{found.robot.name}, {found.robot.n} joints; {len(found.log)} samples, {length:.4g} s"
     subtitle += f", {rate:.4g} Hz" if math.isfinite(rate) else ""
-    headline = Verdict(verdict.level, verdict.headline, verdict.sentences)
+    headline = VerdictBox(verdict.level, verdict.headline, verdict.sentences)
     return Page(f"Torques from the plate: {title}", subtitle, headline, tuple(sections))
 
 
-def _joints_section(found: RecordingTorques) -> Section:
+def _joints_section(found: RecordingTorques) -> PageSection:
     columns = (
         *("joint", "torque", "band", "without gravity", "its band", "valid samples"),
         *("motor effort", "motor − plate", "of it constant"),
@@ -66,17 +60,17 @@ def _joints_section(found: RecordingTorques) -> Section:
     rows = []
     for joint in found.joints:
         unit = joint.unit
-        effort = _number(joint.effort, unit)
+        effort = quantity(joint.effort, unit)
         if joint.informative:
             cells = (
-                _number(joint.torque, unit),
+                quantity(joint.torque, unit),
                 _band(joint.band, unit),
-                _number(joint.dynamic, unit) if joint.dynamic_informative else "in its band",
+                quantity(joint.dynamic, unit) if joint.dynamic_informative else "in its band",
                 _band(joint.dynamic_band, unit),
                 f"{joint.valid:.0%}",
                 effort,
-                _number(joint.effort_difference, unit),
-                _number(joint.effort_offset, unit),
+                quantity(joint.effort_difference, unit),
+                quantity(joint.effort_offset, unit),
             )
         else:
             cells = ("no information", _band(joint.band, unit), "–", "–", f"{joint.valid:.0%}", effort, "–", "–")
@@ -85,10 +79,12 @@ def _joints_section(found: RecordingTorques) -> Section:
         "Root mean squares over the valid samples; bands are one standard deviation. Motor − plate is friction, rotor "
         "inertia and an error of the motor's torque constant, as far as it exceeds the band."
     )
-    return Section("Joint by joint", (Paragraph(used_plate(found)), Table(columns, tuple(rows), ("joint",), caption)))
+    return PageSection(
+        "Joint by joint", (Paragraph(used_plate(found)), PageTable(columns, tuple(rows), ("joint",), caption))
+    )
 
 
-def _torque_parts(found: RecordingTorques) -> tuple[Paragraph | Table | Chart, ...]:
+def _torque_parts(found: RecordingTorques) -> tuple[Part, ...]:
     text = (
         "Torque that the joint exerts on its link, gravity included, τ_d + g. The plate feels no friction: where the "
         "motor's effort lies beside the plate, friction or the rotor takes the rest."
@@ -96,17 +92,16 @@ def _torque_parts(found: RecordingTorques) -> tuple[Paragraph | Table | Chart, .
     return Paragraph(text), torque_chart(found)
 
 
-def _check_section(found: RecordingTorques, check: WrenchCheck) -> Section:
-    units = ["N"] * 3 + ["N m"] * 3
+def _check_section(found: RecordingTorques, check: WrenchCheck) -> PageSection:
     rows = tuple(
         (
             name,
-            _number(check.signal[i], units[i]),
-            _number(check.left_over[i], units[i]),
+            quantity(check.signal[i], unit),
+            quantity(check.left_over[i], unit),
             f"{max(check.explained[i], 0.0):.1%}",
-            f"{check.offset[i]:+.3g} {units[i]}",
+            f"{check.offset[i]:+.3g} {unit}",
         )
-        for i, name in enumerate(CHANNELS)
+        for i, (name, unit) in enumerate(zip(WRENCH_COMPONENTS, WRENCH_UNITS, strict=True))
     )
     columns = ("channel", "changes of the model", "left over", "explained", "mean of plate − model")
     zero = "a mean is an error of the zero or of masses"
@@ -115,37 +110,37 @@ def _check_section(found: RecordingTorques, check: WrenchCheck) -> Section:
     elif found.calibration is not None:
         zero = "the zero is the one for which means agree"
     caption = f"Base axes, at the base origin, what the plate exerts on the robot. Deviations over time; {zero}."
-    table = Table(columns, rows, left=("channel",), caption=caption)
+    table = PageTable(columns, rows, left=("channel",), caption=caption)
     parts = (table, wrench_chart(found, check), residual_chart(found, check))
     findings = tuple(Paragraph(f"{finding.sentence} {finding.remedy}") for finding in found.findings)
-    return Section("Plate against model", (*findings, *parts))
+    return PageSection("Plate against model", (*findings, *parts))
 
 
-def _sensor_section(calibration: SensorCalibration) -> Section:
+def _sensor_section(calibration: SensorCalibration) -> PageSection:
     shown = tuple(
         (name, "yes" if known else "no", "from this recording's data" if known else "left as assumed beforehand")
         for name, known in calibration.determined.items()
     )
-    told = Table(
+    told = PageTable(
         ("what", "shown", ""),
         shown,
         left=("what", "shown", ""),
         folded=len(shown) > MANY,
         summary=f"What the data show of the plate: {sum(calibration.determined.values())} of {len(shown)}",
     )
-    residuals = Table(
+    residuals = PageTable(
         ("channel", "reading changes by", "left over as declared", "left over as calibrated", "on data not fitted"),
         tuple(
-            (name, *(_number(value, "N" if i < 3 else "N m") for value in (*row, calibration.heldout[i])))
+            (name, *(quantity(value, WRENCH_UNITS[i]) for value in (*row, calibration.heldout[i])))
             for i, (name, *row) in enumerate(calibration.residuals)
         ),
         left=("channel",),
     )
     text = tuple(Paragraph(sentence) for sentence in calibration.sentences)
-    return Section("The plate", (*text, _numbers_table(calibration), told, residuals, _gain_table(calibration)))
+    return PageSection("The plate", (*text, _numbers_table(calibration), told, residuals, _gain_table(calibration)))
 
 
-def _numbers_table(calibration: SensorCalibration) -> Table:
+def _numbers_table(calibration: SensorCalibration) -> PageTable:
     frame = calibration.frame
     place, spread = frame.T_base_sensor[:3, 3], calibration.origin_std
     turned = np.degrees(calibration.rotation_std)
@@ -159,21 +154,21 @@ def _numbers_table(calibration: SensorCalibration) -> Table:
         ),
         ("lag", f"{1e3 * calibration.lag:.2f} ms", f"± {1e3 * calibration.lag_std:.2g} ms"),
         *(
-            (f"zero of {name}", _number(frame.bias[i], unit), _band(calibration.bias_std[i], unit))
-            for i, (name, unit) in enumerate(zip(CHANNELS, ["N"] * 3 + ["N m"] * 3, strict=True))
+            (f"zero of {name}", quantity(frame.bias[i], unit), _band(calibration.bias_std[i], unit))
+            for i, (name, unit) in enumerate(zip(WRENCH_COMPONENTS, WRENCH_UNITS, strict=True))
         ),
     ]
-    return Table(("what", "value", "standard deviation"), tuple(rows), left=("what",))
+    return PageTable(("what", "value", "standard deviation"), tuple(rows), left=("what",))
 
 
-def _gain_table(calibration: SensorCalibration) -> Table:
+def _gain_table(calibration: SensorCalibration) -> PageTable:
     gain, known = calibration.frame.gain, calibration.gain_determined
     rows = tuple(
         (name, *(f"{gain[i, j]:.4f}" if known[i, j] else f"({gain[i, j]:.4f})" for j in range(6)))
-        for i, name in enumerate(CHANNELS)
+        for i, name in enumerate(WRENCH_COMPONENTS)
     )
-    return Table(
-        ("channel", *CHANNELS),
+    return PageTable(
+        ("channel", *WRENCH_COMPONENTS),
         rows,
         left=("channel",),
         caption="What a channel takes of each component. In brackets: not shown by the data, left as assumed.",
@@ -182,8 +177,8 @@ def _gain_table(calibration: SensorCalibration) -> Table:
     )
 
 
-def _friction_section(found: RecordingTorques, friction: PlateFriction) -> Section:
-    parts: list[Paragraph | Table | Chart] = []
+def _friction_section(found: RecordingTorques, friction: PlateFriction) -> PageSection:
+    parts: list[Part] = []
     chart = friction_chart(found.robot, friction)
     if chart is not None:
         parts.append(chart)
@@ -213,12 +208,12 @@ def _friction_section(found: RecordingTorques, friction: PlateFriction) -> Secti
         "Motor effort less rotor inertia less the plate's torque; N m, N m s/rad and kg m², of linear joints N, N s/m "
         "and kg. A dash: the data do not ask for the term."
     )
-    parts.append(Table(columns, tuple(rows), ("joint",), caption))
+    parts.append(PageTable(columns, tuple(rows), ("joint",), caption))
     parts += [Paragraph(f"{joint.name}: no information; {joint.reason}") for joint in friction.joints if joint.reason]
-    return Section("Friction", tuple(parts))
+    return PageSection("Friction", tuple(parts))
 
 
-def _unknown_section(found: RecordingTorques, friction: PlateFriction | None) -> Section:
+def _unknown_section(found: RecordingTorques, friction: PlateFriction | None) -> PageSection:
     told = [f"{joint.name}: {joint.why}." for joint in found.joints if not joint.informative]
     if found.calibration is not None and found.calibration.undetermined:
         told.append(f"Of the plate, not shown by the data: {', '.join(found.calibration.undetermined)}.")
@@ -233,10 +228,10 @@ def _unknown_section(found: RecordingTorques, friction: PlateFriction | None) ->
         told.append(
             "The untared form rests on the masses and on the plate's zero; a tare takes both away near its pose."
         )
-    return Section("What this cannot tell", tuple(Paragraph(sentence) for sentence in told))
+    return PageSection("What this cannot tell", tuple(Paragraph(sentence) for sentence in told))
 
 
-def _about_section(found: RecordingTorques) -> Section:
+def _about_section(found: RecordingTorques) -> PageSection:
     frame, tare = found.sensor.frame, found.tare
     rows = [
         ("robot", f"{found.robot.name}, {found.robot.total_mass:.4g} kg"),
@@ -253,11 +248,7 @@ def _about_section(found: RecordingTorques) -> Section:
         rows.append(
             ("calibration", f"{made.created} by counterpoise {made.version}, recording sha256 {made.data_sha256}")
         )
-    return Section("About", (Table(("", "value"), tuple(rows), left=("", "value")),))
-
-
-def _number(value: float, unit: str) -> str:
-    return f"{value:.3g} {unit}" if np.isfinite(value) else "–"
+    return PageSection("About", (PageTable(("", "value"), tuple(rows), left=("", "value")),))
 
 
 def _spread(value: float, std: float) -> str:

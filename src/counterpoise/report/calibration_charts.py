@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..calibration.fit import Evidence, Fit, Parameter
+from ..calibration.fit import Evidence, Fit
 from ..calibration.samples import Samples
 from ..calibration.workspace import joint_ranges
 from ..description.frozen import Array, frozen
 from ..dynamics.joint_units import position_units
-from .charts import COLOURS, GREY, Chart
+from .charts import BLUE, GREY, ORANGE, PINK, Chart
 from .point_charts import Cloud, PointPanel, point_chart
 
-FITTED, HELD = COLOURS[0], COLOURS[1]
+FITTED, HELD = BLUE, ORANGE
 MOST_IN_PANEL = 14
 """Parameters in one panel."""
 
@@ -76,15 +76,18 @@ def parameter_chart(fit: Fit) -> Chart:
             ends = np.array([-0.5, len(part) - 0.5])
             clouds = (
                 Cloud("as described, or zero", ends, np.zeros(2), GREY, "lines"),
-                Cloud("fitted, ± standard error", places, values, FITTED, error=errors, labels=_labels(part)),
+                Cloud(
+                    "fitted, ± standard error",
+                    places,
+                    values,
+                    FITTED,
+                    error=errors,
+                    labels=tuple(one.name for one in part),
+                ),
             )
             title = "Fitted minus described" if compared else "Fitted (the description has none)"
             panels.append(PointPanel(title, f"[{unit}]", "", f"[{unit}]", clouds))
     return point_chart(panels, height=280, wide=True)
-
-
-def _labels(part: Sequence[Parameter]) -> tuple[str, ...]:
-    return tuple(one.name for one in part)
 
 
 def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart | None:
@@ -99,6 +102,7 @@ def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart 
     for kind in ("coulomb", "viscous"):
         terms[fit.columns.groups[kind]] = 0.0
     friction = fit.predict(steady) - replace(fit, x=frozen(terms)).predict(steady)
+    positions = position_units(fit.robot)
     panels = []
     for place, joint in enumerate(_active(fit)):
         speed = evidence.dq[:, joint]
@@ -106,12 +110,17 @@ def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart 
         order = np.argsort(speed)
         clouds = (
             *_divided(evidence, speed, left),
-            Cloud("fitted friction", speed[order], friction[order, joint], COLOURS[3], "lines"),
+            Cloud("fitted friction", speed[order], friction[order, joint], PINK, "lines"),
         )
-        rate = "rad/s" if position_units(fit.robot)[joint] == "rad" else "m/s"
         band = f"holds {fit.friction_band[joint]:.3g} {units[joint]}" if np.isfinite(fit.friction_band[joint]) else ""
         panels.append(
-            PointPanel(fit.robot.joint_names[joint], band, f"speed [{rate}]", f"friction [{units[joint]}]", clouds)
+            PointPanel(
+                fit.robot.joint_names[joint],
+                band,
+                f"speed [{positions[joint]}/s]",
+                f"friction [{units[joint]}]",
+                clouds,
+            )
         )
     caption = "Points: measured effort less the fit's weight, inertia and offset."
     if fit.columns.coupled:
@@ -124,9 +133,8 @@ def coverage_chart(fit: Fit, evidence: Evidence) -> Chart:
     lower, upper = joint_ranges(fit.described)
     share = (evidence.q - lower) / np.maximum(upper - lower, 1e-12)
     names = fit.robot.joint_names
-    spread = np.random.default_rng(0).uniform(
-        -0.28, 0.28, len(share)
-    )  # side by side, so that points do not hide each other
+    # Side by side, so that points do not hide each other.
+    spread = np.random.default_rng(0).uniform(-0.28, 0.28, len(share))
     clouds = []
     whole = bool(evidence.held.all())
     for held, label, colour in (

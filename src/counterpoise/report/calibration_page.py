@@ -18,11 +18,9 @@ from .calibration_charts import (
     predicted_chart,
     residual_chart,
 )
-from .charts import Chart, bar_chart
-from .page import Page, Paragraph, Section, Table, Verdict
+from .charts import bar_chart
+from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, quantity
 
-NOTHING = 1e-9
-"""Efforts below this are rounding [N m or N]."""
 CHECKS = {
     "rank": "Is everything determined?",
     "condition": "Evenly well?",
@@ -45,15 +43,15 @@ CHECKS = {
 def calibration_page(fit: Fit) -> Page:
     """Return the page of a fit; charts need its evidence, which a fit from a file no longer has."""
     units = joint_effort_units(fit)
-    sections = [Section("Why", (_check_table(fit.verdict.checks),)), _errors_section(fit, units)]
+    sections = [PageSection("Why", (_check_table(fit.verdict.checks),)), _errors_section(fit, units)]
     if fit.evidence is not None:
         sections += _evidence_sections(fit, fit.evidence, units)
     sections += [_parameter_section(fit), _unknown_section(fit)]
     if fit.evidence is not None:
         friction = friction_chart(fit, fit.evidence, units)
         if friction is not None:
-            sections.append(Section("Friction", (friction,)))
-        sections.append(Section("Where the arm was", (coverage_chart(fit, fit.evidence),)))
+            sections.append(PageSection("Friction", (friction,)))
+        sections.append(PageSection("Where the arm was", (coverage_chart(fit, fit.evidence),)))
     sections.append(_about_section(fit))
     counted = "poses at rest" if fit.data == "static" else "samples of a motion"
     subtitle = f"{fit.robot.n} joints, {fit.samples} {counted}, method '{fit.method}'; {fit.created}"
@@ -75,12 +73,12 @@ def verification_page(found: Verification) -> Page:
     rows = tuple(
         (
             name,
-            _number(found.rms[joint], units[joint]),
-            _number(found.allowed[joint], units[joint]),
-            _number(found.bias[joint], units[joint]),
-            _number(fit.heldout_rms[joint], units[joint]),
-            _number(found.signal[joint], units[joint]),
-            _number(found.described_rms[joint], units[joint]),
+            quantity(found.rms[joint], units[joint]),
+            quantity(found.allowed[joint], units[joint]),
+            quantity(found.bias[joint], units[joint]),
+            quantity(fit.heldout_rms[joint], units[joint]),
+            quantity(found.signal[joint], units[joint]),
+            quantity(found.described_rms[joint], units[joint]),
         )
         for joint, name in enumerate(fit.robot.joint_names)
         if np.isfinite(found.rms[joint])
@@ -94,16 +92,15 @@ def verification_page(found: Verification) -> Page:
         "signal",
         "error of the description",
     )
-    remarks = [f"error {_number(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
+    remarks = [f"error {quantity(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
-        Section("Why", (_check_table(found.verdict.checks),)),
-        Section("Joint by joint", (Table(columns, rows, left=("joint",)),)),
-        Section("Measured against predicted", (predicted_chart(fit, found.evidence, units, remarks),)),
-        Section("Error against joint position", (residual_chart(fit, found.evidence, units),)),
+        PageSection("Why", (_check_table(found.verdict.checks),)),
+        PageSection("Joint by joint", (PageTable(columns, rows, left=("joint",)),)),
+        PageSection("Measured against predicted", (predicted_chart(fit, found.evidence, units, remarks),)),
+        PageSection("Error against joint position", (residual_chart(fit, found.evidence, units),)),
         _about_section(fit),
     ]
-    level = "good" if found.holds else "bad"
-    verdict = Verdict(level, headline, tuple(details))  # type: ignore[arg-type]
+    verdict = VerdictBox("good" if found.holds else "bad", headline, tuple(details))
     return Page(f"Verification of {fit.robot.name}", f"{found.samples} samples", verdict, tuple(sections))
 
 
@@ -112,7 +109,7 @@ def joint_effort_units(fit: Fit) -> tuple[str, ...]:
     return tuple("cmd" if fit.units == COMMAND_UNITS else unit for unit in effort_units(fit.robot))
 
 
-def _headline(fit: Fit) -> Verdict:
+def _headline(fit: Fit) -> VerdictBox:
     facts = [_worst_sentence(fit, fit.heldout_rms)]
     if np.isfinite(fit.sag.total):
         held = "with the stiffness given" if not fit.stiffness_assumed else "if every joint is held softly (4 Hz)"
@@ -120,10 +117,10 @@ def _headline(fit: Fit) -> Verdict:
     if fit.units == COMMAND_UNITS:
         facts.append("Efforts are in command units: products of gain and mass are right, masses by themselves are not.")
     if fit.trusted:
-        return Verdict("good", f"TRUSTED: all {len(fit.verdict.checks)} checks passed", tuple(facts))
+        return VerdictBox("good", f"TRUSTED: all {len(fit.verdict.checks)} checks passed", tuple(facts))
     count = len(fit.reasons)
     words = f"NOT TRUSTED: {count} of {len(fit.verdict.checks)} checks failed. Do not run an arm on it"
-    return Verdict("bad", words, tuple(_sentence(reason) for reason in fit.reasons) + tuple(facts))
+    return VerdictBox("bad", words, tuple(_sentence(reason) for reason in fit.reasons) + tuple(facts))
 
 
 def _worst_sentence(fit: Fit, errors: np.ndarray) -> str:
@@ -131,31 +128,31 @@ def _worst_sentence(fit: Fit, errors: np.ndarray) -> str:
     worst = int(np.argmax(share))
     unit = joint_effort_units(fit)[worst]
     return (
-        f"Worst joint on data it had not seen: {fit.robot.joint_names[worst]}, error {_number(errors[worst], unit)} of "
-        f"{_number(fit.tolerated[worst], unit)} that it can tolerate."
+        f"Worst joint on data it had not seen: {fit.robot.joint_names[worst]}, error {quantity(errors[worst], unit)} "
+        f"of {quantity(fit.tolerated[worst], unit)} that it can tolerate."
     )
 
 
-def _check_table(checks: Sequence[Check]) -> Table:
+def _check_table(checks: Sequence[Check]) -> PageTable:
     rows = tuple(
         ("passed" if check.passed else "FAILED", CHECKS.get(check.name, check.name), _sentence(check.sentence))
         for check in sorted(checks, key=lambda check: check.passed)
     )
-    return Table(("", "question", "what was found"), rows, left=("", "question", "what was found"))
+    return PageTable(("", "question", "what was found"), rows, left=("", "question", "what was found"))
 
 
-def _errors_section(fit: Fit, units: Sequence[str]) -> Section:
+def _errors_section(fit: Fit, units: Sequence[str]) -> PageSection:
     names = fit.robot.joint_names
     active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.signal[joint])]
     rows = tuple(
         (
             names[joint],
-            _number(fit.described_rms[joint], units[joint]),
-            _number(fit.torque_rms[joint], units[joint]),
-            _number(fit.heldout_rms[joint], units[joint]),
+            quantity(fit.described_rms[joint], units[joint]),
+            quantity(fit.torque_rms[joint], units[joint]),
+            quantity(fit.heldout_rms[joint], units[joint]),
             f"{fit.heldout_rms[joint] / max(fit.signal[joint], 1e-300):.0%}",
-            _number(fit.tolerated[joint], units[joint]),
-            _number(fit.friction_band[joint], units[joint]),
+            quantity(fit.tolerated[joint], units[joint]),
+            quantity(fit.friction_band[joint], units[joint]),
             "–" if np.isnan(fit.sag.per_joint[joint]) else _millimetres(fit.sag.per_joint[joint]),
         )
         for joint in active
@@ -182,23 +179,23 @@ def _errors_section(fit: Fit, units: Sequence[str]) -> Section:
         caption="Below 1 is good. Tolerated is the largest of a tenth of the joint's gravity torque, the friction that "
         "holds it anyway, and 2 % of its effort limit.",
     )
-    table = Table(columns, rows, left=("joint",), caption=f"Held-out check: {fit.check}.")
-    return Section("Before and after", (chart, table))
+    table = PageTable(columns, rows, left=("joint",), caption=f"Held-out check: {fit.check}.")
+    return PageSection("Before and after", (chart, table))
 
 
-def _evidence_sections(fit: Fit, evidence: Evidence, units: Sequence[str]) -> list[Section]:
+def _evidence_sections(fit: Fit, evidence: Evidence, units: Sequence[str]) -> list[PageSection]:
     remarks = [
-        f"error {_number(fitted, unit)}, held out {_number(heldout, unit)}"
+        f"error {quantity(fitted, unit)}, held out {quantity(heldout, unit)}"
         for fitted, heldout, unit in zip(fit.torque_rms, fit.heldout_rms, units, strict=True)
     ]
     text = f"All data with the final fit. Held-out check before it: {fit.check}."
     return [
-        Section("Measured against predicted", (Paragraph(text), predicted_chart(fit, evidence, units, remarks))),
-        Section("Error against joint position", (residual_chart(fit, evidence, units),)),
+        PageSection("Measured against predicted", (Paragraph(text), predicted_chart(fit, evidence, units, remarks))),
+        PageSection("Error against joint position", (residual_chart(fit, evidence, units),)),
     ]
 
 
-def _parameter_section(fit: Fit) -> Section:
+def _parameter_section(fit: Fit) -> PageSection:
     rows = tuple(
         (
             one.meaning,
@@ -210,24 +207,23 @@ def _parameter_section(fit: Fit) -> Section:
         for one in fit.parameters
     )
     columns = ("what", "value", "standard error", "described", "unit")
-    table = Table(columns, rows, left=("what", "unit"), folded=True, summary="All numbers")
+    table = PageTable(columns, rows, left=("what", "unit"), folded=True, summary="All numbers")
     text = (
         "Torques reveal these sums of masses (m) and first moments (mx, my, mz), never the masses of single links. "
-        "Error bars are "
-        "one standard error" + (f", {fit.prior} included." if fit.prior else ".")
+        "Error bars are one standard error" + (f", {fit.prior} included." if fit.prior else ".")
     )
-    return Section("What was found", (Paragraph(text), parameter_chart(fit), table))
+    return PageSection("What was found", (Paragraph(text), parameter_chart(fit), table))
 
 
-def _unknown_section(fit: Fit) -> Section:
-    parts: list[Paragraph | Table | Chart] = [Paragraph(_sentence(sentence)) for sentence in fit.unreliable]
+def _unknown_section(fit: Fit) -> PageSection:
+    parts: list[Part] = [Paragraph(_sentence(sentence)) for sentence in fit.unreliable]
     if fit.identifiable.undetermined:
         determined = tuple(
             (one.text, f"{one.value:.4g} ± {one.std:.2g}", one.unit) for one in fit.identifiable.determined
         )
         columns = ("combination", "value by the data alone", "unit")
         parts.append(
-            Table(
+            PageTable(
                 columns,
                 determined,
                 left=("combination", "unit"),
@@ -237,14 +233,14 @@ def _unknown_section(fit: Fit) -> Section:
         )
         listed = tuple((text,) for text in fit.identifiable.undetermined)
         summary = "Numbers that the data do not tell by themselves"
-        parts.append(Table(("number",), listed, left=("number",), folded=True, summary=summary))
+        parts.append(PageTable(("number",), listed, left=("number",), folded=True, summary=summary))
     if fit.identifiable.never_felt:
         never = ", ".join(fit.identifiable.never_felt)
         parts.append(Paragraph(f"Never felt by a joint torque on this mounting, whatever the recording: {never}."))
-    return Section("What is not known", tuple(parts))
+    return PageSection("What is not known", tuple(parts))
 
 
-def _about_section(fit: Fit) -> Section:
+def _about_section(fit: Fit) -> PageSection:
     identity = fit.identity
     rows = [
         ("robot", identity.robot),
@@ -259,13 +255,7 @@ def _about_section(fit: Fit) -> Section:
         ("made", f"{fit.created} by counterpoise {fit.version}"),
     ]
     notes = [("note", note) for note in dict.fromkeys(fit.notes)]
-    return Section("About", (Table(("", "value"), tuple(rows + notes), left=("", "value")),))
-
-
-def _number(value: float, unit: str) -> str:
-    if not np.isfinite(value):
-        return "–"
-    return f"0 {unit}" if abs(value) < NOTHING else f"{value:.3g} {unit}"
+    return PageSection("About", (PageTable(("", "value"), tuple(rows + notes), left=("", "value")),))
 
 
 def _millimetres(length: float) -> str:

@@ -1,13 +1,13 @@
-"""The kinds of chart our pages need: lines over time with one small panel per joint, points with error bars, bars.
+"""Charts of our pages: lines over time with one small panel per joint, and bars. Points are in :mod:`.point_charts`.
 
-A chart is data for plotly.js; it is drawn by the page. Long series are thinned to at most ``points`` points, two for
-each of points/2 equal stretches of samples: its lowest and its highest, in their order. Peaks survive.
+A chart is data for plotly.js; it is drawn by the page. Long series are thinned to at most POINTS points, two for each
+of POINTS/2 equal stretches of samples: its lowest and its highest, in their order. Peaks survive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -16,8 +16,10 @@ import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..errors import InputError
+from ..logs.filters import true_stretches
 
-COLOURS = ("#2f7fd1", "#e08214", "#1a9e77", "#c2549c", "#7b6fd0", "#b5a000")
+BLUE, ORANGE, GREEN, PINK, VIOLET, OCHRE = "#2f7fd1", "#e08214", "#1a9e77", "#c2549c", "#7b6fd0", "#b5a000"
+COLOURS = (BLUE, ORANGE, GREEN, PINK, VIOLET, OCHRE)
 """Colours of the series in order: apart from each other, and readable on white and on black."""
 GREY = "#8a8f98"
 POINTS = 1200
@@ -99,7 +101,6 @@ def time_chart(
     limits: Array | None = None,
     remarks: Sequence[str] | None = None,
     caption: str = "",
-    points: int = POINTS,
 ) -> Chart:
     """Return lines over time, one panel per column.
 
@@ -111,7 +112,6 @@ def time_chart(
         limits: Drawn at ± this where the data come near, shape (n,).
         remarks: Additions to the titles.
         caption: A sentence below.
-        points: Points of a thinned series.
 
     Raises:
         InputError: Shapes do not belong together.
@@ -128,13 +128,12 @@ def time_chart(
     panels = []
     for panel in range(n):
         traces = [
-            shaded(*_edges(time, entry.values[:, panel], entry.band[:, panel], points), style.colour)
+            shaded(*_edges(time, entry.values[:, panel], entry.band[:, panel]), style.colour)
             for entry, style in zip(series, styles, strict=True)
             if entry.band is not None
         ]
         traces += [
-            _line(*thinned(time, entry.values[:, panel], points), style)
-            for entry, style in zip(series, styles, strict=True)
+            _line(*thinned(time, entry.values[:, panel]), style) for entry, style in zip(series, styles, strict=True)
         ]
         if limits is not None and np.isfinite(limits[panel]):
             reach = max(float(np.nanmax(np.abs(entry.values[:, panel]), initial=0.0)) for entry in series)
@@ -143,48 +142,9 @@ def time_chart(
                 legend += [] if style in legend else [style]
                 ends = np.array([time[0], time[-1]])
                 traces += [_line(ends, np.full(2, sign * limits[panel]), style) for sign in (1.0, -1.0)]
-        figure = {"data": traces, "layout": _layout("t [s]", f"[{units[panel]}]")}
+        figure = {"data": traces, "layout": titled_axes("t [s]", f"[{units[panel]}]")}
         panels.append(Panel(titles[panel], remarks[panel] if remarks else "", figure))
     return Chart(tuple(panels), tuple(legend), caption)
-
-
-def scatter_chart(
-    x: Array,
-    y: Array,
-    *,
-    title: str,
-    x_title: str,
-    y_title: str,
-    error: Array | None = None,
-    labels: Sequence[str] | None = None,
-    caption: str = "",
-) -> Chart:
-    """Return points, with error bars where given.
-
-    Args:
-        x: Abscissae, shape (k,).
-        y: Ordinates, shape (k,).
-        title: Name of the panel.
-        x_title: Name and unit of x.
-        y_title: Name and unit of y.
-        error: Half the length of the bars, shape (k,).
-        labels: Shown when a point is pointed at.
-        caption: A sentence below.
-    """
-    trace: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": rounded(x),
-        "y": rounded(y),
-        "marker": {"color": COLOURS[0], "size": 7},
-    }
-    if error is not None:
-        bars = {"type": "data", "array": rounded(error), "color": COLOURS[0], "thickness": 1.2, "width": 3}
-        trace["error_y"] = bars
-    if labels is not None:
-        trace |= {"text": [_as_text(label) for label in labels], "hoverinfo": "text+x+y"}
-    panel = Panel(title, "", {"data": [trace], "layout": _layout(x_title, y_title)})
-    return Chart((panel,), caption=caption, height=320, wide=True)
 
 
 def bar_chart(
@@ -202,15 +162,15 @@ def bar_chart(
     traces = [
         {
             "type": "bar",
-            "name": _as_text(name),
-            "x": [_as_text(entry) for entry in names],
+            "name": as_text(name),
+            "x": [as_text(entry) for entry in names],
             "y": rounded(np.asarray(heights, dtype=np.float64)),
             "marker": {"color": COLOURS[index % len(COLOURS)]},
         }
         for index, (name, heights) in enumerate(series)
     ]
     legend = [LegendEntry(name, COLOURS[index % len(COLOURS)]) for index, (name, _) in enumerate(series)]
-    layout = _layout("", y_title) | {"barmode": "group"}
+    layout = titled_axes("", y_title) | {"barmode": "group"}
     layout["xaxis"]["type"] = "category"
     panel = Panel(title, "", {"data": traces, "layout": layout})
     return Chart((panel,), tuple(legend) if len(legend) > 1 else (), caption, height=280, wide=True)
@@ -248,7 +208,7 @@ def _line(time: Array, values: Array, style: LegendEntry) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": _as_text(style.name),
+        "name": as_text(style.name),
         "x": rounded(time),
         "y": rounded(values),
         "line": {"color": style.colour, "dash": style.dash, "width": width},
@@ -265,9 +225,8 @@ def shaded(x: Array, lower: Array, upper: Array, colour: str) -> dict[str, Any]:
         colour: Its colour, "#rrggbb"; drawn faintly.
     """
     known = np.isfinite(lower) & np.isfinite(upper)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
     around: list[list[float | None]] = [[], []]
-    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+    for begin, end in true_stretches(known).tolist():
         there, back = slice(begin, end), slice(end - 1, begin - 1 if begin else None, -1)
         around[0] += [*rounded(x[there]), *rounded(x[back]), None]
         around[1] += [*rounded(upper[there]), *rounded(lower[back]), None]
@@ -284,23 +243,31 @@ def shaded(x: Array, lower: Array, upper: Array, colour: str) -> dict[str, Any]:
     }
 
 
-def _edges(time: Array, values: Array, half_width: Array, points: int) -> tuple[Array, Array, Array]:
-    """Return the edges of a band: of each of points/2 stretches the lowest and the highest, at its middle."""
+def _edges(time: Array, values: Array, half_width: Array) -> tuple[Array, Array, Array]:
+    """Return the edges of a band: of each of POINTS/2 stretches the lowest and the highest, at its middle."""
     lower, upper = values - half_width, values + half_width
-    k, stretches = len(time), max(1, points // 2)
+    k, stretches = len(time), POINTS // 2
     if k <= stretches:
         return time, lower, upper
     starts = np.linspace(0, k, stretches + 1).astype(np.int64)[:-1]
     return time[starts], np.fmin.reduceat(lower, starts), np.fmax.reduceat(upper, starts)
 
 
-def _layout(x_title: str, y_title: str) -> dict[str, Any]:
+def titled_axes(x_title: str, y_title: str) -> dict[str, Any]:
+    """Return a layout as plotly.js takes it, with the names and units of both axes."""
     return {
-        "xaxis": {"title": {"text": _as_text(x_title), "standoff": 4}},
-        "yaxis": {"title": {"text": _as_text(y_title), "standoff": 4}},
+        "xaxis": {"title": {"text": as_text(x_title), "standoff": 4}},
+        "yaxis": {"title": {"text": as_text(y_title), "standoff": 4}},
     }
 
 
-def _as_text(text: str) -> str:
+def to_scale(panel: Panel) -> Panel:
+    """Return a panel whose axes have the same scale, so that a circle is round."""
+    layout = dict(panel.figure["layout"])
+    layout["yaxis"] = {**layout["yaxis"], "scaleanchor": "x"}
+    return replace(panel, figure={**panel.figure, "layout": layout})
+
+
+def as_text(text: str) -> str:
     """Return text that plotly.js shows as it stands: it reads a few HTML tags and entities in its labels."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..description.frozen import Array
-from ..doctor.finding import Fault, Finding
+from ..description.rotations import inverse_transform, wrench_transform
+from ..doctor.finding import ABOUT_MODEL, ABOUT_PLATE, Finding, LogFault
 from ..doctor.prepared import Prepared
 from ..doctor.wording import PLATE_CHANNELS
-from ..dynamics.joint_units import effort_units, position_units
+from ..dynamics.joint_units import WRENCH_UNITS, effort_units, position_units
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..logs.filters import increasing
 from ..logs.log import Log
 from ..logs.path import novelty
-from .charts import GREY, Chart, Series, bar_chart, time_chart
+from .charts import BLUE, GREEN, GREY, ORANGE, Chart, Series, bar_chart, time_chart, titled_axes
 
 MOST_PANELS = 6
 """Joints shown with a finding; the channels' overview has all of them."""
@@ -24,11 +26,11 @@ AROUND = 3.0
 """Time shown before and after a stretch that is pointed at [s]."""
 OTHER_SIZE = 3.0
 """Ratio of effort and model from which the model is scaled to the effort."""
-MEASURED, EXPECTED, STUCK = "#2f7fd1", "#1a9e77", "#e08214"
+MEASURED, EXPECTED, STUCK = BLUE, GREEN, ORANGE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class ChartData:
     """What charts are drawn from.
 
     Attributes:
@@ -64,13 +66,13 @@ class Evidence:
         return "rad" if self.robot is None else position_units(self.robot)[joint]
 
 
-def evidence_chart(finding: Finding, shown: Evidence) -> Chart | None:
+def evidence_chart(finding: Finding, shown: ChartData) -> Chart | None:
     """Return a chart that shows a finding's evidence; None where a sentence says all."""
     maker = _MAKERS.get(finding.fault)
     return None if maker is None else maker(finding, shown)
 
 
-def _channel(finding: Finding, shown: Evidence) -> Chart:
+def _channel(finding: Finding, shown: ChartData) -> Chart:
     """The channels that are named, zoomed to the first stretch where one is named."""
     kind = str(finding.evidence.get("channel", "effort"))
     log = shown.log
@@ -82,7 +84,7 @@ def _channel(finding: Finding, shown: Evidence) -> Chart:
     time = log.time[rows] - shown.start
     if kind == "plate" and log.wrench is not None:
         columns = [PLATE_CHANNELS.index(name) for name in finding.subjects if name in PLATE_CHANNELS]
-        units = ["N" if column < 3 else "N m" for column in columns]
+        units = [WRENCH_UNITS[column] for column in columns]
         return time_chart(time, [Series("reading", log.wrench[rows][:, columns], MEASURED)], finding.subjects, units)
     joints = shown.joints(finding.subjects)
     values = {"position": log.q, "velocity": log.dq}.get(kind, log.tau)
@@ -106,7 +108,7 @@ def _channel(finding: Finding, shown: Evidence) -> Chart:
     return time_chart(time, series, [log.joint_names[joint] for joint in joints], units)
 
 
-def _effort(finding: Finding, shown: Evidence) -> Chart | None:
+def _effort(finding: Finding, shown: ChartData) -> Chart | None:
     """Measured effort beside the model's holding torque, which is scaled where it is of quite another size."""
     robot, smooth = shown.robot, shown.smooth
     if robot is None or smooth is None:
@@ -125,15 +127,15 @@ def _effort(finding: Finding, shown: Evidence) -> Chart | None:
         Series("holding torque of the model", factor * gravity, EXPECTED, "dash"),
     ]
     units = [shown.effort_unit(joint) for joint in joints]
-    if finding.fault in (Fault.EFFORT_IS_CURRENT, Fault.MOTOR_SIDE):
+    if finding.fault in (LogFault.EFFORT_IS_CURRENT, LogFault.MOTOR_SIDE):
         units = ["as recorded"] * len(joints)
     names = [shown.log.joint_names[joint] for joint in joints]
     remarks = ["" if value == 1.0 else f"model drawn × {value:.2g}" for value in factor]
     return time_chart(smooth.time - shown.start, series, names, units, remarks=remarks)
 
 
-def _delay(finding: Finding, shown: Evidence) -> Chart | None:
-    """Ten seconds of the channel that is late and of what it should follow."""
+def _delay(finding: Finding, shown: ChartData) -> Chart | None:
+    """Some seconds of the channel that is late and of what it should follow."""
     smooth = shown.smooth
     if smooth is None or finding.subjects != ("velocity",):
         return _effort(finding, shown)
@@ -150,7 +152,7 @@ def _delay(finding: Finding, shown: Evidence) -> Chart | None:
     return time_chart(smooth.time[part] - shown.start, series, names, units)
 
 
-def _time_steps(finding: Finding, shown: Evidence) -> Chart | None:
+def _time_steps(finding: Finding, shown: ChartData) -> Chart | None:
     """Time between samples."""
     time = shown.log.time[np.isfinite(shown.log.time)]
     if len(time) < 3:
@@ -158,13 +160,12 @@ def _time_steps(finding: Finding, shown: Evidence) -> Chart | None:
     steps = 1e3 * np.diff(time)
     row = np.arange(1, len(time), dtype=np.float64)
     chart = time_chart(row, [Series("step", steps[:, None], MEASURED)], ["time between samples"], ["ms"])
-    panel = chart.panels[0]
-    layout = dict(panel.figure["layout"]) | {"xaxis": {"title": {"text": "sample", "standoff": 4}}}
-    figure = {"data": panel.figure["data"], "layout": layout}
-    return Chart((type(panel)(panel.title, panel.remark, figure),), (), "", chart.height, wide=True)
+    (panel,) = chart.panels
+    figure = {"data": panel.figure["data"], "layout": titled_axes("sample", "[ms]")}
+    return replace(chart, panels=(replace(panel, figure=figure),), legend=(), wide=True)
 
 
-def _stops(finding: Finding, shown: Evidence) -> Chart:
+def _stops(finding: Finding, shown: ChartData) -> Chart:
     """Position with the limit."""
     joints = shown.joints(finding.subjects)
     log = shown.log
@@ -177,7 +178,7 @@ def _stops(finding: Finding, shown: Evidence) -> Chart:
     return time_chart(log.time - shown.start, series, names, [shown.position_unit(joint) for joint in joints])
 
 
-def _friction(finding: Finding, shown: Evidence) -> Chart:
+def _friction(finding: Finding, shown: ChartData) -> Chart:
     """Half widths of the friction band beside gravity's swing."""
     joints = finding.evidence["joints"]
     width = [numbers["half_width"] for numbers in joints.values()]
@@ -194,7 +195,7 @@ def _friction(finding: Finding, shown: Evidence) -> Chart:
     )
 
 
-def _one_sided(finding: Finding, shown: Evidence) -> Chart:
+def _one_sided(finding: Finding, shown: ChartData) -> Chart:
     """Standing poses by the side they were reached from."""
     joints = finding.evidence["joints"]
     below = [numbers["from_below"] for numbers in joints.values()]
@@ -204,7 +205,7 @@ def _one_sided(finding: Finding, shown: Evidence) -> Chart:
     )
 
 
-def _excitation(finding: Finding, shown: Evidence) -> Chart:
+def _excitation(finding: Finding, shown: ChartData) -> Chart:
     """Uncertainty of gravity by the model alone and with the recording."""
     before, after = finding.evidence["uncertainty_before"], finding.evidence["uncertainty_after"]
     names = [name for name in before if before[name] > 0.0]
@@ -219,7 +220,7 @@ def _excitation(finding: Finding, shown: Evidence) -> Chart:
     )
 
 
-def _path(finding: Finding, shown: Evidence) -> Chart | None:
+def _path(finding: Finding, shown: ChartData) -> Chart | None:
     """Distance of the last part of the path from the first."""
     smooth = shown.smooth
     if smooth is None:
@@ -233,63 +234,46 @@ def _path(finding: Finding, shown: Evidence) -> Chart | None:
         Series("counts as the same place", tolerance[:, None], GREY, "dash"),
     ]
     chart = time_chart(time, values, ["last part of the path"], ["% of the joints' ranges"])
-    return Chart(chart.panels, chart.legend, chart.caption, chart.height, wide=True)
+    return replace(chart, wide=True)
 
 
-def _plate(finding: Finding, shown: Evidence) -> Chart | None:
+def _plate(finding: Finding, shown: ChartData) -> Chart | None:
     """The plate's reading beside the wrench that the model predicts as declared, without their means."""
     robot, smooth = shown.robot, shown.smooth
     if robot is None or smooth is None or smooth.wrench is None:
         return None
-    expected = predicted_reading(robot, shown.log, smooth)
+    expected = _predicted_reading(robot, shown.log, smooth)
     series = [
         Series("reading", smooth.wrench - smooth.wrench.mean(axis=0), MEASURED),
         Series("predicted by the model as declared", expected - expected.mean(axis=0), EXPECTED, "dash"),
     ]
-    units = ["N"] * 3 + ["N m"] * 3
     means = [
         f"mean {mean:.4g}, predicted {told:.4g}"
         for mean, told in zip(smooth.wrench.mean(axis=0), expected.mean(axis=0), strict=True)
     ]
-    names = [name.removeprefix("plate ") for name in PLATE_CHANNELS]
-    return time_chart(smooth.time - shown.start, series, names, units, remarks=means, caption="Means are taken away.")
+    time, caption = smooth.time - shown.start, "Means are taken away."
+    return time_chart(time, series, WRENCH_COMPONENTS, WRENCH_UNITS, remarks=means, caption=caption)
 
 
-def predicted_reading(robot: Robot, log: Log, smooth: Prepared) -> Array:
+def _predicted_reading(robot: Robot, log: Log, smooth: Prepared) -> Array:
     """Return what the plate should read by the model and by what is declared [N, N m], shape (k, 6)."""
-    regressor = robot.base_wrench_regressor(smooth.q, smooth.dq, smooth.ddq)
-    wrench = regressor @ robot.inertial_parameters
     declared = log.declared
     pose = np.eye(4) if declared.T_base_sensor is None else np.asarray(declared.T_base_sensor)
-    force = wrench[:, :3]
-    moment = wrench[:, 3:] - np.cross(pose[:3, 3], force)
     sign = -1.0 if declared.sensor_reads == "on_sensor" else 1.0
-    reading: Array = sign * np.concatenate([force @ pose[:3, :3], moment @ pose[:3, :3]], axis=1)
+    wrench = robot.base_wrench(smooth.q, smooth.dq, smooth.ddq)
+    reading: Array = sign * wrench @ wrench_transform(inverse_transform(pose)).T
     return reading
 
 
-_MAKERS: dict[Fault, Callable[[Finding, Evidence], Chart | None]] = {
-    **dict.fromkeys((Fault.DEAD, Fault.FROZEN, Fault.SATURATED, Fault.QUANTISED), _channel),
-    **dict.fromkeys((Fault.TIME_GAPS, Fault.TIME_JITTER, Fault.TIME_DUPLICATES), _time_steps),
-    **dict.fromkeys(
-        (
-            *(Fault.EFFORT_SIGN, Fault.POSITION_SIGN, Fault.JOINT_ORDER, Fault.DEGREES, Fault.EFFORT_IS_CURRENT),
-            *(Fault.MOTOR_SIDE, Fault.GAIN, Fault.OFFSET, Fault.MOUNT, Fault.GRAVITY_COMPENSATED, Fault.PAYLOAD),
-            Fault.MODEL_POOR,
-        ),
-        _effort,
-    ),
-    **dict.fromkeys(
-        (
-            *(Fault.PLATE_SIGN, Fault.PLATE_YAW, Fault.PLATE_TILT, Fault.PLATE_LAG, Fault.PLATE_CROSS_TALK),
-            Fault.PLATE_HANDEDNESS,
-        ),
-        _plate,
-    ),
-    Fault.DELAY: _delay,
-    Fault.FRICTION: _friction,
-    Fault.ONE_SIDED: _one_sided,
-    Fault.JOINT_STOPS: _stops,
-    Fault.EXCITATION: _excitation,
-    Fault.REPEATED_PATH: _path,
+_MAKERS: dict[LogFault, Callable[[Finding, ChartData], Chart | None]] = {
+    **dict.fromkeys((LogFault.DEAD, LogFault.FROZEN, LogFault.SATURATED, LogFault.QUANTISED), _channel),
+    **dict.fromkeys((LogFault.TIME_GAPS, LogFault.TIME_JITTER, LogFault.TIME_DUPLICATES), _time_steps),
+    **dict.fromkeys(ABOUT_MODEL, _effort),
+    **dict.fromkeys(ABOUT_PLATE, _plate),
+    LogFault.DELAY: _delay,
+    LogFault.FRICTION: _friction,
+    LogFault.ONE_SIDED: _one_sided,
+    LogFault.JOINT_STOPS: _stops,
+    LogFault.EXCITATION: _excitation,
+    LogFault.REPEATED_PATH: _path,
 }

@@ -10,13 +10,15 @@ import numpy as np
 from ..doctor.diagnosis import Diagnosis
 from ..doctor.finding import Consequence, Finding
 from ..doctor.prepared import prepare
+from ..dynamics.joint_units import WRENCH_UNITS
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..logs.log import Log
-from .charts import Chart, Series, time_chart
-from .doctor_charts import MEASURED, Evidence, evidence_chart
-from .page import Page, Paragraph, Section, Table, Verdict
+from .charts import Series, time_chart
+from .doctor_charts import MEASURED, ChartData, evidence_chart
+from .page import Level, Page, PageSection, PageTable, Paragraph, Part, VerdictBox
 
-LEVEL = {
+LEVEL: dict[Consequence, tuple[Level, str]] = {
     Consequence.DANGER: (
         "bad",
         "Do not use this recording as it is: a compensation made from it would push the wrong way",
@@ -44,7 +46,7 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
         diagnosis: What was found.
         fix_toml: The mapping file that mends what a mapping can; empty for none.
     """
-    shown = Evidence(robot, log, prepare(log))
+    shown = ChartData(robot, log, prepare(log))
     alarms = [finding for finding in diagnosis.findings if finding.consequence > Consequence.NOTE]
     notes = [finding for finding in diagnosis.findings if finding.consequence == Consequence.NOTE]
     about_plate = [finding for finding in alarms if finding.fault.value.startswith("plate-")]
@@ -55,8 +57,10 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
         text = Paragraph(
             "Give this file with --mapping when the recording is read; it changes what a mapping can change."
         )
-        listing = Table(("mapping file",), lines, left=("mapping file",), folded=True, summary="Show the mapping file")
-        sections.append(Section("The change of the mapping", (text, listing)))
+        listing = PageTable(
+            ("mapping file",), lines, left=("mapping file",), folded=True, summary="Show the mapping file"
+        )
+        sections.append(PageSection("The change of the mapping", (text, listing)))
     sections += [_section(finding, shown, charted=True) for finding in notes]
     sections += _overview(shown)
     facts = diagnosis.facts
@@ -68,22 +72,23 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
     return Page(f"Doctor: {title}", subtitle, _verdict(diagnosis, alarms, robot), tuple(sections))
 
 
-def _verdict(diagnosis: Diagnosis, alarms: list[Finding], robot: Robot | None) -> Verdict:
+def _verdict(diagnosis: Diagnosis, alarms: list[Finding], robot: Robot | None) -> VerdictBox:
     level, headline = LEVEL[diagnosis.worst]
     details = [f"{_about(finding)}: {finding.sentence}" for finding in alarms]
     if robot is None:
         details.append("No robot was given, so the numbers were judged by themselves: signs, order and units were not.")
-    if level == "bad":
-        return Verdict("bad", headline, tuple(details))
-    return Verdict("doubtful" if level == "doubtful" else "good", headline, tuple(details))
+    return VerdictBox(level, headline, tuple(details))
 
 
 def _about(finding: Finding) -> str:
     return finding.fault.value.replace("-", " ").capitalize()
 
 
-def _section(finding: Finding, shown: Evidence, *, charted: bool) -> Section:
-    parts: list[Paragraph | Table | Chart] = [Paragraph(finding.sentence), Paragraph(f"What to do: {finding.remedy}")]
+def _section(finding: Finding, shown: ChartData, *, charted: bool) -> PageSection:
+    parts: list[Part] = [
+        Paragraph(finding.sentence),
+        Paragraph(f"What to do: {finding.remedy}"),
+    ]
     if finding.alternatives:
         parts.append(Paragraph(f"These data cannot tell it from: {', '.join(finding.alternatives)}."))
     chart = evidence_chart(finding, shown) if charted else None
@@ -91,9 +96,11 @@ def _section(finding: Finding, shown: Evidence, *, charted: bool) -> Section:
         parts.append(chart)
     rows = tuple(evidence_rows(finding.evidence))
     if rows:
-        parts.append(Table(("number", "value"), rows, left=("number",), folded=True, summary="The numbers behind it"))
+        parts.append(
+            PageTable(("number", "value"), rows, left=("number",), folded=True, summary="The numbers behind it")
+        )
     sure = "" if finding.confidence >= 0.995 else f", {finding.confidence:.0%} sure"
-    return Section(f"{_about(finding)} ({WORDS[finding.consequence]}{sure})", tuple(parts))
+    return PageSection(f"{_about(finding)} ({WORDS[finding.consequence]}{sure})", tuple(parts))
 
 
 def evidence_rows(evidence: Mapping[str, Any], before: str = "") -> list[tuple[str, str]]:
@@ -104,11 +111,11 @@ def evidence_rows(evidence: Mapping[str, Any], before: str = "") -> list[tuple[s
         if isinstance(value, Mapping):
             rows += evidence_rows(value, f"{path} › ")
         else:
-            rows.append((path, shown_value(value)))
+            rows.append((path, _short(value)))
     return rows
 
 
-def shown_value(value: Any) -> str:
+def _short(value: Any) -> str:
     """Return a number, a list of numbers or a text in short form."""
     if value is None:
         return "–"
@@ -117,12 +124,12 @@ def shown_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):
-        inside = ", ".join(shown_value(member) for member in value[:12])
+        inside = ", ".join(_short(member) for member in value[:12])
         return f"{inside}, …" if len(value) > 12 else inside
     return str(value)
 
 
-def _overview(shown: Evidence) -> list[Section]:
+def _overview(shown: ChartData) -> list[PageSection]:
     """Return all channels over time."""
     log = shown.log
     known = np.flatnonzero(np.isfinite(log.time))
@@ -142,17 +149,19 @@ def _overview(shown: Evidence) -> list[Section]:
         if joints and np.isfinite(columns).any():
             remarks = [_spread(column) for column in columns.T]
             chart = time_chart(time, [Series(title.lower(), columns, MEASURED)], names, units, remarks=remarks)
-            sections.append(Section(title, (chart,)))
+            sections.append(PageSection(title, (chart,)))
     if log.wrench is not None:
-        channels, units = ("fx", "fy", "fz", "mx", "my", "mz"), ["N"] * 3 + ["N m"] * 3
         reading = log.wrench[known]
         remarks = [_spread(column) for column in reading.T]
-        chart = time_chart(time, [Series("plate", reading, MEASURED)], channels, units, remarks=remarks)
-        sections.append(Section("Plate", (chart,)))
+        series = [Series("plate", reading, MEASURED)]
+        chart = time_chart(time, series, WRENCH_COMPONENTS, WRENCH_UNITS, remarks=remarks)
+        sections.append(PageSection("Plate", (chart,)))
     if held:
         rows = tuple((name, f"{value:g}") for name, value in held.items())
-        table = Table(("joint", "taken to stand at"), rows, left=("joint",), folded=True, summary="Joints not recorded")
-        sections.append(Section("Joints that the recording lacks", (table,)))
+        table = PageTable(
+            ("joint", "taken to stand at"), rows, left=("joint",), folded=True, summary="Joints not recorded"
+        )
+        sections.append(PageSection("Joints that the recording lacks", (table,)))
     return sections
 
 

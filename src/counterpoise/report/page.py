@@ -7,35 +7,41 @@ follows the reader's light or dark setting, fits a phone, and prints in black on
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 from .. import __version__
 from ..errors import MissingExtraError
 from ..logs.atomic import write_atomically
 from .charts import Chart
 
+Level = Literal["good", "doubtful", "bad", "neutral"]
+"""Colour of a verdict: green, yellow, red, grey."""
+NOTHING = 1e-9
+"""Quantities below this are rounding."""
+
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The headline: what the reader should know first.
+class VerdictBox:
+    """The box on top: what the reader should know first.
 
     Attributes:
-        level: Colour of the box: "good" green, "doubtful" yellow, "bad" red, "neutral" grey.
+        level: Its colour.
         headline: One short sentence.
         details: Further sentences.
     """
 
-    level: Literal["good", "doubtful", "bad", "neutral"]
+    level: Level
     headline: str
     details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """A table of text; numbers are formatted by the caller and stand to the right.
 
     Attributes:
@@ -62,8 +68,12 @@ class Paragraph:
     text: str
 
 
+Part = Paragraph | PageTable | Chart
+"""What a section is made of."""
+
+
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A part of a page with its own heading.
 
     Attributes:
@@ -72,7 +82,7 @@ class Section:
     """
 
     title: str
-    parts: tuple[Paragraph | Table | Chart, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +92,14 @@ class Page:
     Attributes:
         title: Title of page and window.
         subtitle: One line below.
-        verdict: The headline box; None for none.
+        verdict: The box on top; None for none.
         sections: The sections in order.
     """
 
     title: str
     subtitle: str = ""
-    verdict: Verdict | None = None
-    sections: tuple[Section, ...] = ()
+    verdict: VerdictBox | None = None
+    sections: tuple[PageSection, ...] = ()
 
 
 def render(page: Page) -> str:
@@ -141,11 +151,7 @@ def write_page(page: Page, path: str | Path) -> None:
         DataFileError: The file cannot be written.
     """
     data = render(page).encode("utf-8", errors="replace")  # a lone surrogate in a file's name is no UTF-8
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(data)
-
-    write_atomically(path, write)
+    write_atomically(path, data)
 
 
 def embedded(value: Sequence[Mapping[str, Any]]) -> str:
@@ -154,7 +160,14 @@ def embedded(value: Sequence[Mapping[str, Any]]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def settings_table(lines: Sequence[str], *, summary: str) -> Table:
+def quantity(value: float, unit: str) -> str:
+    """Return a number with its unit, three digits; "–" for what is not known."""
+    if not math.isfinite(value):
+        return "–"
+    return f"0 {unit}" if abs(value) < NOTHING else f"{value:.3g} {unit}"
+
+
+def settings_table(lines: Sequence[str], *, summary: str) -> PageTable:
     """Return a folded table of an indented listing of ``name = value`` and ``part: kind`` lines.
 
     Args:
@@ -168,4 +181,4 @@ def settings_table(lines: Sequence[str], *, summary: str) -> Table:
         if not separator:
             name, _, value = text.partition(": ")
         rows.append((indent + name.rstrip(":"), value))
-    return Table(("setting", "value"), tuple(rows), left=("setting", "value"), folded=True, summary=summary)
+    return PageTable(("setting", "value"), tuple(rows), left=("setting", "value"), folded=True, summary=summary)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..description.frozen import Array
-from .charts import GREY, Chart, LegendEntry, Panel, rounded, shaded
+from .charts import GREY, Chart, LegendEntry, Panel, as_text, rounded, shaded, titled_axes
 
 MOST_POINTS = 700
 """Points of a cloud that are drawn: more would only hide each other."""
@@ -73,14 +73,11 @@ def point_chart(panels: Sequence[PointPanel], *, caption: str = "", height: int 
 
 
 def _panel(panel: PointPanel) -> Panel:
-    layout: dict[str, Any] = {
-        "xaxis": {"title": {"text": _as_text(panel.x_title), "standoff": 4}},
-        "yaxis": {"title": {"text": _as_text(panel.y_title), "standoff": 4}},
-    }
+    layout = titled_axes(panel.x_title, panel.y_title)
     labels = next((cloud.labels for cloud in panel.clouds if cloud.labels), ())
     if labels:
         places = [float(place) for place in range(len(labels))]
-        layout["xaxis"] |= {"tickvals": places, "ticktext": [_as_text(label) for label in labels], "zeroline": False}
+        layout["xaxis"] |= {"tickvals": places, "ticktext": [as_text(label) for label in labels], "zeroline": False}
         layout["xaxis"] |= {"range": [-0.6, len(labels) - 0.4]}
     if panel.y_range is not None:
         layout["yaxis"]["range"] = list(panel.y_range)
@@ -98,7 +95,7 @@ def _trace(cloud: Cloud) -> Mapping[str, Any]:
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": cloud.mode,
-        "name": _as_text(cloud.name),
+        "name": as_text(cloud.name),
         "x": rounded(np.asarray(cloud.x[::step], dtype=np.float64)),
         "y": rounded(np.asarray(cloud.y[::step], dtype=np.float64)),
     }
@@ -114,8 +111,3 @@ def _trace(cloud: Cloud) -> Mapping[str, Any]:
         bars = {"type": "data", "array": rounded(cloud.error), "color": cloud.colour, "thickness": 1.4, "width": 4}
         trace["error_y"] = bars
     return trace
-
-
-def _as_text(text: str) -> str:
-    """Return text that plotly.js shows as it stands: it reads a few HTML tags and entities in its labels."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -9,15 +9,15 @@ import numpy as np
 
 from ..control.report import EndState, RunReport
 from ..description.frozen import Array
-from ..dynamics.joint_units import effort_units, position_units
+from ..dynamics.joint_units import WRENCH_UNITS, effort_units, position_units
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
-from .charts import Chart, Series, time_chart
-from .page import Page, Paragraph, Section, Table, Verdict, settings_table
+from .charts import BLUE, GREEN, ORANGE, PINK, VIOLET, Chart, Series, time_chart
+from .page import Page, PageSection, PageTable, Paragraph, VerdictBox, settings_table
 from .tracking import JointTracking
 
-WRENCH = ("f_x", "f_y", "f_z", "m_x", "m_y", "m_z")
 SHOWN_EVENTS = 50
 
 
@@ -83,14 +83,14 @@ def simulation_page(run: SimulatedRun) -> Page:
     names, positions, efforts = log.joint_names, position_units(run.robot), effort_units(run.robot)
     motion = time_chart(
         time[:k],
-        [Series("measured", log.q[:k], "#2f7fd1"), Series("reference", run.desired, "#e08214", "dash")],
+        [Series("measured", log.q[:k], BLUE), Series("reference", run.desired, ORANGE, "dash")],
         names,
         positions,
     )
-    milli = [f"m{unit}" if unit == "rad" else "mm" for unit in positions]
+    milli = [f"m{unit}" for unit in positions]
     error = time_chart(
         time[:k],
-        [Series("reference − measured", 1e3 * (run.desired - log.q[:k]), "#c2549c")],
+        [Series("reference − measured", 1e3 * (run.desired - log.q[:k]), PINK)],
         names,
         milli,
         remarks=[f"rms {1e3 * joint.rms:.3g}, largest {1e3 * joint.largest:.3g}" for joint in run.joints],
@@ -99,22 +99,22 @@ def simulation_page(run: SimulatedRun) -> Page:
         else "",
     )
     sections = [
-        Section("Joint by joint", (_joint_table(run, milli, efforts),)),
-        Section("Position", (motion,)),
-        Section("Tracking error", (error,)),
-        Section("Torque sent", (_torque_chart(run, time, efforts),)),
+        PageSection("Joint by joint", (_joint_table(run, milli, efforts),)),
+        PageSection("Position", (motion,)),
+        PageSection("Tracking error", (error,)),
+        PageSection("Torque sent", (_torque_chart(run, time, efforts),)),
     ]
     if log.wrench is not None:
-        sections.append(Section("Plate", _plate_parts(log, time)))
-    sections.append(Section("What happened", (_event_table(run),)))
-    setup = Table(("setting", "value"), tuple(run.setup.items()), left=("setting", "value"))
+        sections.append(PageSection("Plate", _plate_parts(log, time)))
+    sections.append(PageSection("What happened", (_event_table(run),)))
+    setup = PageTable(("setting", "value"), tuple(run.setup.items()), left=("setting", "value"))
     listing = settings_table(run.configuration, summary="Every setting of the simulated arm")
-    sections.append(Section("Set-up", (setup, listing)))
+    sections.append(PageSection("Set-up", (setup, listing)))
     subtitle = f"{run.robot.name}, {run.robot.n} joints, {run.robot.total_mass:.4g} kg; {time[-1]:.4g} s"
     return Page(run.title, subtitle, _verdict(run), tuple(sections))
 
 
-def _verdict(run: SimulatedRun) -> Verdict:
+def _verdict(run: SimulatedRun) -> VerdictBox:
     report = run.report
     away = [joint.name for joint in run.joints if not joint.follows]
     cut = [joint.name for joint in run.joints if joint.saturated]
@@ -122,14 +122,14 @@ def _verdict(run: SimulatedRun) -> Verdict:
     if report.held_ticks:
         details.append(f"On {report.held_ticks} ticks the torque was held for want of a good sample.")
     if report.fault:
-        return Verdict("bad", f"Stopped by a fault: {report.fault.name.lower().replace('_', ' ')}", tuple(details))
+        return VerdictBox("bad", f"Stopped by a fault: {report.fault.name.lower().replace('_', ' ')}", tuple(details))
     if run.interrupted:
-        return Verdict("doubtful", f"Interrupted after {report.duration:.3g} s; {report.end.value}", tuple(details))
+        return VerdictBox("doubtful", f"Interrupted after {report.duration:.3g} s; {report.end.value}", tuple(details))
     if report.end is not EndState.COMPLETED:
-        return Verdict("bad", f"Ended in a {report.end.value}", tuple(details))
+        return VerdictBox("bad", f"Ended in a {report.end.value}", tuple(details))
     if away:
         headline = f"{len(away)} of {len(run.joints)} joints did not follow: {', '.join(away)}"
-        return Verdict(
+        return VerdictBox(
             "doubtful",
             headline,
             (*details, "Their error is a large part of the motion asked for: friction or gravity beats the gains."),
@@ -137,10 +137,10 @@ def _verdict(run: SimulatedRun) -> Verdict:
     moving = [joint for joint in run.joints if joint.motion > 0.0] or list(run.joints)
     worst = max(moving, key=lambda joint: joint.rms)
     rule = f"Largest rms error: {1e3 * worst.rms:.3g} mrad (mm for a linear joint), {worst.name}."
-    return Verdict("neutral" if cut else "good", "Completed; every joint followed its reference", (rule, *details))
+    return VerdictBox("neutral" if cut else "good", "Completed; every joint followed its reference", (rule, *details))
 
 
-def _joint_table(run: SimulatedRun, milli: Sequence[str], efforts: Sequence[str]) -> Table:
+def _joint_table(run: SimulatedRun, milli: Sequence[str], efforts: Sequence[str]) -> PageTable:
     rows = tuple(
         (
             joint.name,
@@ -162,22 +162,22 @@ def _joint_table(run: SimulatedRun, milli: Sequence[str], efforts: Sequence[str]
         "saturated ticks",
         "rate-limited ticks",
     )
-    return Table(columns, rows, left=("joint",))
+    return PageTable(columns, rows, left=("joint",))
 
 
 def _torque_chart(run: SimulatedRun, time: Array, efforts: Sequence[str]) -> Chart:
     log = run.log
     sent = log.sent if log.sent is not None else np.full_like(log.q, np.nan)
     series = [
-        Series("sent", sent, "#2f7fd1"),
-        Series("holding torque g(q)", run.robot.gravity(log.q), "#1a9e77", "dash"),
+        Series("sent", sent, BLUE),
+        Series("holding torque g(q)", run.robot.gravity(log.q), GREEN, "dash"),
     ]
     caption = ""
     if run.hidden is not None:
         friction = np.column_stack(
             [np.interp(time, run.hidden.time, column, right=np.nan) for column in run.hidden.friction.T]
         )
-        series.append(Series("friction (true, unseen by the controller)", friction, "#e08214"))
+        series.append(Series("friction (true, unseen by the controller)", friction, ORANGE))
         caption = (
             "Friction is positive when it resists a positive velocity; at rest it takes what the drive leaves over."
         )
@@ -190,14 +190,14 @@ def _torque_chart(run: SimulatedRun, time: Array, efforts: Sequence[str]) -> Cha
 
 def _plate_parts(log: Log, time: Array) -> tuple[Paragraph | Chart, ...]:
     wrench = log.wrench if log.wrench is not None else np.zeros((len(time), 6))
-    units = ("N",) * 3 + ("N m",) * 3
     means = [f"mean {value:.4g}" for value in np.nanmean(wrench, axis=0)]
     reads = "exerts on the robot" if log.declared.sensor_reads == "on_robot" else "feels from the robot"
     text = f"Raw reading in the sensor's axes at its origin, as what the plate {reads}; bias and noise included."
-    return Paragraph(text), time_chart(time, [Series("plate", wrench, "#7b6fd0")], WRENCH, units, remarks=means)
+    series = [Series("plate", wrench, VIOLET)]
+    return Paragraph(text), time_chart(time, series, WRENCH_COMPONENTS, WRENCH_UNITS, remarks=means)
 
 
-def _event_table(run: SimulatedRun) -> Table:
+def _event_table(run: SimulatedRun) -> PageTable:
     events = run.report.events
     rows = tuple(
         (f"{event.time:.3f} s", event.kind.replace("_", " "), event.joint or "", event.message)
@@ -205,4 +205,4 @@ def _event_table(run: SimulatedRun) -> Table:
     )
     more = len(events) - SHOWN_EVENTS + run.report.events_dropped
     caption = f"… and {more} more events" if more > 0 else ""
-    return Table(("time", "event", "joint", "what"), rows, left=("event", "joint", "what"), caption=caption)
+    return PageTable(("time", "event", "joint", "what"), rows, left=("event", "joint", "what"), caption=caption)

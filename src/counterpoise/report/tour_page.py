@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..papers.experiment import Curve
-from ..papers.experiment import Panel as Drawn
+from ..papers.experiment import FigureCurve, FigurePanel
 from ..tour.tour import STOPS, Tour
 from ..tour.words import sentences, summary
 from .charts import Chart, bar_chart
-from .page import Page, Paragraph, Section, Table, Verdict
+from .page import Page, PageSection, PageTable, Paragraph, VerdictBox
 from .papers_page import panel_chart
 
 
 def tour_page(tour: Tour) -> Page:
     """Return the page."""
     rows = tuple(summary(tour))
-    table = Table(("what", "hidden", "found"), rows, left=("what", "hidden", "found"))
+    table = PageTable(("what", "hidden", "found"), rows, left=("what", "hidden", "found"))
     stops = (tour.recorded, tour.modelled, tour.floated, tour.found, tour.fine)
     pictures = (_recording(tour), _model(tour), _floating(tour), _load(tour), _fine(tour))
-    sections = [Section("Hidden, and found", (table,))]
+    sections = [PageSection("Hidden, and found", (table,))]
     for number, ((title, _), stop, picture) in enumerate(zip(STOPS, stops, pictures, strict=True), start=1):
         words = tuple(Paragraph(text) for text in sentences(stop))
-        sections.append(Section(f"{number}. {title[0].upper()}{title[1:]}", (*words, *picture)))
+        sections.append(PageSection(f"{number}. {title[0].upper()}{title[1:]}", (*words, *picture)))
     trusted = tour.modelled.fit.trusted and tour.modelled.verification.holds
     headline = "The calibration is trusted" if trusted else "The calibration is not trusted"
-    verdict = Verdict("good" if trusted else "bad", headline, ("Every number here was computed in this run.",))
+    verdict = VerdictBox("good" if trusted else "bad", headline, ("Every number here was computed in this run.",))
     subtitle = (
         "A simulated geared arm on a force plate, with a description that is wrong, hidden friction, an unknown tool "
         f"and one effort reversed; {tour.seconds:.0f} s"
@@ -43,11 +42,11 @@ def _recording(tour: Tour) -> tuple[Chart, ...]:
     mended = log.tau[:, joint]
     logged = -mended if tour.recorded.mapping is not None else mended
     curves = (
-        Curve("as logged", time, logged),
-        Curve("mended", time, mended),
-        Curve("described model", time, robot.gravity(log.q)[:, joint], "dash"),
+        FigureCurve("as logged", time, logged),
+        FigureCurve("mended", time, mended),
+        FigureCurve("described model", time, robot.gravity(log.q)[:, joint], "dash"),
     )
-    return (panel_chart(Drawn(f"Effort of {name}", "time [s]", "torque [N m]", curves)),)
+    return (panel_chart(FigurePanel(f"Effort of {name}", "time [s]", "torque [N m]", curves)),)
 
 
 def _model(tour: Tour) -> tuple[Chart, ...]:
@@ -59,8 +58,10 @@ def _model(tour: Tour) -> tuple[Chart, ...]:
 
 def _floating(tour: Tour) -> tuple[Chart, ...]:
     floated = tour.floated
-    curves = tuple(Curve(axis, floated.time, 1e3 * floated.tip[:, index]) for index, axis in enumerate(("x", "y", "z")))
-    return (panel_chart(Drawn("The tip while the arm floats", "time [s]", "from its start [mm]", curves)),)
+    curves = tuple(
+        FigureCurve(axis, floated.time, 1e3 * floated.tip[:, index]) for index, axis in enumerate(("x", "y", "z"))
+    )
+    return (panel_chart(FigurePanel("The tip while the arm floats", "time [s]", "from its start [mm]", curves)),)
 
 
 def _load(tour: Tour) -> tuple[Chart, ...]:
@@ -78,15 +79,15 @@ def _load(tour: Tour) -> tuple[Chart, ...]:
 def _fine(tour: Tour) -> tuple[Chart, ...]:
     fine = tour.fine
     motion = (
-        Curve("desired", fine.time, fine.wanted, "dash"),
-        Curve("PID", fine.time, fine.pid),
-        Curve("closed on the plate", fine.time, fine.plate),
+        FigureCurve("desired", fine.time, fine.wanted, "dash"),
+        FigureCurve("PID", fine.time, fine.pid),
+        FigureCurve("closed on the plate", fine.time, fine.plate),
     )
     errors = (
-        Curve("PID", fine.time, fine.wanted - fine.pid),
-        Curve("closed on the plate", fine.time, fine.wanted - fine.plate),
+        FigureCurve("PID", fine.time, fine.wanted - fine.pid),
+        FigureCurve("closed on the plate", fine.time, fine.wanted - fine.plate),
     )
     return (
-        panel_chart(Drawn("Joint 1", "time [s]", "angle [°]", motion)),
-        panel_chart(Drawn("Its error", "time [s]", "error [°]", errors)),
+        panel_chart(FigurePanel("Joint 1", "time [s]", "angle [°]", motion)),
+        panel_chart(FigurePanel("Its error", "time [s]", "error [°]", errors)),
     )

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..dynamics.joint_units import effort_units
 from ..estimation.track import Track
-from .charts import Chart, Series, time_chart
-from .page import Page, Paragraph, Section, Table, Verdict
+from .charts import BLUE, GREEN, ORANGE, Chart, Series, time_chart
+from .page import Page, PageSection, PageTable, Paragraph, VerdictBox
 
 LEAST_SHOWN = 0.01
 """Links that were never more probable than this are not drawn."""
@@ -20,33 +20,36 @@ def track_page(name: str, track: Track) -> Page:
         name: What the run is called.
         track: What was estimated.
     """
-    sections = [Section("Payload", _payload_parts(track))]
+    sections = [PageSection("Payload", _payload_parts(track))]
     if len(track.time):
-        sections += [Section("Payload over time", _over_time(track)), Section("Holding torques", _gravity_parts(track))]
+        sections += [
+            PageSection("Payload over time", _over_time(track)),
+            PageSection("Holding torques", _gravity_parts(track)),
+        ]
     length = f"{track.time[-1]:.4g} s" if len(track.time) else "no usable sample"
     subtitle = f"{track.robot.name}, {track.robot.n} joints; {track.samples} samples, {length}"
     return Page(f"Track of {name}", subtitle, _verdict(track), tuple(sections))
 
 
-def _verdict(track: Track) -> Verdict:
+def _verdict(track: Track) -> VerdictBox:
     payload = track.payload
     details = [f"{time:.1f} s: payload {event.kind}." for time, event in track.events]
     if not payload.detected:
-        return Verdict("neutral", "No payload at the end of the run", tuple(details))
+        return VerdictBox("neutral", "No payload at the end of the run", tuple(details))
     if payload.mass_known:
         headline = f"A payload of {payload.mass:.3g} ± {payload.mass_std:.2g} kg on {' or '.join(payload.link_set)}"
-        return Verdict("good", headline, tuple(details))
+        return VerdictBox("good", headline, tuple(details))
     headline = f"A payload on {' or '.join(payload.link_set)}; its mass is not known"
-    return Verdict("doubtful", headline, (payload.advice, *details))
+    return VerdictBox("doubtful", headline, (payload.advice, *details))
 
 
-def _payload_parts(track: Track) -> tuple[Paragraph | Table, ...]:
+def _payload_parts(track: Track) -> tuple[Paragraph | PageTable, ...]:
     payload = track.payload
-    parts: list[Paragraph | Table] = [Paragraph(f"{payload.text()}.")]
+    parts: list[Paragraph | PageTable] = [Paragraph(f"{payload.text()}.")]
     if not payload.detected:
         return tuple(parts)
     rows = tuple((link, f"{share:.1%}") for link, share in payload.links.items() if share >= 1e-3)
-    parts.append(Table(("link", "probability"), rows, left=("link",)))
+    parts.append(PageTable(("link", "probability"), rows, left=("link",)))
     place = " ".join(f"{value:.3f}" for value in payload.com)
     spread = " ".join(f"{value:.3f}" for value in payload.com_std)
     parts.append(Paragraph(f"Centre of mass in the frame of {payload.link} [m]: {place}, ± {spread}."))
@@ -54,7 +57,7 @@ def _payload_parts(track: Track) -> tuple[Paragraph | Table, ...]:
         known = tuple((one.text, f"{one.value:.4g}", f"{one.std:.2g}") for one in payload.combinations)
         caption = "In the joint frame of the link; the single numbers cannot be told."
         parts.append(
-            Table(
+            PageTable(
                 ("known combination [kg m]", "value", "±"), known, left=("known combination [kg m]",), caption=caption
             )
         )
@@ -85,9 +88,9 @@ def _over_time(track: Track) -> tuple[Chart, ...]:
 def _gravity_parts(track: Track) -> tuple[Chart, ...]:
     units = effort_units(track.robot)
     series = [
-        Series("estimated ĝ(q)", track.gravity, "#2f7fd1", band=track.gravity_std),
-        Series("model g(q)", track.model, "#1a9e77", "dash"),
-        Series("measured torque", track.tau, "#e08214"),
+        Series("estimated ĝ(q)", track.gravity, BLUE, band=track.gravity_std),
+        Series("model g(q)", track.model, GREEN, "dash"),
+        Series("measured torque", track.tau, ORANGE),
     ]
     caption = (
         "Measured torques contain friction, and inertia while the arm moves. One standard deviation of the estimate is "

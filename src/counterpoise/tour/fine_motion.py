@@ -13,10 +13,10 @@ import numpy as np
 from ..control.reference import Triangle
 from ..control.tune.tune import tuned
 from ..description.frozen import Array, frozen
-from ..papers.task import TaskRun, follow
+from ..papers.experiment import Progress
+from ..papers.task import TaskRun, follow, rms
 from ..plants.single_joint import SingleJoint
 from .hidden_arm import HiddenArm
-from .recording import Progress
 
 AMPLITUDE, PERIOD = np.deg2rad(0.1), 10.0
 BEGIN, END = 2.5, 12.5
@@ -64,7 +64,7 @@ def fine_motion(arm: HiddenArm, progress: Progress) -> FineMotion:
     for gains in (pid, plate):
         runs.append(follow(make(7), robot, gains, Triangle([AMPLITUDE], PERIOD), END).after(BEGIN))
         progress(0.9 + 0.05 * len(runs))
-    errors = [float(np.rad2deg(np.sqrt(np.mean(run.error() ** 2)))) for run in runs]
+    errors = [float(np.rad2deg(rms(run.error()))) for run in runs]
     count = float(np.rad2deg(np.asarray(arm.config.encoder.resolution).ravel()[0]))
     first, second = runs
     wanted, with_pid, with_plate = (frozen(np.rad2deg(path[:, 0])) for path in (first.wanted, first.q, second.q))

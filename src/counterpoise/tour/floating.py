@@ -16,8 +16,8 @@ from .hidden_arm import HiddenArm
 
 SHARE = 0.5
 """Share of the friction that is compensated."""
-FORCE, PUSH_TIME, REST_TIME = 15.0, 1.0, 4.0
-"""Sideways push on the tip [N, s], and for how long the arm is then watched [s]."""
+FORCE, PUSH_AFTER, PUSH_TIME, REST_TIME = 15.0, 0.5, 1.0, 4.0
+"""Sideways push on the tip [N], when it begins, how long it lasts, and for how long the arm is then watched [s]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,20 +48,20 @@ def floated(arm: HiddenArm, fit: Fit) -> Floated:
     def push() -> None:
         now = plant.read().time
         force = (0.0, FORCE, 0.0, 0.0, 0.0, 0.0)
-        plant.push(Push(arm.tip, force, start=now + 0.5, end=now + 0.5 + PUSH_TIME))
+        plant.push(Push(arm.tip, force, start=now + PUSH_AFTER, end=now + PUSH_AFTER + PUSH_TIME))
 
-    report = Floating(plant, fit.robot, share=SHARE, calibration=fit, began=push)
+    floating = Floating(plant, fit.robot, share=SHARE, calibration=fit, began=push)
     with plant:
-        done = report.run(0.5 + PUSH_TIME + REST_TIME, log=True)
-    log = None if done.run is None else done.run.log
-    if done.run is None or log is None:
-        raise SafetyError(f"the arm did not float: {done.reason}")
-    driven = done.run.ticks - done.run.stop_ticks
+        report = floating.run(PUSH_AFTER + PUSH_TIME + REST_TIME, log=True)
+    log = None if report.run is None else report.run.log
+    if report.run is None or log is None:
+        raise SafetyError(f"the arm did not float: {report.reason}")
+    driven = report.run.ticks - report.run.stop_ticks
     path = arm.described.forward_kinematics(log.q[:driven], at=arm.tip)[:, :3, 3]
     tip, time = frozen(path - path[0]), frozen(log.time[:driven] - log.time[0])
-    released = int(np.searchsorted(time, 0.5 + PUSH_TIME + 1.0))
-    drifted = float(np.linalg.norm(tip[-1] - tip[released]))
-    return Floated(_refused(arm), done, time, tip, float(np.linalg.norm(tip, axis=1).max()), drifted)
+    rested = int(np.searchsorted(time, PUSH_AFTER + PUSH_TIME + 1.0))
+    drifted = float(np.linalg.norm(tip[-1] - tip[rested]))
+    return Floated(_refused(arm), report, time, tip, float(np.linalg.norm(tip, axis=1).max()), drifted)
 
 
 def _refused(arm: HiddenArm) -> str:

@@ -27,7 +27,7 @@ SPEED, DWELL = 0.8, 1.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundLoad:
     """A load that came during the work.
 
     Attributes:
@@ -41,7 +41,7 @@ class Found:
     estimate: PayloadEstimate
 
 
-def load_found(arm: HiddenArm, fit: Fit) -> Found:
+def load_found(arm: HiddenArm, fit: Fit) -> FoundLoad:
     """Work at some poses; after a few of them the load comes. Joint torques and plate are listened to."""
     robot = fit.robot
     poses = design_poses(arm.described, count=EMPTY_POSES + LOADED_POSES, seed=11)
@@ -51,10 +51,10 @@ def load_found(arm: HiddenArm, fit: Fit) -> Found:
     plant = arm.plant(5, AttachPayload(time=came, mass=LOAD_MASS, com=LOAD_COM, link=arm.tip))
     plate = plant.plate
     if plate is None:
-        raise InputError("the arm of the tour has a plate")
+        raise InputError("the arm of the tour has no plate; the load is weighed by one")
     frame = WrenchFrame.checked(plate.T_base_sensor, plate.reads)
-    estimator = PayloadEstimator(robot, plant.period, fit=fit)
-    gains = careful_gains(robot, np.asarray(arm.config.position), plant.effort_limit, plant.period)
+    estimator = PayloadEstimator(robot, plant.dt, fit=fit)
+    gains = careful_gains(robot, np.asarray(arm.config.position), plant.effort_limit, plant.dt)
 
     def listen(sample: Sample) -> bool:
         estimator.update_sample(sample, None if sample.wrench is None else frame.wrench(sample.wrench))
@@ -65,4 +65,4 @@ def load_found(arm: HiddenArm, fit: Fit) -> Found:
         ControlLoop(plant, law, robot).run(reference.duration, until=listen)
     estimate = estimator.look()
     noticed = [time for time, event in estimator.events if time > came and event.kind == "attached"]
-    return Found(came, noticed[0] if noticed else None, estimate)
+    return FoundLoad(came, noticed[0] if noticed else None, estimate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,14 +15,13 @@ from ..logs.log import Log
 from ..logs.mapping import LogMapping
 from ..logs.mapping_file import write_mapping
 from ..logs.read import read_log
+from ..papers.experiment import Progress
 from .hidden_arm import HiddenArm
 
 POSES, FRESH_POSES = 7, 3
 """Poses for the calibration, and for checking it."""
 DWELL = 1.2
 """Time at rest on each side of a pose [s]."""
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +34,6 @@ class Recorded:
         seconds: How long the arm moved.
         diagnosis: What is wrong with the file.
         mended: The recording, read again with the mapping.
-        still_wrong: What is dangerous in it even then.
     """
 
     path: Path
@@ -44,7 +41,6 @@ class Recorded:
     seconds: float
     diagnosis: Diagnosis
     mended: Log
-    still_wrong: Diagnosis
 
 
 def recorded(arm: HiddenArm, folder: Path, progress: Progress) -> Recorded:
@@ -58,7 +54,7 @@ def recorded(arm: HiddenArm, folder: Path, progress: Progress) -> Recorded:
         mapping = folder / "mended.toml"
         write_mapping(LogMapping.from_table(found.fix), mapping)
     mended = read_log(path, arm.described, mapping)
-    return Recorded(path, mapping, float(log.time[-1] - log.time[0]), found, mended, diagnose(arm.described, mended))
+    return Recorded(path, mapping, float(log.time[-1] - log.time[0]), found, mended)
 
 
 def fresh(arm: HiddenArm, mapping: Path | None, folder: Path, progress: Progress) -> Log:

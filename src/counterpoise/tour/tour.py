@@ -10,7 +10,7 @@ from pathlib import Path
 from .fine_motion import FineMotion, fine_motion
 from .floating import Floated, floated
 from .hidden_arm import HiddenArm, hidden_arm
-from .load import Found, load_found
+from .load import FoundLoad, load_found
 from .model import Modelled, modelled
 from .recording import Recorded, fresh, recorded
 
@@ -24,7 +24,7 @@ STOPS = (
     ("move finely, closed on the plate", 0.25),
 )
 """What is done, and its share of the time."""
-Stop = Recorded | Modelled | Floated | Found | FineMotion
+Stop = Recorded | Modelled | Floated | FoundLoad | FineMotion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class Tour:
     recorded: Recorded
     modelled: Modelled
     floated: Floated
-    found: Found
+    found: FoundLoad
     fine: FineMotion
     seconds: float
 

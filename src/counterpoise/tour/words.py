@@ -6,12 +6,12 @@ from functools import singledispatch
 
 import numpy as np
 
-from ..description.frozen import Array
-from ..doctor.finding import Fault
+from ..doctor.finding import LogFault
+from ..papers.task import rms
 from .fine_motion import FineMotion
 from .floating import FORCE, PUSH_TIME, SHARE, Floated
 from .hidden_arm import LOAD_MASS, MASS_ERROR, REVERSED, TOOL_MASS
-from .load import Found
+from .load import FoundLoad
 from .model import Modelled
 from .recording import POSES, Recorded
 from .tour import Tour
@@ -38,7 +38,7 @@ def _(stop: Recorded) -> list[str]:
 def _(stop: Modelled) -> list[str]:
     verdict = "trusted" if stop.fit.trusted else f"not trusted: {'; '.join(stop.fit.reasons)}"
     holds = "holds" if stop.verification.holds else "does not hold"
-    before, after = (_rms(error) for error in (stop.described_error, stop.calibrated_error))
+    before, after = (rms(error) for error in (stop.described_error, stop.calibrated_error))
     return [
         f"Calibration: {verdict}. On poses that it has not seen it {holds}.",
         f"Gravity torques were {before:.2f} N m off with the described model, {after:.2f} N m with the calibrated one "
@@ -60,7 +60,7 @@ def _(stop: Floated) -> list[str]:
 
 
 @sentences.register
-def _(stop: Found) -> list[str]:
+def _(stop: FoundLoad) -> list[str]:
     if stop.noticed is None or not stop.estimate.detected:
         return [f"A load of {LOAD_MASS:g} kg was hung on at {stop.came:.0f} s and was not noticed."]
     estimate = stop.estimate
@@ -83,10 +83,10 @@ def _(stop: FineMotion) -> list[str]:
 def summary(tour: Tour) -> list[tuple[str, str, str]]:
     """Return rows of the summary: what, hidden, found."""
     alarms = tour.recorded.diagnosis.alarms
-    signs = [", ".join(each.subjects) for each in alarms if each.fault is Fault.EFFORT_SIGN]
-    tools = [each.sentence for each in alarms if each.fault is Fault.PAYLOAD]
+    signs = [", ".join(each.subjects) for each in alarms if each.fault is LogFault.EFFORT_SIGN]
+    tools = [each.sentence for each in alarms if each.fault is LogFault.PAYLOAD]
     model, load, fine = tour.modelled, tour.found, tour.fine
-    before, after = _rms(model.described_error), _rms(model.calibrated_error)
+    before, after = rms(model.described_error), rms(model.calibrated_error)
     check = tour.floated.report.check
     friction = "–" if check is None else ", ".join(f"{each.friction:.1f}" for each in check.joints)
     coulomb = tour.arm.config.drive.friction
@@ -99,7 +99,3 @@ def summary(tour: Tour) -> list[tuple[str, str, str]]:
         ("load hung on", f"{LOAD_MASS:g} kg", f"{load.estimate.mass:.2f} ± {load.estimate.mass_std:.2f} kg"),
         ("error at ±0.1°, PID and plate", "–", f"{fine.pid_rms:.4f}°, {fine.plate_rms:.4f}°"),
     ]
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(np.square(values))))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..calibration.workspace import workspace_poses
-from ..control.safe_stop import joint_inertias
 from ..description.frozen import Array, frozen
 from ..description.model import JointKind
-from ..description.rotations import rotation_from_wxyz, transform
+from ..description.rotations import rotation_from_vector, transform
+from ..dynamics.inertia import joint_inertias
 from ..dynamics.joint_units import rotary
 from ..dynamics.load import load
 from ..dynamics.robot import Robot
@@ -119,7 +119,7 @@ def _assumed(given: Robot, seed: int) -> ViewArm:
     config = ArmConfig(
         name=robot.name,
         seed=seed,
-        timing=Timing(period=2e-3, physics_step=2e-4, delay=1),
+        timing=Timing(dt=2e-3, physics_step=2e-4, delay=1),
         drive=Drive(friction=friction),
         encoder=Encoder(velocity="exact"),
         plate=Plate(T_base_sensor=np.eye(4)),
@@ -149,7 +149,7 @@ def _without_followers(given: Robot) -> tuple[Robot, list[str]]:
         middle = 0.5 * (master.lower + master.upper)
         position = mimic.multiplier * (middle if np.isfinite(middle) else 0.0) + mimic.offset
         turn = position if joint.kind.rotates else 0.0
-        rotation = rotation_from_wxyz((np.cos(0.5 * turn), *(np.sin(0.5 * turn) * joint.axis)))
+        rotation = rotation_from_vector(turn * joint.axis)
         slide = (0.0 if joint.kind.rotates else position) * joint.axis
         pose = joint.T_parent_joint @ transform(rotation, slide)
         joints[joints.index(joint)] = replace(joint, kind=JointKind.FIXED, T_parent_joint=pose, mimic=None)

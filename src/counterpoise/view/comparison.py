@@ -11,7 +11,7 @@ from ..errors import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class ModelPair:
     """Two models.
 
     Attributes:
@@ -25,7 +25,7 @@ class Comparison:
     second: Robot
 
 
-def compared(robot: Robot, files: tuple[str, ...]) -> Comparison | None:
+def compared(robot: Robot, files: tuple[str, ...]) -> ModelPair | None:
     """Return a calibration beside the description, or two calibrations beside each other; None for no files.
 
     Args:
@@ -47,4 +47,4 @@ def compared(robot: Robot, files: tuple[str, ...]) -> Comparison | None:
     if len(models) == 1:
         models.insert(0, ("description", robot))
     (first_name, first), (second_name, second) = models
-    return Comparison((first_name, second_name), first, second)
+    return ModelPair((first_name, second_name), first, second)

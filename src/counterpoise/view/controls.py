@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import __version__
 from ..calibration.workspace import workspace_poses
 from ..description.frozen import Array
 from ..dynamics.joint_units import effort_units
 from . import charts
-from .comparison import Comparison
+from .comparison import ModelPair
 from .floating import MOST_SHARE
 from .session import Session
 from .snapshot import Snapshot
@@ -30,9 +31,12 @@ DIRECTIONS: dict[str, tuple[float, float, float]] = {
 }
 SCALE_POSES = 100
 """Poses by which the bars are scaled."""
+TORQUES = "At rest: commanded = gravity + friction − from outside. Each joint has its own scale."
 PUSH_TIME = 0.5
 """How long a push by a button lasts [s]."""
-SPEEDS = {"¼×": 0.25, "½×": 0.5, "1×": 1.0, "2×": 2.0, "4×": 4.0}
+SPEEDS = {"¼ ×": 0.25, "½ ×": 0.5, "1 ×": 1.0, "2 ×": 2.0, "4 ×": 4.0}
+PANEL_WIDTH = 360
+"""Width of the live panel [pixels]: all tabs in one row."""
 
 
 class Controls:
@@ -49,7 +53,7 @@ class Controls:
         session: Session,
         ball: WeightBall,
         timeline: Timeline | None,
-        comparison: Comparison | None,
+        comparison: ModelPair | None,
         notes: tuple[str, ...],
     ) -> None:
         """Make the panels."""
@@ -72,7 +76,7 @@ class Controls:
         with panel.add_tab("Torques"):
             self._bars = gui.add_html("")
             self._plate = gui.add_html("")
-            gui.add_html(charts.paragraph("At rest: commanded = gravity + friction − from outside."))
+            gui.add_html(charts.paragraph(TORQUES))
         with panel.add_tab("Payload"):
             self._payload = gui.add_html("")
         if self.player is not None:
@@ -82,7 +86,9 @@ class Controls:
             with panel.add_tab("Compare"):
                 self._compared = gui.add_html("")
         with panel.add_tab("About"):
-            gui.add_html(charts.paragraph("This is a simulation. It assumes:"))
+            title = session.arm.title
+            gui.add_html(charts.paragraph(f"{title}, simulated by counterpoise {__version__}: nothing real moves."))
+            gui.add_html(charts.paragraph("The simulation assumes:"))
             gui.add_html(charts.listing((*session.arm.assumed, *notes)))
         self._panel = panel
 
@@ -152,17 +158,17 @@ class Controls:
                 player.go_to(float(self._slider.value))
 
         self._slider.on_update(moved)
-        buttons = gui.add_button_group(" ", ("Play", "Pause", "Start"))
+        buttons = gui.add_button_group(" ", ("Play", "Pause", "Rewind"))
 
         def clicked(event: Any) -> None:
-            if event.target.value == "Start":
+            if event.target.value == "Rewind":
                 player.go_to(0.0)
             else:
                 player.play(event.target.value == "Play")
 
         buttons.on_click(clicked)
-        speed = gui.add_button_group("Speed", tuple(SPEEDS))
-        speed.on_click(lambda event: player.set_speed(SPEEDS[event.target.value]))
+        speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1 ×")
+        speed.on_update(lambda _: player.set_speed(SPEEDS[speed.value]))
         self._recorded = gui.add_html("")
 
     def show(self, snapshot: Snapshot) -> None:
@@ -171,8 +177,7 @@ class Controls:
         self._set(self._status, charts.status(snapshot, title))
         self._set(self._bars, charts.live_torques(snapshot, self._names, self._units, self._limits))
         self._set(self._plate, charts.plate(snapshot))
-        known = charts.payload(snapshot.estimate, snapshot.trusted, snapshot.compensated, self._names)
-        self._set(self._payload, known)
+        self._set(self._payload, charts.payload(snapshot, self._names, self._units))
         if self._comparison is not None:
             pair = self._comparison
             first, second = pair.first.gravity(snapshot.q), pair.second.gravity(snapshot.q)
@@ -190,20 +195,20 @@ class Controls:
         if self.player is not None and self.player.playing:
             self._moved_by_us = self._slider.value = round(position, 3)
         gravity = self._session.arm.robot.gravity(q)
-        series = [(charts.GRAVITY, "gravity ĝ(q)", gravity)]
-        if tau is not None:
-            series = [(charts.COMMANDED, "measured", tau), *series, (charts.FRICTION, "the rest", tau - gravity)]
-        rows = [
-            (name, unit, [(color, float(values[joint])) for color, _, values in series])
-            for joint, (name, unit) in enumerate(zip(self._names, self._units, strict=True))
-        ]
-        legend = charts.legend([(color, word) for color, word, _ in series])
-        self._set(self._recorded, charts.torque_bars(rows, self._limits, legend))
+        if tau is None:
+            series = [(charts.GRAVITY, "gravity ĝ(q) (number)", gravity)]
+        else:
+            series = [
+                (charts.COMMANDED, "measured (number)", tau),
+                (charts.GRAVITY, "gravity ĝ(q)", gravity),
+                (charts.FRICTION, "measured − gravity", tau - gravity),
+            ]
+        self._set(self._recorded, charts.torque_series(series, self._names, self._units, self._limits))
 
     def place(self) -> None:
         """Put the live panel to the left and the switches to the right."""
         self._panel.dock_left()
-        self._panel.set_width(310)
+        self._panel.set_width(PANEL_WIDTH)
 
     def _mode(self, chosen: str) -> None:
         session = self._session

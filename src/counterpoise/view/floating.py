@@ -34,10 +34,10 @@ def floating_law(arm: ViewArm, share: float, limits: Limits | None = None) -> Fl
         raise InputError(f"share is {share!r}; expected a share of the friction from 0 to {MOST_SHARE:g}")
     used = 0.0 if arm.friction is None else share
     watch = WatchSettings(speed_rotary=FASTEST)
-    return FloatLaw(arm.robot, arm.friction, used, limits=limits, period=arm.plant.period, watch=watch)
+    return FloatLaw(arm.robot, arm.friction, used, limits=limits, dt=arm.plant.dt, watch=watch)
 
 
 def sinking_law(arm: ViewArm, gains: Gains, limits: Limits | None = None) -> FloatLaw:
     """Return what is left of the law without gravity compensation: damping, so that the arm sinks, and cushions."""
     watch = WatchSettings(drift_time=NEVER)
-    return FloatLaw(arm.robot, damping=gains.kd, limits=limits, period=arm.plant.period, gravity=False, watch=watch)
+    return FloatLaw(arm.robot, damping=gains.kd, limits=limits, dt=arm.plant.dt, gravity=False, watch=watch)

@@ -16,7 +16,7 @@ from .arms import ViewArm
 from .floating import floating_law, sinking_law
 from .hand import Hand, hand_speed, hand_strength
 from .law import GuidedLaw
-from .plate import PlateWatch
+from .plate import TaredPlate
 from .snapshot import Pull, Snapshot, State, Weight
 
 FIRST_HOLD = 1.2
@@ -67,11 +67,11 @@ class Guide:
             robot, plant=plant, effort_limit=plant.effort_limit, velocity_limit=plant.velocity_limit
         )
         limits = self.safety.limits
-        gains = careful_gains(robot, self.sample.q, limits.effort, plant.period)
+        gains = careful_gains(robot, self.sample.q, limits.effort, plant.dt)
         floating, sinking = floating_law(arm, share, limits), sinking_law(arm, gains, limits)
-        self.law = GuidedLaw(robot, floating, sinking, gains, limits.effort, plant.period)
+        self.law = GuidedLaw(robot, floating, sinking, gains, limits.effort, plant.dt)
         self._estimator = self._new_estimator()
-        self._plate = PlateWatch(arm)
+        self._plate = TaredPlate(arm)
         self._hands: dict[str, tuple[Hand, Push | None]] = {}
         self._weight: Weight | None = None
         self.state, self.why = State.HOLDING, ""
@@ -200,7 +200,7 @@ class Guide:
             if plant.time >= hand.until:
                 self.let_go(who)
                 continue
-            force = hand.pull(robot, sample.q, sample.dq, self.strength, self._hand_speed, plant.period)
+            force = hand.pull(robot, sample.q, sample.dq, self.strength, self._hand_speed, plant.dt)
             if given is not None:
                 plant.release(given)
             wrench = np.concatenate([force, np.zeros(3)])
@@ -211,7 +211,7 @@ class Guide:
     def _new_estimator(self) -> PayloadEstimator:
         arm = self.arm
         band = np.maximum(arm.friction_band, 1e-6)
-        return PayloadEstimator(arm.robot, arm.plant.period, friction_band=band, control_tolerance=CONTROL_TOLERANCE)
+        return PayloadEstimator(arm.robot, arm.plant.dt, friction_band=band, control_tolerance=CONTROL_TOLERANCE)
 
     @property
     def tip_link(self) -> str:

@@ -13,7 +13,6 @@ from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
 from ..dynamics.kinematics import link_poses
 from ..dynamics.robot import Robot
-from ..errors import InputError
 
 FULL_AT = 0.25
 """Distance between hand and point at which the hand pulls with all its force [m]."""
@@ -28,7 +27,7 @@ RISE_TIME = 0.15
 """Time in which a hand comes to its full force [s]."""
 WATCH = WatchSettings()
 BELOW_WATCH = 0.7
-"""Speed up to which a hand drives a joint, as a share of what the float law stops at."""
+"""Speed up to which a hand drives a joint, as a share of what stops an arm that ``counterpoise float`` lets go."""
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ class Hand:
             q: Positions [rad or m], shape (n,).
             dq: Velocities [rad/s or m/s], shape (n,).
             strength: Largest force [N].
-            most_speed: Speeds at which it no longer drives the arm on [rad/s or m/s], shape (n,).
+            most_speed: Speeds from which on it does not drive the arm [rad/s or m/s], shape (n,).
             dt: Time since the last call [s].
         """
         index = robot.link_names.index(self.link)
@@ -97,17 +96,6 @@ class Hand:
         arm = link_poses(robot.tree, q[None, :], index)[0][:3, :3] @ self.point
         wrench = np.concatenate([self.force, np.cross(arm, self.force)])
         return robot.wrench_torque(q, wrench, at=self.link)
-
-
-def checked_link(robot: Robot, link: str) -> str:
-    """Return the link's name.
-
-    Raises:
-        InputError: The robot has no such link.
-    """
-    if link not in robot.link_names:
-        raise InputError(f"there is no link '{link}'; '{robot.name}' has {', '.join(robot.link_names)}")
-    return link
 
 
 def hand_speed(robot: Robot, velocity_limit: Array) -> Array:

@@ -39,7 +39,7 @@ class GuidedLaw:
     uses_wrench = False
 
     def __init__(
-        self, robot: Robot, floating: FloatLaw, sinking: FloatLaw, gains: Gains, effort_limit: Array, period: float
+        self, robot: Robot, floating: FloatLaw, sinking: FloatLaw, gains: Gains, effort_limit: Array, dt: float
     ) -> None:
         """Begin holding, with gravity.
 
@@ -49,14 +49,14 @@ class GuidedLaw:
             sinking: The law for an arm without gravity compensation.
             gains: Gains of the hold.
             effort_limit: Largest torques [N m or N], shape (n,).
-            period: Time between two ticks [s].
+            dt: Time between two ticks [s].
         """
         self.robot, self.floating, self.sinking, self.gains = robot, floating, sinking, gains
         self.payload: PayloadEstimate | None = None
         self.gravity_on = True
         self.gravity, self.compensated, self.spring = np.zeros((3, robot.n))
-        self._blend = PayloadBlend(robot, period, rate=0.5 * effort_limit, bound=0.5 * effort_limit)
-        self._step = period / FADE
+        self._blend = PayloadBlend(robot, dt, rate=0.5 * effort_limit, bound=0.5 * effort_limit)
+        self._step = dt / FADE
         self._weight = self._held = 1.0
         self._reference: Reference | None = Hold()
         self._begin: float | None = None

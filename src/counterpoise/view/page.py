@@ -15,7 +15,7 @@ import numpy as np
 from ..description.frozen import Array
 from ..dynamics.kinematics import link_poses
 from ..errors import InputError, MissingExtraError
-from .comparison import Comparison
+from .comparison import ModelPair
 from .controls import Controls
 from .scene import ArmScene
 from .session import Session
@@ -44,7 +44,7 @@ FULL_ARROW = 0.6
 """Length of an arrow at a hand's full force, over the arm's reach."""
 
 
-class Page:
+class ViewPage:
     """Serves a session. Close it before the session is stopped, or after: neither minds.
 
     Attributes:
@@ -60,7 +60,7 @@ class Page:
         host: str = LOCAL_HOST,
         port: int = PORT,
         timeline: Timeline | None = None,
-        comparison: Comparison | None = None,
+        comparison: ModelPair | None = None,
     ) -> None:
         """Start serving; the session runs already.
 

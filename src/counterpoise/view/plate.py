@@ -30,7 +30,7 @@ class Felt:
     force: Array
 
 
-class PlateWatch:
+class TaredPlate:
     """Tares the plate while the arm is held at the start, then follows its reading."""
 
     def __init__(self, arm: ViewArm) -> None:
@@ -38,7 +38,7 @@ class PlateWatch:
         info = arm.plant.plate
         self._sensor = None if info is None else BaseSensor(arm.robot, info.T_base_sensor, info.reads, range=info.range)
         self._robot = arm.robot
-        self._step = arm.plant.period / SMOOTHING
+        self._step = arm.plant.dt / SMOOTHING
         self.forget()
 
     def forget(self) -> None:

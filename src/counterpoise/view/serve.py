@@ -11,8 +11,8 @@ from types import FrameType
 from typing import Any
 
 from .arms import ViewArm
-from .comparison import Comparison
-from .page import LOCAL_HOST, PORT, Page
+from .comparison import ModelPair
+from .page import LOCAL_HOST, PORT, ViewPage
 from .session import Session
 from .timeline import Timeline
 
@@ -46,7 +46,7 @@ def serve(
     share: float = 0.5,
     seconds: float | None = None,
     timeline: Timeline | None = None,
-    comparison: Comparison | None = None,
+    comparison: ModelPair | None = None,
     started: Callable[[str], None] = lambda url: None,
 ) -> Served:
     """Serve the page until SIGINT (Ctrl-C), SIGTERM or the end of the time; then the arm ends in its safe stop.
@@ -79,7 +79,7 @@ def serve(
     before: dict[int, Any] = {}
     begun = time.monotonic()
     with session:  # whatever happens below, the arm ends in its safe stop
-        page = Page(session, host=host, port=port, timeline=timeline, comparison=comparison)
+        page = ViewPage(session, host=host, port=port, timeline=timeline, comparison=comparison)
         try:
             before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
             started(page.url)

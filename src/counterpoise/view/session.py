@@ -14,18 +14,19 @@ import numpy.typing as npt
 from ..control.loop import ControlLoop
 from ..control.report import RunReport
 from ..description.frozen import Array
+from ..dynamics.inputs import link_name
 from ..errors import InputError, SafetyError
 from ..logs.sample import Sample
 from .arms import ViewArm
 from .floating import floating_law
 from .guide import ASKED, Guide
-from .hand import Hand, checked_link
+from .hand import Hand
 from .snapshot import Snapshot, State, Weight
 
 FRAME_TIME = 1.0 / 50.0
 """Time between two snapshots, by the plant's clock [s]."""
 ALONE_TIME = 3.0
-"""How long the arm floats on when nobody looks any more [s], by the wall clock."""
+"""How long the arm floats on when nobody looks [s], by the wall clock."""
 MOST_BEHIND = 0.1
 """A simulation that is later than this gives up catching up [s]."""
 
@@ -101,11 +102,6 @@ class Session:
         return self.report
 
     @property
-    def running(self) -> bool:
-        """Whether the arm's thread is alive."""
-        return self._thread.is_alive()
-
-    @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot."""
         return self._snapshot
@@ -170,7 +166,8 @@ class Session:
         Raises:
             InputError: No such link, or no such point.
         """
-        hand = Hand(checked_link(self.arm.robot, link), _three(point, "point"), np.zeros(3))
+        self._refuse_unknown(link)
+        hand = Hand(link, _three(point, "point"), np.zeros(3))
         self._orders.put(lambda: self._guide.take_hold(who, hand))
 
     def pull(self, who: str, target: npt.ArrayLike) -> None:
@@ -193,11 +190,12 @@ class Session:
         Raises:
             InputError: No such link, or no such force.
         """
-        name, wanted = checked_link(self.arm.robot, link), _three(force, "force")
+        self._refuse_unknown(link)
+        wanted = _three(force, "force")
 
         def give() -> None:
             until = self.arm.plant.time + seconds
-            self._guide.take_hold(f"push on {name}", Hand(name, np.zeros(3), np.zeros(3), wanted, until))
+            self._guide.take_hold(f"push on {link}", Hand(link, np.zeros(3), np.zeros(3), wanted, until))
 
         self._orders.put(give)
 
@@ -213,7 +211,7 @@ class Session:
             InputError: No such link, or a weight that cannot be.
         """
         x, y, z = _three(point, "point").tolist()
-        self.arm.robot.with_payload(mass, com=(x, y, z), link=checked_link(self.arm.robot, link))
+        self.arm.robot.with_payload(mass, com=(x, y, z), link=link)  # refuses what cannot be
         self._orders.put(lambda: self._guide.load(Weight(link, float(mass), (x, y, z))))
 
     def unhang(self) -> None:
@@ -228,6 +226,9 @@ class Session:
             self._watched |= viewers > 0
 
         self._orders.put(change)
+
+    def _refuse_unknown(self, link: str) -> None:
+        link_name(self.arm.robot, link)
 
     # ---------------------------------------------------------------------------------------------- the arm's thread
 

@@ -54,7 +54,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bar:
+class LinkLine:
     """The line of a link, in its body's frame.
 
     Attributes:
@@ -90,19 +90,19 @@ def body_link(robot: Robot, body: int) -> str:
     return robot.link_names[int(np.flatnonzero(robot.tree.link_body == body)[0])]
 
 
-def bars(robot: Robot) -> list[Bar]:
+def link_lines(robot: Robot) -> list[LinkLine]:
     """Return the lines of all links: to each joint that they carry; of a last one to its farthest frame."""
     tree, found = robot.tree, []
     for body in range(BASE, tree.bodies):
         children = [int(child) for child in np.flatnonzero(tree.parent == body)]
         for child in children:
-            found.append(Bar(body, np.zeros(3), tree.origin[child] + _slide_begin(robot, child)))
+            found.append(LinkLine(body, np.zeros(3), tree.origin[child] + _slide_begin(robot, child)))
         if not children and body != BASE:
             ends = [tree.link_origin[link] for link in np.flatnonzero(tree.link_body == body)]
             mass = float(tree.mass[body])
             if mass > 0.0:
                 ends.append(tree.first_moment[body] / mass)
-            found.append(Bar(body, np.zeros(3), max(ends, key=lambda point: float(np.linalg.norm(point)))))
+            found.append(LinkLine(body, np.zeros(3), max(ends, key=lambda point: float(np.linalg.norm(point)))))
     return found
 
 
@@ -123,14 +123,14 @@ def primitives(robot: Robot) -> list[Part]:
     def radius(body: int) -> float:
         return first * (1.0 - (1.0 - SLIMMER) * (0.0 if body == BASE else depth[body]) / deepest)
 
-    for bar in bars(robot):
-        size = radius(bar.body)
-        length = float(np.linalg.norm(bar.end - bar.begin))
+    for line in link_lines(robot):
+        size = radius(line.body)
+        length = float(np.linalg.norm(line.end - line.begin))
         if length > SHORTEST * size:
             mesh = make.capsule(height=length, radius=0.8 * size, count=[20, 20])
             mesh.apply_translation(-mesh.bounds.mean(axis=0))
-            color = BASE_COLOR if bar.body == BASE else LINK_COLOR
-            parts.append(_part(robot, bar.body, mesh, _along(bar.begin, bar.end - bar.begin), color))
+            color = BASE_COLOR if line.body == BASE else LINK_COLOR
+            parts.append(_part(robot, line.body, mesh, _along(line.begin, line.end - line.begin), color))
     for body in range(tree.bodies):
         size, color = radius(body), JOINT_COLOR
         if tree.kind[body] == REVOLUTE:
@@ -178,7 +178,9 @@ def _rail(robot: Robot, body: int, make: Any, size: float) -> Part:
 
 def _tool(robot: Robot, body: int, make: Any, size: float) -> Part:
     """Return a ball at the end of a last body, so that there is something to take hold of."""
-    end = max((bar.end for bar in bars(robot) if bar.body == body), key=lambda point: float(np.linalg.norm(point)))
+    end = max(
+        (line.end for line in link_lines(robot) if line.body == body), key=lambda point: float(np.linalg.norm(point))
+    )
     mesh = make.icosphere(subdivisions=2, radius=0.95 * size)
     return _part(robot, body, mesh, transform(np.eye(3), end), TOOL_COLOR)
 

@@ -10,7 +10,7 @@ from ..description.frozen import Array
 from ..dynamics.kinematics import body_poses
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
-from .shapes import bars, body_link, reach_of
+from .shapes import body_link, link_lines, reach_of
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -110,17 +110,17 @@ def nearest_link(robot: Robot, q: Array, place: Array) -> tuple[str, Array, floa
     tree = robot.tree
     poses = body_poses(tree, np.asarray(q)[None])
     best: tuple[str, Array, float] | None = None
-    for bar in bars(robot):
-        if bar.body == BASE:
+    for line in link_lines(robot):
+        if line.body == BASE:
             continue
-        local = poses.rotation[0, bar.body].T @ (place - poses.origin[0, bar.body])
-        way = bar.end - bar.begin
+        local = poses.rotation[0, line.body].T @ (place - poses.origin[0, line.body])
+        way = line.end - line.begin
         length = float(way @ way)
-        share = float(np.clip((local - bar.begin) @ way / length, 0.0, 1.0)) if length > 0.0 else 0.0
-        point = bar.begin + share * way
+        share = float(np.clip((local - line.begin) @ way / length, 0.0, 1.0)) if length > 0.0 else 0.0
+        point = line.begin + share * way
         distance = float(np.linalg.norm(local - point))
         if best is None or distance < best[2] - 1e-9:
-            link = body_link(robot, bar.body)
+            link = body_link(robot, line.body)
             index = robot.link_names.index(link)
             best = (link, tree.link_rotation[index].T @ (point - tree.link_origin[index]), distance)
     return best

@@ -16,7 +16,7 @@ CUSHIONS = Cushions(LOWER, UPPER, np.array([0.1, 0.1, 0.03]), MOST, np.array([2.
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(numbers, min_size=6, max_size=6))
 def test_any_state_gives_a_bounded_torque_away_from_the_nearer_limit(numbers: list[float]) -> None:
     """Whatever the speed: never further in, never above the bound, never where there is no limit."""

@@ -15,7 +15,7 @@ from counterpoise.control.float.law import FloatLaw
 from counterpoise.control.float.watch import WatchSettings
 from counterpoise.control.law import Law, Reporting
 from counterpoise.control.loop import ControlLoop
-from counterpoise.control.safe_stop import joint_inertias
+from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.errors import InputError, SafetyError
 from counterpoise.friction.coulomb_viscous import CoulombViscous
 from counterpoise.logs.sample import Sample
@@ -61,11 +61,11 @@ def test_default_damping_slows_a_joint_in_half_a_second() -> None:
 def test_default_damping_takes_the_energy_out(robot: cp.Robot) -> None:
     """A frictionless arm that was thrown at 0.3 rad/s or m/s comes to rest within 4 s; without damping it coasts."""
     for damping, stops in ((None, True), (0.0, False)):
-        plant = IdealArm(robot, period=2e-3)
+        plant = IdealArm(robot, dt=2e-3)
         plant.velocity_limit = np.full(robot.n, 10.0)
         with plant:
             plant.dq = 0.3 * np.ones(robot.n)
-            law = FloatLaw(robot, damping=damping, period=plant.period, watch=WatchSettings(drift_time=100.0))
+            law = FloatLaw(robot, damping=damping, dt=plant.dt, watch=WatchSettings(drift_time=100.0))
             ControlLoop(plant, law, robot).run(4.0, then="keep")
         assert bool(np.abs(plant.dq).max() < 0.01) is stops
 
@@ -92,7 +92,7 @@ def test_gravity_is_left_out_for_a_plant_that_adds_it() -> None:
         ({"locked": ("elbow",)}, "no joint 'elbow'"),
         ({"damping": [1.0, 2.0]}, "damping"),
         ({"damping": np.nan}, "damping"),
-        ({"period": 0.0}, "period"),
+        ({"dt": 0.0}, "dt"),
         ({"yields": 0.0}, "yields"),
         ({"friction": "dry", "share": 0.5}, "no friction law"),
     ],
@@ -106,7 +106,7 @@ def test_what_makes_no_sense_is_refused(settings: dict[str, Any], said: str) -> 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.lists(numbers, min_size=13, max_size=13), min_size=1, max_size=5))
 def test_any_sample_gives_finite_torques(rows: list[list[float]]) -> None:
     """Any position, speed and time, forwards or backwards, with everything switched on."""
@@ -207,7 +207,7 @@ def test_a_run_ends_when_the_arm_is_thrown() -> None:
     plant = IdealArm(PUMA)
     with plant:
         plant.dq = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.5])
-        law = FloatLaw(PUMA, damping=0.0, period=plant.period, watch=WatchSettings(speed_rotary=1.0))
+        law = FloatLaw(PUMA, damping=0.0, dt=plant.dt, watch=WatchSettings(speed_rotary=1.0))
         report = ControlLoop(plant, law, PUMA).run(2.0, until=law.must_stop)
     assert report.ticks - report.stop_ticks < 10
     assert "too_fast" in [event.kind for event in report.events] and plant.stopped
@@ -245,9 +245,9 @@ def test_laws_that_pass_over_have_their_own_past() -> None:
 def test_gains_follow_the_payload() -> None:
     """A lock made for a heavy wrist would shake the empty one: gains are those of a law that begins there."""
     loaded = PUMA.with_payload(5.0, com=(0.2, 0.0, 0.1))
-    law = FloatLaw(loaded, locked=("joint5",), period=1e-3)
+    law = FloatLaw(loaded, locked=("joint5",), dt=1e-3)
     law.reset(sample())
-    other, fresh = law.with_robot(PUMA), FloatLaw(PUMA, locked=("joint5",), period=1e-3)
+    other, fresh = law.with_robot(PUMA), FloatLaw(PUMA, locked=("joint5",), dt=1e-3)
     fresh.reset(sample())
     item = sample(HERE + 0.01, 0.2)
     assert other.torque(item, 0.0) == pytest.approx(fresh.torque(item, 0.0))

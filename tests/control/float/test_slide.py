@@ -26,7 +26,7 @@ def test_it_winds_up_slides_and_unwinds() -> None:
     assert found[101:] == pytest.approx(np.maximum(1.0 - (there[-1] - there[::-1][1:]) / WIDTH, -1.0))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.floats(-0.01, 0.01), min_size=2, max_size=12))
 def test_it_is_a_friction(steps: list[float]) -> None:
     """Along any way the work of u, less what its spring keeps, is not negative: a share of it stays below friction."""

@@ -7,13 +7,15 @@ import pytest
 
 from study_module import load_study
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 
 def test_a_share_makes_the_push_easier_and_too_much_runs_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the gantry: less force with a share, at rest within 1 mm; 1.2 of the friction carries it on."""
     study = load_study("floating")
-    monkeypatch.setattr(study, "LEFT", 2.0)
+    monkeypatch.setattr(study, "LEFT", 1.0)
     arm = study.arm_of("gantry")
     friction = 0.017 * arm.robot.effort_limit
     runs = [study.floated(arm, 0, friction, share, 0.0) for share in (0.0, 0.7)]

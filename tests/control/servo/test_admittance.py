@@ -28,7 +28,7 @@ class Guided:
     """An industrial arm, a hand and a wrist sensor with tool, zero and noise."""
 
     def __init__(self, q: Any = Q, hand: Hand | None = None, *, noise: float = 0.2, **options: Any) -> None:
-        self.arm = IndustrialArm(ROBOT, q, period=PERIOD)
+        self.arm = IndustrialArm(ROBOT, q, dt=PERIOD)
         self.hand, self.time = hand, 0.0
         self._noise, self._random = noise, np.random.default_rng(1)
         self.broken = False
@@ -111,7 +111,7 @@ def test_a_wild_pull_stays_within_speeds_and_limits() -> None:
     assert tips.max() < 0.3
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.sampled_from(["puma560", "wam7", "scara"]), st.integers(0, 10_000))
 def test_any_hand_stays_within_every_bound(name: str, seed: int) -> None:
     """Random pulls from random poses: joints within speed, acceleration and place, the tip within speed and turn."""
@@ -230,7 +230,7 @@ def test_arguments_without_a_meaning_are_refused(arguments: dict[str, Any]) -> N
     """Every argument is checked when the guide is made; nothing moves before the first reset."""
     feedback = WristFeedback(CALIBRATION, lambda: None)
     with pytest.raises(InputError):
-        Admittance(ROBOT, **({"feedback": feedback, "period": PERIOD} | arguments))
+        Admittance(ROBOT, **({"feedback": feedback, "dt": PERIOD} | arguments))
     idle = Admittance(ROBOT, feedback, PERIOD)
     assert idle.stopped == "not reset"
     with pytest.raises(InputError, match="not reset"):

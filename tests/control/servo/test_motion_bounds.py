@@ -17,7 +17,7 @@ ROBOT = cp.load("puma560")
 PERIOD = 8e-3
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10_000), st.floats(0.1, 20.0))
 def test_no_bound_is_ever_broken(seed: int, wildness: float) -> None:
     """From rest anywhere inside, random wishes never break a bound."""
@@ -56,12 +56,12 @@ def test_too_fast_a_wish_keeps_its_direction() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"period": 0.0}, {"speed": 0.0}, {"speed": np.inf}, {"acceleration": -1.0}, {"margin": -0.1}]
+    "arguments", [{"dt": 0.0}, {"speed": 0.0}, {"speed": np.inf}, {"acceleration": -1.0}, {"margin": -0.1}]
 )
 def test_bounds_without_a_meaning_are_refused(arguments: dict[str, Any]) -> None:
     """Nothing moves without a bound."""
     with pytest.raises(InputError):
-        MotionBounds(ROBOT, **({"period": PERIOD} | arguments))
+        MotionBounds(ROBOT, **({"dt": PERIOD} | arguments))
 
 
 def test_an_arm_without_speed_limits_needs_them() -> None:

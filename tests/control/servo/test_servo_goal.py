@@ -46,7 +46,7 @@ def test_an_offset_is_bounded_by_its_largest_and_by_the_limits() -> None:
     assert not ServoGoal(ROBOT, 1e3 * KP).bounded.any()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 10_000), st.sampled_from([1e-6, 1e-2, 1.0, 1e6]), st.sampled_from([0.5, 1.0, 3.0]))
 def test_any_goal_stays_next_to_its_pose_and_adds_nothing_beyond_a_limit(seed: int, soft: float, wide: float) -> None:
     """Whatever pose and stiffness: within the largest offset, never further out of the limits than the pose itself."""
@@ -81,7 +81,7 @@ def test_a_pose_that_is_none_is_refused() -> None:
 
 def settled(goal: Array) -> Array:
     """Return where a frictionless arm with PD servos comes to rest."""
-    plant = IdealArm(ROBOT, q=goal, period=1e-3)
+    plant = IdealArm(ROBOT, q=goal, dt=1e-3)
     with plant:
         for _ in range(1500):
             plant.write(KP * (goal - plant.q) - KD * plant.dq)

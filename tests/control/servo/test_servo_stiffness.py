@@ -115,7 +115,7 @@ def test_where_the_goals_are_must_be_known() -> None:
         identify_stiffness(ROBOT, log, goal=log.sent[:-1])  # type: ignore[index]
     with pytest.raises(InputError, match="motor side"):
         identify_stiffness(ROBOT, replace(log, declared=Declared(position_side="motor")))
-    with pytest.raises(InputError, match="known names"):
+    with pytest.raises(InputError, match="no joint"):
         identify_stiffness(ROBOT, log, known={"elbow": 3.0})
     with pytest.raises(InputError, match="stands still nowhere"):
         identify_stiffness(ROBOT, log[:30])

@@ -56,14 +56,14 @@ def same(one: TaughtPath, other: TaughtPath) -> bool:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(paths())
 def test_what_is_written_reads_back_exactly(path: TaughtPath) -> None:
     """Names, units, notes and every bit of the numbers survive."""
     assert same(path_from_bytes(path_text(path).encode(), "x.csv"), path)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=300) | st.binary(max_size=120).map(lambda tail: GOOD.encode()[:70] + tail))
 def test_any_bytes_give_a_path_or_our_error(data: bytes) -> None:
     """No other exception leaves the reader."""
@@ -73,7 +73,7 @@ def test_any_bytes_give_a_path_or_our_error(data: bytes) -> None:
         assert str(error).startswith("x.csv")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, len(GOOD) - 1), st.integers(0, 30), st.text(max_size=8))
 def test_damaged_files_give_a_path_or_our_error(at: int, lost: int, put: str) -> None:
     """A piece lost and something else in its place: still a path of finite numbers, or our error."""

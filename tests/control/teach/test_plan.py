@@ -203,7 +203,7 @@ def test_another_arms_path_is_refused() -> None:
         assert any("goes elsewhere" in note for note in plan.notes) is told
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(0.02, 5.0), st.floats(0.0126, 5.0))
 def test_the_offered_speed_passes_and_is_near_the_largest(asked: float, largest: float) -> None:
     """For a plant that can do anything up to some speed: never above it, and seldom far below."""

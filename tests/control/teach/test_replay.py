@@ -13,7 +13,7 @@ import counterpoise as cp
 from counterpoise.control.settings import SafetySettings
 from counterpoise.control.teach.path import TaughtPath
 from counterpoise.control.teach.plan import PlanSettings, ReplayPlan, plan_replay
-from counterpoise.control.teach.replay import Replay, replay
+from counterpoise.control.teach.replay import Replay
 from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
 from counterpoise.logs.sample import Sample
 from ideal_arm import IdealArm, middle_pose
@@ -37,14 +37,14 @@ def planned(arm: IdealArm, **settings: Any) -> ReplayPlan:
 
 def standing(offset: float = 0.1, **changes: Any) -> IdealArm:
     """An ideal arm at 500 Hz, somewhat away from the start of the swing."""
-    return IdealArm(PLANAR, period=2e-3, q=MIDDLE + offset, **changes)
+    return IdealArm(PLANAR, dt=2e-3, q=MIDDLE + offset, **changes)
 
 
 def test_the_path_is_followed_and_errors_are_told() -> None:
     """An ideal arm goes to the start and follows; rms, largest and when agree with the samples."""
     arm, seen = standing(), []
     with arm:
-        report = replay(arm, PLANAR, planned(arm), progress=lambda done, total: seen.append((done, total)))
+        report = Replay(arm, PLANAR, planned(arm)).run(lambda done, total: seen.append((done, total)))
     assert report.outcome == "completed" and report.reason == ""
     assert report.law == "pd-gravity" and report.run is not None and report.run.end.value == "completed"
     error = np.abs(report.trace.wanted - report.trace.measured)
@@ -66,7 +66,7 @@ def test_an_arm_that_is_elsewhere_is_not_moved() -> None:
         plan = planned(arm)
         arm.q[1] += 0.05
         with pytest.raises(SafetyError, match=PLANAR.joint_names[1]):
-            replay(arm, PLANAR, plan)
+            Replay(arm, PLANAR, plan).run()
         assert arm.sent == []
         job = Replay(arm, PLANAR, plan, tolerance=0.1)
         assert job.run().outcome == "completed"
@@ -85,11 +85,11 @@ def test_an_arm_moved_between_the_look_and_the_start_is_not_moved() -> None:
                 self.q = self.q + 0.3
             return super().read()
 
-    moved = Moved(PLANAR, period=2e-3, q=arm.q)
+    moved = Moved(PLANAR, dt=2e-3, q=arm.q)
     with moved:
         plan = plan_replay(PLANAR, path(), start=moved.read().q, plant=moved)
         with pytest.raises(SafetyError, match="not where"):
-            replay(moved, PLANAR, plan)
+            Replay(moved, PLANAR, plan).run()
         assert moved.sent == []
 
 
@@ -192,7 +192,7 @@ def test_faults_leave_a_report() -> None:
                 sample.q[0] = np.nan
             return sample
 
-    arm = Failing(PLANAR, period=2e-3, q=MIDDLE)
+    arm = Failing(PLANAR, dt=2e-3, q=MIDDLE)
     with arm:
         job = Replay(arm, PLANAR, planned(arm))  # type: ignore[arg-type]
         with pytest.raises(SensorFaultError):

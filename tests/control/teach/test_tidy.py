@@ -56,7 +56,7 @@ def test_a_tight_bound_raises_the_cutoff() -> None:
     assert np.all(tight.moved <= 0.01)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.floats(1e-6, 0.05), st.integers(3, 200))
 def test_ends_are_kept_and_the_bound_holds(seed: int, bound: float, rows: int) -> None:
     """Whatever was recorded, evenly or not: both ends are exact, and no row is further away than the bound."""

@@ -16,7 +16,8 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.tip.impedance import Impedance
 from counterpoise.control.tip.tip_path import StayThere, Straight, TipPath
-from counterpoise.control.tip.tip_state import mass_matrix, tip_state
+from counterpoise.control.tip.tip_state import tip_state
+from counterpoise.dynamics.inertia import mass_matrix
 from counterpoise.errors import InputError
 from counterpoise.logs.sample import Sample
 from ideal_arm import SPEEDS, IdealArm
@@ -68,7 +69,7 @@ def test_a_full_matrix_couples_directions() -> None:
     np.testing.assert_allclose(law.spring(state, pose), [1.0, 4.0, 0.0, 0.0, 0.0, 0.0], atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000))
 def test_damping_takes_energy_everywhere(seed: int) -> None:
     """At any pose and speed, with the spring at rest, the torques beyond gravity do no positive work."""
@@ -81,7 +82,7 @@ def test_damping_takes_energy_everywhere(seed: int) -> None:
     assert tau @ dq <= 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000))
 def test_torques_stay_bounded_at_singular_poses(seed: int) -> None:
     """Stretched out, far from its goal and half a turn away, no joint is asked for more than its bound."""
@@ -177,7 +178,7 @@ def test_the_spring_turns_back_the_short_way_up_to_half_a_turn(axis: int) -> Non
 
 def test_an_ideal_arm_follows_a_straight_line_and_comes_back_when_pushed() -> None:
     """The tip goes 0.2 m along its line, keeps its orientation, and rests there."""
-    plant = IdealArm(ROBOT, q=Q, period=2e-3)
+    plant = IdealArm(ROBOT, q=Q, dt=2e-3)
     path = Straight([(0.0, 0.2, 0.0)], speed=0.3)
     law = Impedance(ROBOT, (800.0,) * 3 + (10.0,) * 3, path=path)
     start = ROBOT.forward_kinematics(Q)

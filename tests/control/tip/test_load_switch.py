@@ -72,7 +72,7 @@ def test_pick_and_place_is_bumpless_and_droops_within_its_bound(over: float) -> 
     steps = np.abs(np.diff(plant.sent[500:4000], axis=0))
     weight = np.abs(LOADED.gravity(Q) - ROBOT.gravity(Q)).max()
     # 1.5 is the steepest slope of the passage, s = σ²(3 − 2σ); the rest is the position loop's answer to the droop.
-    assert steps.max() < 1.5 * weight * plant.period / over + 0.03 * weight
+    assert steps.max() < 1.5 * weight * plant.dt / over + 0.03 * weight
 
 
 def test_loads_add_up_and_go_together() -> None:

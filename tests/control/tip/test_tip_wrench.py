@@ -162,7 +162,7 @@ def test_a_law_made_for_another_payload_before_its_start_is_damped() -> None:
     np.testing.assert_array_equal(ramped(switched, q, 0.1 * q), ramped(made, q, 0.1 * q))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.floats(-1e6, 1e6), st.sampled_from(["base", "tip"]))
 def test_torques_beyond_gravity_stay_within_their_bound(seed: int, speed: float, frame: Literal["base", "tip"]) -> None:
     """At any pose, at any speed, with any readings, no joint is asked for more than half its effort limit."""

@@ -26,7 +26,7 @@ Q = np.array([0.0, 0.1, 0.0, *_ARM, *(-angle for angle in _ARM)])
 POINT = st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3).map(np.array)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(POINT, POINT, POINT, POINT, st.floats(0.0, 1.0) | st.none(), st.floats(-50.0, 50.0))
 def test_the_part_is_in_equilibrium(
     p_1: np.ndarray, p_2: np.ndarray, com: np.ndarray, weight: np.ndarray, share: float | None, squeeze: float

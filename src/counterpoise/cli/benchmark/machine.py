@@ -17,7 +17,7 @@ import numpy as np
 from ... import __version__
 from ...dynamics.robot import Robot
 from .robot import Effort, random_poses
-from .timing import Ratio, Statement, Timing, time_interleaved
+from .timing import Ratio, RoundTimes, Statement, time_interleaved
 
 COPY_BAR = 4.0
 """Most that gravity of many poses may take, in times of copying the array that holds them."""
@@ -41,7 +41,7 @@ class CopyResult:
 
     robot: str
     poses: int
-    times: dict[str, Timing]
+    times: dict[str, RoundTimes]
     over_fresh_copy: Ratio
     over_copy: Ratio
 

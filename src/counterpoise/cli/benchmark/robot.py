@@ -12,7 +12,7 @@ from ...description.frozen import Array
 from ...dynamics.robot import Robot
 from ...errors import CounterpoiseError, ModelError
 from .peer import Peer
-from .timing import Ratio, Statement, Timing, time_interleaved
+from .timing import Ratio, RoundTimes, Statement, time_interleaved
 
 AGREEMENT = 1e-9
 """Largest difference between the two libraries [N m or N], relative to the largest torque where that exceeds 1."""
@@ -88,9 +88,9 @@ class Operation:
     key: str
     code: str
     poses: int
-    ours: Timing
+    ours: RoundTimes
     peer_code: str = ""
-    peer: Timing | None = None
+    peer: RoundTimes | None = None
     ratio: Ratio | None = None
     bar: Bar | None = None
 
@@ -280,7 +280,7 @@ def _largest_difference(robot: Robot, peer: Peer, names: dict[str, Any]) -> floa
         if not difference <= AGREEMENT * max(1.0, float(np.abs(ours).max(initial=0.0))):  # true for NaN as well
             raise CounterpoiseError(
                 f"{operation} of '{robot.name}' differs from Pinocchio by {difference:.3g} N m (or N); expected at "
-                f"most {AGREEMENT:g}. Nothing was timed; please report this robot"
+                f"most {AGREEMENT:g}. Nothing was timed; report this robot"
             )
         largest = max(largest, difference)
     return largest

@@ -37,7 +37,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Timing:
+class RoundTimes:
     """Times of one statement [s per pose], one per round, shape (rounds,)."""
 
     rounds: Array
@@ -66,7 +66,7 @@ class Ratio:
     upper_quartile: float
 
     @classmethod
-    def of(cls, slower: Timing, faster: Timing) -> Ratio:
+    def of(cls, slower: RoundTimes, faster: RoundTimes) -> Ratio:
         """Compare two timings of the same rounds."""
         quartiles = np.percentile(slower.rounds / faster.rounds, (50.0, 25.0, 75.0))
         return cls(*quartiles.tolist())
@@ -74,7 +74,7 @@ class Ratio:
 
 def time_interleaved(
     statements: Mapping[str, Statement], *, rounds: int, seconds: float, after_round: Callable[[], None]
-) -> dict[str, Timing]:
+) -> dict[str, RoundTimes]:
     """Time statements in rounds.
 
     Args:
@@ -97,7 +97,7 @@ def time_interleaved(
             executions = repeats[name] * statements[name].poses
             found[name].append(timer.timeit(repeats[name]) / executions)
         after_round()
-    return {name: Timing(frozen(times)) for name, times in found.items()}
+    return {name: RoundTimes(frozen(times)) for name, times in found.items()}
 
 
 def _repeats(timer: Timer, seconds: float) -> int:

@@ -17,13 +17,12 @@ made; elsewhere an error of the model may be larger, which is what the drift wat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ...calibration.arrival import arrivals
 from ...calibration.pose_plan import PosePlan
 from ...description.frozen import Array, frozen
 from ...dynamics.joint_units import effort_units, position_units, rotary
@@ -31,7 +30,6 @@ from ...dynamics.robot import Robot
 from ...errors import InputError, SafetyError, SensorFaultError
 from ...estimation.gravity_prior import states_of
 from ...friction.law import FrictionLaw
-from ...logs.log import Log
 from ...logs.sample import Sample, SampleFlag
 from ..clock import Clock
 from ..gains import gain
@@ -39,6 +37,8 @@ from ..plant import Plant, standing_sample
 from ..record import MARGIN_LINEAR, MARGIN_ROTARY, Recording
 from ..safety import SafetyFilter
 from .check_result import CheckResult, JointCheck
+from .holding import HeldWindow, HoldingTorques
+from .law import free_joints
 
 if TYPE_CHECKING:
     from ...calibration.fit import Fit
@@ -47,10 +47,6 @@ SETTLE, DWELL = 0.5, 0.5
 """Times to come to rest and to measure, at each side [s]."""
 LOCKED_APPROACH = 1e-9
 """How far a locked joint "goes" to either side [rad or m]: nowhere."""
-BLOCKS = 5
-"""Parts of a measurement whose scatter tells its noise: neighbouring samples are not independent."""
-CREEP_PART = (0.4, 0.75)
-"""Part of a creep during which a joint surely slides."""
 SLOW, FAST = 1e-3, 0.5
 """Speeds between which the least friction of a law is looked for [rad/s or m/s]."""
 
@@ -59,7 +55,7 @@ class FloatCheck:
     """The check of one arm. Nothing moves before :meth:`run`.
 
     Attributes:
-        recording: What drives the arm; None before the run.
+        recording: The motion, and the loop that drives the arm through it; None before the run.
     """
 
     def __init__(
@@ -100,14 +96,11 @@ class FloatCheck:
             SafetyError: A share of 1 or more, or a plant whose holding torque is not known.
         """
         names = robot.joint_names
-        for name in locked:
-            if name not in names:
-                raise InputError(f"locked: there is no joint '{name}'; there are {', '.join(names)}")
         if isinstance(repeats, bool) or not isinstance(repeats, int) or not 2 <= repeats <= 100:
             raise InputError(f"repeats is {repeats!r}; expected a whole number from 2 to 100")
         if by not in ("effort", "command"):
             raise InputError(f"by is {by!r}; expected 'effort' or 'command'")
-        self._free = np.array([name not in locked for name in names], dtype=bool)
+        self._free = free_joints(names, locked)
         if not self._free.any():
             raise InputError("every joint is locked; nothing is left to float")
         self._share = gain(share, "share", robot.n)
@@ -119,8 +112,7 @@ class FloatCheck:
                 "give torques, or judge by what is sent (by='command') where commands are true torques"
             )
         self._plant, self._robot, self._friction, self._repeats = plant, robot, friction, repeats
-        self._std = np.zeros(robot.n) if calibration is None else gravity_std(robot, calibration, None)
-        self._calibration = calibration
+        self._covariance = None if calibration is None else gravity_covariance(robot, calibration)
         self._settings: dict[str, Any] = {
             "safety": SafetyFilter(robot, plant=plant) if safety is None else safety,
             "pace": pace,
@@ -130,46 +122,65 @@ class FloatCheck:
         self.recording: Recording | None = None
 
     def run(
-        self, progress: Callable[[float, float], None] | None = None, then: Literal["stop", "keep"] = "stop"
+        self,
+        progress: Callable[[float, float], None] | None = None,
+        *,
+        until: Callable[[Sample], bool] | None = None,
+        then: Literal["stop", "keep"] = "stop",
     ) -> CheckResult | None:
         """Make the check; the plant must have been entered.
 
         Args:
             progress: Called now and then with the seconds done and in all.
+            until: Called with every good sample; true ends the check before it is complete.
             then: "stop" brings the arm to its safe stop; "keep" leaves it to the next run of ``recording.loop``.
 
         Returns:
-            The result; None when the run was asked to stop before it was complete.
+            The result; None when the check was ended before it was complete.
 
         Raises:
             InputError: A joint is too near to a limit to be approached from both sides.
             SafetyError: There is no measured effort, or a fault stopped the arm.
+            SensorFaultError: In one of the measurements most samples are not to be used.
         """
-        sample = standing_sample(self._plant)
+        robot, plant = self._robot, self._plant
+        sample = standing_sample(plant)
         self._refuse_without_effort(sample)
-        self.recording = self._prepared(sample.q)
-        log = self.recording.run(progress, then=then)
-        windows = log.declared.notes["plan"]["windows"]
-        if len(windows) < 2 * self._repeats:
-            return None
-        try:
-            return self._judged(log, sample.q)
-        except BaseException:
-            if then == "keep":
-                self.recording.loop.run(0.0)  # nobody goes on from here: bring the arm to its safe stop
-            raise
+        # All that can be computed now is: while the result is worked out, nothing is sent.
+        model_std = np.zeros(robot.n) if self._covariance is None else gravity_std(robot, self._covariance, sample.q)
+        friction_law = None if self._friction is None else least_friction(self._friction, robot.n)
+        recording = self.recording = self._prepared(sample.q)
+        loop, duration = recording.loop, recording.duration_from(sample.q)
+        held = HoldingTorques(
+            robot,
+            recording.reference,
+            loop.safety,
+            by_command=self._by == "command",
+            adds_gravity=plant.adds_gravity,
+        )
 
-    def _judged(self, log: Log, q: Array) -> CheckResult:
-        return judged(
-            log,
-            self._robot,
+        def watch(sample: Sample) -> bool:
+            held.take(sample)
+            return bool(held.failure) or (until is not None and until(sample))
+
+        report = loop.run(duration, until=watch, progress=progress, then=then)
+        complete = report.ticks - report.stop_ticks >= round(duration / plant.dt)
+        windows = held.finish() if complete else ()
+        if held.failure:
+            if then == "keep":
+                loop.run(0.0)  # nobody goes on from here: bring the arm to its safe stop
+            raise SensorFaultError(held.failure)
+        if not complete:
+            return None
+        joints = judged(
+            windows,
+            robot,
             free=self._free,
             share=self._share,
-            friction=self._friction,
-            by=self._by,
-            adds_gravity=self._plant.adds_gravity,
-            model_std=self._std if self._calibration is None else gravity_std(self._robot, self._calibration, q),
+            friction_law=friction_law,
+            model_std=model_std,
         )
+        return CheckResult(joints, frozen(sample.q), self._by, duration)
 
     def _prepared(self, q: Array) -> Recording:
         robot, free = self._robot, self._free
@@ -213,65 +224,52 @@ def refuse_whole_share(share: Array, names: Sequence[str], free: npt.NDArray[np.
 
 
 def judged(
-    log: Log,
+    windows: Sequence[HeldWindow],
     robot: Robot,
     *,
     free: npt.NDArray[np.bool_],
     share: Array,
-    friction: FrictionLaw | None,
-    by: str,
-    adds_gravity: bool,
+    friction_law: Array | None,
     model_std: Array,
-) -> CheckResult:
-    """Return what a recording of one pose, repeated from both sides, says about floating.
+) -> tuple[JointCheck, ...]:
+    """Return what one pose, held from both sides again and again, says about the joints that are to float.
 
     Args:
-        log: The recording, with its plan and windows.
+        windows: What holding took, as often from above as from below.
         robot: The model.
         free: Joints that are to float, shape (n,), bool.
         share: Share of the friction that is to be compensated, shape (n,).
-        friction: The friction law; None for the friction found.
-        by: "effort" or "command".
-        adds_gravity: Whether the plant adds gravity: the model's is then not compared.
+        friction_law: What the friction law says at least [N m or N], shape (n,); None for the friction found.
         model_std: Standard deviation of the model's gravity [N m or N], shape (n,).
-
-    Raises:
-        SensorFaultError: In one of the measurements most samples are not to be used.
     """
-    plan: Mapping[str, Any] = log.declared.notes["plan"]
-    held = log.tau if by == "effort" or log.sent is None else log.sent
-    placed, usable = _good_rows(log, held, by)
-    gravity = np.full_like(held, np.nan)
-    gravity[placed] = 0.0 if adds_gravity else robot.gravity(log.q[placed])
-    rest, noise, creep = _residuals(log, held - gravity, usable, plan)
-    sides = np.array([window["side"] == "below" for window in plan["windows"]])
-    each = 0.5 * (rest[sides] + rest[~sides])
-    count = len(each)
+    rest, noise, creep, gravity, crept = (
+        np.array([getattr(window, name) for window in windows])
+        for name in ("rest", "noise", "creep", "gravity", "crept")
+    )
+    below = np.array([window.below for window in windows])
+    difference = 0.5 * (rest[below] + rest[~below]).mean(axis=0)
     # Of both sides apart: what scatters is how each joint comes to rest, and twice the data tell it better.
-    scatter = (rest[sides].var(axis=0, ddof=1) + rest[~sides].var(axis=0, ddof=1)) / (4.0 * count)
-    variance = scatter + np.sum(noise**2, axis=0) / len(noise) ** 2 + model_std**2
-    bands = [0.5 * (means[sides] - means[~sides]).mean(axis=0) for means in (rest, creep)]
+    scatter = (rest[below].var(axis=0, ddof=1) + rest[~below].var(axis=0, ddof=1)) / (2.0 * len(windows))
+    std = np.sqrt(scatter + np.sum(noise**2, axis=0) / len(noise) ** 2 + model_std**2)
+    bands = [0.5 * (means[below] - means[~below]).mean(axis=0) for means in (rest, creep)]
     found = np.maximum(np.minimum(*bands), 0.0)
-    by_law = found if friction is None else least_friction(friction, robot.n)
-    stuck = {joint for arrival in arrivals(log[placed]) for joint in arrival.failed}
-    at_rest = _at_rest(log, plan) & placed
-    expected, difference = gravity[at_rest].mean(axis=0), each.mean(axis=0)
-    joints = tuple(
+    by_law = found if friction_law is None else friction_law
+    expected = gravity.mean(axis=0)
+    return tuple(
         JointCheck(
             joint=robot.joint_names[j],
             unit=unit,
             expected=float(expected[j]),
             held=float(expected[j] + difference[j]),
-            std=float(np.sqrt(variance[j])),
+            std=float(std[j]),
             friction=float(found[j]),
             friction_law=float(by_law[j]),
             share=float(share[j]),
-            crept=j not in stuck,
+            crept=bool(crept[:, j].all()),
         )
         for j, unit in enumerate(effort_units(robot))
         if free[j]
     )
-    return CheckResult(joints, frozen(plan["poses"][0]), by, float(log.time[-1] - log.time[0]))
 
 
 def least_friction(friction: FrictionLaw, n: int) -> Array:
@@ -281,75 +279,28 @@ def least_friction(friction: FrictionLaw, n: int) -> Array:
     return np.asarray(both.min(axis=0))
 
 
-def gravity_std(robot: Robot, fit: Fit, q: Array | None) -> Array:
-    """Return the standard deviation of a calibrated arm's gravity [N m or N], shape (n,).
+def gravity_covariance(robot: Robot, fit: Fit) -> Array:
+    """Return the covariance of a calibrated arm's base gravity parameters, shape (b, b).
 
     Args:
         robot: The arm that is driven.
         fit: Its calibration.
-        q: The pose [rad or m], shape (n,); None to see only whether the two belong together.
 
     Raises:
         InputError: The calibration is another arm's, or is in command units.
     """
     if fit.robot.joint_names != robot.joint_names:
         raise InputError(f"the calibration's joints {list(fit.robot.joint_names)} are not {list(robot.joint_names)}")
-    covariance = states_of(robot, fit, offset=False, friction=False).covariance
-    if q is None:
-        return np.zeros(robot.n)
+    return states_of(robot, fit, offset=False, friction=False).covariance
+
+
+def gravity_std(robot: Robot, covariance: Array, q: Array) -> Array:
+    """Return the standard deviation of an arm's gravity [N m or N], shape (n,).
+
+    Args:
+        robot: The arm.
+        covariance: Of its base gravity parameters, shape (b, b).
+        q: The pose [rad or m], shape (n,).
+    """
     rows = robot.base_gravity_regressor(q)
     return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0)))
-
-
-def _good_rows(log: Log, held: Array, by: str) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which rows have a position, and which of them a holding torque too, each of shape (k,), bool.
-
-    The loop bridges single bad samples, so that they are in the log: NaN, or marked by the plant.
-    """
-    unplaced, untold = SampleFlag.Q_INVALID | SampleFlag.STALE, SampleFlag.EFFORT_INVALID
-    placed = (log.flags & int(unplaced) == 0) & np.isfinite(log.q).all(axis=1) & np.isfinite(log.time)
-    placed[0] = True  # the loop does not start from a bad one, and times count from it
-    told = np.isfinite(held).all(axis=1)
-    if by == "effort":
-        told &= log.flags & int(untold) == 0
-    return placed, placed & told
-
-
-def _part(residual: Array, inside: npt.NDArray[np.bool_], usable: npt.NDArray[np.bool_]) -> Array:
-    """Return the usable rows of one measurement.
-
-    Raises:
-        SensorFaultError: There are too few.
-    """
-    part = residual[inside & usable]
-    if len(part) < max(2, np.count_nonzero(inside) / 2):
-        raise SensorFaultError(
-            f"the check before floating has only {len(part)} usable samples of {np.count_nonzero(inside)} in one of "
-            "its measurements: positions or efforts are missing, or marked by the plant as no measurements"
-        )
-    return part
-
-
-def _residuals(
-    log: Log, residual: Array, usable: npt.NDArray[np.bool_], plan: Mapping[str, Any]
-) -> tuple[Array, Array, Array]:
-    """Return, per window, the mean at rest, its noise, and the mean while creeping, each of shape (windows, n)."""
-    elapsed = log.time - log.time[0]
-    rest, noise, creep = [], [], []
-    for window in plan["windows"]:
-        part = _part(residual, (elapsed >= window["begin"]) & (elapsed < window["end"]), usable)
-        blocks = np.array([block.mean(axis=0) for block in np.array_split(part, min(BLOCKS, len(part)))])
-        rest.append(part.mean(axis=0))
-        noise.append(blocks.std(axis=0, ddof=1) / np.sqrt(len(blocks)))
-        begin, length = window["creep"], window["begin"] - plan["settle"] - window["creep"]
-        sliding = (elapsed >= begin + CREEP_PART[0] * length) & (elapsed < begin + CREEP_PART[1] * length)
-        creep.append(_part(residual, sliding, usable).mean(axis=0))
-    return np.array(rest), np.array(noise), np.array(creep)
-
-
-def _at_rest(log: Log, plan: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
-    elapsed = log.time - log.time[0]
-    inside = np.zeros(len(elapsed), dtype=bool)
-    for window in plan["windows"]:
-        inside |= (elapsed >= window["begin"]) & (elapsed < window["end"])
-    return inside

@@ -113,7 +113,7 @@ class Floating:
             "hold_when_released": hold_when_released,
             "cushion": cushion,
             "limits": self._safety.limits,
-            "period": plant.period,
+            "dt": plant.dt,
             "gravity": not plant.adds_gravity,
             "watch": watch,
             "yields": yields,
@@ -202,8 +202,6 @@ class Floating:
     def stop(self) -> None:
         """End it in the safe stop, after the present tick; from any thread, also during the check."""
         self._stopping.set()
-        if self._check.recording is not None:
-            self._check.recording.loop.request_stop()
 
     def wait(self, timeout: float | None = None) -> FloatReport:
         """Wait until what :meth:`start` began is over; return its report, or raise what it raised.
@@ -234,7 +232,7 @@ class Floating:
     def _do(self, seconds: float | None, progress: Progress | None, log: bool) -> tuple[End, str]:
         if self._stopping.is_set():
             return "stopped", ""
-        result = self._check.run(self._stoppable(progress), then="keep")
+        result = self._check.run(progress, until=lambda _: self._stopping.is_set(), then="keep")
         recording = self._check.recording
         if recording is None:
             raise InputError("the check left no loop to go on with")
@@ -262,7 +260,7 @@ class Floating:
     ) -> None:
         checked = loop.last_report
         try:
-            loop.run(seconds, until=self._watch(law, seconds, progress), log=log)
+            loop.run(seconds, until=self._watch(law), progress=progress, log=log)
         finally:
             if loop.last_report is not checked:
                 self._ran = loop.last_report
@@ -271,17 +269,6 @@ class Floating:
                 with suppress(SafetyError):  # the first error says what is wrong
                     loop.run(0.0)
 
-    def _stoppable(self, progress: Progress | None) -> Progress:
-        """Return what is called now and then during the check: it ends the check where :meth:`stop` came too early."""
-
-        def told(done: float, total: float) -> None:
-            if self._stopping.is_set() and self._check.recording is not None:
-                self._check.recording.loop.request_stop()
-            if progress is not None:
-                progress(done, total)
-
-        return told
-
     def _made_law(self, result: CheckResult) -> FloatLaw:
         friction = self._friction
         if friction is None:
@@ -289,18 +276,16 @@ class Floating:
             friction = CoulombViscous([found.get(name, 0.0) for name in self._robot.joint_names])
         return FloatLaw(self._robot, friction, self._share, **self._settings)
 
-    def _watch(self, law: FloatLaw, seconds: float | None, progress: Progress | None) -> Callable[[Sample], bool]:
-        period, every, ticks = self._plant.period, max(1, round(0.1 / self._plant.period)), 0
+    def _watch(self, law: FloatLaw) -> Callable[[Sample], bool]:
+        let_go = False
 
         def watch(sample: Sample) -> bool:
-            nonlocal ticks
-            if ticks == 0:
+            nonlocal let_go
+            if not let_go:
+                let_go = True
                 self._lowest = self._highest = sample.q.copy()
                 if self._began is not None:
                     self._began()
-            if progress is not None and ticks % every == 0:
-                progress(ticks * period, seconds or 0.0)
-            ticks += 1
             self._lowest = np.minimum(self._lowest, sample.q)
             self._highest = np.maximum(self._highest, sample.q)
             self._fastest = np.maximum(self._fastest, np.abs(sample.dq))
@@ -324,7 +309,7 @@ class Floating:
             end=end,
             reason=reason,
             check=self._result,
-            seconds=driven * self._plant.period,
+            seconds=driven * self._plant.dt,
             travel=frozen(self._highest - self._lowest),
             top_speed=frozen(self._fastest),
             drifts=0 if law is None else law.drifts,

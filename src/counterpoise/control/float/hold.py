@@ -27,7 +27,6 @@ class YieldingHold:
     Attributes:
         threshold: Torque of its spring at which it yields [N m or N], shape (n,).
         level: How much of it is on: 0 for none, 1 for all.
-        yielded: How often it has yielded.
     """
 
     def __init__(self, kp: Array, kd: Array, threshold: Array, slow: Array) -> None:
@@ -50,7 +49,6 @@ class YieldingHold:
     def clear(self) -> None:
         """Let go at once and forget the past."""
         self.level = 0.0
-        self.yielded = 0
         self._on = False
         self._braking = 0.0
         self._anchor: Array | None = None
@@ -86,7 +84,6 @@ class YieldingHold:
         spring = self._kp * (self._anchor - q)
         if self._on and np.any(self.level * np.abs(spring) > self.threshold):
             self._on = False
-            self.yielded += 1
         step = elapsed / FADE_IN if self._on else -elapsed / FADE_OUT
         self.level = min(max(self.level + step, 0.0), 1.0)
         if self.level == 0.0 and not self._on:

@@ -19,15 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array, frozen
+from ...dynamics.inertia import joint_inertias
 from ...dynamics.joint_units import position_units, rotary
 from ...dynamics.robot import Robot
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...friction.law import FrictionLaw
 from ...logs.sample import Sample
 from ..careful_gains import ROTOR_TICKS, careful_gains
-from ..gains import gain
+from ..gains import checked_dt, gain
 from ..limits import Limits
-from ..safe_stop import joint_inertias
 from .cushion import Cushion, Cushions
 from .hold import YieldingHold
 from .slide import Slide
@@ -49,8 +49,8 @@ LEAST_ROTARY, LEAST_LINEAR = 0.05, 0.01
 """Least speeds at which the friction law is asked [rad/s, m/s]: below them it may have its breakaway peak."""
 SPEED_SHARE = 0.5
 """Fastest motion by hand, as a share of a joint's velocity limit."""
-CAREFUL_PERIOD = 5e-3
-"""Period for which gains are made when it is not told [s]: careful for any faster loop."""
+CAREFUL_DT = 5e-3
+"""Time between two ticks for which gains are made when none is told [s]: careful for any faster loop."""
 
 
 class FloatLaw:
@@ -82,7 +82,7 @@ class FloatLaw:
         cushion: Cushion | None = Cushion(),  # noqa: B008  frozen
         *,
         limits: Limits | None = None,
-        period: float = CAREFUL_PERIOD,
+        dt: float = CAREFUL_DT,
         gravity: bool = True,
         watch: WatchSettings = WatchSettings(),  # noqa: B008  frozen
         yields: npt.ArrayLike | None = None,
@@ -99,7 +99,7 @@ class FloatLaw:
             hold_when_released: Hold the arm when it has come to rest, until it is pushed.
             cushion: Cushions in front of the joint limits; None for none.
             limits: The limits of the run (``safety.limits``); None for the robot's.
-            period: Nominal time between two ticks [s]; the gains of locks and holds follow from it.
+            dt: Nominal time between two ticks [s]; the gains of locks and holds follow from it.
             gravity: Whether to add g(q); False on a plant that does so itself.
             watch: When the arm counts as too fast or drifting.
             yields: How far the joints yield before they slide [rad or m], one number or n; None for 2 mrad and 0.5 mm.
@@ -115,7 +115,7 @@ class FloatLaw:
         self.hold_when_released = bool(hold_when_released)
         self.stop_kind: Literal["", "too fast", "drifting"] = ""
         self.stop_reason = ""
-        self._free = _free(names, self.locked)
+        self._free = free_joints(names, self.locked)
         self.share = _share(share, names, self._free)
         if friction is None and np.any(self.share > 0.0):
             raise InputError("a share of the friction is to be compensated, and none is known: give the friction law")
@@ -127,9 +127,7 @@ class FloatLaw:
         self._effort = np.asarray(robot.effort_limit if limits is None else limits.effort)
         self._velocity = np.asarray(robot.velocity_limit if limits is None else limits.velocity)
         self._bounds = (robot.lower, robot.upper) if limits is None else (limits.lower, limits.upper)
-        if not 1e-6 <= period <= 1.0:
-            raise InputError(f"period is {period!r}; expected the time between two ticks [s], 1e-6 to 1")
-        self._period = float(period)
+        self._dt = checked_dt(dt)
         self._cushion, self._cushions = cushion, None if cushion is None else self._placed(cushion, np.zeros(n))
         turns = np.array(rotary(robot), dtype=bool)
         speed = np.where(turns, watch.speed_rotary, watch.speed_linear)
@@ -197,10 +195,10 @@ class FloatLaw:
         """Fit gains, damping and cushions to the inertias at q [rad or m], shape (n,)."""
         robot = self.robot
         inertia = joint_inertias(robot, q)
-        gains = careful_gains(robot, q, self._effort, self._period)
+        gains = careful_gains(robot, q, self._effort, self._dt)
         rotor = np.asarray(robot.rotor_inertia)
         # Behind a compliant gear a damper on the motor meets the rotor first: see control/careful_gains.py.
-        most = np.where(rotor > 0.0, rotor / (ROTOR_TICKS * self._period), np.inf)
+        most = np.where(rotor > 0.0, rotor / (ROTOR_TICKS * self._dt), np.inf)
         if self._given_damping is None:
             self.damping = frozen(np.where(self._free, np.minimum(inertia / SLOWING_TIME, most), 0.0))
         if self._cushion is not None:
@@ -297,10 +295,15 @@ class FloatLaw:
         return Cushions(*self._bounds, margin, cushion.effort * effort, damping)
 
 
-def _free(names: tuple[str, ...], locked: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+def free_joints(names: Sequence[str], locked: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return which joints are to float, shape (n,), bool: those that are not locked.
+
+    Raises:
+        InputError: One that is locked does not exist.
+    """
     for name in locked:
         if name not in names:
-            raise InputError(f"locked: there is no joint '{name}'; there are {', '.join(names)}")
+            raise InputError(f"locked: there is no joint '{name}'; the joints are {listed(names)}")
     return np.array([name not in locked for name in names], dtype=bool)
 
 

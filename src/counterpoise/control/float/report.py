@@ -54,11 +54,6 @@ class FloatReport:
         """Whether the arm was let go at all."""
         return self.run is not None
 
-    @property
-    def ended_as_asked(self) -> bool:
-        """Whether nothing but the clock or the user ended it."""
-        return self.end in ("done", "stopped")
-
     def as_data(self) -> dict[str, Any]:
         """Return the report as JSON has it, without the log."""
         run = self.run

@@ -68,13 +68,13 @@ PyObject* core_new(PyTypeObject* type, PyObject*, PyObject*) {
 
 int core_init(PyObject* object, PyObject* args, PyObject* kwargs) {
     auto* self = reinterpret_cast<CoreObject*>(object);
-    static const char* names[] = {"period",       "lower",        "upper",     "velocity_limit", "effort_limit",
+    static const char* names[] = {"dt",           "lower",        "upper",     "velocity_limit", "effort_limit",
                                   "rate_limit",   "wrench_range", "jump_slack", "max_gap",       "max_lag",
                                   "frozen_ticks", "frozen_travel", "frozen_torque", nullptr};
-    double period, jump_slack, max_gap, max_lag, frozen_travel, frozen_torque;
+    double dt, jump_slack, max_gap, max_lag, frozen_travel, frozen_torque;
     long frozen_ticks;
     PyObject *lower, *upper, *velocity_limit, *effort_limit, *rate_limit, *wrench_range;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dOOOOOOdddldd", const_cast<char**>(names), &period, &lower, &upper,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dOOOOOOdddldd", const_cast<char**>(names), &dt, &lower, &upper,
                                      &velocity_limit, &effort_limit, &rate_limit, &wrench_range, &jump_slack, &max_gap,
                                      &max_lag, &frozen_ticks, &frozen_travel, &frozen_torque))
         return -1;
@@ -100,7 +100,7 @@ int core_init(PyObject* object, PyObject* args, PyObject* kwargs) {
             delete filter;
             return -1;
         }
-        for (double value : rate) filter->step.push_back(value * period * (1.0 - counterpoise::RATE_MARGIN));
+        for (double value : rate) filter->step.push_back(value * dt * (1.0 - counterpoise::RATE_MARGIN));
         filter->jump_slack = jump_slack;
         filter->max_gap = max_gap;
         filter->max_lag = max_lag;

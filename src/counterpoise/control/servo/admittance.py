@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array
+from ...dynamics.inputs import link_name, numbers
 from ...dynamics.robot import Robot
 from ...errors import InputError
-from ..tip.bounds import link_name, number_of, shortened, vector_of
+from ..tip.bounds import number_of, shortened
 from ..tip.tip_state import SCALE
 from ..tip.wrist_feedback import WristFeedback
 from .motion_bounds import MotionBounds
@@ -54,7 +55,7 @@ class Admittance:
 
     ::
 
-        guide = Admittance(robot, WristFeedback(calibration, sensor.read), period=0.008)
+        guide = Admittance(robot, WristFeedback(calibration, sensor.read), dt=0.008)
         guide.reset(arm.q)
         while guiding:
             arm.move_to(guide.command(arm.q).q)     # or arm.move_at(….dq)
@@ -74,7 +75,7 @@ class Admittance:
         self,
         robot: Robot,
         feedback: WristFeedback,
-        period: float,
+        dt: float,
         *,
         at: str | None = None,
         bounds: MotionBounds | None = None,
@@ -91,7 +92,7 @@ class Admittance:
         Args:
             robot: The arm; only its kinematics and limits count.
             feedback: The wrist sensor.
-            period: Time between two commands [s].
+            dt: Time between two commands [s].
             at: Link that is led; None for the only leaf.
             bounds: What is commanded at most; None for the robot's limits (see MotionBounds).
             mass: Virtual mass, base axes [kg ×3, kg m² ×3], above 0.
@@ -110,10 +111,10 @@ class Admittance:
             raise InputError(f"feedback is {feedback!r}; expected a WristFeedback")
         feedback.refuse_other_arm(robot)
         self.feedback = feedback
-        self.bounds = MotionBounds(robot, period) if bounds is None else bounds
-        if self.bounds.period != period:
-            raise InputError(f"the bounds are for a period of {self.bounds.period:g} s, not {period:g} s")
-        self._mass, self._damping = vector_of(mass, "mass", 6), vector_of(damping, "damping", 6)
+        self.bounds = MotionBounds(robot, dt) if bounds is None else bounds
+        if self.bounds.dt != dt:
+            raise InputError(f"the bounds are for dt = {self.bounds.dt:g} s, not {dt:g} s")
+        self._mass, self._damping = numbers(mass, "mass", (6,)), numbers(damping, "damping", (6,))
         if not np.all(self._mass > 0.0) or not np.all(self._damping >= 0.0):
             raise InputError("mass needs numbers above 0, damping numbers from 0")
         self._force_band = number_of(force_band, "force_band", "N", zero=True)
@@ -136,7 +137,7 @@ class Admittance:
         Raises:
             InputError: They are no positions.
         """
-        self._q = np.array(vector_of(q, "q", self.robot.n))
+        self._q = np.array(numbers(q, "q", (self.robot.n,)))
         self._measured, self._dq = self._q, np.zeros(self.robot.n)
         self.twist, self._bad, self.stopped, self._begun = np.zeros(6), 0, "", True
         self.feedback.reset()
@@ -157,14 +158,14 @@ class Admittance:
         if hand is None:
             wanted = np.zeros(self.robot.n)
         else:
-            period = self.bounds.period
+            dt = self.bounds.dt
             # Implicit in the damper: stable whatever the damping.
-            twist = (self._mass * self.twist + period * hand) / (self._mass + period * self._damping)
+            twist = (self._mass * self.twist + dt * hand) / (self._mass + dt * self._damping)
             twist = np.concatenate([shortened(twist[:3], self._tip_speed), shortened(twist[3:], self._tip_turn)])
             # At the command, not at the arm that lags behind it: what is commanded is then the path that is wanted.
             wanted = self._joint_speeds(self._q, twist)
         self._dq = self._tip_bounded(self.bounds.next_speed(wanted, self._q, self._dq))
-        self._q = self._q + self.bounds.period * self._dq
+        self._q = self._q + self.bounds.dt * self._dq
         # The virtual mass moves as the arm does: it gathers no speed against a limit.
         self.twist = self.robot.jacobian(self._q, at=self.at) @ self._dq
         return JointCommand(self._q.copy(), self._dq.copy())
@@ -212,12 +213,12 @@ class Admittance:
         Joints that balance each other move the tip faster when one of them brakes for its limit; and where an arm
         cannot turn as it should, damped least squares move it instead.
         """
-        twist = self.robot.jacobian(self._q + self.bounds.period * dq, at=self.at) @ dq
+        twist = self.robot.jacobian(self._q + self.bounds.dt * dq, at=self.at) @ dq
         speed, turn = float(np.linalg.norm(twist[:3])), float(np.linalg.norm(twist[3:]))
         over = max(speed / self._tip_speed, turn / self._tip_turn)
         if over <= 1.0:
             return dq
-        step = self.bounds.acceleration * self.bounds.period
+        step = self.bounds.acceleration * self.bounds.dt
         return np.asarray(np.clip(dq / over, self._dq - step, self._dq + step))
 
     def _stop(self, reason: str) -> None:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from ...description.frozen import Array, frozen
 from ...dynamics.robot import Robot
 from ...errors import InputError
+from ..gains import checked_dt
 from ..limits import joint_array
 
 MARGIN = 0.05
@@ -28,13 +29,13 @@ class MotionBounds:
         upper: Highest ones.
         speed: Largest speeds [rad/s or m/s], shape (n,).
         acceleration: Largest accelerations [rad/s² or m/s²], shape (n,).
-        period: Time between two commands [s].
+        dt: Time between two commands [s].
     """
 
     def __init__(
         self,
         robot: Robot,
-        period: float,
+        dt: float,
         *,
         speed: npt.ArrayLike | None = None,
         acceleration: npt.ArrayLike | None = None,
@@ -44,7 +45,7 @@ class MotionBounds:
 
         Args:
             robot: The arm.
-            period: Time between two commands [s].
+            dt: Time between two commands [s].
             speed: Largest speeds [rad/s or m/s], one or n; None for SPEED_SHARE of the robot's.
             acceleration: Largest accelerations [rad/s² or m/s²], one or n; None reaches the speed in 0.25 s.
             margin: Distance kept from the position limits [rad or m].
@@ -52,8 +53,6 @@ class MotionBounds:
         Raises:
             InputError: A number that means nothing, or the robot has no speed limit and none is given.
         """
-        if not (np.isfinite(period) and period > 0.0):
-            raise InputError(f"period is {period!r}; expected the time between two commands [s]")
         if not (np.isfinite(margin) and margin >= 0.0):
             raise InputError(f"margin is {margin!r}; expected a distance from 0 [rad or m]")
         names = robot.joint_names
@@ -68,7 +67,7 @@ class MotionBounds:
                 )
         kept = np.minimum(margin, 0.05 * (robot.upper - robot.lower))
         self.lower, self.upper = frozen(robot.lower + kept), frozen(robot.upper - kept)
-        self.speed, self.acceleration, self.period = frozen(speeds), frozen(rates), float(period)
+        self.speed, self.acceleration, self.dt = frozen(speeds), frozen(rates), checked_dt(dt)
 
     def next_speed(self, wanted: Array, q: Array, dq: Array) -> Array:
         """Return the speed to command next [rad/s or m/s], shape (n,).
@@ -80,7 +79,7 @@ class MotionBounds:
         """
         over = float(np.max(np.abs(wanted) / self.speed, initial=0.0))
         slowed = wanted / over if over > 1.0 else wanted
-        step = self.acceleration * self.period
+        step = self.acceleration * self.dt
         most, least = self._stoppable(self.upper - q), -self._stoppable(q - self.lower)
         change = np.clip(slowed, least, most) - dq
         sudden = float(np.max(np.abs(change) / step, initial=0.0))
@@ -91,6 +90,6 @@ class MotionBounds:
 
     def _stoppable(self, left: Array) -> Array:
         """Return the largest speeds from which the joints stop within the ways that are left [rad or m]."""
-        half = 0.5 * self.acceleration * self.period
-        way = np.maximum(left - 0.25 * half * self.period, 0.0)
+        half = 0.5 * self.acceleration * self.dt
+        way = np.maximum(left - 0.25 * half * self.dt, 0.0)
         return np.asarray(np.sqrt(half**2 + 2.0 * self.acceleration * way) - half)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ...description.frozen import Array, frozen
 from ...dynamics.robot import Robot
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...logs.log import Log
 from ...logs.stillness import StillSegment, still_segments
 
@@ -224,7 +224,7 @@ def _known(robot: Robot, known: Mapping[str, float] | None) -> dict[str, float]:
     given = dict(known or {})
     for name, value in given.items():
         if name not in robot.joint_names:
-            raise InputError(f"known names '{name}'; the joints are {', '.join(robot.joint_names)}")
+            raise InputError(f"known: there is no joint '{name}'; the joints are {listed(robot.joint_names)}")
         if not (math.isfinite(value) and value > 0.0):
             raise InputError(f"known['{name}'] is {value!r}; expected a stiffness above 0 [N m/rad or N/m]")
     return given

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ...description.frozen import Array
 from ...errors import InputError
-from ..both_sides import ACCELERATION_PEAK, SPEED_PEAK
+from ..reference import move_time
 
 RAMP = 0.3
 """Time in which the speed along a curve rises to its value [s]."""
@@ -25,7 +25,7 @@ SAME = 1e-9
 """Poses nearer than this are one [rad or m]."""
 
 
-class States(NamedTuple):
+class MotionStates(NamedTuple):
     """A motion at some instants.
 
     Attributes:
@@ -102,16 +102,16 @@ class Curve:
         moves = [move_time(end - begin, speed, acceleration) for begin, end in pairwise(poses)]
         times = np.concatenate([[0.0], np.cumsum(moves)])
         first = CubicSpline(times, poses, bc_type="clamped")
-        dense = np.linspace(0.0, times[-1], 40 * len(poses))
-        by_speed = float(np.max(np.abs(first(dense, 1)) / speed))
-        by_acceleration = math.sqrt(float(np.max(np.abs(first(dense, 2)) / acceleration)))
+        by_speed = float(np.max(_peak_speeds(first) / speed))
+        # Between its knots the acceleration of a cubic spline is straight: its peaks are at knots.
+        by_acceleration = math.sqrt(float(np.max(np.abs(first(times, 2)) / acceleration)))
         return cls(CubicSpline(times * max(by_speed, by_acceleration), poses, bc_type="clamped"))
 
-    def at(self, s: npt.ArrayLike) -> States:
+    def at(self, s: npt.ArrayLike) -> MotionStates:
         """Return position and its first two derivatives by s; beyond the ends, those at the ends."""
         place = np.clip(np.asarray(s, dtype=np.float64), 0.0, self.duration)
         position, slope, bend = (part(place) for part in self._parts)
-        return States(position, slope, bend)
+        return MotionStates(position, slope, bend)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,13 +139,13 @@ class Motion:
         """Time that it takes [s]."""
         return self.curve.duration / self.speed + self.ramp
 
-    def at(self, time: npt.ArrayLike) -> States:
+    def at(self, time: npt.ArrayLike) -> MotionStates:
         """Return positions, velocities and accelerations at times after its beginning [s], shape () or (k,)."""
         moments = np.asarray(time, dtype=np.float64)
         place, rate, change = self._law(moments)
         on_curve = self.curve.at(place)
         rate, change = rate[..., None], change[..., None]
-        return States(on_curve.q, on_curve.dq * rate, on_curve.ddq * rate**2 + on_curve.dq * change)
+        return MotionStates(on_curve.q, on_curve.dq * rate, on_curve.ddq * rate**2 + on_curve.dq * change)
 
     def _law(self, time: Array) -> tuple[Array, Array, Array]:
         """Return s, ds/dt and d²s/dt² at times [s]."""
@@ -159,16 +159,13 @@ class Motion:
         return place, rate, change
 
 
-def move_time(way: Array, speed: Array, acceleration: Array) -> float:
-    """Return the time of a least-jerk move within speeds and accelerations [s].
-
-    Args:
-        way: How far each joint goes [rad or m], shape (n,).
-        speed: Largest speeds [rad/s or m/s], shape (n,).
-        acceleration: Largest accelerations [rad/s² or m/s²], shape (n,).
-    """
-    by_speed = SPEED_PEAK * float(np.max(np.abs(way) / speed))
-    return max(by_speed, math.sqrt(ACCELERATION_PEAK * float(np.max(np.abs(way) / acceleration))))
+def _peak_speeds(spline: Any) -> Array:
+    """Return the largest speeds of a cubic spline, shape (n,): at its knots, or where its acceleration is zero."""
+    a, b, c = spline.c[:3]
+    turn = np.divide(-b, 3.0 * a, out=np.zeros_like(a), where=a != 0.0)
+    inside = np.clip(turn, 0.0, np.diff(spline.x)[:, None])
+    within = np.abs((3.0 * a * inside + 2.0 * b) * inside + c)
+    return np.asarray(np.max(np.concatenate([within, np.abs(spline(spline.x, 1))]), axis=0))
 
 
 def _constant(pose: Array) -> Array:

@@ -16,7 +16,7 @@ from ...description.frozen import Array, frozen
 from ...dynamics.inputs import numbers
 from ...dynamics.joint_units import position_units
 from ...dynamics.robot import Robot
-from ...errors import InputError
+from ...errors import InputError, listed
 
 Kind = Literal["continuous", "waypoints"]
 KINDS: tuple[Kind, ...] = ("continuous", "waypoints")
@@ -144,10 +144,10 @@ class TaughtPath:
         if sorted(self.joint_names) != sorted(robot.joint_names):
             missing = [name for name in robot.joint_names if name not in self.joint_names]
             extra = [name for name in self.joint_names if name not in robot.joint_names]
-            parts = [f"{word} {', '.join(names)}" for word, names in (("lacks", missing), ("has also", extra)) if names]
+            parts = [f"{word} {listed(names)}" for word, names in (("lacks", missing), ("has also", extra)) if names]
             raise InputError(
                 f"path '{self.name}' {' and '.join(parts)}; '{robot.name}' has the joints "
-                f"{', '.join(robot.joint_names)}. It was taught to another arm"
+                f"{listed(robot.joint_names)}. It was taught to another arm"
             )
         if self.kinematics and not other_robot and self.kinematics != kinematics_fingerprint(robot):
             raise InputError(

@@ -24,14 +24,13 @@ import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from ...description.frozen import Array
-from ...description.numbers import shortened
+from ...description.numbers import quoted
 from ...dynamics.inputs import MAX_INPUT
-from ...errors import DataFileError, InputError
+from ...errors import DataFileError, InputError, reason_of
 from ...logs.atomic import write_atomically
 from .path import KINDS, MOST_ROWS, TaughtPath
 
@@ -65,12 +64,7 @@ def write_path(path: TaughtPath, file: str | Path) -> None:
     Raises:
         DataFileError: The file cannot be written.
     """
-    data = path_text(path).encode()
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(data)
-
-    write_atomically(file, write)
+    write_atomically(file, path_text(path).encode())
 
 
 def path_text(path: TaughtPath) -> str:
@@ -97,8 +91,7 @@ def read_path(file: str | Path) -> TaughtPath:
         with Path(file).open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DataFileError(f"cannot be read: {reason}", path=file) from error
+        raise DataFileError(f"cannot be read: {reason_of(error)}", path=file) from error
     return path_from_bytes(data, file)
 
 
@@ -162,10 +155,10 @@ def _head(lines: list[str], file: str | Path) -> tuple[dict[str, str], dict[str,
         store, key = (notes, key[5:].strip()) if is_note else (fields, key)
         if not colon or not (is_note or key in _FIELDS):
             known = ", ".join(_FIELDS)
-            told = f"{shortened(content)} is no line of a path's head; expected {known} or note KEY, then ': text'"
+            told = f"{quoted(content)} is no line of a path's head; expected {known} or note KEY, then ': text'"
             raise DataFileError(told, path=file, line=at + 1)
         if key in store:
-            raise DataFileError(f"'{shortened(key)}' is given twice", path=file, line=at + 1)
+            raise DataFileError(f"{quoted(key)} is given twice", path=file, line=at + 1)
         if len(notes) >= MOST_NOTES:
             raise DataFileError(f"has more than {MOST_NOTES} notes", path=file, line=at + 1)
         store[key] = value
@@ -175,7 +168,7 @@ def _head(lines: list[str], file: str | Path) -> tuple[dict[str, str], dict[str,
         if key not in fields:
             raise DataFileError(f"lacks '# {key}: …' in its head", path=file, line=at + 1)
     if fields["kind"] not in KINDS:
-        told = f"kind is {shortened(fields['kind'])}; expected {' or '.join(KINDS)}"
+        told = f"kind is {quoted(fields['kind'])}; expected {' or '.join(KINDS)}"
         raise DataFileError(told, path=file)
     return fields, notes, at
 
@@ -199,16 +192,16 @@ def _columns(line: str, file: str | Path, number: int) -> tuple[tuple[str, ...],
         name, unit = (found[1].strip(), found[2].strip()) if found else (column.strip(), "")
         known = TIMES if place == 0 else POSITIONS
         if unit not in known:
-            what = "has no unit" if not found else f"has the unit {shortened(unit)}"
-            told = f"column {shortened(name)} {what}; expected one of {', '.join(f'[{one}]' for one in known)}"
+            what = "has no unit" if not found else f"has the unit {quoted(unit)}"
+            told = f"column {quoted(name)} {what}; expected one of {', '.join(f'[{one}]' for one in known)}"
             raise DataFileError(told, path=file, line=number)
         if place == 0:
             if name != "time":
-                raise DataFileError(f"the first column is {shortened(name)}; expected time", path=file, line=number)
+                raise DataFileError(f"the first column is {quoted(name)}; expected time", path=file, line=number)
             factors.append(TIMES[unit])
             continue
         if name in names:
-            raise DataFileError(f"column {shortened(name)} is there twice", path=file, line=number)
+            raise DataFileError(f"column {quoted(name)} is there twice", path=file, line=number)
         ours, factor = POSITIONS[unit]
         names.append(name)
         units.append(ours)
@@ -234,11 +227,11 @@ def _rows(lines: list[str], begin: int, factors: Array, names: list[str], file: 
             # float() alone would let "nan", "inf", "1_000" and other scripts' digits pass.
             value = float(entry) if len(entry) <= 100 and _NUMBER.fullmatch(entry) else np.nan
             if not abs(value) <= MAX_INPUT:
-                told = f"{shortened(name)} is {shortened(entry)}; expected a decimal number within ±{MAX_INPUT:g}"
+                told = f"{quoted(name)} is {quoted(entry)}; expected a decimal number within ±{MAX_INPUT:g}"
                 raise DataFileError(told, path=file, line=at + 1)
             row.append(value)
         if rows and row[0] <= rows[-1][0]:
-            told = f"time {shortened(entries[0])} is not after that of the row before; times must increase"
+            told = f"time {quoted(entries[0])} is not after that of the row before; times must increase"
             raise DataFileError(told, path=file, line=at + 1)
         rows.append(row)
     if len(rows) < 2:

@@ -88,7 +88,6 @@ class ReplayPlan:
         motion: The motion along the path.
         limits: The limits that it was checked against.
         asked: What the path asks of the arm.
-        approach_asked: What the approach asks of it; None without one.
         pause_time: Time in which it may be brought to a halt anywhere, and set going again [s].
         notes: What the user should know, one sentence each.
     """
@@ -101,7 +100,6 @@ class ReplayPlan:
     motion: Motion
     limits: Limits
     asked: Demands
-    approach_asked: Demands | None
     pause_time: float
     notes: tuple[str, ...]
 
@@ -217,15 +215,14 @@ def plan_replay(
 
     if (offence := first_offence(robot, asked, bounds)) is not None:
         raise _refusal(robot, offence, f"path '{path.name}' at speed {speed:g}", lambda: feasible_speed(passes, speed))
-    approach, approach_asked = None, None
+    approach = None
     if np.max(np.abs(here - begin)) > SAME:
         usual = np.minimum(by_kind.each(0.25, 0.05), 0.1 * held.velocity)
         slow = by_kind.given(chosen.approach_speed, "approach_speed", usual, finite=True)
         approach = Motion(Curve.stopping(np.array([here, begin]), slow, np.minimum(slow / 0.5, acceleration)))
-        approach_asked = demands(robot, approach, friction)
         # The arm stands where it stands: no margin is asked for on the way from there.
         whole = Bounds.of(held, margin=np.zeros(robot.n), acceleration=acceleration, clearance=clearance, **shares)
-        if (offence := first_offence(robot, approach_asked, whole)) is not None:
+        if (offence := first_offence(robot, demands(robot, approach, friction), whole)) is not None:
             raise _refusal(robot, offence, f"the way to the start of path '{path.name}'", None)
     return ReplayPlan(
         robot=robot,
@@ -236,7 +233,6 @@ def plan_replay(
         motion=motion,
         limits=held,
         asked=asked,
-        approach_asked=approach_asked,
         pause_time=_pause_time(robot, asked, held, friction),
         notes=tuple(notes),
     )
@@ -278,7 +274,7 @@ def _curve(
         if np.max(soft.moved) > 1e-4:
             joint = int(np.argmax(soft.moved / bound))
             notes.append(
-                f"smoothed at {soft.cutoff or 0.0:g} Hz: {path.joint_names[joint]} is moved by up to "
+                f"smoothed at {soft.cutoff or 0.0:g} Hz: joint '{path.joint_names[joint]}' is moved by up to "
                 f"{soft.moved[joint]:.2g} {path.units[joint]}"
             )
         return Curve.smooth(soft.time, soft.q)

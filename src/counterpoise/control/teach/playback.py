@@ -6,7 +6,7 @@ import numpy as np
 
 from ...description.frozen import Array
 from ...errors import SafetyError
-from ..reference import Desired
+from ..reference import Desired, smooth_step
 from .plan import ReplayPlan
 
 
@@ -66,7 +66,7 @@ class Playback:
         self._last = time
         change = step / self.plan.pause_time
         self._share = max(self._share - change, 0.0) if self.paused else min(self._share + change, 1.0)
-        rate = self._share**2 * (3.0 - 2.0 * self._share)
+        rate = smooth_step(self._share)
         self.plan_time += rate * step
         self.held += (1.0 - rate) * step
         wanted = self.plan.at(self.plan_time)
@@ -84,7 +84,7 @@ def refuse_other_pose(plan: ReplayPlan, q: Array, tolerance: Array) -> None:
     if not np.all(away <= tolerance):  # true for NaN too
         names = plan.robot.joint_names
         joints = [
-            f"{names[joint]} is at {q[joint]:.4g}, planned from {plan.start[joint]:.4g} (±{tolerance[joint]:.2g})"
+            f"joint '{names[joint]}' is at {q[joint]:.4g}, not at {plan.start[joint]:.4g} ± {tolerance[joint]:.2g}"
             for joint in np.flatnonzero(~(away <= tolerance)).tolist()
         ]
         raise SafetyError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from ...dynamics.joint_units import rotary
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from ...logs.sample import Sample
-from ..careful_gains import Gains, careful_gains
+from ..careful_gains import Gains, softest_gains
 from ..clock import Clock
 from ..gravity import PDGravity
 from ..law import Law
@@ -38,6 +38,12 @@ GAIN_POSES = 15
 
 class Replay:
     """A plan, the arm that is to follow it, and the law; for one run. Nothing moves before :meth:`run`.
+
+    ::
+
+        with plant:
+            plan = plan_replay(robot, read_path("wipe.path.csv"), 0.5, start=plant.read().q, plant=plant)
+            report = Replay(plant, robot, plan).run()
 
     ``pause``, ``resume`` and ``stop`` may be called from another thread, also before it runs: paused, it holds the arm
     where it stands; stopped, it does not begin.
@@ -104,7 +110,9 @@ class Replay:
                 f"the filter's blend_time is {filter_.settings.blend_time:g} s; the arm moves after {LEAD:g} s, when "
                 "the law must be whole. Take a shorter blend_time"
             )
-        self.gains = _softest(robot, plan, filter_.limits.effort, plant.period) if gains is None else gains
+        rows = np.unique(np.linspace(0, len(plan.asked.q) - 1, GAIN_POSES).astype(np.int64))
+        poses = (plan.start, *plan.asked.q[rows])
+        self.gains = softest_gains(robot, poses, filter_.limits.effort, plant.dt) if gains is None else gains
         self.law_name = "pd" if plant.adds_gravity else law
         self._playback = Playback(plan, self._tolerance)
         kp, kd = self.gains.kp, self.gains.kd
@@ -174,7 +182,7 @@ class Replay:
         clock: list[float] = []
         plan_time: list[float] = []
         positions: list[Array] = []
-        every, reason = max(1, round(0.1 / self._plant.period)), ""
+        every, reason = max(1, round(0.1 / self._plant.dt)), ""
         before: Sample | None = None
 
         def each(sample: Sample) -> bool:
@@ -242,36 +250,6 @@ class Replay:
         )
 
 
-def replay(
-    plant: Plant,
-    robot: Robot,
-    plan: ReplayPlan,
-    *,
-    progress: Callable[[float, float], None] | None = None,
-    **settings: Any,
-) -> ReplayReport:
-    """Replay a plan.
-
-    ::
-
-        with plant:
-            plan = plan_replay(robot, read_path("wipe.path.csv"), 0.5, start=plant.read().q, plant=plant)
-            report = replay(plant, robot, plan)
-
-    Args:
-        plant: What is driven; entered.
-        robot: The arm's model, payload included.
-        plan: The plan.
-        progress: Called now and then with the seconds done and in all.
-        settings: See :class:`Replay`.
-
-    Raises:
-        InputError: The plan does not belong to the arm; nothing has moved.
-        SafetyError: The arm may not be driven, does not stand where the plan begins, or was stopped by a fault.
-    """
-    return Replay(plant, robot, plan, **settings).run(progress)
-
-
 def _positive(value: npt.ArrayLike, name: str, robot: Robot) -> Array:
     array = joint_array(value, name, robot.joint_names)
     if not np.all(array > 0.0):
@@ -280,23 +258,9 @@ def _positive(value: npt.ArrayLike, name: str, robot: Robot) -> Array:
 
 
 def _refuse_wider_limits(plan: ReplayPlan, safety: SafetyFilter) -> None:
-    planned, held = plan.limits, safety.limits
-    pairs = (
-        ("effort limit", planned.effort, held.effort),
-        ("speed limit", planned.velocity, held.velocity),
-        ("upper limit", planned.upper, held.upper),
-        ("lower limit", -planned.lower, -held.lower),
-    )
-    for name, ours, theirs in pairs:
-        if (over := np.flatnonzero(~(ours <= theirs))).size:  # true for NaN too
-            raise InputError(
-                f"joint '{planned.joint_names[int(over[0])]}': the plan's {name} exceeds what holds for this plant; "
-                "plan again with plant=..."
-            )
-
-
-def _softest(robot: Robot, plan: ReplayPlan, effort_limit: Array, period: float) -> Gains:
-    """Return, per joint, the lowest of the careful gains along the path: inertias vary with the pose."""
-    rows = np.unique(np.linspace(0, len(plan.asked.q) - 1, GAIN_POSES).astype(np.int64))
-    found = [careful_gains(robot, pose, effort_limit, period) for pose in (plan.start, *plan.asked.q[rows])]
-    return Gains(*(frozen(np.min([getattr(one, name) for one in found], axis=0)) for name in ("kp", "ki", "kd")))
+    held = safety.limits
+    if (wider := plan.limits.first_wider(held.effort, held.velocity, held.lower, held.upper)) is not None:
+        raise InputError(
+            f"joint '{wider.joint}': the plan's {wider.limit} exceeds what holds for this plant; plan again with "
+            "plant=..."
+        )

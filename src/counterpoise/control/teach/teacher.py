@@ -56,15 +56,7 @@ class Taught:
 
 
 class Teacher:
-    """Takes samples while the arm floats; a callback for ``ControlLoop.run(until=teacher)``.
-
-    ::
-
-        teacher = Teacher(robot)
-        teacher.start()
-        with plant:
-            ControlLoop(plant, law, robot).run(20.0, until=teacher)
-        taught = teacher.finish("wipe the table")
+    """Takes samples while the arm floats, as Teaching hands them over, and makes a path of them.
 
     ``start``, ``stop`` and ``mark`` may be called from another thread. With kind="waypoints" only marked poses are
     kept.
@@ -123,11 +115,6 @@ class Teacher:
                 self._recording, self._full = False, True
                 return
             self._rows.append((time, sample.q))
-
-    def __call__(self, sample: Sample) -> bool:
-        """Take a sample and let the run go on."""
-        self.record(sample)
-        return False
 
     def mark(self) -> int:
         """Keep the present pose as a way point and return how many there are.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ...description.frozen import Array
 from ...errors import InputError
 from ...logs.filters import filtered, interpolated
+from .path import MOST_ROWS
 
 CUTOFF = 4.0
 """Frequency at which half of a motion passes [Hz]: a guiding hand moves slower, and trembles faster (8 to 12 Hz)."""
@@ -25,8 +26,6 @@ MOVED_ROTARY, MOVED_LINEAR = 0.01, 0.003
 """How far smoothing may move a joint [rad, m]."""
 KEPT_IDLE = 0.2
 """Time at rest that is left at both ends [s]."""
-MOST_ROWS = 1_000_000
-"""Most rows of an even grid."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,14 +45,13 @@ class Smoothed:
     moved: Array
 
 
-def moving_part(time: Array, q: Array, still: Array, kept: float = KEPT_IDLE) -> slice:
-    """Return which rows to keep so that at most ``kept`` of idle time is left at either end.
+def moving_part(time: Array, q: Array, still: Array) -> slice:
+    """Return which rows to keep so that at most KEPT_IDLE of idle time is left at either end.
 
     Args:
         time: Increasing times [s], shape (k,).
         q: Positions [rad or m], shape (k, n).
         still: How far a joint may be from its first (last) position and count as not moving [rad or m], shape (n,).
-        kept: Idle time to leave [s].
 
     Raises:
         InputError: No joint moves.
@@ -65,14 +63,12 @@ def moving_part(time: Array, q: Array, still: Array, kept: float = KEPT_IDLE) ->
             f"nothing moved by more than {', '.join(f'{value:g}' for value in still)} rad or m; guide the arm while "
             "it is being recorded"
         )
-    begin = int(np.searchsorted(time, time[away[0]] - kept))
-    end = int(np.searchsorted(time, time[back[-1]] + kept, side="right"))
+    begin = int(np.searchsorted(time, time[away[0]] - KEPT_IDLE))
+    end = int(np.searchsorted(time, time[back[-1]] + KEPT_IDLE, side="right"))
     return slice(begin, max(end, begin + 2))
 
 
-def smooth(
-    time: Array, q: Array, *, cutoff: float | None, most_moved: npt.ArrayLike, rate: float | None = RATE
-) -> Smoothed:
+def smooth(time: Array, q: Array, *, cutoff: float | None, most_moved: npt.ArrayLike, rate: float = RATE) -> Smoothed:
     """Return a path on an even grid, smoothed without delay, its ends kept.
 
     Args:
@@ -87,24 +83,23 @@ def smooth(
     """
     for value, name in ((cutoff, "cutoff"), (rate, "rate")):
         if value is not None and not 0.0 < value < 1e5:
-            raise InputError(f"{name} is {value!r}; expected a positive number [Hz], or None")
+            raise InputError(f"{name} is {value!r}; expected a positive number [Hz]")
     start, span = time[0], float(time[-1] - time[0])
-    wanted = RATE if rate is None else rate
-    own = max((len(time) - 1) / span, wanted)  # filter at the recording's own rate, so that nothing is folded down
+    own = max((len(time) - 1) / span, rate)  # filter at the recording's own rate, so that nothing is folded down
     rows = round(span * own) + 1
     if rows > MOST_ROWS:
-        own = wanted
+        own = rate
         rows = round(span * own) + 1
     if rows > MOST_ROWS:
-        raise InputError(f"a path of {span:g} s has more than {MOST_ROWS} rows at {wanted:g} Hz; keep fewer a second")
+        raise InputError(f"a path of {span:g} s has more than {MOST_ROWS} rows at {rate:g} Hz; keep fewer a second")
     fine = np.linspace(0.0, span, max(rows, 3))
     even = interpolated(fine, time - start, q)
-    grid = np.linspace(0.0, span, max(round(span * wanted) + 1, 3))
-    period = span / (len(fine) - 1)
+    grid = np.linspace(0.0, span, max(round(span * rate) + 1, 3))
+    dt = span / (len(fine) - 1)
     bound = np.broadcast_to(np.asarray(most_moved, dtype=np.float64), (q.shape[1],))
     tried = cutoff
-    while tried is not None and tried < 0.4 / period:
-        soft = filtered(even, period, tried)
+    while tried is not None and tried < 0.4 / dt:
+        soft = filtered(even, dt, tried)
         # Point reflection keeps the ends to rounding and to what the padding cuts off; this keeps them exactly.
         share = np.linspace(0.0, 1.0, len(fine))[:, None]
         soft = soft + (1.0 - share) * (even[0] - soft[0]) + share * (even[-1] - soft[-1])

@@ -8,35 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array, frozen
-from ...dynamics.inputs import link_index
+from ...dynamics.inputs import numbers
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from ..limits import joint_array
 
 
-def link_name(robot: Robot, at: str | None) -> str:
-    """Return the name of the link ``at``; None means the only leaf.
-
-    Raises:
-        InputError: There is no such link, or several leaves.
-    """
-    return robot.link_names[link_index(robot.link_names, robot.tree.leaves, at)]
-
-
-def vector_of(value: npt.ArrayLike, name: str, size: int) -> Array:
-    """Return ``value`` as a read-only array of shape (size,), all finite; InputError otherwise."""
-    try:
-        given = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not a list of numbers: {error}") from error
-    if given.shape != (size,) or not np.all(np.isfinite(given)):
-        raise InputError(f"{name} is {given.tolist()}; expected {size} finite numbers")
-    return frozen(given)
-
-
 def direction_of(value: npt.ArrayLike, name: str) -> Array:
     """Return ``value`` as a unit vector, shape (3,); InputError where it has no direction."""
-    given = vector_of(value, name, 3)
+    given = numbers(value, name, (3,))
     size = float(np.linalg.norm(given))
     if not size > 1e-9:
         raise InputError(f"{name} is {given.tolist()}; expected a direction")

@@ -69,7 +69,6 @@ class _Progress:
         path_time: How far along its path the law is [s].
         ready: The force has been reached.
         cut: The filter cut the last torque.
-        lost: The wrist sensor gives nothing usable.
     """
 
     before: float | None = None
@@ -84,7 +83,6 @@ class _Progress:
     path_time: float = 0.0
     ready: bool = False
     cut: bool = False
-    lost: bool = False
 
 
 class HybridForce:
@@ -242,7 +240,8 @@ class HybridForce:
 
     def news(self) -> list[tuple[str, str]]:
         """Return what happened since the last call."""
-        told, self._told = [*self.impedance.news(), *self._told], []
+        wrist = [] if self.feedback is None else self.feedback.news()
+        told, self._told = [*self.impedance.news(), *wrist, *self._told], []
         return told
 
     def _push(self, along: float, speed: float, damping: float, measured: float | None, dt: float) -> float:
@@ -305,13 +304,6 @@ class HybridForce:
         if self.feedback is None:
             return None
         exerted = self.feedback.exerted(q, self.impedance.at)
-        if (exerted is None) != self._now.lost:
-            self._now.lost = exerted is None
-            self._told.append(
-                ("wrist_lost", "the wrist sensor gives nothing usable; the force goes on without it")
-                if self._now.lost
-                else ("wrist_back", "the wrist sensor gives readings again")
-            )
         return None if exerted is None else float(self.direction @ exerted[:3])
 
     def _hold(self, along: float, push: float, message: str) -> None:

@@ -22,13 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array, frozen
+from ...description.rotations import rotation_vector
+from ...dynamics.inertia import mass_matrix
+from ...dynamics.inputs import link_name, numbers
 from ...dynamics.robot import Robot
 from ...logs.sample import Sample
 from ..careful_gains import ROTOR_TICKS
 from ..gains import gain
-from .bounds import link_name, number_of, shortened, square_of, torque_bound, vector_of, within
+from .bounds import number_of, shortened, square_of, torque_bound, within
 from .tip_path import StayThere, TipPath
-from .tip_state import SCALE, TipState, mass_matrix, rotation_vector, task_inertia, tip_state
+from .tip_state import SCALE, TipState, task_inertia, tip_state
 
 DAMPING_RATIO = 0.7
 POSTURE_RATE = 5.0
@@ -118,7 +121,7 @@ class Impedance:
         self._given_damping = None if damping is None else square_of(damping, "damping")
         self._ratio = number_of(damping_ratio, "damping_ratio", "1", zero=True)
         self.path: TipPath = StayThere() if path is None else path
-        self._given_posture = None if posture is None else vector_of(posture, "posture", robot.n)
+        self._given_posture = None if posture is None else numbers(posture, "posture", (robot.n,))
         self._posture = np.zeros(robot.n) if self._given_posture is None else self._given_posture
         self._posture_stiffness = gain(posture_stiffness, "posture_stiffness", robot.n)
         self._rate = number_of(posture_rate, "posture_rate", "1/s", zero=True)
@@ -130,7 +133,7 @@ class Impedance:
         self.scale = 1.0
         self._begin: float | None = None
         self._before: float | None = None
-        self._period = 0.0
+        self._dt = 0.0
         self._told: list[tuple[str, str]] = []
         self._tell_below = TOLD_DAMPING
 
@@ -153,7 +156,7 @@ class Impedance:
             gravity=self.adds_gravity,
         )
         other._begin, other.stiffness, other._posture = self._begin, self.stiffness, self._posture
-        other._before, other._period, other._tell_below = self._before, self._period, self._tell_below
+        other._before, other._dt, other._tell_below = self._before, self._dt, self._tell_below
         return other
 
     def reset(self, sample: Sample) -> None:
@@ -200,7 +203,7 @@ class Impedance:
             time: Of this tick [s]; the time since the last is the control period.
         """
         if self._before is not None and time > self._before:
-            self._period = time - self._before
+            self._dt = time - self._before
         self._before = time
         mass = mass_matrix(self.robot, q)
         axes, masses = task_inertia(state.jacobian, mass)
@@ -216,9 +219,9 @@ class Impedance:
         own = np.einsum("ij,ik,kj->j", jacobian, damping, jacobian)
         rotor = self.robot.rotor_inertia
         felt = (rotor > 0.0) & (own > 0.0)
-        if self._period == 0.0 or not felt.any():
+        if self._dt == 0.0 or not felt.any():
             return 1.0
-        bearable = rotor[felt] / (ROTOR_TICKS * self._period * own[felt])
+        bearable = rotor[felt] / (ROTOR_TICKS * self._dt * own[felt])
         factor = min(1.0, float(bearable.min()))
         if factor < self._tell_below:
             self._tell_below = 0.5 * factor  # and again where it becomes much worse

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array
-from ...dynamics.inputs import as_rows
+from ...dynamics.inputs import as_rows, link_name
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from ..gains import gain
 from ..law import Law
 from ..loop import ControlLoop
-from .bounds import link_name, number_of
+from .bounds import number_of
 
 OVER = 0.1
 """Default time of a passage [s]: about that of closing a gripper."""

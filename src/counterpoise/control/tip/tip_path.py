@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from ...base_sensor.wrench_frame import checked_pose
 from ...description.frozen import Array, frozen
+from ...dynamics.inputs import numbers
 from ...errors import InputError
-from ..reference import PoseList
-from .bounds import number_of, vector_of
+from ..reference import PoseList, not_begun
+from .bounds import number_of
 
 _REST = frozen(np.zeros(6))
 
@@ -60,7 +61,7 @@ class StayThere:
     def at(self, time: float) -> TipDesired:
         """Return the pose, at rest."""
         if self._pose is None:
-            raise InputError("the path was not reset; the law that follows it has not started")
+            raise not_begun()
         return TipDesired(self._pose, _REST)
 
 
@@ -77,7 +78,7 @@ class Straight:
         """
         if len(steps) == 0:
             raise InputError("there are no steps; give at least one")
-        ways = [vector_of(step, f"steps[{index}]", 3) for index, step in enumerate(steps)]
+        ways = [numbers(step, f"steps[{index}]", (3,)) for index, step in enumerate(steps)]
         self._moves = PoseList(list(np.cumsum(ways, axis=0)), speed=number_of(speed, "speed", "m/s"), dwell=dwell)
         self._start: Array | None = None
 
@@ -94,7 +95,7 @@ class Straight:
     def at(self, time: float) -> TipDesired:
         """Return pose and twist ``time`` seconds after the reset."""
         if self._start is None:
-            raise InputError("the path was not reset; the law that follows it has not started")
+            raise not_begun()
         moved, speed = self._moves.at(time)
         pose = self._start.copy()
         pose[:3, 3] += moved

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -49,15 +48,6 @@ def tip_state(robot: Robot, q: Array, dq: Array, at: str) -> TipState:
     return TipState(T[:3, 3], T[:3, :3], J, J @ dq)
 
 
-def mass_matrix(robot: Robot, q: Array) -> Array:
-    """Return M(q) with the rotors' inertia [kg m² or kg], shape (n, n)."""
-    n = robot.n
-    rows = robot.inverse_dynamics(np.repeat(q[None, :], n, axis=0), np.zeros((n, n)), np.eye(n)) - robot.gravity(q)
-    M: Array = 0.5 * (rows + rows.T)
-    M[np.diag_indices(n)] += robot.rotor_inertia
-    return M
-
-
 def task_inertia(jacobian: Array, mass: Array) -> tuple[Array, Array]:
     """Return (A, masses) with Λ = A diag(masses) Aᵀ, shapes (6, 6) and (6,): the inertia that the tip shows.
 
@@ -78,30 +68,3 @@ def task_inertia(jacobian: Array, mass: Array) -> tuple[Array, Array]:
         raise ModelError(f"the mass matrix cannot be inverted ({error}); give every moving link an inertia") from error
     masses = 1.0 / np.maximum(mobility, 1.0 / MOST_MASS)
     return SCALE[:, None] * axes, masses
-
-
-def rotation_vector(rotation: Array) -> Array:
-    """Return the rotation vector [rad] of any rotation matrix, shape (3,), of length 0 to π.
-
-    By the unit quaternion with w ≥ 0, whose largest entry is taken from a root: exact near zero and at a half turn
-    too. A half turn has two axes; the one whose first non-zero entry is positive is returned.
-    """
-    (a, b, c), (d, e, f), (g, h, i) = rotation.tolist()
-    squares = (1.0 + a + e + i, 1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i)
-    largest = max(range(4), key=squares.__getitem__)
-    root = math.sqrt(max(squares[largest], 1e-300))
-    if largest == 0:
-        w, x, y, z = root, (h - f) / root, (c - g) / root, (d - b) / root
-    elif largest == 1:
-        w, x, y, z = (h - f) / root, root, (b + d) / root, (c + g) / root
-    elif largest == 2:
-        w, x, y, z = (c - g) / root, (b + d) / root, root, (f + h) / root
-    else:
-        w, x, y, z = (d - b) / root, (c + g) / root, (f + h) / root, root
-    length = math.sqrt(x * x + y * y + z * z)
-    if length < 1e-12:
-        return np.array([x, y, z])
-    first = next(value for value in (x, y, z) if value != 0.0)
-    sign = -1.0 if w < 0.0 or (w == 0.0 and first < 0.0) else 1.0
-    angle = 2.0 * math.atan2(length, abs(w))
-    return np.array([x, y, z]) * (sign * angle / length)

@@ -15,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array
+from ...dynamics.inertia import joint_inertias
+from ...dynamics.inputs import link_name, numbers
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from ...logs.sample import Sample
 from ..gains import gain
-from ..safe_stop import joint_inertias
-from .bounds import link_name, number_of, shortened, torque_bound, vector_of, within
+from ..reference import smooth_step
+from .bounds import number_of, shortened, torque_bound, within
 from .wrist_feedback import WristFeedback
 
 SLOWING = 0.5
@@ -84,7 +86,7 @@ class TipWrench:
             raise InputError(f"frame is {frame!r}; expected 'base' or 'tip'")
         self.robot = robot
         self.at = link_name(robot, at)
-        self.wrench = vector_of(wrench, "wrench", 6)
+        self.wrench = numbers(wrench, "wrench", (6,))
         self.frame = frame
         if feedback is not None:
             feedback.refuse_other_arm(robot)
@@ -99,8 +101,7 @@ class TipWrench:
         self.scale = 1.0
         self._begin: float | None = None
         self._before = 0.0
-        self._held = self._lost = False
-        self._told: list[tuple[str, str]] = []
+        self._held = False
 
     def with_robot(self, robot: Robot) -> Self:
         """Return the law for the arm with another payload, going on where this one is."""
@@ -118,13 +119,13 @@ class TipWrench:
         )
         other._damping, other.integral = self._damping, self.integral.copy()
         other._begin, other._before = self._begin, self._before
-        other._held, other._lost = self._held, self._lost
+        other._held = self._held
         return other
 
     def reset(self, sample: Sample) -> None:
         """Start from no wrench."""
         self.integral = np.zeros(6)
-        self.scale, self._begin, self._held, self._lost = 1.0, None, False, False
+        self.scale, self._begin, self._held = 1.0, None, False
         given = self._given_damping
         self._damping = joint_inertias(self.robot, sample.q) / SLOWING if given is None else np.asarray(given)
         if self.feedback is not None:
@@ -135,7 +136,7 @@ class TipWrench:
         if self._begin is None:
             self._begin = self._before = time
         part = min(max((time - self._begin) / self._over, 0.0), 1.0)
-        wanted = part * part * (3.0 - 2.0 * part) * self._in_base(sample.q)
+        wanted = smooth_step(part) * self._in_base(sample.q)
         if part == 1.0:  # while it ramps in, a lag of the arm is no lack of force
             self._integrate(sample.q, wanted, time - self._before)
         self._before = time
@@ -150,8 +151,7 @@ class TipWrench:
 
     def news(self) -> list[tuple[str, str]]:
         """Return what happened since the last call."""
-        told, self._told = self._told, []
-        return told
+        return [] if self.feedback is None else self.feedback.news()
 
     def _in_base(self, q: Array) -> Array:
         if self.frame == "base":
@@ -167,13 +167,6 @@ class TipWrench:
         if self.feedback is None:
             return
         exerted = self.feedback.exerted(q, self.at)
-        if (exerted is None) != self._lost:
-            self._lost = exerted is None
-            self._told.append(
-                ("wrist_lost", "the wrist sensor gives nothing usable; the wrench goes on without it")
-                if self._lost
-                else ("wrist_back", "the wrist sensor gives readings again")
-            )
         if exerted is None or self._held or self.scale < 1.0:
             return
         for rows in (slice(0, 3), slice(3, 6)):

@@ -19,12 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array
+from ...dynamics.inertia import joint_inertias
+from ...dynamics.inputs import link_name, numbers
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from ...logs.sample import Sample
 from ..gains import gain
-from ..safe_stop import joint_inertias
-from .bounds import link_name, number_of, torque_bound, vector_of, within
+from ..reference import smooth_step
+from .bounds import number_of, torque_bound, within
 from .tip_wrench import SLOWING, TORQUE_SHARE
 
 UPRIGHT = 0.3
@@ -71,7 +73,7 @@ def share_load(
         level = min(length / (UPRIGHT * gap), 1.0)
         reach = float(across @ (com - p_1)) / max(length, 1e-9) ** 2
         lever = 1.0 - min(max(reach, 0.0), 1.0)
-        share = 0.5 + level * level * (3.0 - 2.0 * level) * (lever - 0.5)
+        share = 0.5 + smooth_step(level) * (lever - 0.5)
     if not 0.0 <= share <= 1.0:
         raise InputError(f"share is {share!r}; expected the first hand's part of the weight, 0 to 1")
     wrenches = []
@@ -135,8 +137,8 @@ class TwoHands:
             raise InputError(f"both hands are '{first}'; expected two links")
         self.robot, self.hands = robot, (first, second)
         self._mass = number_of(mass, "mass", "kg", zero=True)
-        self._com = vector_of(com, "com", 3)
-        self._squeeze = float(vector_of([squeeze], "squeeze", 1)[0])
+        self._com = numbers(com, "com", (3,))
+        self._squeeze = float(numbers([squeeze], "squeeze", (1,))[0])
         if share is not None and not 0.0 <= share <= 1.0:
             raise InputError(f"share is {share!r}; expected the first hand's part of the weight, 0 to 1")
         self._share = share
@@ -187,7 +189,7 @@ class TwoHands:
         held = robot.wrench_torque(sample.q, self.wrenches.first, at=first)
         held = held + robot.wrench_torque(sample.q, self.wrenches.second, at=second)
         self.scale = within(held, self._bound)
-        held *= self.scale * (part * part * (3.0 - 2.0 * part))
+        held *= self.scale * smooth_step(part)
         tau = np.clip(held - self._damping * sample.dq, -self._bound, self._bound)
         return tau + robot.gravity(sample.q) if self.adds_gravity else tau
 

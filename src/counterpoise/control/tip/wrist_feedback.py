@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...base_sensor.wrist_sensor import WristCalibration
 from ...description.frozen import Array
+from ...dynamics.reference import WRENCH_COMPONENTS
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from ..limits import joint_array
@@ -28,6 +29,7 @@ class WristFeedback:
         calibration: The sensor's zero, its tool and where it sits.
         hold_ticks: Bad readings in a row that are bridged.
         bad: Bad readings in a row.
+        lost: Whether there was nothing to go by at the last reading.
     """
 
     def __init__(
@@ -55,9 +57,10 @@ class WristFeedback:
         self.calibration = calibration
         self._read, self.hold_ticks = read, hold_ticks
         self._loads: dict[str, Array] = {}  # link: [m, m c] of what it carries beyond the tool, link frame
-        self._largest = joint_array(largest, "largest", ("fx", "fy", "fz", "mx", "my", "mz"))
+        self._largest = joint_array(largest, "largest", WRENCH_COMPONENTS)
         self._last: Array | None = None
-        self.bad = 0
+        self.bad, self.lost = 0, False
+        self._news: list[tuple[str, str]] = []
 
     def refuse_other_arm(self, robot: Robot) -> None:
         """Refuse an arm, or a mounting of it, that the sensor was not calibrated on: its tool would weigh another way.
@@ -85,7 +88,7 @@ class WristFeedback:
             after: The arm with its new payloads. Those beyond the sensor count, on its link or on one that follows.
         """
         other = type(self)(self.calibration, self._read, hold_ticks=self.hold_ticks, largest=self._largest)
-        other._last, other.bad, other._loads = self._last, self.bad, dict(self._loads)
+        other._last, other.bad, other.lost, other._loads = self._last, self.bad, self.lost, dict(self._loads)
         felt = _beyond(after, self.calibration.link)
         for sign, robot in ((1.0, after), (-1.0, before)):
             for link, load in ((load.link, load.inertia) for load in robot.payloads if load.link in felt):
@@ -96,7 +99,13 @@ class WristFeedback:
 
     def reset(self) -> None:
         """Forget the last reading."""
-        self._last, self.bad = None, 0
+        self._last, self.bad, self.lost = None, 0, False
+        self._news.clear()
+
+    def news(self) -> list[tuple[str, str]]:
+        """Return what happened since the last call, as kinds and messages of events, and forget it."""
+        told, self._news = self._news, []
+        return told
 
     def exerted(self, q: Array, at: str) -> Array | None:
         """Take one reading; return what the arm exerts on its surroundings [N, N m], shape (6,), or None.
@@ -105,14 +114,12 @@ class WristFeedback:
             q: Positions [rad or m], shape (n,).
             at: Link at whose origin the moment is stated; along the base's axes.
         """
-        reading = self._good(self._read())
+        new = self._good(self._read())
+        self.bad, self._last = (self.bad + 1, self._last) if new is None else (0, new)
+        reading = None if self.bad > self.hold_ticks else self._last
+        self._tell(lost=reading is None)
         if reading is None:
-            self.bad += 1
-            if self._last is None or self.bad > self.hold_ticks:
-                return None
-            reading = self._last
-        else:
-            self.bad, self._last = 0, reading
+            return None
         known = self.calibration
         robot = known.robot
         on_robot = known.contact_wrench(q, reading)
@@ -127,6 +134,16 @@ class WristFeedback:
             exerted[:3] += moments[0] * robot.gravity_base
             exerted[3:] += np.cross(lever, robot.gravity_base)
         return exerted
+
+    def _tell(self, *, lost: bool) -> None:
+        if lost == self.lost:
+            return
+        self.lost = lost
+        self._news.append(
+            ("wrist_lost", "the wrist sensor gives nothing usable; the force goes on without it")
+            if lost
+            else ("wrist_back", "the wrist sensor gives readings again")
+        )
 
     def _good(self, given: npt.ArrayLike | None) -> Array | None:
         if given is None:

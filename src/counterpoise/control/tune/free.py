@@ -18,7 +18,7 @@ from .gains import LawGains
 from .probe import MakePlant, MakeSafety
 from .report import Tuning
 from .rule import WITHOUT_DERIVATIVE, LawKind, TuningRule
-from .tune import Report, tuned
+from .tune import ShareDone, tuned
 
 BANDWIDTH_GROWTH = 1.5
 """Factor from one bandwidth tried to the next."""
@@ -55,7 +55,7 @@ def freely_tuned(
     joint: int = 0,
     rule: TuningRule | None = None,
     safety: MakeSafety | None = None,
-    progress: Report | None = None,
+    progress: ShareDone | None = None,
     i_have_an_estop: str | None = None,
 ) -> FreeTuning:
     """Find the gains of a law that do best in a task, at the same gain margin for every law.

@@ -12,10 +12,9 @@ from ...dynamics.robot import Robot
 from ...errors import InputError
 from ...friction.dahl import Dahl
 from ..base_sensor_control import plate_of
-from ..loop import ControlLoop
 from ..reference import Triangle
 from .gains import LawGains
-from .probe import MakePlant, holding_gains, take_tare
+from .probe import MakePlant, holding_loop, take_tare
 from .rule import WITH_PLATE, TuningRule
 
 AMPLITUDE = math.radians(0.5)
@@ -71,14 +70,13 @@ def learned_friction(
     swings[joint] = AMPLITUDE
     with plant:
         sensor = plate_of(plant, robot)
-        hold = holding_gains(plant, robot, plant.read().q).laws(plant, robot)
-        loop = ControlLoop(plant, hold, robot, i_have_an_estop=i_have_an_estop)
+        loop = holding_loop(plant, robot, i_have_an_estop=i_have_an_estop)
         take_tare(loop, sensor, TuningRule())
         loop.switch(gains.laws(plant, robot, Triangle(swings, PERIOD), sensor=sensor))
         log = loop.run(CYCLES * PERIOD, log=True).log
     if log is None or log.wrench is None or log.sent is None:
         raise InputError("the move left no recording of the plate")
-    driven = np.arange(round(0.25 * PERIOD / plant.period), min(len(log), round(CYCLES * PERIOD / plant.period)))
+    driven = np.arange(round(0.25 * PERIOD / plant.dt), min(len(log), round(CYCLES * PERIOD / plant.dt)))
     driven = driven[np.isfinite(log.wrench[driven]).all(axis=1)]  # a gap of the plate is a longer step of the path
     q = log.q[driven]
     gravity = robot.gravity(q)[:, joint] if not plant.adds_gravity else 0.0

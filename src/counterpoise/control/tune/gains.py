@@ -15,6 +15,7 @@ from ...description.frozen import Array, frozen
 from ...dynamics.robot import Robot
 from ...errors import DataFileError, InputError
 from ...friction.dahl import Dahl
+from ...logs.atomic import write_atomically
 from ..base_sensor_control import base_sensor_control
 from ..friction_feed_forward import FrictionFeedForward
 from ..gravity import Gravity
@@ -121,7 +122,7 @@ class LawGains:
                 self.ki,
                 self.kd,
                 integral_limit=plant.effort_limit,
-                period=plant.period,
+                dt=plant.dt,
                 reference=reference,
             )
         return (law, *ahead) if plant.adds_gravity else (law, Gravity(robot), *ahead)
@@ -134,17 +135,14 @@ class LawGains:
         return {"schema": SCHEMA, "law": self.kind, "joints": list(self.joint_names), **gains}
 
     def save(self, path: str | Path, comments: Sequence[str] = ()) -> None:
-        """Write the gains as TOML, with comments before them.
+        """Write the gains as TOML, with comments before them; all or nothing.
 
         Raises:
             DataFileError: The file cannot be written.
         """
         lines = [f"# {line}" for text in comments for line in text.splitlines()]
         lines += [f"{key} = {_toml(value)}" for key, value in self.as_data().items()]
-        try:
-            Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise DataFileError(f"the gains cannot be written: {error}", path=str(path)) from error
+        write_atomically(path, ("\n".join(lines) + "\n").encode())
 
 
 def read_gains(path: str | Path) -> LawGains:

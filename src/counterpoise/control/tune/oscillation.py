@@ -37,12 +37,12 @@ class Swing(NamedTuple):
 NO_SWING = Swing(0.0, 0.0, 0.0)
 
 
-def swing(signal: Array, period: float, slowest: float = 0.0) -> Swing:
+def swing(signal: Array, dt: float, slowest: float = 0.0) -> Swing:
     """Return the strongest tone of a signal, with a parabola taken off it.
 
     Args:
         signal: Samples, shape (k,).
-        period: Time between two of them [s].
+        dt: Time between two of them [s].
         slowest: Frequency below which nothing is looked at [Hz].
     """
     k = len(signal)
@@ -51,7 +51,7 @@ def swing(signal: Array, period: float, slowest: float = 0.0) -> Swing:
     place = np.linspace(-1.0, 1.0, k)
     rest = signal - np.polynomial.polynomial.polyval(place, np.polynomial.polynomial.polyfit(place, signal, 2))
     power = np.abs(np.fft.rfft(rest * np.hanning(k))) ** 2
-    frequency = np.fft.rfftfreq(k, period)
+    frequency = np.fft.rfftfreq(k, dt)
     power[frequency < max(slowest, frequency[1])] = 0.0
     total = float(power.sum())
     if total <= 0.0:
@@ -79,7 +79,7 @@ def sustained(windows: list[Swing], least: float) -> Swing:
     return NO_SWING if decays else windows[-1]
 
 
-def rings(error: Array, step: float, period: float) -> Swing:
+def rings(error: Array, step: float, dt: float) -> Swing:
     """Return how the answer to a step rings if it does not settle, else NO_SWING.
 
     The time after the step is cut in three. The last third's peak-to-peak is compared with that of the middle one.
@@ -87,7 +87,7 @@ def rings(error: Array, step: float, period: float) -> Swing:
     Args:
         error: Reference minus position after the step [rad or m], shape (k,).
         step: Its height [rad or m].
-        period: Time between two samples [s].
+        dt: Time between two samples [s].
     """
     third = len(error) // 3
     if third < 8:
@@ -102,4 +102,4 @@ def rings(error: Array, step: float, period: float) -> Swing:
     crossings = int(np.count_nonzero(above[1:] != above[:-1]))
     if crossings < LEAST_CROSSINGS:  # an integral that is slow to break friction creeps; it does not ring
         return NO_SWING
-    return Swing(0.5 * size, 0.5 * crossings / (len(both) * period), 1.0)
+    return Swing(0.5 * size, 0.5 * crossings / (len(both) * dt), 1.0)

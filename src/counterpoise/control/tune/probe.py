@@ -54,7 +54,7 @@ LOST = 0.1
 UNUSABLE = SampleFlag.WRENCH_INVALID | SampleFlag.WRENCH_SATURATED
 """Flags of readings that the plate is not tared with."""
 
-Motion = Literal["step", "move"]
+MotionKind = Literal["step", "move"]
 MakePlant = Callable[[], Plant]
 MakeSafety = Callable[[Plant], SafetyFilter]
 
@@ -81,7 +81,7 @@ class Probed:
 class ProbeMotion:
     """The reference of a probe: one joint makes a step, or goes there and back at constant speed; the others hold."""
 
-    def __init__(self, joint: int, step: float, motion: Motion, rule: TuningRule) -> None:
+    def __init__(self, joint: int, step: float, motion: MotionKind, rule: TuningRule) -> None:
         """Move ``joint`` by ``step`` [rad or m]."""
         self._joint, self._step, self._motion, self._rule = joint, step, motion, rule
 
@@ -151,7 +151,7 @@ class Prober:
         self._left: tuple[Plant, Array] | None = None
         self.count, self.seconds = 0, 0.0
 
-    def probe(self, gains: LawGains, motion: Motion, least: float, stretch: float = 1.0) -> Probed:
+    def probe(self, gains: LawGains, motion: MotionKind, least: float, stretch: float = 1.0) -> Probed:
         """Try gains. A swing during a move counts when a second move, to the other side, shows one too.
 
         Args:
@@ -170,56 +170,50 @@ class Prober:
             return shown
         return self._once(gains, motion, least, stretch, -1.0)
 
-    def _once(self, gains: LawGains, motion: Motion, least: float, stretch: float, side: float) -> Probed:
+    def _once(self, gains: LawGains, motion: MotionKind, least: float, stretch: float, side: float) -> Probed:
         plant, rule = self._make(), self._rule.stretched(stretch)
         with plant:
             start = plant.read().q.copy()
             side = self._homewards(plant, start, side)
             reference = ProbeMotion(self._joint, self._direction(plant, start, side) * rule.step, motion, rule)
-            safety = SafetyFilter(self._robot, plant=plant) if self._safety is None else self._safety(plant)
+            safety = None if self._safety is None else self._safety(plant)
             sensor = None if plant.plate is None else plate_of(plant, self._robot)
-            loop = ControlLoop(
-                plant,
-                holding_gains(plant, self._robot, start).laws(plant, self._robot),
-                self._robot,
-                safety=safety,
-                i_have_an_estop=self._estop,
-            )
+            loop = holding_loop(plant, self._robot, safety=safety, i_have_an_estop=self._estop)
             take_tare(loop, sensor, rule)
             used = sensor if gains.kind in WITH_PLATE else None
             loop.switch(gains.laws(plant, self._robot, reference, sensor=used))
             strayed = self._run(loop, reference)
             report = loop.last_report
-            period, limit = plant.period, plant.effort_limit[self._joint]
+            dt, limit = plant.dt, plant.effort_limit[self._joint]
         log = None if report is None else report.log
         if report is None or log is None:
             raise InputError("the probe ended before anything was recorded")
-        strayed = strayed or _plate_failed(report, period)
+        strayed = strayed or _plate_failed(report, dt)
         self.count += 1
         self.seconds += report.duration + rule.tare_time
         driven = min(len(log), report.ticks - report.stop_ticks)
-        shown = self._judged(log[:driven], reference, motion, rule, sensor, least, strayed, period, float(limit))
+        shown = self._judged(log[:driven], reference, motion, rule, sensor, least, strayed, dt, float(limit))
         self._left = (plant, log.q[driven - 1].copy()) if shown.stable and driven else None
         return shown
 
     def _run(self, loop: ControlLoop, reference: ProbeMotion) -> str:
         """Run the loop; return why it was broken off, "" where it was not."""
         joint, rule, safety, ticks = self._joint, self._rule, loop.safety, 0
-        period, allowed = safety.period, STRAY * rule.step
+        dt, allowed = safety.dt, STRAY * rule.step
         hard = HARD_SWING * float(safety.limits.effort[joint])
-        length = round(WATCHED / period)
+        length = round(WATCHED / dt)
         sent = np.zeros(length)
         strayed = ""
 
         def watch(sample: Sample) -> bool:
             nonlocal ticks, strayed
-            wanted = reference.at(ticks * period).q[joint]
+            wanted = reference.at(ticks * dt).q[joint]
             sent[ticks % length] = safety.last[joint]
             ticks += 1
             if abs(wanted - sample.q[joint]) > allowed:
                 strayed = f"the joint strayed by more than {STRAY:g} steps"
             elif ticks % length == 0:
-                seen = swing(sent, period, rule.structure)
+                seen = swing(sent, dt, rule.structure)
                 if seen.amplitude > hard and seen.purity >= PURE:
                     strayed = f"broken off: the torque swings by {seen.amplitude:.3g} at {seen.frequency:.3g} Hz"
             return bool(strayed)
@@ -234,22 +228,22 @@ class Prober:
         self,
         log: Log,
         reference: ProbeMotion,
-        motion: Motion,
+        motion: MotionKind,
         rule: TuningRule,
         sensor: BaseSensor | None,
         least: float,
         strayed: str,
-        period: float,
+        dt: float,
         limit: float,
     ) -> Probed:
         joint = self._joint
         sent = log.sent[:, joint] if log.sent is not None else log.tau[:, joint]
         if motion == "step":
-            wanted = np.array([reference.at(tick * period).q[joint] for tick in range(len(log))])
-            error = (wanted - log.q[:, joint])[round(WAIT / period) :]
-            found = rings(error, rule.step, period)
+            wanted = np.array([reference.at(tick * dt).q[joint] for tick in range(len(log))])
+            error = (wanted - log.q[:, joint])[round(WAIT / dt) :]
+            found = rings(error, rule.step, dt)
             if strayed and found is NO_SWING:
-                found = rings_until(error, period)
+                found = rings_until(error, dt)
             stable = not strayed and found is NO_SWING
             text = strayed or ("" if stable else "the answer to the step does not settle")
             return Probed(stable, found, 0.0, text, bool(strayed))
@@ -258,13 +252,13 @@ class Prober:
             signals.append(felt[:, joint])
         found, level = NO_SWING, 0.0
         for signal in signals:
-            for phase in _phases(signal, period, rule):
-                windows = [swing(part, period, rule.structure) for part in np.array_split(phase, 2)]
+            for phase in _phases(signal, dt, rule):
+                windows = [swing(part, dt, rule.structure) for part in np.array_split(phase, 2)]
                 level = max(level, *(each.amplitude * (each.purity >= 0.5) for each in windows))
                 lasting = sustained(windows, least)
                 found = lasting if lasting.amplitude > found.amplitude else found
         if strayed and found is NO_SWING:
-            found = swing(sent[-round(0.3 / period) :], period)
+            found = swing(sent[-round(0.3 / dt) :], dt)
         stable = not strayed and found is NO_SWING
         text = f"torque swings by {found.amplitude:.3g} ({found.amplitude / limit:.0%} of the limit)"
         return Probed(stable, found, level, strayed or ("" if stable else text), bool(strayed))
@@ -307,9 +301,17 @@ class Prober:
 
 def holding_gains(plant: Plant, robot: Robot, q: Array) -> LawGains:
     """Return gains of a PD with which an arm that nobody has tuned holds its pose."""
-    careful = careful_gains(robot, q, plant.effort_limit, plant.period)
+    careful = careful_gains(robot, q, plant.effort_limit, plant.dt)
     zero = np.zeros(robot.n)
     return LawGains("pd", robot.joint_names, careful.kp, careful.kd, zero, zero)
+
+
+def holding_loop(
+    plant: Plant, robot: Robot, *, safety: SafetyFilter | None = None, i_have_an_estop: str | None = None
+) -> ControlLoop:
+    """Return a loop that holds an arm that nobody has tuned where it stands; arguments as for ControlLoop."""
+    law = holding_gains(plant, robot, plant.read().q).laws(plant, robot)
+    return ControlLoop(plant, law, robot, safety=safety, i_have_an_estop=i_have_an_estop)
 
 
 def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) -> None:
@@ -323,7 +325,7 @@ def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) ->
     Raises:
         InputError: The plate gave no reading that can be used, or the arm would not stand still.
     """
-    length = max(1, round(rule.tare_time / loop.safety.period))
+    length = max(1, round(rule.tare_time / loop.safety.dt))
     for duration in (rule.tare_time, *SETTLE_TIMES):
         seen: deque[Sample] = deque(maxlen=length)
 
@@ -361,7 +363,7 @@ def _felt(sensor: BaseSensor, q: Array, wrench: Array) -> Array | None:
     return np.asarray(sensor.joint_torques(q[seen], wrench[seen])[np.maximum(counted - 1, 0)])
 
 
-def _plate_failed(report: RunReport, period: float) -> str:
+def _plate_failed(report: RunReport, dt: float) -> str:
     """Return why a probe without its plate says nothing in favour of its gains; "" where the plate was there.
 
     A plate at the end of its range speaks against them: the structure swings.
@@ -377,25 +379,25 @@ def _plate_failed(report: RunReport, period: float) -> str:
                 return why
         elif event.kind == "plate_back":
             away, since = away + event.time - since, math.inf
-    driven = (report.ticks - report.stop_ticks) * period
+    driven = (report.ticks - report.stop_ticks) * dt
     away += max(0.0, driven - since)
     if away < LOST * driven:
         return ""
     raise SensorFaultError(f"an experiment ran {away:.2g} of {driven:.2g} s without the plate: {why}", report=report)
 
 
-def _phases(signal: Array, period: float, rule: TuningRule) -> list[Array]:
+def _phases(signal: Array, dt: float, rule: TuningRule) -> list[Array]:
     """Return the parts of a move at constant speed, and at rest after it, without their beginnings."""
     found = []
     begin = WAIT
     for length in (rule.move_time, rule.move_time, rule.rest_time):
-        first, last = round((begin + SETTLING * length) / period), round((begin + length) / period)
+        first, last = round((begin + SETTLING * length) / dt), round((begin + length) / dt)
         found.append(signal[first:last])
         begin += length
     return [part for part in found if len(part) >= 32]
 
 
-def rings_until(error: Array, period: float) -> Swing:
+def rings_until(error: Array, dt: float) -> Swing:
     """Return the swing of an error that was broken off, by its crossings of zero."""
     crossings = int(np.count_nonzero((error[1:] > 0.0) != (error[:-1] > 0.0)))
-    return Swing(float(np.abs(error).max(initial=0.0)), 0.5 * crossings / max(len(error) * period, period), 1.0)
+    return Swing(float(np.abs(error).max(initial=0.0)), 0.5 * crossings / max(len(error) * dt, dt), 1.0)

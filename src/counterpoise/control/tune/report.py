@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -95,22 +95,9 @@ class Tuning:
 
     def as_data(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        entries = []
-        for joint in self.joints:
-            limits = [
-                {name: getattr(limit, name) for name in ("gain", "chosen", "limit", "frequency", "reason")}
-                for limit in joint.limits
-            ]
-            entries.append(
-                {
-                    "joint": joint.joint,
-                    "inertia": joint.inertia,
-                    "limits": limits,
-                    "structural_frequency": joint.structural_frequency,
-                    "expected_ratio": joint.expected_ratio,
-                    "probes": joint.probes,
-                    "notes": list(joint.notes),
-                }
-            )
-        rule = {name: getattr(self.rule, name) for name in self.rule.__slots__}
-        return {"gains": self.gains.as_data(), "rule": rule, "joints": entries, "seconds": self.seconds}
+        return {
+            "gains": self.gains.as_data(),
+            "rule": asdict(self.rule),
+            "joints": [asdict(joint) | {"expected_ratio": joint.expected_ratio} for joint in self.joints],
+            "seconds": self.seconds,
+        }

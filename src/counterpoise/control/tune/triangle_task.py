@@ -12,10 +12,9 @@ from ...description.frozen import Array
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from ..base_sensor_control import plate_of
-from ..loop import ControlLoop
 from ..reference import Triangle
 from .gains import LawGains
-from .probe import MakePlant, MakeSafety, holding_gains, take_tare
+from .probe import MakePlant, MakeSafety, holding_loop, take_tare
 from .rule import WITH_PLATE, TuningRule
 
 
@@ -59,16 +58,15 @@ class TriangleTask:
         reference = Triangle(swings, self.period)
         with plant:
             sensor = plate_of(plant, self.robot) if gains.kind in WITH_PLATE else None
-            hold = holding_gains(plant, self.robot, plant.read().q).laws(plant, self.robot)
             safety = None if self.safety is None else self.safety(plant)
-            loop = ControlLoop(plant, hold, self.robot, safety=safety, i_have_an_estop=self.i_have_an_estop)
+            loop = holding_loop(plant, self.robot, safety=safety, i_have_an_estop=self.i_have_an_estop)
             take_tare(loop, sensor, TuningRule())
             loop.switch(gains.laws(plant, self.robot, reference, sensor=sensor, **settings))
             log = loop.run(self.periods * self.period, log=True).log
         if log is None:
             raise InputError("the run ended before anything was recorded")
-        ticks = np.arange(round(self.period / plant.period), round(self.periods * self.period / plant.period))
-        wanted = np.array([reference.at(tick * plant.period).q[joint] for tick in ticks])
+        ticks = np.arange(round(self.period / plant.dt), round(self.periods * self.period / plant.dt))
+        wanted = np.array([reference.at(tick * plant.dt).q[joint] for tick in ticks])
         return np.asarray(wanted - log.q[ticks, joint])
 
     def rms(self, gains: LawGains) -> float:

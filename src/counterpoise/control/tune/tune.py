@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from ...description.frozen import Array
+from ...dynamics.inertia import mass_matrix
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from .gains import LawGains
-from .probe import MakePlant, MakeSafety, Motion, Probed, Prober, holding_gains
+from .probe import MakePlant, MakeSafety, MotionKind, Probed, Prober, holding_gains
 from .report import GainLimit, JointTuning, Tuning
 from .rule import KINDS, WITH_PLATE, WITHOUT_DERIVATIVE, LawKind, TuningRule, natural_frequency
 from .search import Limit, oscillation_limit
@@ -30,7 +29,8 @@ PROOFS = 6
 MOST_STIFFNESS = 512.0
 """Largest K_p tried without a derivative, as a multiple of the careful one."""
 
-Report = Callable[[float], None]
+ShareDone = Callable[[float], None]
+"""Is told the share of the work that is done, 0 to 1."""
 
 
 def tuned(
@@ -42,7 +42,7 @@ def tuned(
     rule: TuningRule | None = None,
     safety: MakeSafety | None = None,
     position: LawGains | None = None,
-    progress: Report | None = None,
+    progress: ShareDone | None = None,
     i_have_an_estop: str | None = None,
 ) -> Tuning:
     """Find the gains of a law by experiments on a plant.
@@ -87,7 +87,7 @@ def tuned(
     seconds = 0.0
     for done, joint in enumerate(order):
         prober = Prober(make_plant, robot, joint, numbers, safety=safety, i_have_an_estop=i_have_an_estop)
-        tuner = JointTuner(prober, robot, joint, q, numbers, first.period, float(first.effort_limit[joint]))
+        tuner = JointTuner(prober, robot, joint, q, numbers, first.dt, float(first.effort_limit[joint]))
         tuner.on_probe = _share(progress, done, len(order))
         gains = tuner.tune(gains, position)
         found.append(tuner.result())
@@ -112,13 +112,13 @@ class JointTuner:
         joint: int,
         q: Array,
         rule: TuningRule,
-        period: float,
+        dt: float,
         effort_limit: float,
     ) -> None:
         """Prepare to tune ``joint`` of an arm that stands at q."""
         self.inertia = locked_inertia(robot, q, joint)
         self.on_probe: Callable[[], None] | None = None
-        self._prober, self._joint, self._rule, self._period = prober, joint, rule, period
+        self._prober, self._joint, self._rule, self._dt = prober, joint, rule, dt
         self._least = rule.amplitude * effort_limit
         self._name = robot.joint_names[joint]
         self._limits: list[GainLimit] = []
@@ -221,7 +221,7 @@ class JointTuner:
         def probe(k_int: float) -> Probed:
             return self._try(gains.with_joint(joint, k_int=k_int), "move", max(self._least, BASELINE * baseline))
 
-        most = MOST_TORQUE_GAIN / self._period
+        most = MOST_TORQUE_GAIN / self._dt
         limit = oscillation_limit(probe, LEAST_TORQUE_GAIN, most, rule.resolution)
         chosen = limit.share(rule.oscillation_share)
         self._note("k_int", chosen, limit)
@@ -247,7 +247,7 @@ class JointTuner:
     def _level(self, gains: LawGains) -> float:
         return self._try(gains, "move", math.inf).level
 
-    def _try(self, gains: LawGains, motion: Motion, least: float, stretch: float = 1.0) -> Probed:
+    def _try(self, gains: LawGains, motion: MotionKind, least: float, stretch: float = 1.0) -> Probed:
         shown = self._prober.probe(gains, motion, least, stretch)
         if self.on_probe is not None:
             self.on_probe()
@@ -264,15 +264,13 @@ class JointTuner:
 
 def locked_inertia(robot: Robot, q: Array, joint: int) -> float:
     """Return the inertia that a joint's torque moves with the other joints locked, rotor included [kg m² or kg]."""
-    unit = np.eye(robot.n)[joint]
-    links = (robot.inverse_dynamics(q, np.zeros(robot.n), unit) - robot.gravity(q))[joint]
-    inertia = float(links) + float(robot.rotor_inertia[joint])
+    inertia = float(mass_matrix(robot, q)[joint, joint])
     if not inertia > 0.0:
         raise InputError(f"joint '{robot.joint_names[joint]}' moves no inertia in the model; it cannot be tuned by it")
     return inertia
 
 
-def _share(progress: Report | None, done: int, total: int) -> Callable[[], None] | None:
+def _share(progress: ShareDone | None, done: int, total: int) -> Callable[[], None] | None:
     """Return what tells the progress of one joint: probes approach an end that is not known before."""
     if progress is None:
         return None

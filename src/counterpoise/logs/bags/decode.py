@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array
+from ...errors import listed
 from . import kernel
 from .batch import DamagedError, Spans
 from .message import Message, parse_joint_state, parse_wrench
 
 WRENCH_COLUMNS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
-KINDS = ("position", "velocity", "effort")
 
 MAX_JOINTS = 1024
 """Joints of one topic."""
@@ -98,7 +100,7 @@ class JointStateDecoder:
         """Keep a new list of names."""
         repeated = sorted({name for name in names if names.count(name) > 1}) if len(names) <= MAX_JOINTS else []
         if repeated:
-            raise DamagedError(f"joint names appear twice: {listed(repeated)} in {listed(names)}")
+            raise DamagedError(f"joint names appear twice: {readable(repeated)} in {readable(names)}")
         self._name_count += len(names)
         if len(names) > MAX_JOINTS or self._name_count > MAX_NAMES:
             raise DamagedError(f"more than {MAX_JOINTS} joints, or ever new lists of joints")
@@ -161,7 +163,6 @@ class WrenchDecoder:
         return kept
 
 
-def listed(names: list[bytes] | tuple[bytes, ...]) -> str:
-    """Return names for a message, at most 20."""
-    shown = ", ".join(name.decode("utf-8", "backslashreplace") for name in names[:20])
-    return f"[{shown}]" if len(names) <= 20 else f"[{shown}, ... {len(names)} in all]"
+def readable(names: Iterable[bytes]) -> str:
+    """Return joint names for a message, at most 20."""
+    return f"[{listed([name.decode('utf-8', 'backslashreplace') for name in names], 20)}]"

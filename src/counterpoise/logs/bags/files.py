@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
-from ...errors import DataFileError
+from ...errors import DataFileError, reason_of
 from . import mcap, ros1, sqlite
 from .batch import Container, Ledger
 from .decompress import ZSTD_MAGIC
@@ -49,7 +49,7 @@ def _files(path: Path) -> list[Path]:
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         if isinstance(error, DataFileError):
             raise
-        raise DataFileError(f"cannot be read: {error}", path=path) from error
+        raise DataFileError(f"cannot be read: {reason_of(error)}", path=path) from error
     if not files:
         raise DataFileError(f"is a directory without {' or '.join(ENDINGS)} files, so no ROS 2 bag", path=path)
     return files
@@ -83,7 +83,7 @@ def _open(file: Path, ledger: Ledger) -> Container:
         with file.open("rb") as stream:
             start = stream.read(16)
     except OSError as error:
-        raise DataFileError(f"cannot be read: {error}", path=file) from error
+        raise DataFileError(f"cannot be read: {reason_of(error)}", path=file) from error
     if start.startswith(mcap.MAGIC):
         return mcap.McapFile(file, ledger)
     if start.startswith(ros1.MAGIC):

@@ -5,26 +5,15 @@ In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specifications.
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...dynamics.native_module import native_module
 from . import reference, walk
 
 __all__ = ["NATIVE", "joint_states", "mcap_messages", "ros1_messages", "wrenches"]
 
 
-def _native_module() -> Any:
-    """Return the extension module, or None where it was not built or is disabled."""
-    if os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0"):
-        return None
-    try:
-        return import_module("counterpoise.logs._native")
-    except ModuleNotFoundError:
-        return None
-
-
-_MODULE = _native_module()
+_MODULE = native_module("logs")
 
 NATIVE = _MODULE is not None
 """Whether the native routines are in use."""

@@ -7,22 +7,21 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
-from ...errors import DataFileError
 from . import kernel
 from .batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
 from .decompress import check_sizes, unpack
-from .records import Kind, Record, RecordFile
+from .records import Record, RecordFile, RecordKind
 from .walk import MCAP_HEAD
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, CHUNK_INDEX, DATA_END = 2, 3, 4, 5, 6, 8, 15
 KINDS = {
-    CHUNK: Kind.CHUNK,
-    MESSAGE: Kind.MESSAGE,
-    SCHEMA: Kind.DEFINITION,
-    CHANNEL: Kind.DEFINITION,
-    DATA_END: Kind.END,
-    FOOTER: Kind.END,
+    CHUNK: RecordKind.CHUNK,
+    MESSAGE: RecordKind.MESSAGE,
+    SCHEMA: RecordKind.DEFINITION,
+    CHANNEL: RecordKind.DEFINITION,
+    DATA_END: RecordKind.END,
+    FOOTER: RecordKind.END,
 }
 _FOOTER_BODY = struct.Struct("<QQI")  # start of the summary, start of its offsets, checksum of the summary
 _CHUNK_HEAD = struct.Struct("<QQQI")  # first and last time, size of the contents, their checksum
@@ -36,23 +35,11 @@ class McapFile(RecordFile):
     walk = staticmethod(kernel.mcap_messages)
 
     def __init__(self, path: Path, ledger: Ledger) -> None:
-        """Read what the file holds: from its summary, or, where it has none, by going through it."""
-        super().__init__(path)
+        """Read what the file holds."""
         self._checked: set[int] = set()  # starts of chunks whose checksum is right
         self._schemas: dict[int, str] = {}
         self._channels: dict[int, tuple[int, str, str]] = {}
-        try:
-            with path.open("rb") as stream:
-                self._read_summary(stream)
-        except OSError as error:
-            raise DataFileError(f"cannot be read: {error}", path=path) from error
-        except DamagedError as damage:
-            ledger.damaged(path, self.size, str(damage))
-            self.chunk_connections.clear()
-            self._channels.clear()
-        if not self._channels:
-            for _ in self.batches((), ledger):
-                pass
+        super().__init__(path, ledger)
 
     @property
     def connections(self) -> dict[int, Connection]:
@@ -62,7 +49,11 @@ class McapFile(RecordFile):
             for number, (schema, topic, encoding) in self._channels.items()
         }
 
-    def _read_summary(self, stream: BinaryIO) -> None:
+    def forget_index(self) -> None:
+        """Drop the channels."""
+        self._channels.clear()
+
+    def read_index(self, stream: BinaryIO) -> None:
         """Take channels and the index of chunks from the summary at the end of the file."""
         length = MCAP_HEAD.size + _FOOTER_BODY.size
         start = self.size - len(MAGIC) - length
@@ -110,8 +101,8 @@ class McapFile(RecordFile):
         if opcode == 0:
             raise DamagedError("no record starts here")
         body = at + MCAP_HEAD.size
-        kind = KINDS.get(opcode, Kind.OTHER)
-        channel = int.from_bytes(head[MCAP_HEAD.size :], "little") if kind is Kind.MESSAGE else -1
+        kind = KINDS.get(opcode, RecordKind.OTHER)
+        channel = int.from_bytes(head[MCAP_HEAD.size :], "little") if kind is RecordKind.MESSAGE else -1
         return Record(kind, at, body, body + length, channel)
 
     def next_in(self, data: bytes, at: int) -> int:

@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array
+from ..names import KINDS
 from .batch import DamagedError
 
 CDR_BIG, CDR_LITTLE = b"\x00\x00", b"\x00\x01"
 CDR_PADDING = 8  # a serializer may fill up the end of a message to less than this
 
 
-class Payload:
+class PayloadCursor:
     """A cursor over one payload. It remembers which bytes decide the layout of what follows."""
 
     def __init__(self, data: bytes, cdr: bool) -> None:
@@ -128,7 +129,7 @@ class Message:
 
 
 def _message(
-    payload: Payload, stamp: float, stamp_at: int | None, names: tuple[bytes, ...], doubles: list[tuple[int, int]]
+    payload: PayloadCursor, stamp: float, stamp_at: int | None, names: tuple[bytes, ...], doubles: list[tuple[int, int]]
 ) -> Message:
     deciding = np.array([index for part in payload.deciding for index in part], dtype=np.intp)
     fields = Fields(payload.order, payload.cdr, stamp_at, tuple(doubles), deciding)
@@ -141,14 +142,14 @@ def parse_joint_state(data: bytes, cdr: bool) -> Message:
     Raises:
         DamagedError: It is none.
     """
-    payload = Payload(data, cdr)
+    payload = PayloadCursor(data, cdr)
     stamp, stamp_at = payload.stamp()
     count = payload.number()
     if count > len(data) // 4:
         raise DamagedError(f"{count} joint names are claimed in a message of {len(data)} bytes")
     names = tuple(payload.text() for _ in range(count))
     doubles = []
-    for kind in ("position", "velocity", "effort"):
+    for kind in KINDS:
         length = payload.number()
         if length not in (0, count):
             raise DamagedError(f"{count} joint names but {length} numbers of {kind}; none or {count} were expected")
@@ -163,7 +164,7 @@ def parse_wrench(data: bytes, cdr: bool, stamped: bool) -> Message:
     Raises:
         DamagedError: It is none.
     """
-    payload = Payload(data, cdr)
+    payload = PayloadCursor(data, cdr)
     stamp, stamp_at = payload.stamp() if stamped else (0.0, None)
     start = payload.doubles(6)
     payload.end()

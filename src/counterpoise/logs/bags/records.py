@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ...errors import DataFileError
+from ...errors import DataFileError, reason_of
 from .batch import MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, Batch, Connection, DamagedError, Ledger, Spans, no_spans
 
 WINDOW = MAX_MESSAGE_BYTES
@@ -21,7 +21,7 @@ MAX_DEFINITIONS = 100_000
 """Records other than messages that a chunk may hold; MCAP has at most 65 535 channels."""
 
 
-class Kind(Enum):
+class RecordKind(Enum):
     """What a record is to us."""
 
     CHUNK = auto()
@@ -44,7 +44,7 @@ class Record:
         header: Header fields of a ROS 1 record.
     """
 
-    kind: Kind
+    kind: RecordKind
     start: int
     body: int
     end: int
@@ -61,19 +61,36 @@ class RecordFile(ABC):
     walk: Callable[[bytes, int, bytes], tuple[bytes, int]]
     """Finds messages in a run of records, see walk."""
 
-    def __init__(self, path: Path) -> None:
-        """Measure the file."""
+    def __init__(self, path: Path, ledger: Ledger) -> None:
+        """Read what the file holds: from its index, or, where it has none, by going through it."""
         self.path = path
+        self.chunk_connections: dict[int, frozenset[int]] = {}  # by the start of the chunk, where the index says it
         try:
             self.size = path.stat().st_size
+            with path.open("rb") as stream:
+                self.read_index(stream)
         except OSError as error:
-            raise DataFileError(f"cannot be read: {error}", path=path) from error
-        self.chunk_connections: dict[int, frozenset[int]] = {}  # by the start of the chunk, where the index says it
+            raise DataFileError(f"cannot be read: {reason_of(error)}", path=path) from error
+        except DamagedError as damage:
+            ledger.damaged(path, self.size, str(damage))
+            self.chunk_connections.clear()
+            self.forget_index()
+        if not self.connections:
+            for _ in self.batches((), ledger):
+                pass
 
     @property
     @abstractmethod
     def connections(self) -> dict[int, Connection]:
         """What the file holds, by number."""
+
+    @abstractmethod
+    def read_index(self, stream: BinaryIO) -> None:
+        """Take connections and what chunks hold from the index at the end of the file; DamagedError if it is none."""
+
+    @abstractmethod
+    def forget_index(self) -> None:
+        """Drop the connections that a damaged index gave."""
 
     @abstractmethod
     def record_at(self, stream: BinaryIO, at: int) -> Record:
@@ -94,7 +111,7 @@ class RecordFile(ABC):
             with self.path.open("rb") as stream:
                 yield from self._batches(stream, frozenset(wanted), ids, ledger)
         except OSError as error:
-            raise DataFileError(f"cannot be read: {error}", path=self.path) from error
+            raise DataFileError(f"cannot be read: {reason_of(error)}", path=self.path) from error
 
     def _batches(self, stream: BinaryIO, wanted: frozenset[int], ids: bytes, ledger: Ledger) -> Iterator[Batch]:
         at = self.first_record
@@ -104,23 +121,23 @@ class RecordFile(ABC):
             except DamagedError as damage:
                 ledger.damaged(self.path, at, str(damage))
                 return
-            if record.kind is Kind.END:
+            if record.kind is RecordKind.END:
                 return
             cut = record.end > self.size
             if cut:
                 ledger.damaged(self.path, at, "the file ends inside a record")
             spans, data, at = no_spans(), b"", record.end
-            if record.kind is Kind.CHUNK and not self._holds_none(record, wanted):
+            if record.kind is RecordKind.CHUNK and not self._holds_none(record, wanted):
                 try:
                     data = self.contents(stream, record, cut)
                 except DamagedError as damage:
                     ledger.damaged(self.path, record.start, str(damage))
                 spans = self._in_chunk(data, ids, record.start, ledger, cut)
-            elif record.kind is Kind.MESSAGE and not cut:
+            elif record.kind is RecordKind.MESSAGE and not cut:
                 data = self._window(stream, record, wanted, ledger)
                 spans, used = self._walk(data, 0, ids)
                 at = record.start + used if used > 0 else record.end
-            elif record.kind is Kind.DEFINITION and not cut:
+            elif record.kind is RecordKind.DEFINITION and not cut:
                 self._define(stream, record, ledger)
             if len(spans) > 0:
                 yield Batch(data, spans, min(at, self.size))

@@ -10,12 +10,12 @@ from ...errors import DataFileError
 from . import kernel
 from .batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
 from .decompress import check_sizes, unpack
-from .records import Kind, Record, RecordFile
+from .records import Record, RecordFile, RecordKind
 from .walk import ros1_fields
 
 MAGIC = b"#ROSBAG V2.0\n"
-MESSAGE, BAG_HEADER, INDEX, CHUNK, CHUNK_INFO, CONNECTION = 2, 3, 4, 5, 6, 7
-KINDS = {CHUNK: Kind.CHUNK, MESSAGE: Kind.MESSAGE, CONNECTION: Kind.DEFINITION}
+MESSAGE, BAG_HEADER, CHUNK, CHUNK_INFO, CONNECTION = 2, 3, 5, 6, 7
+KINDS = {CHUNK: RecordKind.CHUNK, MESSAGE: RecordKind.MESSAGE, CONNECTION: RecordKind.DEFINITION}
 MAX_HEADER_BYTES = 64 * 1024
 
 
@@ -26,30 +26,22 @@ class Ros1File(RecordFile):
     walk = staticmethod(kernel.ros1_messages)
 
     def __init__(self, path: Path, ledger: Ledger) -> None:
-        """Read what the file holds: from its index, or, where it has none, by going through it."""
-        super().__init__(path)
+        """Read what the file holds."""
         self._connections: dict[int, Connection] = {}
         self._index_start: int | None = None
-        try:
-            with path.open("rb") as stream:
-                self._read_index(stream)
-        except OSError as error:
-            raise DataFileError(f"cannot be read: {error}", path=path) from error
-        except DamagedError as damage:
-            ledger.damaged(path, self.size, str(damage))
-            self._index_start = None
-            self.chunk_connections.clear()
-            self._connections.clear()
-        if not self._connections:
-            for _ in self.batches((), ledger):
-                pass
+        super().__init__(path, ledger)
 
     @property
     def connections(self) -> dict[int, Connection]:
         """What the file holds, by the number of the connection."""
         return dict(self._connections)
 
-    def _read_index(self, stream: BinaryIO) -> None:
+    def forget_index(self) -> None:
+        """Drop the connections, and where the index starts."""
+        self._index_start = None
+        self._connections.clear()
+
+    def read_index(self, stream: BinaryIO) -> None:
         """Take connections and the contents of chunks from the index at the end of the file."""
         record = self.record_at(stream, self.first_record)
         header = dict(record.header)
@@ -83,7 +75,7 @@ class Ros1File(RecordFile):
     def record_at(self, stream: BinaryIO, at: int) -> Record:
         """Read a record's header and the length of its data."""
         if at == self._index_start:
-            return Record(Kind.END, at, at, self.size)
+            return Record(RecordKind.END, at, at, self.size)
         stream.seek(at)
         length = int.from_bytes(stream.read(4), "little")
         if length > MAX_HEADER_BYTES:
@@ -95,8 +87,8 @@ class Ros1File(RecordFile):
         fields = dict(header)
         body = at + 8 + length
         end = body + int.from_bytes(head[length:], "little")
-        kind = KINDS.get(_number(fields, b"op", 1), Kind.OTHER)
-        connection = _number(fields, b"conn", 4) if kind is Kind.MESSAGE else -1
+        kind = KINDS.get(_number(fields, b"op", 1), RecordKind.OTHER)
+        connection = _number(fields, b"conn", 4) if kind is RecordKind.MESSAGE else -1
         return Record(kind, at, body, end, connection, header)
 
     def next_in(self, data: bytes, at: int) -> int:

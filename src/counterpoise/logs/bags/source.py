@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from ...errors import DataFileError, InputError
-from ..table import CHUNK_ROWS, Recovery, Table
+from ...errors import DataFileError, InputError, listed
+from ..names import KINDS
+from ..table import CHUNK_ROWS, MessageTime, Recovery, Table, bounded_rows
 from .batch import Container, DamagedError, Ledger, Spans
-from .decode import KINDS, WRENCH_COLUMNS
+from .decode import WRENCH_COLUMNS
 from .files import open_containers
 from .topic import JOINT_STATE, Look, find_topics, look_through
-
-TimeFrom = Literal["stamp", "received"]
-
-PIECE_BYTES = 64 * 2**20
-"""Largest piece of a table; one with very many columns has fewer rows than asked for."""
 
 
 def open_bag(
     path: str | Path,
     *,
     recover: bool = False,
-    time: TimeFrom = "stamp",
-    progress: Callable[[float], None] | None = None,
+    time: MessageTime = "stamp",
 ) -> tuple[BagSource, ...]:
     """Open a bag and look through it once: for its joint names and for damage.
 
@@ -39,7 +33,6 @@ def open_bag(
         recover: Read what is intact of a damaged or cut bag instead of refusing it; see ``recovery`` of the sources.
         time: When a message was made, as it says itself, or when it was received. Messages that never say when they
             were made give the time of receipt; see ``time_from`` of the sources.
-        progress: Called with the share of the bag that was looked through, 0 to 1.
 
     Returns:
         One source for each table, in the order of their topics. Sources can be iterated independently.
@@ -50,10 +43,10 @@ def open_bag(
         InputError: An argument is not one of those above.
     """
     if time not in ("stamp", "received"):
-        raise InputError(f"time={time!r}: 'stamp' or 'received' was expected")
+        raise InputError(f"time is {time!r}; expected 'stamp' or 'received'")
     ledger = Ledger(recover)
     containers = open_containers(path, ledger)
-    looks = look_through(containers, find_topics(containers), ledger, progress)
+    looks = look_through(containers, find_topics(containers), ledger)
     total = sum(container.size for container in containers)
     sources = []
     for look in looks:
@@ -84,6 +77,7 @@ class BagSource:
     """
 
     has_time = True
+    about = None
 
     def __init__(
         self,
@@ -92,13 +86,13 @@ class BagSource:
         look: Look,
         joints: tuple[bytes, ...],
         recovery: Recovery | None,
-        time: TimeFrom,
+        time: MessageTime,
         recover: bool,
     ) -> None:
         """Keep what the first look found."""
         self.path, self.name = str(path), look.topic.name
         self.recovery, self.progress = recovery, 0.0
-        self.time_from: TimeFrom = time if look.stamped else "received"
+        self.time_from: MessageTime = time if look.stamped else "received"
         self.column_names: tuple[str, ...] = WRENCH_COLUMNS
         if look.topic.type == JOINT_STATE:
             names = [joint.decode("utf-8", "backslashreplace") for joint in joints]
@@ -110,12 +104,9 @@ class BagSource:
 
         Raises:
             DataFileError: The bag cannot be read any more, or has changed since it was opened.
-            InputError: ``rows`` is not positive.
         """
-        if rows < 1:
-            raise InputError(f"rows={rows}: at least 1 was expected")
         width = len(self.column_names)
-        limit = max(1, min(rows, PIECE_BYTES // (8 * width)))
+        limit = bounded_rows(rows, width)
         decoder = self._topic.decoder(self._joints)
         time, columns, fill = np.empty(limit), np.empty((limit, width)), 0
         for data, spans, refuse in self._payloads():
@@ -166,9 +157,8 @@ class BagSource:
 def _nothing_to_read(containers: tuple[Container, ...], ledger: Ledger) -> str:
     """Say what a bag has instead."""
     found = sorted({f"{c.topic} ({c.type}, {c.encoding})" for file in containers for c in file.connections.values()})
-    shown = ", ".join(found[:20]) + (f", ... {len(found)} in all" if len(found) > 20 else "")
     damage = "" if ledger.reason is None else f" The bag is damaged: {ledger.reason}."
     return (
         "has no messages of sensor_msgs/JointState or geometry_msgs/WrenchStamped in CDR or ROS 1 encoding; "
-        f"its topics: {shown or 'none'}.{damage}"
+        f"its topics: {listed(found, 20) or 'none'}.{damage}"
     )

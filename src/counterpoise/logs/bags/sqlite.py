@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DataFileError
+from ...errors import DataFileError, reason_of
 from .batch import MAX_MESSAGE_BYTES, Batch, Connection, Ledger, Spans, plain_type
 
 MAGIC = b"SQLite format 3\x00"
@@ -58,7 +58,7 @@ class SqliteFile:
                     raise DataFileError(f"is an SQLite database without the tables of a ROS 2 bag{damage}", path=path)
                 rows = database.execute("SELECT id, name, type, serialization_format FROM topics").fetchall()
         except OSError as error:
-            raise DataFileError(f"cannot be read: {error}", path=path) from error
+            raise DataFileError(f"cannot be read: {reason_of(error)}", path=path) from error
         except sqlite3.Error as error:
             raise DataFileError(f"its topics cannot be read, nothing can be recovered: {error}", path=path) from error
         self.connections: dict[int, Connection] = {

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...description.frozen import Array
 from .batch import MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, Batch, Container, DamagedError, Ledger, Spans
-from .decode import MAX_JOINTS, OTHER, JointStateDecoder, UnreadableError, WrenchDecoder, listed
+from .decode import MAX_JOINTS, OTHER, JointStateDecoder, UnreadableError, WrenchDecoder, readable
 from .decompress import ZSTD_MAGIC, unpack
 
 JOINT_STATE = "sensor_msgs/JointState"
@@ -116,7 +116,7 @@ class Look:
             if len(merged) > MAX_JOINTS or len(groups) > MAX_GROUPS:
                 raise DamagedError(
                     f"topic {self.topic.name}: more than {MAX_JOINTS} joints or {MAX_GROUPS} publishers; "
-                    f"{listed(names)} came to {listed(tuple(groups[0][0]))}"
+                    f"{readable(names)} came to {readable(groups[0][0])}"
                 )
         return [(tuple(joints), count) for joints, count in groups]
 
@@ -134,12 +134,9 @@ def find_topics(containers: Iterable[Container]) -> list[Topic]:
     ]
 
 
-def look_through(
-    containers: tuple[Container, ...], topics: list[Topic], ledger: Ledger, progress: Callable[[float], None] | None
-) -> list[Look]:
+def look_through(containers: tuple[Container, ...], topics: list[Topic], ledger: Ledger) -> list[Look]:
     """Go once through all files: joint names are known only after the last message, and damage is found now."""
     looks = [Look(topic, topic.decoder()) for topic in topics]
-    total = max(1, sum(container.size for container in containers))
     done = 0
     for index, container in enumerate(containers):
         present = [look for look in looks if index in look.topic.members]
@@ -147,8 +144,6 @@ def look_through(
         for batch in container.batches(wanted, ledger) if wanted else ():
             for look in present:
                 _add(look, index, container, batch, done, ledger)
-            if progress is not None:
-                progress((done + batch.position) / total)
         done += container.size
     return looks
 

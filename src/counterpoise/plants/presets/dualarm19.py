@@ -25,7 +25,7 @@ def dualarm19(variant: str) -> Preset:
     bristle = _STATIC / 5e-4
     config = ArmConfig(
         name=f"dualarm19-{variant}",
-        timing=Timing(period=1e-3, physics_step=1e-4, delay=1),
+        timing=Timing(dt=1e-3, physics_step=1e-4, delay=1),
         drive=Drive(
             gear=Gear(stiffness=_STIFFNESS, damping=0.002 * np.sqrt(_STIFFNESS * _ROTOR)),
             friction=LuGre(

@@ -8,18 +8,18 @@ from ..config import ArmConfig, Encoder, Timing
 from ..plate_config import Plate
 
 
-def ideal(*, period: float = 1e-3) -> ArmConfig:
+def ideal(*, dt: float = 1e-3) -> ArmConfig:
     """Return the configuration of an ideal arm, for any robot.
 
     Rigid gears, no friction, perfect torques and sensors, no delay, a rigid plate at the base frame that reads exactly.
     Links are integrated by a fourth-order method, so that energy stays.
 
     Args:
-        period: Time between two control ticks [s].
+        dt: Time between two control ticks [s].
     """
     return ArmConfig(
         name="ideal",
-        timing=Timing(period=period, physics_step=5e-4, integrator="rk4"),
+        timing=Timing(dt=dt, physics_step=5e-4, integrator="rk4"),
         encoder=Encoder(velocity="exact"),
         plate=Plate(T_base_sensor=np.eye(4)),
     )

@@ -58,7 +58,7 @@ def puma550(variant: str) -> Preset:
     )
     config = ArmConfig(
         name=f"puma550-{variant}",
-        timing=Timing(period=1.0 / 300.0, physics_step=1e-4, delay=1),
+        timing=Timing(dt=1.0 / 300.0, physics_step=1e-4, delay=1),
         drive=Drive(
             inertia=_ROTOR,
             gear=Gear(stiffness=stiffness, damping=damping, backlash=(0.0, 0.0, 0.0, 2e-4, 2e-4, 2e-4)),
@@ -85,11 +85,9 @@ def puma550(variant: str) -> Preset:
 
 
 _FACTS = (
-    "control at 300 Hz; encoder of joint 1: 0.0058° per count, which 1000 counts per turn of the motor and the "
-    "PUMA 560's "
-    "gear explain (0.00575°); dry friction of joint 1 above 5 N m; plate AMTI OR6-1000 (Morel, Iagnemma, "
-    "Dubowsky, Automatica "
-    "36, 2000, section 3)",
+    "control at 300 Hz; encoder of joint 1: 0.0058° per count, which 1000 counts per turn of the motor and the PUMA "
+    "560's gear explain (0.00575°); dry friction of joint 1 above 5 N m; plate AMTI OR6-1000 (Morel, Iagnemma, "
+    "Dubowsky, Automatica 36, 2000, section 3)",
     "gear ratios, rotor inertias, viscous friction (Corke, mdl_puma560.m, at the joint)",
     "effort limits: the catalog's",
 )
@@ -99,8 +97,7 @@ _ASSUMPTIONS = (
     Assumption(
         "gear.stiffness of joints 1 to 3",
         "chosen so that motor against link swings at 250, 50 or 20 Hz at the initial position; what decides the "
-        "benefit of "
-        "torque feedback, and not printed",
+        "benefit of torque feedback, and not printed",
     ),
     Assumption("gear.stiffness of joints 4 to 6", "2000, 2000, 1500 N m/rad: stiff beside what the wrist can exert"),
     Assumption("gear.damping", "2 % of critical, usual for steel gears"),
@@ -108,8 +105,7 @@ _ASSUMPTIONS = (
     Assumption(
         "friction.static",
         "6.0, 5.5, 2.6, 1.3, 1.0, 1.2 N m: joint 1 as Morel's 'more than 5'; the others as breakaway torques "
-        "quoted for the "
-        "PUMA 560 at second hand. Corke's 25 N m for joint 1 contradicts the paper and is not used",
+        "quoted for the PUMA 560 at second hand. Corke's 25 N m for joint 1 contradicts the paper and is not used",
     ),
     Assumption("friction.coulomb", "13 % below breakaway, a mild Stribeck effect of greased gears"),
     Assumption(

@@ -37,7 +37,7 @@ def titan2(variant: str) -> Preset:
         actuator = TorqueSource(lag=1e-2, gain_error=(0.05, -0.05, 0.04, -0.04, 0.05, -0.05), offset=0.005 * _EFFORT)
     config = ArmConfig(
         name=f"titan2-{variant}",
-        timing=Timing(period=1.0 / 300.0, physics_step=1e-4, delay=1),
+        timing=Timing(dt=1.0 / 300.0, physics_step=1e-4, delay=1),
         drive=Drive(
             friction=LuGre(
                 coulomb=0.75 * _STATIC,
@@ -61,9 +61,8 @@ def titan2(variant: str) -> Preset:
 
 
 _FACTS = (
-    "control at 300 Hz; resolvers read as 0.087° per count, 12 bit; plate AMTI OR6-4000 (Morel, Iagnemma, "
-    "Dubowsky, Automatica "
-    "36, 2000, section 4)",
+    "control at 300 Hz; resolvers read as 0.087° per count, 12 bit; plate AMTI OR6-4000 (Morel, Iagnemma, Dubowsky, "
+    "Automatica 36, 2000, section 4)",
 )
 
 _VALVE = (

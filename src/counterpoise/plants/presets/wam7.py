@@ -25,7 +25,7 @@ def wam7(variant: str) -> Preset:
     bristle = _STATIC / _PRESLIDING
     config = ArmConfig(
         name=f"wam7-{variant}",
-        timing=Timing(period=2e-3, physics_step=1e-4, delay=1),
+        timing=Timing(dt=2e-3, physics_step=1e-4, delay=1),
         drive=Drive(
             gear=Gear(stiffness=_STIFFNESS, damping=0.06 * np.sqrt(_STIFFNESS * _ROTOR)),
             friction=LuGre(

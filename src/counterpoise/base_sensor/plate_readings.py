@@ -1,4 +1,4 @@
-"""Readings that are missing here and there: which gaps are short enough to be bridged by a straight line."""
+"""A plate's readings in a log: that there are any, which gaps may be bridged by a straight line, what lies near."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
+from ..errors import InputError
+from ..logs.log import Log
 
 Mask = npt.NDArray[np.bool_]
 
 BRIDGED = 0.2
 """Longest gap that is bridged, in periods of the low-pass. A straight line across it misses a motion of a third of the
 cutoff by at most 2 % of its swing; a longer one is left out together with what the low-pass makes of it."""
+
+
+def plate_readings(log: Log) -> Array:
+    """Return the plate's raw readings, force first [N, N m], shape (k, 6).
+
+    Raises:
+        InputError: The log has none.
+    """
+    if log.wrench is None:
+        raise InputError(
+            "the log has no plate readings (wrench: fx, fy, fz, mx, my, mz); record the plate along with the joints, "
+            "or name its columns in a mapping ([wrench] columns)"
+        )
+    return log.wrench
 
 
 def short_gaps(time: Array, missing: Mask, cutoff: float) -> Mask:
@@ -34,3 +50,19 @@ def short_gaps(time: Array, missing: Mask, cutoff: float) -> Mask:
     after = np.clip(after, 1, len(known) - 1)
     short[asked] = inside & (known[after] - known[after - 1] <= BRIDGED / cutoff)
     return short
+
+
+def near_times(time: Array, marked: Array, within: float) -> Mask:
+    """Say which times lie near a marked one, shape (k,).
+
+    Args:
+        time: Times [s], shape (k,).
+        marked: Marked times [s], in any order; NaN ones are passed over.
+        within: Distance [s].
+    """
+    at = np.sort(marked[np.isfinite(marked)])
+    if len(at) == 0:
+        return np.zeros(len(time), dtype=bool)
+    after = np.clip(np.searchsorted(at, time), 0, len(at) - 1)
+    before = np.maximum(after - 1, 0)
+    return np.asarray(np.minimum(np.abs(at[after] - time), np.abs(at[before] - time)) <= within)

@@ -1,0 +1,39 @@
+"""Sizes of measured columns; entries that were not measured are NaN and left out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..description.frozen import Array
+
+NORMAL = 1.4826
+"""Standard deviation of a normal distribution about zero, per median of its sizes."""
+
+
+def mean(values: Array) -> Array:
+    """Return the mean of each column, shape (a,); NaN for an empty column."""
+    known = np.isfinite(values)
+    counts = known.sum(axis=0)
+    sums = np.where(known, values, 0.0).sum(axis=0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def root_mean_square(values: Array) -> Array:
+    """Return the root mean square of each column, shape (a,); NaN for an empty column."""
+    return np.sqrt(mean(values**2))
+
+
+def deviation(values: Array) -> Array:
+    """Return the standard deviation of each column, shape (a,); NaN for an empty column."""
+    return root_mean_square(values - mean(values))
+
+
+def robust_std(values: Array) -> Array:
+    """Return the standard deviation about zero that the median of the sizes stands for, shape (a,).
+
+    Up to half of a column may be outliers. NaN for an empty column.
+    """
+    known = np.isfinite(values).any(axis=0)
+    found = np.full(values.shape[1], np.nan)
+    found[known] = NORMAL * np.nanmedian(np.abs(values[:, known]), axis=0)
+    return found

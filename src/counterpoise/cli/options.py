@@ -1,0 +1,51 @@
+"""Options that many commands share, and how every help text tells its exit codes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .output import EXIT_ERROR, EXIT_NOT_TRUSTED, EXIT_USAGE, LOG_ENDINGS
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document to stdout; errors become JSON too."
+)
+page_option = click.option("--page", "page_path", metavar="FILE.html", help="Write a page to look at.")
+
+
+def log_option(*, required: bool = False) -> Decorator:
+    """Return the option of a command that writes a recording."""
+    text = f"Write the recording, {' or '.join(LOG_ENDINGS)}."
+    return click.option("--out", "out_path", required=required, metavar="FILE", help=text)
+
+
+def seed_option(what: str = "a simulated arm's noise") -> Decorator:
+    """Return the option of a command that draws random numbers for something."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=f"Seed of {what}.")
+
+
+def exit_codes(done: str, error: str = "", *, not_trusted: str = "") -> str:
+    """Return how a help text tells the exit codes of its command.
+
+    Args:
+        done: What 0 means.
+        error: What 1 may mean besides an error in a file or a value.
+        not_trusted: What 3 means; "" where a command never ends so.
+    """
+    meanings = {
+        0: done,
+        EXIT_ERROR: f"an error in a file or a value{'; ' if error else ''}{error}",
+        EXIT_USAGE: "the command line itself is wrong",
+        EXIT_NOT_TRUSTED: not_trusted,
+    }
+    lines = [
+        textwrap.fill(meaning, 110, initial_indent=f"  {code}  ", subsequent_indent="     ")
+        for code, meaning in meanings.items()
+        if meaning
+    ]
+    return "\n".join(["\n\b\nExit codes:", *lines, ""])
