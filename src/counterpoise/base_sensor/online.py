@@ -139,7 +139,7 @@ class FrozenWatch:
         """
         bits = reading.tobytes()
         if self._q is None or bits != self._reading:
-            self._reading, self._q, self.ticks = bits, q, 1
+            self._reading, self._q, self.ticks = bits, np.array(q), 1
             return False
         self.ticks += 1
         if self.ticks < self._settings.frozen_ticks:

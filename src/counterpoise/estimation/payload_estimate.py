@@ -109,7 +109,8 @@ class PayloadEstimate:
         if not self.detected or self.link is None:
             if self.poses == 0:
                 return "nothing known of a payload: no pose was held at rest for half a second yet"
-            return f"no payload found in {self.poses} poses" + (f"; {self.advice}" if self.advice else "")
+            poses = "one pose" if self.poses == 1 else f"{self.poses} poses"
+            return f"no payload found in {poses}" + (f"; {self.advice}" if self.advice else "")
         where = ", ".join(f"{link} {self.links[link]:.0%}" for link in self.link_set)
         if self.mass_known:
             told = f"{self.mass:.3g} ± {self.mass_std:.2g} kg"
