@@ -20,7 +20,7 @@ def study():
 @pytest.mark.parametrize(("arm", "informed"), [("puma550", 3), ("wam7", 4)])
 def test_friction_and_gains_of_a_simulated_arm(study, arm, informed) -> None:
     """Curves within 5 % of the Coulomb level, gains within 2 %, rotors near; gravity at unseen poses; silent wrists."""
-    run = study.simulated(arm, 11, 30.0)
+    run = study.simulated(arm, 11, 20.0)
     model = study.wrong_model(run.robot, 11)
     found = study.plate_friction(model, run.log, study.plate_of(run, model))
     for joint in range(informed):

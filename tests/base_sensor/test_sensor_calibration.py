@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,11 +27,16 @@ def puma() -> cp.Robot:
     return cp.load("puma560")
 
 
+@cache
+def calibrated_of(puma: cp.Robot, seed: int) -> tuple[cp.Log, Truth, SensorCalibration]:
+    truth = random_truth(seed)
+    log = recorded(puma, truth, seed, TIME)
+    return log, truth, calibrate_sensor(puma, log, masses="exact")
+
+
 @pytest.fixture(scope="module")
 def calibrated(puma: cp.Robot) -> tuple[cp.Log, Truth, SensorCalibration]:
-    truth = random_truth(0)
-    log = recorded(puma, truth, 0, TIME)
-    return log, truth, calibrate_sensor(puma, log, masses="exact")
+    return calibrated_of(puma, 0)
 
 
 def errors(found: SensorCalibration, truth: Truth) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -43,8 +49,7 @@ def errors(found: SensorCalibration, truth: Truth) -> tuple[np.ndarray, np.ndarr
 @pytest.mark.parametrize("seed", range(3))
 def test_what_was_injected_comes_back(puma: cp.Robot, seed: int) -> None:
     """Any yaw, tilt, height, lag, gains 2 % off: 0.2°, one sample, 1 %; the standard deviations cover the errors."""
-    truth = random_truth(seed)
-    found = calibrate_sensor(puma, recorded(puma, truth, seed, TIME), masses="exact")
+    _, truth, found = calibrated_of(puma, seed)
     turn, origin, gain = errors(found, truth)
     assert found.frame.reads == "on_robot"
     assert np.degrees(np.linalg.norm(turn)) < 0.2
@@ -61,6 +66,7 @@ def test_what_was_injected_comes_back(puma: cp.Robot, seed: int) -> None:
     assert abs(found.lag - truth.lag) < 3.0 * found.lag_std
 
 
+@pytest.mark.long
 def test_standard_deviations_are_neither_boasting_nor_idle(puma: cp.Robot) -> None:
     """Over seeds the errors of the gain, in standard deviations, are of the order of one."""
     sizes = []
@@ -77,7 +83,7 @@ def test_the_simulated_puma() -> None:
     """Friction, gears, encoders and a plate with noise, walk and low-pass: the same figures."""
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     own_lag = np.sqrt(2.0) / (2.0 * np.pi * 100.0)  # of the plate's second-order low-pass at 100 Hz
-    log, robot, wrench = simulated_puma(1, 60.0)
+    log, robot, wrench = simulated_puma(1, 25.0)
     truth = random_truth(21, sign=-1.0)
     found = calibrate_sensor(robot, reread(log, robot, wrench, truth), masses="exact")
     turn, _, gain = errors(found, truth)
@@ -140,6 +146,7 @@ def test_standing_poses_of_an_upright_arm_show_yaw_tilt_and_two_gains(puma: cp.R
     assert any("only yaw, tilt and the two moment gains" in sentence for sentence in found.sentences)
 
 
+@pytest.mark.long
 def test_uncertain_masses_widen_the_gains(puma: cp.Robot) -> None:
     """Masses that are off by tenths: the true rotation lies within its spread, the gains are known less well."""
     from calibration_data import other_masses
@@ -328,6 +335,7 @@ def test_a_plate_slower_than_the_recording_is_not_frozen(puma: cp.Robot) -> None
     assert abs(found.lag - truth.lag - 0.024) < 0.005
 
 
+@pytest.mark.long
 def test_the_zero_counts_once(puma: cp.Robot) -> None:
     """Readings of unseen poses are off by what noise, frame and zero say together, not by tenfold that."""
     sizes = []
@@ -345,6 +353,7 @@ def test_the_zero_counts_once(puma: cp.Robot) -> None:
     assert 0.05 < np.sqrt(np.mean(np.square(sizes))) < 1.5
 
 
+@pytest.mark.long
 def test_coarse_encoders(puma: cp.Robot) -> None:
     """Counts of 9 mrad, whose flicker differentiates to far more than the arm moves: rough, but found, not refused."""
     truth = random_truth(6)

@@ -10,6 +10,8 @@ import pytest
 
 from study_module import load_study
 
+pytestmark = pytest.mark.long
+
 TRIALS = 40
 
 

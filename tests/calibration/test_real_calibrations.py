@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +13,8 @@ import pytest
 import counterpoise as cp
 from shared_data import SHARED
 from study_module import load_study
+
+pytestmark = pytest.mark.long
 
 MEDIAN, WORST = 1.15, 1.4
 """How much larger than by hand our errors may be: the median joint, and any joint."""
@@ -23,10 +26,11 @@ def study() -> ModuleType:
     return load_study("calibration_recordings")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def read(study: ModuleType, shared: Callable[[str], Path]) -> Callable[[str], tuple[cp.Robot, cp.Log]]:
     """Read a recording, or skip the test where it or its model is absent."""
 
+    @cache
     def of(name: str) -> tuple[cp.Robot, cp.Log]:
         for file in study.CASES[name].files:
             shared(file)

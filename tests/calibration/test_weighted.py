@@ -195,6 +195,7 @@ def test_static_poses_are_fitted_with_gravity_terms() -> None:
         weighted_fit(CAD, samples, terms=Terms.moving())
 
 
+@pytest.mark.long
 def test_a_stream_gives_the_fit_of_the_whole_in_bounded_memory(log: cp.Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four times the recording, streamed anew on every pass, needs no more memory than one, and gives the same fit."""
     monkeypatch.setattr(runs, "KEPT_BYTES", 10_000)

@@ -11,8 +11,8 @@ import counterpoise as cp
 from analytic_log import moving_log, with_column
 from counterpoise.logs.mapping_file import read_mapping
 
-PUMA = cp.load("puma560")
-LOG = moving_log(PUMA)
+ARM = cp.load("wam4")
+LOG = moving_log(ARM)
 
 
 @pytest.fixture
@@ -35,63 +35,63 @@ def words(text: str) -> str:
 
 
 def test_missing_file_is_an_error(run):
-    result = run("doctor", "missing.npz", "--robot", "puma560")
+    result = run("doctor", "missing.npz", "--robot", "wam4")
     assert result.exit_code == 1 and "missing.npz" in result.stderr
 
 
 def test_good_recording_has_only_notes_and_nothing_to_mend(run, run_json, good, tmp_path):
     """The mapping is shown on request, as text and as JSON; none is written where none mends anything."""
     fix = tmp_path / "fix.toml"
-    result = run("doctor", good, "--robot", "puma560", "--show-mapping", "--fix", fix)
+    result = run("doctor", good, "--robot", "wam4", "--show-mapping", "--fix", fix)
     assert result.exit_code == 0 and "nothing was written" in result.stderr and not fix.exists()
-    assert "2400 samples" in result.stdout and "puma560" in result.stdout and "[joints.joint1]" in result.stdout
-    document = run_json("doctor", good, "--robot", "puma560", "--show-mapping")
+    assert "2400 samples" in result.stdout and "wam4" in result.stdout and "[joints.joint1]" in result.stdout
+    document = run_json("doctor", good, "--robot", "wam4", "--show-mapping")
     assert document["worst"] == "note" and document["mapping"]
     assert {finding["consequence"] for finding in document["findings"]} <= {"note"}
-    assert document["facts"]["joints"] == list(PUMA.joint_names)
+    assert document["facts"]["joints"] == list(ARM.joint_names)
 
 
 def test_dangerous_recording_ends_with_1_and_its_fix_mends_it(run, run_json, turned, tmp_path):
     """What is wrong, why, and what to do, as text and as JSON; read by the mapping that was written, it is good."""
     fix = tmp_path / "fix.toml"
-    result = run("doctor", turned, "--robot", "puma560")
+    result = run("doctor", turned, "--robot", "wam4")
     assert result.exit_code == 1
     text = words(result.stdout)
     assert "danger plate sign" in text and "→ Declare the other convention" in text
-    document = run_json("doctor", turned, "--robot", "puma560", "--fix", fix, exit_code=1)
+    document = run_json("doctor", turned, "--robot", "wam4", "--fix", fix, exit_code=1)
     first = document["findings"][0]
     assert (first["fault"], first["consequence"]) == ("plate-sign", "danger")
     assert first["evidence"]["log_evidence_gain"] > 10.0
     assert document["fix"]["wrench"]["reads"] == "on_sensor" and document["mapping"] is None
     assert read_mapping(fix).wrench.reads == "on_sensor"
     assert "# doctor: plate-sign" in fix.read_text()
-    document = run_json("doctor", turned, "--robot", "puma560", "--mapping", fix)
+    document = run_json("doctor", turned, "--robot", "wam4", "--mapping", fix)
     assert document["worst"] == "note"
 
 
 def test_fix_mends_a_foreign_file_with_its_own_column_names(run, run_json, tmp_path):
     """Efforts reversed and two of them exchanged, in a table that somebody else wrote."""
-    log = moving_log(PUMA, seed=2)
-    tau = -log.tau[:, [0, 2, 1, 3, 4, 5]]
-    names = [f"{kind}_{number}" for kind in ("pos", "vel", "torque") for number in range(1, 7)]
+    log = moving_log(ARM, seed=2)
+    tau = -log.tau[:, [0, 3, 2, 1]]
+    names = [f"{kind}_{number}" for kind in ("pos", "vel", "torque") for number in range(1, 5)]
     table = np.column_stack([log.time, log.q, log.dq, tau])
     path, fix = tmp_path / "theirs.csv", tmp_path / "fix.toml"
     np.savetxt(path, table, delimiter=",", header=",".join(["time", *names]), comments="", fmt="%.12g")
-    document = run_json("doctor", path, "--robot", "puma560", "--fix", fix, exit_code=1)
+    document = run_json("doctor", path, "--robot", "wam4", "--fix", fix, exit_code=1)
     assert {finding["fault"] for finding in document["findings"][:2]} == {"effort-sign", "joint-order"}
     mapping = read_mapping(fix)
-    assert mapping.joints["joint2"].effort == "torque_3" and mapping.joints["joint3"].effort == "torque_2"
+    assert mapping.joints["joint2"].effort == "torque_4" and mapping.joints["joint4"].effort == "torque_2"
     assert all(section.effort_sign == -1 for section in mapping.joints.values())
     assert "# doctor: effort-sign" in fix.read_text() and "# doctor: joint-order" in fix.read_text()
-    assert run_json("doctor", path, "--robot", "puma560", "--mapping", fix)["worst"] == "note"
-    mended = cp.read_log(path, PUMA, fix)
+    assert run_json("doctor", path, "--robot", "wam4", "--mapping", fix)["worst"] == "note"
+    mended = cp.read_log(path, ARM, fix)
     np.testing.assert_allclose(mended.tau, log.tau, rtol=1e-9, atol=1e-9)
 
 
 def test_what_only_limits_a_fit_ends_with_0(run, tmp_path):
     path = tmp_path / "gap.csv"
     cp.write_log(LOG[(LOG.time < 8.0) | (LOG.time > 9.0)], path)
-    result = run("doctor", path, "--robot", "puma560")
+    result = run("doctor", path, "--robot", "wam4")
     assert result.exit_code == 0 and "limits" in result.stdout and "time gaps" in words(result.stdout)
 
 
@@ -107,7 +107,7 @@ def test_without_robot_channels_and_time_are_judged(run, run_json, tmp_path):
 def test_page_is_written(run, turned, tmp_path):
     pytest.importorskip("plotly", reason="plotly is not installed")
     page = tmp_path / "page.html"
-    assert run("doctor", turned, "--robot", "puma560", "--page", page).exit_code == 1
+    assert run("doctor", turned, "--robot", "wam4", "--page", page).exit_code == 1
     assert "opposite sign" in page.read_text()
 
 
@@ -119,13 +119,13 @@ def test_wrong_command_lines_are_refused(run, good):
 def test_file_that_is_no_recording_is_an_error_with_its_name(run_json, tmp_path):
     path = tmp_path / "notes.csv"
     path.write_text("hello\nworld\n")
-    error = run_json("doctor", path, "--robot", "puma560", exit_code=1)["error"]
+    error = run_json("doctor", path, "--robot", "wam4", exit_code=1)["error"]
     assert error["kind"] == "DataFileError" and error["path"] == str(path)
 
 
 def test_mount_is_believed(run_json, tmp_path):
     """An arm on the wall is right when it is said to hang there."""
-    wall = PUMA.mounted(rpy=(0.0, np.pi / 2, 0.0))
+    wall = cp.load("puma560").mounted(rpy=(0.0, np.pi / 2, 0.0))
     path = tmp_path / "wall.npz"
     cp.write_log(moving_log(wall), path)
     said = run_json("doctor", path, "--robot", "puma560", "--mount-rpy", "0", str(np.pi / 2), "0")

@@ -19,6 +19,8 @@ from floating_arms import PLANAR, planar
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
+pytestmark = pytest.mark.usefixtures("creeping_twice")
+
 
 def test_a_preset_floats_and_is_pushed_once(run, tmp_path):
     """The check's table, the push and what came of it; the recording is written."""
@@ -52,6 +54,7 @@ def test_a_model_that_is_too_light_is_refused_by_name(run):
     assert "refused" in result.stdout and "Floated" not in result.stdout
 
 
+@pytest.mark.long
 def test_a_thrown_arm_ends_with_its_own_exit_code(run_json):
     """Too fast: stopped safely, told as such."""
     document = run_json("float", "wam7", "--push", "toolplate,0,0,40,0.5", exit_code=3)
@@ -169,7 +172,7 @@ REAL = ("mydriver", "--robot", "planar3", "--share", 0.5, "--yes")
 
 @pytest.mark.parametrize(
     ("when", "seconds", "code", "floated"),
-    [(5.0, (), 1, False), (22.0, (), 0, True), (22.0, ("--duration", 60), 1, True)],
+    [(5.0, (), 1, False), (16.0, (), 0, True), (16.0, ("--duration", 60), 1, True)],
     ids=["in the check", "until Ctrl-C", "before its time"],
 )
 def test_ctrl_c_ends_in_the_safe_stop_and_keeps_the_recording(
@@ -186,7 +189,7 @@ def test_ctrl_c_ends_in_the_safe_stop_and_keeps_the_recording(
 
 def test_a_fault_while_floating_is_an_error(register, run):
     """It names the joint and the stop, as any other."""
-    register(Broken, 22.0)
+    register(Broken, 16.0)
     result = run("float", *REAL, "--json")
     error = json.loads(result.stdout)["error"]
     assert result.exit_code == 1 and error["kind"] == "SensorFaultError" and "was stopped" in error["message"]

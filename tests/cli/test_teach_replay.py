@@ -23,9 +23,11 @@ from floating_arms import PLANAR, planar, pushed
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
+pytestmark = pytest.mark.usefixtures("creeping_twice")
+
 
 @pytest.fixture(scope="module")
-def taught(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+def taught(tmp_path_factory: pytest.TempPathFactory, creeping_twice: None) -> tuple[Path, Any]:
     """A path that the simulated hand taught to the WAM, and what the command printed."""
     file = tmp_path_factory.mktemp("taught") / "loop.path.csv"
     arguments = ["teach", "wam7", "--demo", "--demo-size", "0.05", "--duration", "7.5", "--out", str(file), "--json"]
@@ -58,6 +60,7 @@ def test_a_guided_arm_leaves_a_path(taught: tuple[Path, Any]) -> None:
     assert told["moved_tips"]["toolplate"] < 2e-3
 
 
+@pytest.mark.long
 def test_the_taught_path_is_replayed(taught: tuple[Path, Any], run_json: Any, tmp_path: Path) -> None:
     """Planned, followed within a centimetre, drawn on a page."""
     page = tmp_path / "replay.html"
@@ -186,6 +189,7 @@ def test_way_points_of_a_pushed_arm(run_json: Any, tmp_path: Path) -> None:
     assert travel.max() > 0.02 and travel[0] < 5e-3
 
 
+@pytest.mark.long
 def test_an_arm_that_is_flung_leaves_no_path(run: Any, tmp_path: Path) -> None:
     """The speed watch ends it; the reason comes before what is missing because of it."""
     file = tmp_path / "flung.path.csv"
@@ -195,17 +199,17 @@ def test_an_arm_that_is_flung_leaves_no_path(run: Any, tmp_path: Path) -> None:
 
 
 class Guided(SimulatedArm):
-    """The planar arm of the floating tests, not simulated as far as the commands can know: its tip is pushed at 21 s,
-    and what ``befalls`` it comes at 23 s."""
+    """The planar arm of the floating tests, not simulated as far as the commands can know: its tip is pushed at 15 s,
+    and what ``befalls`` it comes at 17 s."""
 
     befalls: BaseException | str = ""
 
     def read(self) -> Sample:
         """Return a sample, unless something befalls it."""
-        if 21.0 <= self.time < 21.0 + 0.5 * self.dt:
+        if 15.0 <= self.time < 15.0 + 0.5 * self.dt:
             pushed(self, (0.0, 0.0, 5.0), 0.0, 0.3)
         sample = super().read()
-        if self.time < 23.0:
+        if self.time < 17.0:
             return sample
         if isinstance(self.befalls, BaseException):
             error, self.befalls = self.befalls, ""
@@ -237,7 +241,7 @@ def test_what_was_taught_before_the_end_is_kept(
     assert result.exit_code == code, result.output
     path = read_path(file)
     assert path.notes["ended"] == ("fault" if code else "interrupted") and np.ptp(path.q, axis=0).max() > 0.02
-    assert arms[0].time > (23.05 if code else 24.2)  # held blindly for a moment; or settled and let down
+    assert arms[0].time > (17.05 if code else 18.2)  # held blindly for a moment; or settled and let down
     if code:
         assert "before the fault is written" in result.stderr and "error:" in result.stderr
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -181,7 +180,7 @@ def test_integral_limit_of_a_rigid_joint_is_routh() -> None:
     link = OneLink(inertia=2.0, effort_limit=500.0, velocity_limit=20.0)
     config = ArmConfig(timing=Timing(dt=PERIOD), encoder=Encoder(velocity="exact"))
     made = SingleJoint(link, config)
-    rule = TuningRule(bandwidth=2.0, step_time=5.0, resolution=0.1)
+    rule = TuningRule(bandwidth=2.0, step_time=5.0, resolution=0.1, proof=1.0)
     tuning = tuned(lambda: SingleJoint(link, config), made.robot, "pid", rule=rule)
     bandwidth, integral = tuning.joints[0].limits
     assert (bandwidth.chosen, bandwidth.limit) == (2.0, math.inf)
@@ -193,14 +192,16 @@ def test_integral_limit_of_a_rigid_joint_is_routh() -> None:
         tuned(lambda: SingleJoint(link, config), made.robot, "bsc")
 
 
-@cache
 def both(variant: str) -> tuple[Tuning, Tuning]:
     """PID and base sensor control of joint 1, tuned by the rule on the same plant."""
-    made = preset("puma550", variant)
-    robot = made.single_joint().robot
+    made = preset("puma550", variant).single_joint()
+
+    def make() -> SingleJoint:
+        return SingleJoint(made.link, made.config)
+
     rule = TuningRule(resolution=0.3)
-    pid = tuned(made.single_joint, robot, "pid", rule=rule)
-    return pid, tuned(made.single_joint, robot, "bsc", rule=rule, position=pid.gains)
+    pid = tuned(make, made.robot, "pid", rule=rule)
+    return pid, tuned(make, made.robot, "bsc", rule=rule, position=pid.gains)
 
 
 def figure_8(variant: str, gains: LawGains, seed: int) -> Array:
@@ -230,12 +231,13 @@ def test_figure_8_with_tuned_gains(variant: str, least: float) -> None:
 
 def test_structural_frequency_is_that_of_the_gear() -> None:
     """At the limit the 50 Hz plant swings at its gear mode, and the tuning says so."""
-    pid, _ = both("50Hz")
-    assert pid.joints[0].structural_frequency == pytest.approx(50.0, rel=0.1)
-    bandwidth = pid.joints[0].limits[0]
+    made = preset("puma550", "50Hz").single_joint
+    pd = tuned(made, made().robot, "pd", rule=TuningRule(resolution=0.3))
+    assert pd.joints[0].structural_frequency == pytest.approx(50.0, rel=0.1)
+    bandwidth = pd.joints[0].limits[0]
     assert bandwidth.chosen == pytest.approx(0.75 * bandwidth.limit) and bandwidth.chosen < 5.0
-    assert "cannot be had" in pid.joints[0].notes[0]
-    assert pid.as_data()["joints"][0]["structural_frequency"] == pid.joints[0].structural_frequency
+    assert "cannot be had" in pd.joints[0].notes[0]
+    assert pd.as_data()["joints"][0]["structural_frequency"] == pd.joints[0].structural_frequency
 
 
 def test_expected_ratio_is_told_only_where_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +276,14 @@ def test_whole_arm_one_joint() -> None:
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     made = preset("puma550")
     told: list[float] = []
-    tuning = tuned(made.arm, made.robot(), "pd", joints=[2], rule=TuningRule(bandwidth=3.0), progress=told.append)
+    tuning = tuned(
+        made.arm,
+        made.robot(),
+        "pd",
+        joints=[2],
+        rule=TuningRule(bandwidth=3.0, move_time=0.5, rest_time=0.4),
+        progress=told.append,
+    )
     assert [joint.joint for joint in tuning.joints] == ["joint3"]
     assert tuning.gains.kp[2] == pytest.approx(tuning.joints[0].inertia * natural_frequency(3.0, 0.5) ** 2)
     assert tuning.gains.kp[0] != 0.0 and not tuning.gains.ki.any()
@@ -286,7 +295,7 @@ def test_free_tuner_keeps_the_best_candidate() -> None:
     """It stops widening when the error no longer falls, tries other damping ratios, and returns the best."""
     made = preset("puma550").single_joint
     errors = iter([3.0, 2.0, 2.5, 4.0, 1.0])
-    rule = TuningRule(resolution=0.3)
+    rule = TuningRule(resolution=0.3, move_time=0.5, rest_time=0.4)
     found = freely_tuned(made, made().robot, "pd", lambda gains: next(errors), rule=rule)
     assert [round(bandwidth, 2) for bandwidth, _, _ in found.tried] == [5.0, 7.5, 11.25, 7.5, 7.5]
     assert [damping for _, damping, _ in found.tried] == [0.5, 0.5, 0.5, 0.3, 0.8]

@@ -92,7 +92,7 @@ def test_an_arm_without_a_watchdog_can_be_tuned_freely() -> None:
     def make() -> SingleJoint:
         return SingleJoint(made.link, made.config.replaced(watchdog=None))
 
-    rule = TuningRule(bandwidth=3.0, resolution=0.3)
+    rule = TuningRule(bandwidth=3.0, resolution=0.3, move_time=0.5, rest_time=0.4)
     with pytest.raises(cp.SafetyError, match="emergency stop"):
         freely_tuned(make, made.robot, "pd", lambda _: 1.0, rule=rule)
     with pytest.raises(cp.SafetyError, match="emergency stop"):

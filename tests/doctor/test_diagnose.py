@@ -14,7 +14,6 @@ from counterpoise.doctor.diagnose import diagnose
 from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.errors import InputError
 from counterpoise.logs.log import Log
-from counterpoise.logs.read import remapped
 from doctor_cases import assert_readable, at_the_motors, recording, reversed_effort, wrong_model
 
 ARM = cp.load("wam4")
@@ -54,11 +53,6 @@ def test_a_dead_effort_is_not_blamed_for_anything_else(log: Log) -> None:
     assert blamed == {LogFault.DEAD}
 
 
-def test_mended_by_its_fix_the_recording_is_sound(log: Log) -> None:
-    faulty = reversed_effort(log, *range(4))
-    assert diagnose(MODEL, remapped(faulty, diagnose(MODEL, faulty).fix, MODEL)).alarms == ()
-
-
 def test_of_motor_side_numbers_nothing_else_is_said(log: Log) -> None:
     (finding,) = diagnose(MODEL, at_the_motors(log)).alarms
     assert finding.fault is LogFault.MOTOR_SIDE
@@ -66,7 +60,8 @@ def test_of_motor_side_numbers_nothing_else_is_said(log: Log) -> None:
 
 def test_any_numbers_are_survived() -> None:
     """NaN, infinities, constant and large values in every group of channels: findings or none, never an exception."""
-    short = moving_log(ARM, duration=8.0)
+    small = cp.load("planar3")
+    short = moving_log(small, duration=8.0)
     for trial in range(12):
         random = np.random.default_rng(trial)
         changes = {}
@@ -75,7 +70,7 @@ def test_any_numbers_are_survived() -> None:
             bad = random.random(values.shape) < random.choice([0.0, 0.02, 0.6, 1.0], p=[0.5, 0.2, 0.2, 0.1])
             values[bad] = random.choice([np.nan, np.inf, -np.inf, 0.0, 1e6])
             changes[name] = values
-        assert_readable(diagnose(MODEL, replace(short, **changes)).findings)
+        assert_readable(diagnose(small, replace(short, **changes)).findings)
 
 
 @pytest.mark.parametrize(("row", "stamp"), [(700, 0.0), (0, 0.0), (-1, 1.8e9), (700, 1e300)])

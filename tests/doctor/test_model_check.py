@@ -57,6 +57,8 @@ CASES: list[tuple[LogFault, tuple[str, ...], Change]] = [
     (LogFault.GAIN, ("joint4",), lambda log: scaled_effort(log, 3, 1.8)),
     (LogFault.OFFSET, ("joint2",), lambda log: shifted_effort(log, 1, 1.0)),
 ]
+ESTIMATED = {LogFault.EFFORT_IS_CURRENT, LogFault.GAIN, LogFault.OFFSET}
+"""Faults whose fix has a number that is estimated."""
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,11 @@ def test_a_fault_is_named_alone_and_its_fix_mends_it(
     findings = check_model(MODEL, faulty)
     assert [(finding.fault, finding.subjects) for finding in findings] == [(fault, joints)]
     mended = remapped(faulty, findings[0].fix, MODEL)
-    assert check_model(MODEL, mended) == []
+    if fault in ESTIMATED:
+        assert check_model(MODEL, mended) == []
+    else:  # the sound recording again, of which nothing is said
+        for name in ("q", "dq", "tau"):
+            np.testing.assert_allclose(getattr(mended, name), getattr(log, name), rtol=1e-12, atol=1e-12)
 
 
 def test_gravity_left_out_is_named_and_declared(log: Log) -> None:

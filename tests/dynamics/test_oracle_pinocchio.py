@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -20,6 +22,12 @@ POSES = 5
 """One more than the four poses that an AVX2 lane holds, so that a batch also has a remainder."""
 
 
+@cache
+def robot_of(seed: int) -> RandomRobot:
+    """Return the robot of a seed, made once: several tests look at the same ones."""
+    return random_robot(seed)
+
+
 def twin_of(made: RandomRobot) -> PinocchioTwin:
     return pinocchio_twin(made.description, made.mount, made.gravity_world, made.loads)
 
@@ -30,12 +38,17 @@ def some_links(names: tuple[str, ...], seed: int) -> list[str]:
     return [names[0], *(str(name) for name in rng.permutation(names[1:])[:3])]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, SEEDS, GROUP))
 def test_random_trees(first: int) -> None:
-    """Torques, base wrench, centre of mass, mass, poses and Jacobians of twenty seeds."""
+    """Torques, base wrench, centre of mass, mass, poses and Jacobians of twenty seeds.
+
+    Joints are in depth-first order, also where the file defines them before their parents; mimics are left out.
+    """
     for seed in range(first, first + GROUP):
-        made = random_robot(seed)
+        made = robot_of(seed)
         robot = made.robot()
+        assert list(robot.joint_names) == Coordinates(made.description).names, f"seed {seed}"
         links = some_links(robot.link_names, seed)
         compare(robot, twin_of(made), random_motion(robot, seed, POSES), links, f"seed {seed}")
 
@@ -48,17 +61,10 @@ def test_the_longest_trees_and_wide_batches() -> None:
         compare(robot, twin_of(made), random_motion(robot, seed, count), some_links(robot.link_names, seed), seed)
 
 
-def test_joint_order_is_depth_first_in_file_order() -> None:
-    """Also where the file defines joints before their parents; mimic joints are left out."""
-    for seed in range(SEEDS):
-        made = random_robot(seed)
-        assert list(made.robot().joint_names) == Coordinates(made.description).names, f"seed {seed}"
-
-
 def test_rotor_inertia_of_mimics_is_reflected_to_their_master() -> None:
     """A follower at k times the speed adds k² of its own rotor."""
     for seed in range(60):
-        made = random_robot(seed)
+        made = robot_of(seed)
         coordinates = Coordinates(made.description)
         rotors = {joint.name: joint.rotor_inertia for joint in made.description.joints}
         E, _ = coordinates.expansion(coordinates.all_names)
@@ -105,7 +111,7 @@ def test_parameters_and_regressors() -> None:
 
 def test_the_random_robots_cover_every_feature() -> None:
     """The comparison above is worth what its robots contain."""
-    made = [random_robot(seed) for seed in range(SEEDS)]
+    made = [robot_of(seed) for seed in range(SEEDS)]
     joints = [joint for robot in made for joint in robot.description.joints]
     masters = {(id(robot), joint.name) for robot in made for joint in robot.description.joints if joint.mimic}
     counted = {

@@ -40,6 +40,7 @@ needs_urdfs = pytest.mark.skipif(not URDFS, reason="neither example-robot-data n
 needs_mjcfs = pytest.mark.skipif(not MJCFS, reason="shared models are not available (set COUNTERPOISE_DATA)")
 
 
+@cache
 def loaded(path: Path) -> cp.Robot:
     """Our robot, under skew gravity; oracles compute with unphysical inertias too."""
     return cp.load(path, allow_unphysical=True).mounted(gravity=GRAVITY)

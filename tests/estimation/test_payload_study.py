@@ -39,10 +39,10 @@ def test_right_link_and_mass_with_and_without_a_plate(study, puma) -> None:
 
 
 def test_no_false_detection_and_bounded_ticks(study, puma) -> None:
-    """Ten minutes of an empty PUMA with wrong masses; 10,000 random and faulty samples."""
+    """Five minutes of an empty PUMA with wrong masses; 5,000 random and faulty samples."""
     random = np.random.default_rng(2)
-    assert study.empty_runs(puma, 10, random)["false_detections"] == 0
-    found = study.ticks(puma, 10_000, random)
+    assert study.empty_runs(puma, 5, random)["false_detections"] == 0
+    found = study.ticks(puma, 5_000, random)
     assert found["finite"] and found["mass_bounded"]
 
 

@@ -67,7 +67,7 @@ def test_starts_from_a_calibration() -> None:
     robot = cp.load("planar3")
     truth = other_masses(robot, seed=5)
     log = visits(truth, cp.design_poses(robot, 12, seed=0), friction=0.5, noise=0.05)
-    fit = cp.calibrate(robot, log)
+    fit = cp.calibrate(robot, log, findings=())
     est = cp.OnlineGravity(robot, DT, prior=fit)
     everywhere = workspace_poses(robot, 200, seed=2)
     np.testing.assert_allclose(est.gravity(everywhere), fit.robot.gravity(everywhere), atol=1e-6)
@@ -367,6 +367,7 @@ def test_the_side_is_followed_while_nothing_is_learned() -> None:
     np.testing.assert_allclose(est.gravity(rest), truth, rtol=0.01)
 
 
+@pytest.mark.long
 def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
     """Rests, jumps, NaN, infinities, absurd numbers and random torques: all finite, covariance within twice the prior.
 

@@ -40,8 +40,8 @@ TITAN_BSC = LawGains(
 
 
 @cache
-def circle_errors(law: str, quiet: bool, finer: float = 1.0) -> np.ndarray:
-    """Distances of the tip from the circle of Fig. 9 over a turn of 10 s [µm]."""
+def circle_errors(law: str, quiet: bool, finer: float = 1.0, seconds: float = 10.0) -> np.ndarray:
+    """Distances of the tip from the circle of Fig. 9 over a turn of 10 s, or its beginning [µm]."""
     gains = PUMA_PID if law == "pid" else PUMA_BSC
     made = preset("puma550")
     robot, config = made.robot(), made.config
@@ -49,11 +49,21 @@ def circle_errors(law: str, quiet: bool, finer: float = 1.0) -> np.ndarray:
         config = config.replaced(plate=quiet_plate(config.plate))
     q = np.asarray(config.position)
     first, second = circle_at_tip(robot, q, JOINTS, RADIUS, PLANE)
-    task = arm_run(robot, finer_encoders(config, finer), gains, Circle(first, second, 10.0), 14.0, seed=77)
+    task = arm_run(robot, finer_encoders(config, finer), gains, Circle(first, second, 10.0), 4.0 + seconds, seed=77)
     was, should = tip_paths(robot, task)
     return np.linalg.norm(was - should, axis=1)[task.time >= 4.0] * 1e6
 
 
+def test_a_count_at_the_tip_is_that_of_the_encoders() -> None:
+    """Encoders twice as fine halve it; it is some tens of micrometres."""
+    made = preset("puma550")
+    q, resolution = np.asarray(made.config.position), np.asarray(made.config.encoder.resolution)
+    count = count_at_tip(made.robot(), q, resolution)
+    assert count_at_tip(made.robot(), q, 0.5 * resolution) == pytest.approx(0.5 * count)
+    assert 10.0 < count < 100.0
+
+
+@pytest.mark.long
 def test_circle_of_figure_9_with_a_quiet_plate() -> None:
     """PID's rms error is at least 3 times that of base sensor control, whose largest is within two counts."""
     made = preset("puma550")
@@ -68,12 +78,14 @@ def test_circle_of_figure_9_with_finer_encoders() -> None:
     assert largest(circle_errors("bsc", quiet=True, finer=FINER)) <= 30.0
 
 
+@pytest.mark.long
 def test_noise_of_the_plate_decides_figure_9() -> None:
-    """With the preset's plate the printed 30 µm is far away: the verdict's reason holds."""
-    noisy, quiet = circle_errors("bsc", quiet=False), circle_errors("bsc", quiet=True)
+    """With the preset's plate the printed 30 µm is far away on half a turn already: the verdict's reason holds."""
+    noisy, quiet = circle_errors("bsc", quiet=False, seconds=5.0), circle_errors("bsc", quiet=True)
     assert rms(noisy) > 1.5 * rms(quiet) and largest(noisy) > 30.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("degrees", [1.5, 0.5])
 def test_slow_triangles_of_a_hydraulic_arm(degrees: float) -> None:
     """Tables 2 and 3, a torque source: from one reversal to the next PI's rms error is at least 1.15 times BSC's."""
@@ -100,6 +112,7 @@ def test_circle_of_figure_12() -> None:
     assert np.abs(was[:, 1]).max() < 1e-3
 
 
+@pytest.mark.long
 def test_errors_of_table_4() -> None:
     """Both are below what is printed, 0.776 and 3.033 mm; which is smaller depends on where on the circle one looks."""
     pi, plate = (rms(distances([part_of_figure_12(law)])[0]) for law in ("pi", "bsc-p"))

@@ -40,6 +40,18 @@ def test_the_goal_is_continuous_and_at_rest_where_it_should_be() -> None:
         assert np.all((pose > robot.lower + 0.05) & (pose < robot.upper - 0.05))
 
 
+@pytest.mark.parametrize("name", ["none", "exact", "inverse-regressor", "transpose-regressor", "recursive"])
+def test_every_run_begins_at_home(name: str) -> None:
+    """For the first 0.2 s the goal is home; with the exact gravity the arm stays, without it sinks."""
+    begun = run_scenario(name, friction=name == "recursive", until=0.05)  # type: ignore[arg-type]
+    assert begun.error.shape == (50, 19) and not begun.moving.any()
+    np.testing.assert_array_equal(begun.error[0], 0.0)
+    largest = np.abs(begun.error).max()
+    assert largest < 1e-6 if name == "exact" else largest < 0.1
+    assert name != "none" or largest > 1e-4
+
+
+@pytest.mark.long
 def test_the_papers_law_learns_its_pose_and_no_other(runs: dict[str, ScenarioRun]) -> None:
     """Error below 1 % of its start at 12 s; at the later phases it helps by less than five."""
     law, alone = runs["inverse-regressor"], runs["none"]
@@ -51,6 +63,7 @@ def test_the_papers_law_learns_its_pose_and_no_other(runs: dict[str, ScenarioRun
     assert law.gravity_error() > 0.5
 
 
+@pytest.mark.long
 def test_the_recursive_estimator_leaves_a_tenth_of_pds_error(runs: dict[str, ScenarioRun]) -> None:
     """At the end of every phase from 7 s on; moving within 5 % of PD with the exact g; 30 times the law's accuracy."""
     learned, alone, exact = runs["recursive"], runs["none"], runs["exact"]

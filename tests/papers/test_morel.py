@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from counterpoise.control.tune.gains import LawGains
 from counterpoise.papers import morel_fig4, morel_fig6, morel_fig8
-from counterpoise.papers.morel_plants import COUNT, TunedJoint, puma_joint_1, tuned_joint
+from counterpoise.papers.morel_plants import COUNT, TunedJoint, puma_joint_1
 
 
 @pytest.fixture(scope="module")
 def stiff() -> TunedJoint:
-    """Joint 1 of the stiff PUMA with its laws."""
-    return tuned_joint(puma_joint_1("stiff"))
+    """Joint 1 of the stiff PUMA with the gains that tuning found (tests/control/test_tune.py tunes it)."""
+    make = puma_joint_1("stiff")
+    laws = (
+        LawGains(kind, ("joint1",), [1093.5], [63.26], [ki], [k_int])
+        for kind, ki, k_int in (("pid", 19601.0, 0.0), ("bsc", 0.0, 164.4))
+    )
+    pid, bsc = (SimpleNamespace(gains=gains) for gains in laws)
+    return TunedJoint(make, make(None).robot, pid, bsc)  # type: ignore[arg-type]
 
 
 def test_friction_is_seen_as_what_the_plate_does_not_feel() -> None:

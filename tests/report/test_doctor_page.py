@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,9 +22,25 @@ LOG = moving_log(PUMA)
 FACTS = {"samples": len(LOG), "duration_s": 23.99, "rate_hz": 100.0, "joints": list(PUMA.joint_names)}
 
 
-def page_of(log, robot=PUMA, findings=None):
-    found = check_recording(robot, log) if findings is None else findings
-    return doctor_page("run.csv", robot, log, Diagnosis(tuple(found), FACTS))
+LOGS = {
+    "Dead channel": replace(LOG, tau=with_column(LOG.tau, 2, 0.0)),
+    "Plate sign": replace(LOG, wrench=-LOG.wrench),
+    "Delay between channels": late(LOG, "dq", 0.1),
+    "Time gaps": LOG[(np.arange(len(LOG)) < 500) | (np.arange(len(LOG)) > 600)],
+    "One sided approach": standing_log(PUMA, [1.0] * 8),
+    "Not enough excitation": LOG[500:700],
+    "Friction band": LOG,
+}
+"""Recordings by the section that they must show."""
+
+
+def page_of(log, robot, findings):
+    return doctor_page("run.csv", robot, log, Diagnosis(tuple(findings), FACTS))
+
+
+@cache
+def page_with(title):
+    return page_of(LOGS[title], PUMA, check_recording(PUMA, LOGS[title]))
 
 
 def charts_of(page, title):
@@ -32,31 +49,20 @@ def charts_of(page, title):
 
 
 def test_good_recording_is_green_and_shows_all_channels():
-    page = page_of(LOG)
+    page = page_with("Friction band")
     assert page.verdict.level == "good"
     titles = [section.title for section in page.sections]
     assert titles[-4:] == ["Positions", "Velocities", "Efforts", "Plate"]
     assert len(charts_of(page, "Positions")[0].panels) == 6
 
 
-@pytest.mark.parametrize(
-    ("title", "log"),
-    [
-        ("Dead channel", replace(LOG, tau=with_column(LOG.tau, 2, 0.0))),
-        ("Plate sign", replace(LOG, wrench=-LOG.wrench)),
-        ("Delay between channels", late(LOG, "dq", 0.1)),
-        ("Time gaps", LOG[(np.arange(len(LOG)) < 500) | (np.arange(len(LOG)) > 600)]),
-        ("One sided approach", standing_log(PUMA, [1.0] * 8)),
-        ("Not enough excitation", LOG[500:700]),
-        ("Friction band", LOG),
-    ],
-)
-def test_findings_show_their_evidence(title, log):
-    assert charts_of(page_of(log), title)
+@pytest.mark.parametrize("title", LOGS)
+def test_findings_show_their_evidence(title):
+    assert charts_of(page_with(title), title)
 
 
 def test_worst_finding_gives_the_headline():
-    page = page_of(replace(LOG, wrench=-LOG.wrench))
+    page = page_with("Plate sign")
     assert page.verdict.level == "bad" and "push the wrong way" in page.verdict.headline
     assert any("opposite sign" in sentence for sentence in page.verdict.details)
 
@@ -76,12 +82,12 @@ def test_every_fault_can_be_shown():
         Finding(fault, Consequence.LIMITS, (), "A sentence <b>.", "Do this.", needed.get(fault, {}))
         for fault in LogFault
     ]
-    html = render(page_of(LOG, findings=findings))
+    html = render(page_of(LOG, PUMA, findings))
     assert html.count("A sentence &lt;b&gt;.") >= len(LogFault)
 
 
 def test_page_without_a_model_says_so():
-    page = page_of(LOG, robot=None)
+    page = page_of(LOG, None, check_recording(None, LOG))
     assert any("No robot was given" in sentence for sentence in page.verdict.details)
 
 

@@ -99,5 +99,7 @@ class PID:
             cut: What was sent minus what was asked for [N m or N], shape (n,).
         """
         against = cut * self._growth < 0.0
+        if not against.any():
+            return
         self.integral[against] -= self._growth[against]
         np.clip(self.integral, -self.integral_limit, self.integral_limit, out=self.integral)

@@ -14,6 +14,7 @@ unknowns are eliminated first, so that only the shared ones are solved for toget
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,16 +75,34 @@ def posterior(observations: Observations, worth: float, least: Array, start: Arr
     """
     residue = np.maximum(start, least)
     for _ in range(ROUNDS):
-        at, tie = _solved(observations, worth, residue)
-        updated = np.maximum(np.sqrt(_unexplained(observations, at, tie)), least)
+        at = _solved(observations, worth, residue)
+        updated = np.maximum(np.sqrt(_unexplained(observations, at)), least)
         if np.all(np.abs(updated - residue) < CONVERGED * residue):
-            return at
+            break
         residue = updated
-    return _solved(observations, worth, residue)[0]
+    else:
+        at = _solved(observations, worth, residue)
+    evidence = _log_evidence(observations, worth, residue, at)
+    return Posterior(evidence, residue, at.shared, at.shared_covariance, at.own, at.own_covariance)
 
 
-def _solved(observations: Observations, worth: float, residue: Array) -> tuple[Posterior, Array]:
-    """Return the posterior for given σ_i, and T with cov(x, z_i) = −cov(x) T_i, shape (n, c, d)."""
+class _Solved(NamedTuple):
+    """The posterior for given σ_i, as in :class:`Posterior`, and what it was made of.
+
+    ``tie`` is T with cov(x, z_i) = −cov(x) T_i, shape (n, c, d); the precisions are of x and of z_i with x known.
+    """
+
+    shared: Array
+    shared_covariance: Array
+    own: Array
+    own_covariance: Array
+    tie: Array
+    precision: Array
+    own_precision: Array
+
+
+def _solved(observations: Observations, worth: float, residue: Array) -> _Solved:
+    """Return the posterior for given σ_i."""
     c = observations.shared
     weight = worth / residue**2
     block, pull = weight[:, None, None] * observations.block, weight[:, None] * observations.pull
@@ -97,19 +116,25 @@ def _solved(observations: Observations, worth: float, residue: Array) -> tuple[P
     shared = covariance @ right
     own = (own_inverse @ (pull[:, c:] - shared @ mixed)[:, :, None])[:, :, 0]
     own_covariance = own_inverse + np.swapaxes(tie, 1, 2) @ covariance @ tie
-    gained = float(shared @ pull[:, :c].sum(axis=0) + np.sum(own * pull[:, c:]))
-    size = float(np.linalg.slogdet(precision)[1] + np.linalg.slogdet(own_precision)[1].sum())
-    evidence = float(-worth * np.log(residue).sum() - 0.5 * (weight @ observations.power)) + 0.5 * (gained - size)
-    return Posterior(evidence, residue, shared, covariance, own, own_covariance), tie
+    return _Solved(shared, covariance, own, own_covariance, tie, precision, own_precision)
 
 
-def _unexplained(observations: Observations, at: Posterior, tie: Array) -> Array:
+def _log_evidence(observations: Observations, worth: float, residue: Array, at: _Solved) -> float:
+    """Return the log evidence up to a constant."""
+    c, weight = observations.shared, worth / residue**2
+    pull = weight[:, None] * observations.pull
+    gained = float(at.shared @ pull[:, :c].sum(axis=0) + np.sum(at.own * pull[:, c:]))
+    size = float(np.linalg.slogdet(at.precision)[1] + np.linalg.slogdet(at.own_precision)[1].sum())
+    return float(-worth * np.log(residue).sum() - 0.5 * (weight @ observations.power)) + 0.5 * (gained - size)
+
+
+def _unexplained(observations: Observations, at: _Solved) -> Array:
     """Return the expected square of what remains of each y_i, divided by the number of points, shape (n,)."""
     c, block = observations.shared, observations.block
     x = np.concatenate([np.broadcast_to(at.shared, (len(block), c)), at.own], axis=1)
-    left = observations.power - 2.0 * np.sum(x * observations.pull, axis=1)
-    left += np.sum(x * (block @ x[:, :, None])[:, :, 0], axis=1)
-    left += np.sum(at.shared_covariance * block[:, :c, :c], axis=(1, 2))
-    left += np.sum(at.own_covariance * block[:, c:, c:], axis=(1, 2))
-    left -= 2.0 * np.sum((at.shared_covariance @ tie) * block[:, :c, c:], axis=(1, 2))
+    left = observations.power - 2.0 * np.einsum("nj,nj->n", x, observations.pull)
+    left += np.einsum("nj,nj->n", x, (block @ x[:, :, None])[:, :, 0])
+    left += np.einsum("jk,njk->n", at.shared_covariance, block[:, :c, :c])
+    left += np.einsum("njk,njk->n", at.own_covariance, block[:, c:, c:])
+    left -= 2.0 * np.einsum("njk,njk->n", at.shared_covariance @ at.tie, block[:, :c, c:])
     return np.asarray(np.maximum(left, 0.0))

@@ -62,8 +62,13 @@ class Disturbances:
             yield self._loads.popleft()
 
     def any_push(self, start: float, end: float) -> bool:
-        """Return whether a push acts at some time from ``start`` to ``end`` [s], or something may be touched."""
-        return bool(self._contacts) or any(push.start < end and push.end > start for push, _ in self._pushes)
+        """Return whether a push acts at some time from ``start`` to ``end`` [s], or something may be touched.
+
+        Pushes that ended before ``start`` are forgotten: a hand makes a new one fifty times a second.
+        """
+        if any(push.end <= start for push, _ in self._pushes):
+            self._pushes = [entry for entry in self._pushes if entry[0].end > start]
+        return bool(self._contacts) or any(push.start < end for push, _ in self._pushes)
 
     def apply(self, links: Links, time: float) -> None:
         """Set the external forces on the links to those of ``time`` [s]."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ..calibration.design import design_poses
 from ..calibration.pose_plan import PosePlan
 from ..control.record import Recording
@@ -22,6 +24,8 @@ POSES, FRESH_POSES = 7, 3
 """Poses for the calibration, and for checking it."""
 DWELL = 1.2
 """Time at rest on each side of a pose [s]."""
+TRAVEL_SPEED = 1.2
+"""From pose to pose [rad/s]: the visitor waits, and nothing stands in the arm's way."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +70,8 @@ def fresh(arm: HiddenArm, mapping: Path | None, folder: Path, progress: Progress
 
 def _drive(arm: HiddenArm, count: int, run: int, progress: Progress) -> Log:
     robot = arm.described
-    plan = PosePlan.of(robot, design_poses(robot, count=count, seed=run), dwell=DWELL)
+    poses = design_poses(robot, count=count, seed=run)
+    plan = PosePlan.of(robot, poses, dwell=DWELL, travel_speed=np.full(robot.n, TRAVEL_SPEED))
     plant = arm.plant(run)
     recording = Recording(plant, robot, plan)
     with plant:

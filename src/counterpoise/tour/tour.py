@@ -17,11 +17,11 @@ from .recording import Recorded, fresh, recorded
 Tell = Callable[[float, str], None]
 """Called with the share of the tour that is done, 0 to 1, and with what happens now."""
 STOPS = (
-    ("record poses, each from both sides; ask the doctor", 0.33),
-    ("calibrate, and check on poses it has not seen", 0.15),
-    ("float, if the check allows it", 0.17),
-    ("find a load that is hung on", 0.10),
-    ("move finely, closed on the plate", 0.25),
+    ("record poses, each from both sides; ask the doctor", 0.36),
+    ("calibrate, and check on poses it has not seen", 0.18),
+    ("float, if the check allows it", 0.14),
+    ("find a load that is hung on", 0.14),
+    ("move finely, closed on the plate", 0.18),
 )
 """What is done, and its share of the time."""
 Stop = Recorded | Modelled | Floated | FoundLoad | FineMotion
