@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -29,10 +30,17 @@ def shared() -> Callable[[str], Path]:
     return find
 
 
+def pytest_collection_finish() -> None:
+    """Take the hundred thousands of objects that collecting leaves out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measure no coverage in long simulations: it costs them a third of their time, and short tests cover the same."""
-    coverage = sys.modules.get("coverage") if item.get_closest_marker("long") else None
+    """Measure no coverage in long simulations and property tests: it costs a third, and short tests cover the same."""
+    repeats = item.get_closest_marker("long") or getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    coverage = sys.modules.get("coverage") if repeats else None
     measuring = coverage.Coverage.current() if coverage else None
     if measuring is None:
         return (yield)

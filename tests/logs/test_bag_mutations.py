@@ -46,7 +46,7 @@ def read_all(path: Path, recover: bool) -> int | None:
 
 
 @pytest.mark.parametrize("kind", ONE_FILE_KINDS)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_mutated_bytes(bags: dict[str, bytes], tmp_path: Path, kind: str, data: st.DataObject) -> None:
     """Changed, removed, repeated and cut bytes, with and without recovery."""

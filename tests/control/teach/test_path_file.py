@@ -56,7 +56,7 @@ def same(one: TaughtPath, other: TaughtPath) -> bool:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(paths())
 def test_what_is_written_reads_back_exactly(path: TaughtPath) -> None:
     """Names, units, notes and every bit of the numbers survive."""
