@@ -4,8 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One more than there are processors: browsers and servers keep some tests waiting.
-JOBS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+JOBS ?= auto
 
 .PHONY: demo test check lint types tests docs bench format build clean
 
