@@ -74,6 +74,31 @@ def test_a_killed_server_leaves_the_arm_in_its_safe_state(arm: str, number: sign
     assert (served["ended_by"], served["end"], served["stop"]) == (number.name, "completed", stop)
 
 
+A_THOUSAND_KILLS = """
+import random, signal
+from counterpoise.view import serve
+
+class Quiet:  # a page and a session that do nothing
+    url, frames, report = "", 0, None
+    def __init__(self, *_, **__): pass
+    def __enter__(self): return self
+    def __exit__(self, *_): pass
+    def close(self): pass
+
+serve.Session = serve.ViewPage = Quiet
+serve.NAP = 1e-3
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGTERM))
+for _ in range(1000):
+    started = lambda _: signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 1e-4))
+    assert serve.serve(None, started=started).ended_by == "SIGTERM"
+"""
+
+
+def test_no_moment_of_a_signal_is_missed() -> None:
+    """A signal at any instruction around the wait ends it: a lock held there, or a wait begun just after it, once hung."""
+    subprocess.run([sys.executable, "-c", A_THOUSAND_KILLS], check=True, timeout=60)
+
+
 def test_it_ends_by_itself_after_a_time() -> None:
     """--duration ends it; the line says how the arm ended."""
     result = CliRunner().invoke(main, ["view", "planar3", "--port", "18097", "--duration", "0.5"])

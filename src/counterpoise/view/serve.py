@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import signal
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ from .comparison import ModelPair
 from .page import LOCAL_HOST, PORT, ViewPage
 from .session import Session
 from .timeline import Timeline
+
+NAP = 0.05  # [s] how late a signal may be noticed
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,11 @@ def serve(
         InputError: The address cannot be listened at, or a bad share.
         MissingExtraError: viser is not installed.
     """
-    over = threading.Event()
-    ended_by = "time"
+    ended_by = ""
 
     def end(number: int, _: FrameType | None) -> None:
-        nonlocal ended_by
+        nonlocal ended_by  # nothing with a lock: a signal may arrive inside the very wait that holds it
         ended_by = signal.Signals(number).name
-        over.set()
 
     session = Session(arm, share=share)
     before: dict[int, Any] = {}
@@ -83,7 +83,10 @@ def serve(
         try:
             before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
             started(page.url)
-            over.wait(seconds)
+            until = math.inf if seconds is None else time.monotonic() + seconds
+            # Naps, not one long wait: a signal that comes just before a wait begins does not wake it.
+            while not ended_by and time.monotonic() < until:
+                time.sleep(NAP)
         finally:
             page.close()
             for number, handler in before.items():
@@ -95,5 +98,5 @@ def serve(
         frames=page.frames,
         end=None if report is None else report.end.value,
         stop=None if report is None else report.stop,
-        ended_by=ended_by,
+        ended_by=ended_by or "time",
     )
