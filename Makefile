@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
+unexport PYTHONDONTWRITEBYTECODE # the tests start many processes: what is compiled once is kept
 
 .PHONY: demo test check lint types tests docs bench format build clean
 
@@ -23,7 +24,7 @@ types: $(VENV)/test.stamp
 	$(BIN)/mypy
 
 tests: $(VENV)/test.stamp
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --cov=counterpoise --cov-report=term:skip-covered
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m slipcover --source src --skip-covered -m pytest -q -n $(JOBS) --dist worksteal
 
 docs: $(VENV)/test.stamp
 	$(BIN)/mkdocs build

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,21 +33,6 @@ def pytest_collection_finish() -> None:
     """Take the hundred thousands of objects that collecting leaves out of every later search for garbage."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measure no coverage in long simulations and property tests: it costs a third, and short tests cover the same."""
-    repeats = item.get_closest_marker("long") or getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-    coverage = sys.modules.get("coverage") if repeats else None
-    measuring = coverage.Coverage.current() if coverage else None
-    if measuring is None:
-        return (yield)
-    measuring.stop()
-    try:
-        return (yield)
-    finally:
-        measuring.start()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -66,7 +66,6 @@ def test_what_was_injected_comes_back(puma: cp.Robot, seed: int) -> None:
     assert abs(found.lag - truth.lag) < 3.0 * found.lag_std
 
 
-@pytest.mark.long
 def test_standard_deviations_are_neither_boasting_nor_idle(puma: cp.Robot) -> None:
     """Over seeds the errors of the gain, in standard deviations, are of the order of one."""
     sizes = []
@@ -78,7 +77,6 @@ def test_standard_deviations_are_neither_boasting_nor_idle(puma: cp.Robot) -> No
     assert 0.1 < np.sqrt(np.mean(sizes)) < 2.0
 
 
-@pytest.mark.long
 def test_the_simulated_puma() -> None:
     """Friction, gears, encoders and a plate with noise, walk and low-pass: the same figures."""
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
@@ -146,7 +144,6 @@ def test_standing_poses_of_an_upright_arm_show_yaw_tilt_and_two_gains(puma: cp.R
     assert any("only yaw, tilt and the two moment gains" in sentence for sentence in found.sentences)
 
 
-@pytest.mark.long
 def test_uncertain_masses_widen_the_gains(puma: cp.Robot) -> None:
     """Masses that are off by tenths: the true rotation lies within its spread, the gains are known less well."""
     from calibration_data import other_masses
@@ -335,7 +332,6 @@ def test_a_plate_slower_than_the_recording_is_not_frozen(puma: cp.Robot) -> None
     assert abs(found.lag - truth.lag - 0.024) < 0.005
 
 
-@pytest.mark.long
 def test_the_zero_counts_once(puma: cp.Robot) -> None:
     """Readings of unseen poses are off by what noise, frame and zero say together, not by tenfold that."""
     sizes = []
@@ -353,7 +349,6 @@ def test_the_zero_counts_once(puma: cp.Robot) -> None:
     assert 0.05 < np.sqrt(np.mean(np.square(sizes))) < 1.5
 
 
-@pytest.mark.long
 def test_coarse_encoders(puma: cp.Robot) -> None:
     """Counts of 9 mrad, whose flicker differentiates to far more than the arm moves: rough, but found, not refused."""
     truth = random_truth(6)

@@ -10,8 +10,6 @@ import pytest
 
 from study_module import load_study
 
-pytestmark = pytest.mark.long
-
 TRIALS = 40
 
 

@@ -14,8 +14,6 @@ import counterpoise as cp
 from shared_data import SHARED
 from study_module import load_study
 
-pytestmark = pytest.mark.long
-
 MEDIAN, WORST = 1.15, 1.4
 """How much larger than by hand our errors may be: the median joint, and any joint."""
 NAMES = ("panda, first part", "panda, last part", "ur10, first part", "ur10, last part", "lbr med 7", "tiago", "tx40")

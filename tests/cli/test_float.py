@@ -33,7 +33,6 @@ def test_a_preset_floats_and_is_pushed_once(run, tmp_path):
     assert log.time[-1] - log.time[0] > 7.0
 
 
-@pytest.mark.long
 def test_pushes_locks_and_the_report_as_json(run_json):
     """What is scripted happens, to the joints that are not locked; after it the arm stays within 1 mm."""
     document = run_json(
@@ -54,7 +53,6 @@ def test_a_model_that_is_too_light_is_refused_by_name(run):
     assert "refused" in result.stdout and "Floated" not in result.stdout
 
 
-@pytest.mark.long
 def test_a_thrown_arm_ends_with_its_own_exit_code(run_json):
     """Too fast: stopped safely, told as such."""
     document = run_json("float", "wam7", "--push", "toolplate,0,0,40,0.5", exit_code=3)
@@ -195,7 +193,6 @@ def test_a_fault_while_floating_is_an_error(register, run):
     assert result.exit_code == 1 and error["kind"] == "SensorFaultError" and "was stopped" in error["message"]
 
 
-@pytest.mark.long
 def test_the_safe_stop_is_not_counted_as_drift(run_json):
     """Of a push whose time to be left alone was cut short, what the arm did until it was let down is told."""
     document = run_json("float", "wam7", "--share", 0.5, "--push", "toolplate,0,0,4,0.5", "--duration", 3)

@@ -60,7 +60,6 @@ def test_a_guided_arm_leaves_a_path(taught: tuple[Path, Any]) -> None:
     assert told["moved_tips"]["toolplate"] < 2e-3
 
 
-@pytest.mark.long
 def test_the_taught_path_is_replayed(taught: tuple[Path, Any], run_json: Any, tmp_path: Path) -> None:
     """Planned, followed within a centimetre, drawn on a page."""
     page = tmp_path / "replay.html"
@@ -189,7 +188,6 @@ def test_way_points_of_a_pushed_arm(run_json: Any, tmp_path: Path) -> None:
     assert travel.max() > 0.02 and travel[0] < 5e-3
 
 
-@pytest.mark.long
 def test_an_arm_that_is_flung_leaves_no_path(run: Any, tmp_path: Path) -> None:
     """The speed watch ends it; the reason comes before what is missing because of it."""
     file = tmp_path / "flung.path.csv"

@@ -52,7 +52,6 @@ SAMPLES = st.builds(
 TORQUES = st.lists(row(N, st.floats(-20.0, 20.0)), max_size=3)
 
 
-@pytest.mark.long
 @given(
     ticks=st.lists(st.tuples(SAMPLES, TORQUES, st.booleans(), st.booleans()), min_size=1, max_size=25),
     uses_wrench=st.booleans(),

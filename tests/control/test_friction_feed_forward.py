@@ -61,7 +61,6 @@ def test_fit_finds_the_law_back() -> None:
         fit_dahl(path, -friction)
 
 
-@pytest.mark.long
 def test_learned_friction_makes_fine_motion_finer() -> None:
     """On the PUMA with a 50 Hz gear: levels and displacement of the plant, and less than half the error."""
     made = preset("puma550", "50Hz").single_joint

@@ -564,7 +564,6 @@ class NullPlant:
         pass
 
 
-@pytest.mark.long
 def test_memory_does_not_grow() -> None:
     """Over 2e4 ticks, good ones and bad ones, the loop holds no more memory at the end than half way."""
 

@@ -215,7 +215,6 @@ def rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("variant", "least"), [("stiff", 4.0), ("20Hz", 0.9)])
 def test_figure_8_with_tuned_gains(variant: str, least: float) -> None:
     """Base sensor control against PID, each tuned by the same rule: the gain depends on the structure."""
@@ -290,7 +289,6 @@ def test_whole_arm_one_joint() -> None:
     assert told == sorted(told) and told[-1] == 1.0
 
 
-@pytest.mark.long
 def test_free_tuner_keeps_the_best_candidate() -> None:
     """It stops widening when the error no longer falls, tries other damping ratios, and returns the best."""
     made = preset("puma550").single_joint

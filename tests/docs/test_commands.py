@@ -43,7 +43,6 @@ def test_command_lines_are_understood(page: Path) -> None:
             pytest.fail(f"{name_of(page)}:{line}: {' '.join(arguments)}: {error.format_message()}")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
 def test_quick_commands_run(page: Path, reader_folder: Path) -> None:
     """What takes seconds runs, in the order of the page, and ends as it should."""

@@ -51,7 +51,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.long
 def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     """Scripts, styles, pictures and fonts are the site's own, and are there."""
     pages = sorted(site.rglob("*.html"))
@@ -92,7 +91,6 @@ def test_conventions_lead_to_their_tests(site: Path) -> None:
         assert name in rest.partition("\n")[0]
 
 
-@pytest.mark.long
 def test_nothing_is_left_unread(site: Path) -> None:
     """No include, no role of a docstring and no list without a blank line before it stays as text in a page."""
     for page in site.rglob("*.html"):

@@ -10,8 +10,6 @@ import pytest
 from counterpoise.plants.kernel import NATIVE
 from docs_pages import PAGES, Block, name_of, snippets
 
-pytestmark = pytest.mark.long
-
 pytest.importorskip("mujoco", reason="many snippets drive a simulated arm")
 SIMULATING = ("counterpoise.plants", "counterpoise.view")
 WITH_SNIPPETS = [page for page in PAGES if snippets(page)]

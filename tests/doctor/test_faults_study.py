@@ -9,8 +9,6 @@ import pytest
 
 from study_module import load_study
 
-pytestmark = pytest.mark.long
-
 pytest.importorskip("mujoco", reason="simulated arms need the sim extra")
 
 

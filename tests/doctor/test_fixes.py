@@ -83,7 +83,6 @@ def test_every_fault_of_the_study_is_tried_here(study: Any) -> None:
     assert {*EXACT, "effort is current", "motor side", "gain", "offset"} == set(study.INJECTIONS)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", sorted(EXACT))
 def test_signs_order_and_units_are_mended_exactly(
     put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path, kind: str
@@ -107,7 +106,6 @@ def test_of_the_recording_that_mending_gives_back_nothing_is_said(log: Log, tmp_
     assert diagnose(MODEL, cp.read_log(tmp_path / "run.csv", MODEL)).alarms == ()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -126,7 +124,6 @@ def test_velocities_that_were_right_are_left_alone(
     assert_same(done.log, log)
 
 
-@pytest.mark.long
 def test_a_gain_is_mended_within_its_uncertainty(
     put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path
 ) -> None:
@@ -141,7 +138,6 @@ def test_a_gain_is_mended_within_its_uncertainty(
     np.testing.assert_allclose(np.delete(done.log.tau, joint, 1), np.delete(log.tau, joint, 1), rtol=1e-12)
 
 
-@pytest.mark.long
 def test_an_offset_is_mended_within_its_uncertainty(
     put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path
 ) -> None:
@@ -156,7 +152,6 @@ def test_an_offset_is_mended_within_its_uncertainty(
     assert done.alarms() == ()
 
 
-@pytest.mark.long
 def test_currents_are_mended_within_their_uncertainty(
     put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path
 ) -> None:

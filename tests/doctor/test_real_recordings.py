@@ -15,8 +15,6 @@ from counterpoise.doctor.diagnosis import Diagnosis
 from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, Finding, LogFault
 from shared_data import example_urdf
 
-pytestmark = pytest.mark.long
-
 Shared = Callable[[str], Path]
 WRONG = ABOUT_MODEL - {LogFault.OFFSET, LogFault.MODEL_POOR}
 """Findings that would be false about a recording in which nothing is reversed, exchanged or scaled."""

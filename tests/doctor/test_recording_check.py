@@ -70,7 +70,6 @@ def study():
     return load_study("doctor_channel_faults")
 
 
-@pytest.mark.long
 def test_faults_of_the_study_are_named(study):
     """What the study puts into simulated recordings is found in recordings made by formula too."""
     random = np.random.default_rng(0)

@@ -229,7 +229,6 @@ def test_native_methods_borrow_the_reference_documentation() -> None:
         assert getattr(Kernel, name).__doc__.strip() == getattr(ReferenceKernel, name).__doc__.strip()
 
 
-@pytest.mark.long
 @native_only
 def test_kernels_do_not_leak() -> None:
     """Calls and failed calls leave no memory behind."""

@@ -17,7 +17,6 @@ GROUP = 20
 POSES = 5
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("first", range(FIRST, FIRST + SEEDS, GROUP))
 def test_random_trees(first: int) -> None:
     """Torques, base wrench, centre of mass, mass, poses and Jacobians of twenty seeds."""

@@ -38,7 +38,6 @@ def some_links(names: tuple[str, ...], seed: int) -> list[str]:
     return [names[0], *(str(name) for name in rng.permutation(names[1:])[:3])]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, SEEDS, GROUP))
 def test_random_trees(first: int) -> None:
     """Torques, base wrench, centre of mass, mass, poses and Jacobians of twenty seeds.

@@ -74,7 +74,6 @@ def test_bad_samples_are_bridged() -> None:
         observer.update(q, still, [1.0])
 
 
-@pytest.mark.long
 def test_observer_stays_bounded_under_random_input() -> None:
     """20,000 random samples, bad ones among them: finite and bounded."""
     random = np.random.default_rng(0)

@@ -46,7 +46,6 @@ def hold(robot: cp.Robot, method: str, pose: Array, *, q_gain: float = 2.0, seco
     return est
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("q_gain", [2.0, 5.0])
 def test_converges_within_5_s_at_the_pose(q_gain: float) -> None:
     """The error of ĝ falls below 1 % of its start; at other poses it stays large, and no deviation is claimed."""
@@ -77,7 +76,6 @@ def test_starts_from_nothing_or_from_the_description(method: Method, name: str) 
         cp.OnlineGravity(robot, 1e-3, method, prior=Gaussian.from_covariance([0.0], [[1.0]]), **gains)
 
 
-@pytest.mark.long
 def test_the_transpose_law_is_slower() -> None:
     """At the same Q the baseline has learned less of the same pose in the same time."""
     robot = cp.load("planar3")
@@ -196,7 +194,6 @@ def test_only_a_held_arm_teaches() -> None:
     assert est.s.any()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("method", ["inverse-regressor", "transpose-regressor"])
 def test_does_not_wind_up(method: str) -> None:
     """A goal that is never reached, and absurd ones: no more than the drives can hold is learned, nothing overflows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import counterpoise as cp
 from counterpoise.calibration.workspace import workspace_poses
@@ -13,7 +12,6 @@ from ideal_arm import IdealArm
 POSE = np.array([0.4, 0.5, -0.3])
 
 
-@pytest.mark.long
 def test_longer_at_one_pose_does_not_help_elsewhere() -> None:
     """From 2.5 to 10 s the error at the pose falls a hundredfold, that at random poses by less than a twentieth."""
     robot = cp.load("planar3")

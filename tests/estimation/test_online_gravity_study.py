@@ -8,8 +8,6 @@ import pytest
 
 from study_module import load_study
 
-pytestmark = pytest.mark.long
-
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 

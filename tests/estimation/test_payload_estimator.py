@@ -106,7 +106,6 @@ def test_a_load_on_the_base_is_seen_by_the_plate_alone() -> None:
     assert not nothing.detected and nothing.link is None and nothing.mass == 0.0
 
 
-@pytest.mark.long
 def test_grasp_release_and_another_grasp() -> None:
     """1.5 kg from pose 8 on, nothing from pose 16, 3 kg from pose 22: each is noticed within two poses."""
     random = np.random.default_rng(1)
@@ -161,7 +160,6 @@ def test_a_calibration_is_the_baseline() -> None:
         estimate_payload(cp.load("puma560"), np.zeros((2, 6)), np.zeros((2, 6)), fit=fit)
 
 
-@pytest.mark.long
 def test_exchange_without_putting_down() -> None:
     """One load is replaced by another between two poses: the estimate forgets the first."""
     random = np.random.default_rng(2)
@@ -172,7 +170,6 @@ def test_exchange_without_putting_down() -> None:
     assert seen[13].mass == pytest.approx(1.0, rel=0.1) and seen[23].mass == pytest.approx(3.0, rel=0.1)
 
 
-@pytest.mark.long
 def test_no_false_alarm_without_a_payload() -> None:
     """8 runs of 60 s, the description's masses up to 10 % wrong: nothing is found (studies/payload.py: 300 runs)."""
     for seed in range(8):
@@ -186,7 +183,6 @@ def test_no_false_alarm_without_a_payload() -> None:
         assert estimator.events == [] and not estimator.estimate.detected
 
 
-@pytest.mark.long
 def test_one_bad_pose_is_no_load_and_two_loaded_ones_are() -> None:
     """A joint that sticks badly at one of many poses finds nothing; 3 kg at the tip are found at their second pose."""
     random = np.random.default_rng(5)
@@ -243,7 +239,6 @@ def test_standing_still_teaches_nothing_twice() -> None:
     assert estimator.poses == 0 and not estimator.estimate.detected
 
 
-@pytest.mark.long
 def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
     """A short version of the million updates of studies/payload.py: NaN, infinities, flags, jumps, huge numbers."""
     random = np.random.default_rng(0)
@@ -311,7 +306,6 @@ def test_flagged_samples_are_never_learnt_from() -> None:
     assert not estimator.estimate.detected and estimator.events == []
 
 
-@pytest.mark.long
 def test_looking_from_elsewhere_gives_the_same() -> None:
     """With look_in_tick=False, update never weighs hypotheses; look() does, with the same result."""
     random = np.random.default_rng(1)
@@ -404,7 +398,6 @@ def test_a_touch_is_no_weight() -> None:
     assert found.mass == pytest.approx(1.5, rel=0.1) and found.like_weight > 0.99 and found.confidence > 0.8
 
 
-@pytest.mark.long
 def test_a_touch_under_a_load_does_not_change_the_load() -> None:
     """Somebody leans on the loaded arm at one pose: the same load before and after."""
     random = np.random.default_rng(14)

@@ -9,8 +9,6 @@ import counterpoise as cp
 from counterpoise.estimation.payload_places import places_of
 from study_module import load_study
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def study():

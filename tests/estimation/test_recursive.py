@@ -367,7 +367,6 @@ def test_the_side_is_followed_while_nothing_is_learned() -> None:
     np.testing.assert_allclose(est.gravity(rest), truth, rtol=0.01)
 
 
-@pytest.mark.long
 def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
     """Rests, jumps, NaN, infinities, absurd numbers and random torques: all finite, covariance within twice the prior.
 

@@ -14,7 +14,6 @@ FRICTION = np.array([0.94, 1.36, 0.77, 0.6, 0.21, 0.21, 0.05])
 DT = 0.01
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("mass", "link"), [(2.0, "toolplate"), (1.0, "link4")])
 def test_a_load_is_not_learned_as_the_arms_own_weight(mass: float, link: str) -> None:
     """8 empty poses, 6 loaded, 4 empty: the empty arm's gravity is as good as before, with the load's on top."""

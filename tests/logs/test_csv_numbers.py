@@ -51,7 +51,6 @@ def any_decimal(random: Random) -> str:
     return random.choice(["", "+", "-"]) + number + random.choice(["", exponent])
 
 
-@pytest.mark.long
 def test_every_number_is_pythons() -> None:
     """Shortest, padded and long spellings, subnormal and overflowing ones."""
     random = Random(0)
@@ -81,7 +80,6 @@ def test_ties_between_two_numbers(mantissa: int, exponent: int) -> None:
 ALPHABET = '0123456789+-.eE ,;\t"#%\r\nnaifx_\0é'
 
 
-@pytest.mark.long
 @pytest.mark.skipif(len(PARSERS) == 1, reason="the native twin was not built")
 def test_twins_agree_on_any_text() -> None:
     """Rows, how far they went and why they ended are the same, for text of any kind."""

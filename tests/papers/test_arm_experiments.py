@@ -63,7 +63,6 @@ def test_a_count_at_the_tip_is_that_of_the_encoders() -> None:
     assert 10.0 < count < 100.0
 
 
-@pytest.mark.long
 def test_circle_of_figure_9_with_a_quiet_plate() -> None:
     """PID's rms error is at least 3 times that of base sensor control, whose largest is within two counts."""
     made = preset("puma550")
@@ -78,14 +77,12 @@ def test_circle_of_figure_9_with_finer_encoders() -> None:
     assert largest(circle_errors("bsc", quiet=True, finer=FINER)) <= 30.0
 
 
-@pytest.mark.long
 def test_noise_of_the_plate_decides_figure_9() -> None:
     """With the preset's plate the printed 30 µm is far away on half a turn already: the verdict's reason holds."""
     noisy, quiet = circle_errors("bsc", quiet=False, seconds=5.0), circle_errors("bsc", quiet=True)
     assert rms(noisy) > 1.5 * rms(quiet) and largest(noisy) > 30.0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("degrees", [1.5, 0.5])
 def test_slow_triangles_of_a_hydraulic_arm(degrees: float) -> None:
     """Tables 2 and 3, a torque source: from one reversal to the next PI's rms error is at least 1.15 times BSC's."""
@@ -112,7 +109,6 @@ def test_circle_of_figure_12() -> None:
     assert np.abs(was[:, 1]).max() < 1e-3
 
 
-@pytest.mark.long
 def test_errors_of_table_4() -> None:
     """Both are below what is printed, 0.776 and 3.033 mm; which is smaller depends on where on the circle one looks."""
     pi, plate = (rms(distances([part_of_figure_12(law)])[0]) for law in ("pi", "bsc-p"))

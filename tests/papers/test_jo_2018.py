@@ -51,7 +51,6 @@ def test_every_run_begins_at_home(name: str) -> None:
     assert name != "none" or largest > 1e-4
 
 
-@pytest.mark.long
 def test_the_papers_law_learns_its_pose_and_no_other(runs: dict[str, ScenarioRun]) -> None:
     """Error below 1 % of its start at 12 s; at the later phases it helps by less than five."""
     law, alone = runs["inverse-regressor"], runs["none"]
@@ -63,7 +62,6 @@ def test_the_papers_law_learns_its_pose_and_no_other(runs: dict[str, ScenarioRun
     assert law.gravity_error() > 0.5
 
 
-@pytest.mark.long
 def test_the_recursive_estimator_leaves_a_tenth_of_pds_error(runs: dict[str, ScenarioRun]) -> None:
     """At the end of every phase from 7 s on; moving within 5 % of PD with the exact g; 30 times the law's accuracy."""
     learned, alone, exact = runs["recursive"], runs["none"], runs["exact"]

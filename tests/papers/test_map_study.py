@@ -13,8 +13,6 @@ from counterpoise.papers.base_sensor_map import Judged, judged
 from counterpoise.papers.plant_distribution import random_joint
 from study_module import load_study
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:

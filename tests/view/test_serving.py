@@ -95,7 +95,7 @@ for _ in range(1000):
 
 
 def test_no_moment_of_a_signal_is_missed() -> None:
-    """A signal at any instruction around the wait ends it: a lock held there, or a wait begun just after it, once hung."""
+    """A signal at any instruction around the wait ends it: a lock held there once hung it."""
     subprocess.run([sys.executable, "-c", A_THOUSAND_KILLS], check=True, timeout=60)
 
 

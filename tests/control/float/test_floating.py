@@ -62,7 +62,6 @@ def test_linear_joints_float() -> None:
     assert tip_travel(GANTRY, report.run.log, 2.3, 7.3) < 1e-3
 
 
-@pytest.mark.long
 def test_wam_with_a_model_3_per_cent_low_is_refused_by_name() -> None:
     """The error names the shoulder, the arm ends in its safe stop, and the report has the numbers."""
     chosen = preset("wam7")

@@ -11,7 +11,6 @@ pytest.importorskip("mujoco")
 STUDY = load_study("position_servos")
 
 
-@pytest.mark.long
 def test_droop_shrinks_on_a_simulated_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without friction a known K_p leaves less than a tenth, an identified one less than a fifth."""
     monkeypatch.setattr(STUDY, "RECORDED", 5)

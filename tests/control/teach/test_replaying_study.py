@@ -12,7 +12,6 @@ from study_module import load_study
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 
-@pytest.mark.long
 def test_one_replay_and_its_line() -> None:
     """Measured and true errors are of one size, gravity makes both smaller, and the table has a line for the two."""
     study = load_study("replaying")

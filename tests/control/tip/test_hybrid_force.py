@@ -90,7 +90,6 @@ def test_it_keeps_the_protocol() -> None:
     assert not HybridForce(Impedance(ROBOT, STIFFNESS, gravity=False), FORCE, (0, 0, -1)).adds_gravity
 
 
-@pytest.mark.long
 def test_the_force_is_held_over_half_a_metre_without_friction() -> None:
     """An arm without joint friction presses with the wanted force, within 5 %, by its model alone."""
     path = Straight([(0.0, 0.53, 0.0)], speed=0.4)
@@ -103,7 +102,6 @@ def test_the_force_is_held_over_half_a_metre_without_friction() -> None:
     assert np.abs(np.array(run.place)[:, 0] - TIP[0]).max() < 5e-3
 
 
-@pytest.mark.long
 def test_a_wrist_sensor_holds_the_force_against_joint_friction() -> None:
     """The WAM preset (friction, compliant gears, ripple, delay) holds 30 N within 5 % over half a metre."""
     plant = SimulatedArm(ROBOT, preset("wam7").config.replaced(position=Q, events=(table(),)))

@@ -9,7 +9,6 @@ from study_module import load_study
 pytest.importorskip("mujoco")
 
 
-@pytest.mark.long
 def test_a_short_path_without_friction() -> None:
     """The force is within 5 % of the wanted one, and the row stands in the table."""
     study = load_study("tip_force")
