@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
@@ -111,8 +111,10 @@ def test_a_wild_pull_stays_within_speeds_and_limits() -> None:
     assert tips.max() < 0.3
 
 
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(st.sampled_from(["puma560", "wam7", "scara"]), st.integers(0, 10_000))
+@example("puma560", 839)  # joints that balance each other, one of them near its limit
+@example("wam7", 1050)
 def test_any_hand_stays_within_every_bound(name: str, seed: int) -> None:
     """Random pulls from random poses: joints within speed, acceleration and place, the tip within speed and turn."""
     rng = np.random.default_rng(seed)
@@ -137,7 +139,7 @@ def test_any_hand_stays_within_every_bound(name: str, seed: int) -> None:
         assert np.all(np.abs(dq) <= bounds.speed * (1 + 1e-9))
         assert np.all(np.abs(dq - before) <= bounds.acceleration * PERIOD * (1 + 1e-9))
         assert np.all((q <= bounds.upper + 1e-9) & (q >= bounds.lower - 1e-9))
-        # A tenth more while a joint brakes for its limit: joints are braked no faster than they may be.
+        # A little more while a joint brakes for its limit: joints are braked no faster than they may be.
         twist = robot.jacobian(q, at=leaf) @ dq
         assert np.linalg.norm(twist[:3]) <= 0.25 * 1.1
         assert np.linalg.norm(twist[3:]) <= 0.8 * 1.1

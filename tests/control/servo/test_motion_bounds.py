@@ -45,6 +45,22 @@ def test_a_joint_outside_may_come_back_but_not_go_further() -> None:
     assert np.all(bounds.next_speed(-np.ones(6), q, np.zeros(6)) < 0.0)
 
 
+def test_braking_is_known_before_it_begins() -> None:
+    """Driven at its limit, a joint is said to brake before it does, and until it stands; away from it never."""
+    bounds = MotionBounds(ROBOT, PERIOD)
+    q, dq, wish = bounds.upper - 0.4, np.zeros(6), bounds.speed.copy()
+    said, slowing = [], []
+    for _ in range(300):
+        following = bounds.next_speed(wish, q, dq)
+        said.append(bounds.braking(q, following))
+        slowing.append((following < dq - 1e-12) & (following > 0.0))
+        assert not bounds.braking(q, -following).any()
+        q, dq = q + PERIOD * following, following
+    first_said, first_slowing = np.argmax(said, axis=0), np.argmax(slowing, axis=0)
+    assert np.all((first_said > 0) & (first_said < first_slowing))
+    assert np.all(np.array(said)[np.array(slowing)])
+
+
 def test_too_fast_a_wish_keeps_its_direction() -> None:
     """All joints are slowed alike."""
     bounds = MotionBounds(ROBOT, PERIOD, acceleration=1e3)

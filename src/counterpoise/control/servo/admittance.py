@@ -210,16 +210,23 @@ class Admittance:
     def _tip_bounded(self, dq: Array) -> Array:
         """Return joint speeds that keep the tip within its own bounds, as far as the joints' accelerations allow.
 
-        Joints that balance each other move the tip faster when one of them brakes for its limit; and where an arm
-        cannot turn as it should, damped least squares move it instead.
+        Joints that balance each other move the tip faster when one of them brakes for its limit: the others are slowed
+        as soon as it does, to what the tip may do without it. And where an arm cannot turn as it should, damped least
+        squares move it instead.
         """
-        twist = self.robot.jacobian(self._q + self.bounds.dt * dq, at=self.at) @ dq
-        speed, turn = float(np.linalg.norm(twist[:3])), float(np.linalg.norm(twist[3:]))
-        over = max(speed / self._tip_speed, turn / self._tip_turn)
-        if over <= 1.0:
-            return dq
+        jacobian = self.robot.jacobian(self._q + self.bounds.dt * dq, at=self.at)
+        braking = self.bounds.braking(self._q, dq)
+        slowed = dq / max(self._share(jacobian @ dq), 1.0)
+        if braking.any():
+            slowed[~braking] /= max(self._share(jacobian @ np.where(braking, 0.0, slowed)), 1.0)
         step = self.bounds.acceleration * self.bounds.dt
-        return np.asarray(np.clip(dq / over, self._dq - step, self._dq + step))
+        return np.asarray(np.clip(slowed, self._dq - step, self._dq + step))
+
+    def _share(self, twist: Array) -> float:
+        """Return a velocity of the tip as a share of what it may be."""
+        return max(
+            float(np.linalg.norm(twist[:3])) / self._tip_speed, float(np.linalg.norm(twist[3:])) / self._tip_turn
+        )
 
     def _stop(self, reason: str) -> None:
         self.stopped = self.stopped or reason

@@ -16,6 +16,9 @@ MARGIN = 0.05
 SPEED_SHARE = 0.25
 """Default largest speed, as a share of the robot's: a hand-guided arm is slow."""
 
+NOTICE = 4
+"""How many periods ahead a joint that will brake for its limit is known."""
+
 
 class MotionBounds:
     """Bounds on a commanded joint motion.
@@ -87,6 +90,16 @@ class MotionBounds:
         # stands outside its bounds may come back, but not go further.
         following = np.clip(dq + (change / sudden if sudden > 1.0 else change), least, most)
         return np.asarray(np.clip(following, dq - step, dq + step))
+
+    def braking(self, q: Array, dq: Array) -> npt.NDArray[np.bool_]:
+        """Return which joints brake for a position limit, or may have to within NOTICE periods, shape (n,).
+
+        Args:
+            q: Positions commanded last [rad or m], shape (n,).
+            dq: Speeds to command next, shape (n,).
+        """
+        left = np.where(dq > 0.0, self.upper - q, q - self.lower)
+        return np.asarray((dq != 0.0) & (np.abs(dq) + NOTICE * self.acceleration * self.dt > self._stoppable(left)))
 
     def _stoppable(self, left: Array) -> Array:
         """Return the largest speeds from which the joints stop within the ways that are left [rad or m]."""
