@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
-from .kinematics import ancestors, body_poses, gather
-from .tree import REVOLUTE, Tree
+from .kinematics import body_poses, gather
+from .tree import BASE, REVOLUTE, Tree
 
 
 def gravity_torques(tree: Tree, q: Array) -> Array:
@@ -22,17 +22,17 @@ def gravity_torques(tree: Tree, q: Array) -> Array:
     """
     poses = body_poses(tree, q)
     axes = poses.rotation[:, :, :, 2]
-    # m_k c_k as a vector in base axes; m_k d_ik = m_k (o_k − o_i) + R_k (m_k c_k) needs no division by a zero mass.
-    moments = (poses.rotation @ tree.first_moment[None, :, :, None])[..., 0]
-    torques = np.zeros((len(q), tree.bodies))
-    for k in range(tree.bodies):
-        for i in ancestors(tree, k):
-            if tree.kind[i] == REVOLUTE:
-                m_d_ik = tree.mass[k] * (poses.origin[:, k] - poses.origin[:, i]) + moments[:, k]
-                torques[:, i] -= np.sum(axes[:, i] * np.cross(m_d_ik, tree.gravity_base), axis=1)
-            else:
-                torques[:, i] -= tree.mass[k] * (axes[:, i] @ tree.gravity_base)
-    return gather(tree, torques)
+    # Σ_k m_k d_ik = Σ_k (m_k o_k + R_k m_k c_k) − (Σ_k m_k) o_i: sums over what joint i carries, from the leaves
+    # inwards; with first moments m_k c_k nothing is divided by a zero mass.
+    moments = tree.mass[:, None] * poses.origin + (poses.rotation @ tree.first_moment[None, :, :, None])[..., 0]
+    masses = tree.mass.copy()
+    for k in reversed(range(tree.bodies)):
+        if (parent := tree.parent[k]) != BASE:
+            moments[:, parent] += moments[:, k]
+            masses[parent] += masses[k]
+    turning = np.cross(moments - masses[:, None] * poses.origin, tree.gravity_base)
+    load = np.where((tree.kind == REVOLUTE)[:, None], turning, masses[:, None] * tree.gravity_base)
+    return gather(tree, -np.einsum("kbi,kbi->kb", axes, load))
 
 
 def centers_of_mass(tree: Tree, q: Array) -> Array:

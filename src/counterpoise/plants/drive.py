@@ -1,4 +1,4 @@
-r"""Joint drives stepped in time, in NumPy: the specification of the native stepper, and its stand-in without one.
+r"""Joint drives stepped in time, in Python: the specification of the native stepper, and its stand-in without one.
 
 Everything is reflected to the link side of the gear: rad and N m for a rotary joint, m and N for a linear one. One step
 of length dt, for a link at (q, q̇) and a command held over the step:
@@ -24,19 +24,23 @@ velocities), so that motor and link form one symplectic pair.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from types import SimpleNamespace
 
 import numpy as np
 
 from ..description.frozen import Array
 from ..friction.lugre import LEAST_TEMPERATURE_FACTOR
-from .layout import DRIVE_PARAMETERS, STATE
+from .layout import DRIVE_PARAMETERS
 
 LEAST_OPENING_ROOT = 0.05
 """Keeps the slope of the orifice's square root finite where it closes."""
 
 RUNAWAY = 1e6
 """Speed beyond which a simulation has diverged [rad/s or m/s]."""
+
+NO_NUMBER = (OverflowError, ValueError, ZeroDivisionError)
+"""What Python's own arithmetic raises where a diverged simulation leaves the numbers."""
 
 
 class ReferenceDrives:
@@ -56,123 +60,126 @@ class ReferenceDrives:
         self, parameters: Array, states: Array, command: Array, q: Array, dq: Array, torque: Array, dt: float
     ) -> None:
         """Take the shared arrays."""
-        self._p = p = {name: parameters[:, column].copy() for column, name in enumerate(DRIVE_PARAMETERS)}
+        self._drives = [ReferenceDrive(row, dt) for row in parameters]
         self._states = states
-        self._command, self._q, self._dq, self._torque, self._dt = command, q, dq, torque, dt
-        lag = p["lag"]
-        self._decay = np.where(lag > 0.0, np.exp(-dt / np.where(lag > 0.0, lag, 1.0)), 0.0)
-        # What no drive here has is not computed: an electric arm takes half the time.
-        self._rigid = np.isinf(p["gear_stiffness"])
-        self._stiffness = np.where(self._rigid, 0.0, p["gear_stiffness"])
-        self._any_rigid, self._any_play = bool(self._rigid.any()), bool((p["half_backlash"] > 0.0).any())
-        self._valve = p["valve"] != 0.0
-        self._any_valve = bool(self._valve.any())
+        self._command, self._q, self._dq, self._torque = command, q, dq, torque
 
     def step(self) -> bool:
         """Write the torques on the links and move the drives on by one step; False, and nothing, on a runaway."""
         if not (np.abs(self._dq) < RUNAWAY).all():  # true for NaN too
             return False
-        self._torque[:] = self._advance(self._states)
+        states = self._states.tolist()
+        try:
+            torques = self._stepped(states)
+        except NO_NUMBER:
+            return False
+        self._states[:], self._torque[:] = states, torques
         return True
 
     def peek(self) -> None:
         """Write the torques on the links without moving the drives on."""
-        self._torque[:] = self._advance(self._states.copy())
+        self._torque[:] = self._stepped(self._states.tolist())
 
-    def _advance(self, states: Array) -> Array:
+    def _stepped(self, states: list[list[float]]) -> list[float]:
+        given = zip(self._drives, states, self._command.tolist(), self._q.tolist(), self._dq.tolist(), strict=True)
+        return [drive.step(state, command, q, dq) for drive, state, command, q, dq in given]
+
+
+class ReferenceDrive:
+    """One joint's drive, in single numbers: on the few joints of an arm NumPy would spend its time on its own calls.
+
+    Args:
+        parameters: DRIVE_PARAMETERS, shape (p,); copied.
+        dt: Step [s].
+    """
+
+    def __init__(self, parameters: Array, dt: float) -> None:
+        """Take the numbers."""
+        self._p = p = SimpleNamespace(**dict(zip(DRIVE_PARAMETERS, parameters.tolist(), strict=True)))
+        self._dt = dt
+        self.rigid = math.isinf(p.gear_stiffness)
+        self._decay = math.exp(-dt / p.lag) if p.lag > 0.0 else 0.0
+        self._waves = p.ripple != 0.0 or p.cogging != 0.0
+
+    def step(self, state: list[float], command: float, q: float, dq: float) -> float:
+        """Return the torque on the link over the next dt [N m or N]; moves the drive's own state on by dt.
+
+        Args:
+            state: DRIVE_STATES, changed in place.
+            command: Torque asked for [N m or N].
+            q: Link position [rad or m].
+            dq: Link velocity [rad/s or m/s].
+        """
         p, dt = self._p, self._dt
-        s = {name: states[:, column] for name, column in STATE.items()}  # views: s[...][:] = ... writes the state
-        q, dq = self._q, self._dq
-        rigid = self._rigid
-        if self._any_rigid:
-            s["motor_position"][rigid] = q[rigid]
-            s["motor_velocity"][rigid] = dq[rigid]
-        x, v = s["motor_position"].copy(), s["motor_velocity"].copy()
+        x, v, bristle, amplifier, temperature, pressure, brake, brake_bristle, gear, _, _ = state
+        if self.rigid:
+            x, v = q, dq
 
-        wanted = np.minimum(np.maximum(self._command, -p["limit"]), p["limit"])
-        s["amplifier"][:] = wanted + (s["amplifier"] - wanted) * self._decay
-        motor = self._motor(s, x, v)
+        wanted = min(max(command, -p.limit), p.limit)
+        amplifier = wanted + (amplifier - wanted) * self._decay
+        if p.valve != 0.0:
+            motor = pressure = self._behind_valve(amplifier, pressure, v)
+        else:
+            motor = amplifier * p.gain + p.offset
+            if self._waves:
+                motor += (amplifier * p.gain * p.ripple + p.cogging) * math.sin(p.cycles * x + p.phase)
 
-        friction, slope = self._friction(s, v)
+        speed, warmth = abs(v), temperature - p.reference_temperature
+        if v < 0.0:
+            sliding, breakaway, viscous = p.coulomb_negative, p.static_negative, p.viscous_negative
+        else:
+            sliding, breakaway, viscous = p.coulomb, p.static_level, p.viscous
+        fade = math.exp(-((speed / p.stribeck_velocity) ** p.exponent))
+        warm = max(LEAST_TEMPERATURE_FACTOR, 1.0 + p.coulomb_per_kelvin * warmth)
+        level = warm * (sliding + (breakaway - sliding) * fade) + p.load * abs(gear)
+        viscous *= math.exp(-p.viscous_per_kelvin * warmth)
+        bristle, friction = _bent(bristle, v, level, p.bristle_stiffness, p.bristle_damping, dt)
+        friction += viscous * v
+        slope = p.bristle_damping + viscous
+        if brake != 0.0:
+            brake_bristle, held = _bent(brake_bristle, v, p.brake_torque, p.brake_stiffness, p.brake_damping, dt)
+            friction += held
+            slope += p.brake_damping
 
-        wound = x - q
-        if self._any_play:
-            wound = np.copysign(np.maximum(0.0, np.abs(wound) - p["half_backlash"]), wound)
-        gear = self._stiffness * wound + p["gear_damping"] * (v - dq)
-        if self._any_play:
-            pushing = np.where(wound > 0.0, np.maximum(gear, 0.0), np.minimum(gear, 0.0))
-            gear = np.where((p["half_backlash"] > 0.0) & (wound != 0.0), pushing, gear)
-        inertia = p["inertia"] + dt * (slope + p["gear_damping"])
-        if self._any_rigid:
-            gear = np.where(rigid, motor - friction, gear)
-            inertia = np.where(rigid, 1.0, inertia)
-        moved = v + dt * (motor - friction - gear) / inertia
-        reached = x + dt * moved
-        if self._any_rigid:
-            moved, reached = np.where(rigid, v, moved), np.where(rigid, x, reached)
-        s["motor_velocity"][:] = moved
-        s["motor_position"][:] = reached
+        if self.rigid:
+            gear, moved, reached = motor - friction, v, x
+        else:
+            wound = x - q
+            if p.half_backlash > 0.0:
+                wound = math.copysign(max(0.0, abs(wound) - p.half_backlash), wound)
+            gear = p.gear_stiffness * wound + p.gear_damping * (v - dq)
+            if p.half_backlash > 0.0 and wound != 0.0:
+                gear = max(gear, 0.0) if wound > 0.0 else min(gear, 0.0)
+            moved = v + dt * (motor - friction - gear) / (p.inertia + dt * (slope + p.gear_damping))
+            reached = x + dt * moved
 
-        heat = p["heating"] * friction * v + p["ambient"] - s["temperature"]
-        s["temperature"][:] += dt * heat / p["cooling_time"]
-        s["gear_torque"][:], s["friction_torque"][:], s["motor_torque"][:] = gear, friction, motor
-        return gear + self._stop(q, dq)
+        temperature += dt * (p.heating * friction * v + p.ambient - temperature) / p.cooling_time
+        state[:] = (
+            *(reached, moved, bristle, amplifier, temperature, pressure, brake, brake_bristle),
+            *(gear, friction, motor),
+        )
+        if q > p.upper:
+            return float(gear + min(0.0, p.stop_stiffness * (p.upper - q) - p.stop_damping * dq))
+        if q < p.lower:
+            return float(gear + max(0.0, p.stop_stiffness * (p.lower - q) - p.stop_damping * dq))
+        return float(gear)
 
-    def _motor(self, s: Mapping[str, Array], x: Array, v: Array) -> Array:
+    def _behind_valve(self, amplifier: float, torque: float, v: float) -> float:
+        """Return the torque of a cylinder or vane behind its flow valve, after dt at joint velocity v [N m or N]."""
         p, dt = self._p, self._dt
-        wave = np.sin(p["cycles"] * x + p["phase"])
-        drawn = s["amplifier"] * p["gain"]
-        source = drawn + p["offset"] + (drawn * p["ripple"] + p["cogging"]) * wave
+        command = min(max(amplifier / p.limit, -1.0), 1.0)
+        opening = math.copysign(max(0.0, abs(command) - p.overlap) / (1.0 - p.overlap), command)
+        root = math.sqrt(max(0.0, 1.0 - math.copysign(1.0, opening) * torque / p.supply))
+        slope = p.free_speed * abs(opening) / (2.0 * p.supply * max(root, LEAST_OPENING_ROOT))
+        rate = p.hydraulic_stiffness * (p.free_speed * opening * root - v) - p.leakage * torque
+        moved = torque + dt * rate / (1.0 + dt * (p.leakage + p.hydraulic_stiffness * slope))
+        return float(min(max(moved, -p.supply), p.supply))
 
-        if not self._any_valve:
-            return np.asarray(source)
 
-        torque = s["pressure_torque"]
-        command = np.clip(s["amplifier"] / p["limit"], -1.0, 1.0)
-        opening = np.copysign(np.maximum(0.0, np.abs(command) - p["overlap"]) / (1.0 - p["overlap"]), command)
-        root = np.sqrt(np.maximum(0.0, 1.0 - np.copysign(1.0, opening) * torque / p["supply"]))
-        slope = p["free_speed"] * np.abs(opening) / (2.0 * p["supply"] * np.maximum(root, LEAST_OPENING_ROOT))
-        rate = p["hydraulic_stiffness"] * (p["free_speed"] * opening * root - v) - p["leakage"] * torque
-        moved = torque + dt * rate / (1.0 + dt * (p["leakage"] + p["hydraulic_stiffness"] * slope))
-        torque[:] = np.where(self._valve, np.clip(moved, -p["supply"], p["supply"]), torque)
-        return np.asarray(np.where(self._valve, torque, source))
-
-    def _friction(self, s: Mapping[str, Array], v: Array) -> tuple[Array, Array]:
-        """Return the friction torque and its slope over the velocity; the bristles bend on by one step."""
-        p = self._p
-        warmth = s["temperature"] - p["reference_temperature"]
-        backward = v < 0.0
-        sliding = np.where(backward, p["coulomb_negative"], p["coulomb"])
-        breakaway = np.where(backward, p["static_negative"], p["static_level"])
-        fade = np.exp(-((np.abs(v) / p["stribeck_velocity"]) ** p["exponent"]))
-        warm = np.maximum(LEAST_TEMPERATURE_FACTOR, 1.0 + p["coulomb_per_kelvin"] * warmth)
-        level = warm * (sliding + (breakaway - sliding) * fade) + p["load"] * np.abs(s["gear_torque"])
-        viscous = np.where(backward, p["viscous_negative"], p["viscous"]) * np.exp(-p["viscous_per_kelvin"] * warmth)
-        bristles = self._bend(s["bristle"], v, level, p["bristle_stiffness"], p["bristle_damping"])
-        friction, slope = bristles + viscous * v, p["bristle_damping"] + viscous
-        on = s["brake"] != 0.0
-        if on.any():
-            bent = s["brake_bristle"].copy()
-            held = self._bend(bent, v, p["brake_torque"], p["brake_stiffness"], p["brake_damping"])
-            s["brake_bristle"][:] = np.where(on, bent, s["brake_bristle"])
-            friction = friction + np.where(on, held, 0.0)
-            slope = slope + np.where(on, p["brake_damping"], 0.0)
-        return friction, slope
-
-    def _bend(self, z: Array, v: Array, level: Array, stiffness: Array, damping: Array) -> Array:
-        """Bend the bristles z, in place, and return their torque."""
-        some = level > 0.0
-        safe = np.where(some, level, 1.0)
-        target = np.copysign(level / stiffness, v)
-        z[:] = np.where(some, z - (target - z) * np.expm1(-stiffness * np.abs(v) * self._dt / safe), 0.0)
-        torque = stiffness * z + damping * (v - stiffness * np.abs(v) * z / safe)
-        return np.asarray(np.where(some, torque, 0.0))
-
-    def _stop(self, q: Array, dq: Array) -> Array | float:
-        p = self._p
-        if not ((q > p["upper"]) | (q < p["lower"])).any():
-            return 0.0
-        with np.errstate(invalid="ignore"):  # 0 · inf where there is no stop
-            below = np.maximum(0.0, p["stop_stiffness"] * (p["lower"] - q) - p["stop_damping"] * dq)
-            above = np.minimum(0.0, p["stop_stiffness"] * (p["upper"] - q) - p["stop_damping"] * dq)
-        return np.asarray(np.where(q > p["upper"], above, np.where(q < p["lower"], below, 0.0)))
+def _bent(z: float, v: float, level: float, stiffness: float, damping: float, dt: float) -> tuple[float, float]:
+    """Return the bristles after dt at velocity v, and their torque."""
+    if not level > 0.0:
+        return 0.0, 0.0
+    rate = stiffness * abs(v) / level
+    z -= (math.copysign(level / stiffness, v) - z) * math.expm1(-rate * dt)
+    return z, stiffness * z + damping * (v - rate * z)

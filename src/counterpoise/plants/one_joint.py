@@ -1,4 +1,4 @@
-r"""One link on one drive on a plate that yields about the same axis, in NumPy: the specification of the native stepper.
+r"""One link on one drive on a plate that yields about the same axis, in Python: what the native stepper must do.
 
 With the link's angle q relative to the base, the base's own angle β, the drive's torque τ on the link, gravity's
 holding torque G sin(q + β + φ) and a push τ_p,
@@ -16,12 +16,13 @@ J_l q̈ + G sin(q + φ) − τ_p: the moment that the plate exerts on the robot.
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from types import SimpleNamespace
 
 from ..description.frozen import Array
-from .drive import RUNAWAY, ReferenceDrives
+from .drive import NO_NUMBER, RUNAWAY, ReferenceDrive
 from .layout import DRIVE_PARAMETERS, LINK_PARAMETERS, LINK_STATE
+
+POSITION, VELOCITY = LINK_STATE["position"], LINK_STATE["velocity"]
 
 
 class ReferenceOneJoint:
@@ -37,52 +38,44 @@ class ReferenceOneJoint:
 
     def __init__(self, drive: Array, drive_state: Array, link: Array, link_state: Array, dt: float) -> None:
         """Take the shared arrays."""
-        self._p = dict(zip(LINK_PARAMETERS, link.tolist(), strict=True))
-        self._s, self._dt = link_state, dt
-        self._command, self._torque = np.zeros(1), np.zeros(1)
-        position, velocity = LINK_STATE["position"], LINK_STATE["velocity"]
-        self._drives = ReferenceDrives(
-            drive.reshape(1, -1),
-            drive_state.reshape(1, -1),
-            self._command,
-            link_state[position : position + 1],
-            link_state[velocity : velocity + 1],
-            self._torque,
-            dt,
-        )
-        named = dict(zip(DRIVE_PARAMETERS, drive.tolist(), strict=True))
-        self._rotor = named["inertia"] if math.isinf(named["gear_stiffness"]) else 0.0
+        self._p = SimpleNamespace(**dict(zip(LINK_PARAMETERS, link.tolist(), strict=True)))
+        self._state, self._drive_state, self._dt = link_state, drive_state, dt
+        self._drive = ReferenceDrive(drive, dt)
+        self._rotor = float(drive[DRIVE_PARAMETERS.index("inertia")]) if self._drive.rigid else 0.0
 
     def advance(self, command: float, steps: int) -> bool:
         """Move on by a number of steps under one command [N m or N]; False when the link has run away."""
-        self._command[0] = command
-        for _ in range(steps):
-            if not self._drives.step():
-                return False
-            self._step_link(float(self._torque[0]))
-        return bool(abs(self._s[LINK_STATE["velocity"]]) < RUNAWAY)
+        link, drive = self._state.tolist(), self._drive_state.tolist()
+        try:
+            for _ in range(steps):
+                if not abs(link[VELOCITY]) < RUNAWAY:
+                    break
+                self._step_link(link, self._drive.step(drive, command, link[POSITION], link[VELOCITY]))
+        except NO_NUMBER:
+            link[VELOCITY] = math.inf
+        self._state[:], self._drive_state[:] = link, drive
+        return bool(abs(link[VELOCITY]) < RUNAWAY)
 
-    def _step_link(self, torque: float) -> None:
+    def _step_link(self, link: list[float], torque: float) -> None:
         p, dt = self._p, self._dt
-        s = {name: float(self._s[column]) for name, column in LINK_STATE.items()}
-        outside = s["push"] - p["gravity"] * math.sin(s["position"] + s["base_position"] + p["gravity_angle"])
-        if math.isinf(p["plate_stiffness"]):
-            s["acceleration"] = (torque + outside) / (p["inertia"] + self._rotor)
-            s["moment"] = p["inertia"] * s["acceleration"] - outside
+        position, velocity, _, base_position, base_velocity, push, _, _, first, second = link
+        outside = push - p.gravity * math.sin(position + base_position + p.gravity_angle)
+        if math.isinf(p.plate_stiffness):
+            acceleration = (torque + outside) / (p.inertia + self._rotor)
+            moment = p.inertia * acceleration - outside
         else:
-            a, b = p["inertia"] + self._rotor, p["inertia"]
-            d = p["inertia"] + p["base_inertia"] + dt * p["plate_damping"]
+            a, b = p.inertia + self._rotor, p.inertia
+            d = p.inertia + p.base_inertia + dt * p.plate_damping
             upper = torque + outside
-            lower = outside - p["plate_stiffness"] * s["base_position"] - p["plate_damping"] * s["base_velocity"]
+            lower = outside - p.plate_stiffness * base_position - p.plate_damping * base_velocity
             determinant = a * d - b * b
-            s["acceleration"] = (d * upper - b * lower) / determinant
-            s["base_velocity"] += dt * (a * lower - b * upper) / determinant
-            s["base_position"] += dt * s["base_velocity"]
-            s["moment"] = -p["plate_stiffness"] * s["base_position"]
-        s["velocity"] += dt * s["acceleration"]
-        s["position"] += dt * s["velocity"]
-        s["reading"] = p["b0"] * s["moment"] + s["first"]
-        s["first"] = p["b1"] * s["moment"] - p["a1"] * s["reading"] + s["second"]
-        s["second"] = p["b2"] * s["moment"] - p["a2"] * s["reading"]
-        for name, column in LINK_STATE.items():
-            self._s[column] = s[name]
+            acceleration = (d * upper - b * lower) / determinant
+            base_velocity += dt * (a * lower - b * upper) / determinant
+            base_position += dt * base_velocity
+            moment = -p.plate_stiffness * base_position
+        velocity += dt * acceleration
+        position += dt * velocity
+        reading = p.b0 * moment + first
+        first = p.b1 * moment - p.a1 * reading + second
+        second = p.b2 * moment - p.a2 * reading
+        link[:] = position, velocity, acceleration, base_position, base_velocity, push, moment, reading, first, second
