@@ -231,15 +231,21 @@ def _is_friction(law: LawColumns, x: Array) -> bool:
 
 
 def _inverse(gram: Array) -> Array:
-    """Return the inverse for columns of one size; where two of them are one signal it is huge, not lost."""
-    return np.asarray(np.linalg.inv(gram + NEVER_QUITE * float(np.trace(gram)) / len(gram) * np.eye(len(gram))))
+    """Return the inverse for columns of one size; where two of them are one signal it is huge, not lost.
+
+    By eigenvectors: a general inverse of so ill-conditioned a matrix would spoil the well-known directions as well.
+    """
+    values, vectors = np.linalg.eigh(gram)
+    never = NEVER_QUITE * float(np.trace(gram)) / len(gram)
+    return np.asarray((vectors / (np.maximum(values, 0.0) + never)) @ vectors.T)
 
 
 def _solved(gram: Array, slope: Array, square: float, chosen: Sequence[int]) -> tuple[Array, float]:
     """Return coefficients and the residual sum of squares of some columns."""
-    part = gram[np.ix_(chosen, chosen)]
-    x = _inverse(part) @ slope[list(chosen)]
-    return x, max(square - float(x @ slope[list(chosen)]), 0.0)
+    part, side = gram[np.ix_(chosen, chosen)], slope[list(chosen)]
+    x = _inverse(part) @ side
+    # Not square − x · side: that is right to first order only in what rounding leaves in x.
+    return x, max(square - 2.0 * float(x @ side) + float(x @ part @ x), 0.0)
 
 
 def _weights(A: Array, y: Array) -> Array:
