@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from .frozen import Array
 
+_NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
+
 
 def rotation_from_rpy(rpy: Sequence[float]) -> Array:
     """Return R = Rz(yaw) Ry(pitch) Rx(roll): URDF's fixed-axis roll, pitch, yaw [rad]. Shape (3, 3)."""
@@ -88,6 +90,11 @@ def skew(vector: npt.ArrayLike) -> Array:
     matrix[..., 0, 1], matrix[..., 0, 2], matrix[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
     matrix[..., 1, 0], matrix[..., 2, 0], matrix[..., 2, 1] = v[..., 2], -v[..., 1], v[..., 0]
     return matrix
+
+
+def cross(first: Array, second: Array) -> Array:
+    """Return u × v over the last axis, shapes (..., 3) that broadcast; np.cross takes five times as long for a few."""
+    return np.asarray(first[..., _NEXT] * second[..., _AFTER] - first[..., _AFTER] * second[..., _NEXT])
 
 
 def transform(rotation: npt.ArrayLike, translation: npt.ArrayLike) -> Array:

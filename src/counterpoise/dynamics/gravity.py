@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
+from ..description.rotations import cross
 from .kinematics import body_poses, gather
 from .tree import BASE, REVOLUTE, Tree
 
@@ -30,7 +31,7 @@ def gravity_torques(tree: Tree, q: Array) -> Array:
         if (parent := tree.parent[k]) != BASE:
             moments[:, parent] += moments[:, k]
             masses[parent] += masses[k]
-    turning = np.cross(moments - masses[:, None] * poses.origin, tree.gravity_base)
+    turning = cross(moments - masses[:, None] * poses.origin, tree.gravity_base)
     load = np.where((tree.kind == REVOLUTE)[:, None], turning, masses[:, None] * tree.gravity_base)
     return gather(tree, -np.einsum("kbi,kbi->kb", axes, load))
 

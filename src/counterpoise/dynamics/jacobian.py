@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
+from ..description.rotations import cross
 from .kinematics import ancestors, body_poses, gather
 from .tree import BASE, REVOLUTE, Tree
 
@@ -19,13 +20,11 @@ def link_jacobians(tree: Tree, q: Array, link: int) -> Array:
     if body != BASE:
         poses = body_poses(tree, q)
         point = poses.origin[:, body] + poses.rotation[:, body] @ tree.link_origin[link]
-        for i in ancestors(tree, body):
-            axis = poses.rotation[:, i, :, 2]
-            if tree.kind[i] == REVOLUTE:
-                columns[:, :3, i] = np.cross(axis, point - poses.origin[:, i])
-                columns[:, 3:, i] = axis
-            else:
-                columns[:, :3, i] = axis
+        carriers = ancestors(tree, body)
+        axes, turns = poses.rotation[:, :, :, 2][:, carriers], (tree.kind[carriers] == REVOLUTE)[:, None]
+        moves = np.where(turns, cross(axes, point[:, None] - poses.origin[:, carriers]), axes)
+        columns[:, :3, carriers] = np.swapaxes(moves, 1, 2)
+        columns[:, 3:, carriers] = np.swapaxes(np.where(turns, axes, 0.0), 1, 2)
     return gather(tree, columns)
 
 

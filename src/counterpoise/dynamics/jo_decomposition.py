@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
+from ..description.rotations import cross
 from ..errors import ModelError
 from .kinematics import ancestors, body_poses
 from .tree import REVOLUTE, Tree
@@ -42,7 +43,7 @@ def jo_decomposition(tree: Tree, q: Array) -> tuple[Array, Array]:
     s = np.zeros(n * width)
     moments = _carried_moments(tree)
     for i in range(n):
-        lever = np.cross(poses.rotation[:, i, :, 2], tree.gravity_base)  # −gᵀ[z]× = (z × g)ᵀ
+        lever = cross(poses.rotation[:, i, :, 2], tree.gravity_base)  # −gᵀ[z]× = (z × g)ᵀ
         Z[:, i, i * width : (i + 1) * width] = np.einsum("kc,kfcj->kfj", lever, frames).reshape(len(q), width)
     for j in range(n):
         for i in ancestors(tree, j):

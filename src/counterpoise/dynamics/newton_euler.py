@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..description.frozen import Array
+from ..description.rotations import cross
 from .kinematics import BodyPoses, body_poses, gather
 from .tree import BASE, REVOLUTE, Tree
 
@@ -42,14 +43,14 @@ def body_motion(tree: Tree, poses: BodyPoses, dq: Array, ddq: Array) -> BodyMoti
         else:
             w, dw, a = omega[:, parent], alpha[:, parent], acceleration[:, parent]
             arm = poses.origin[:, body] - poses.origin[:, parent]
-        a = a + np.cross(dw, arm) + np.cross(w, np.cross(w, arm))
+        a = a + cross(dw, arm) + cross(w, cross(w, arm))
         if tree.kind[body] == REVOLUTE:
             omega[:, body] = w + axis * rate
-            alpha[:, body] = dw + axis * rate_change + np.cross(w, axis * rate)
+            alpha[:, body] = dw + axis * rate_change + cross(w, axis * rate)
             acceleration[:, body] = a
         else:
             omega[:, body], alpha[:, body] = w, dw
-            acceleration[:, body] = a + axis * rate_change + 2.0 * np.cross(w, axis * rate)
+            acceleration[:, body] = a + axis * rate_change + 2.0 * cross(w, axis * rate)
     return BodyMotion(omega, alpha, acceleration)
 
 
@@ -63,9 +64,9 @@ def body_wrenches(tree: Tree, poses: BodyPoses, motion: BodyMotion) -> tuple[Arr
     w, dw, a = motion
     h = (R @ tree.first_moment[None, :, :, None])[..., 0]
     inertia = R @ tree.inertia @ np.swapaxes(R, -1, -2)
-    force = tree.mass[:, None] * a + np.cross(dw, h) + np.cross(w, np.cross(w, h))
+    force = tree.mass[:, None] * a + cross(dw, h) + cross(w, cross(w, h))
     momentum = (inertia @ w[..., None])[..., 0]
-    moment = (inertia @ dw[..., None])[..., 0] + np.cross(w, momentum) + np.cross(h, a)
+    moment = (inertia @ dw[..., None])[..., 0] + cross(w, momentum) + cross(h, a)
     return force, moment
 
 
@@ -79,7 +80,7 @@ def newton_euler(tree: Tree, q: Array, dq: Array, ddq: Array) -> tuple[Array, Ar
     force, moment = body_wrenches(tree, poses, body_motion(tree, poses, dq, ddq))
     torques = np.empty((len(q), tree.bodies))
     base_force = np.tile(-tree.base_mass * tree.gravity_base, (len(q), 1))
-    base_moment = np.tile(-np.cross(tree.base_first_moment, tree.gravity_base), (len(q), 1))
+    base_moment = np.tile(-cross(tree.base_first_moment, tree.gravity_base), (len(q), 1))
     for body in reversed(range(tree.bodies)):
         axis = poses.rotation[:, body, :, 2]
         carried = moment if tree.kind[body] == REVOLUTE else force
@@ -87,9 +88,9 @@ def newton_euler(tree: Tree, q: Array, dq: Array, ddq: Array) -> tuple[Array, Ar
         parent = tree.parent[body]
         if parent == BASE:
             base_force += force[:, body]
-            base_moment += moment[:, body] + np.cross(poses.origin[:, body], force[:, body])
+            base_moment += moment[:, body] + cross(poses.origin[:, body], force[:, body])
         else:
             arm = poses.origin[:, body] - poses.origin[:, parent]
             force[:, parent] += force[:, body]
-            moment[:, parent] += moment[:, body] + np.cross(arm, force[:, body])
+            moment[:, parent] += moment[:, body] + cross(arm, force[:, body])
     return gather(tree, torques), np.concatenate([base_force, base_moment], axis=1)

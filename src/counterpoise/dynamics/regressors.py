@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..description.frozen import Array
-from ..description.rotations import skew
+from ..description.rotations import cross, skew
 from .kinematics import BodyPoses, ancestors, body_poses, gather
 from .newton_euler import BodyMotion, body_motion
 from .tree import REVOLUTE, Tree
@@ -44,16 +44,16 @@ def gravity_regressors(tree: Tree, q: Array) -> Array:
     """
     poses = body_poses(tree, q)
     joint_axes = poses.rotation @ tree.joint_rotation  # R_base_joint: parameters are in the file's joint frame
+    axes = poses.rotation[:, :, :, 2]
+    turns = tree.kind == REVOLUTE
+    levers = np.where(turns[:, None], cross(axes, tree.gravity_base), 0.0)
+    weights = np.where(turns, 0.0, -(axes @ tree.gravity_base))
     rows = np.zeros((len(q), tree.bodies, tree.bodies, 4))
     for k in range(tree.bodies):
-        for i in ancestors(tree, k):
-            axis = poses.rotation[:, i, :, 2]
-            if tree.kind[i] == REVOLUTE:
-                lever = np.cross(axis, tree.gravity_base)
-                rows[:, i, k, 0] = np.sum(lever * (poses.origin[:, k] - poses.origin[:, i]), axis=1)
-                rows[:, i, k, 1:] = np.einsum("kji,kj->ki", joint_axes[:, k], lever)
-            else:
-                rows[:, i, k, 0] = -(axis @ tree.gravity_base)
+        carriers = ancestors(tree, k)
+        arms = poses.origin[:, k, None] - poses.origin[:, carriers]
+        rows[:, carriers, k, 0] = weights[:, carriers] + np.sum(levers[:, carriers] * arms, axis=-1)
+        rows[:, carriers, k, 1:] = levers[:, carriers] @ joint_axes[:, k]
     return gather(tree, rows.reshape(len(q), tree.bodies, 4 * tree.bodies), axis=1)
 
 
@@ -66,17 +66,15 @@ def inertial_regressors(tree: Tree, q: Array, dq: Array, ddq: Array) -> Array:
     """
     poses = body_poses(tree, q)
     motion = body_motion(tree, poses, dq, ddq)
+    axes = poses.rotation[:, :, :, 2]
+    turns = (tree.kind == REVOLUTE)[:, None]
     rows = np.zeros((len(q), tree.bodies, 10 * tree.bodies))
     for k in range(tree.bodies):
         force, moment = _body_wrench_columns(tree, poses, motion, k)
-        for i in ancestors(tree, k):
-            axis = poses.rotation[:, i, :, 2]
-            columns = rows[:, i, 10 * k : 10 * (k + 1)]
-            if tree.kind[i] == REVOLUTE:
-                lever = np.cross(axis, poses.origin[:, k] - poses.origin[:, i])
-                columns += np.einsum("ki,kij->kj", axis, moment) + np.einsum("ki,kij->kj", lever, force)
-            else:
-                columns += np.einsum("ki,kij->kj", axis, force)
+        carriers = ancestors(tree, k)
+        axis, turn = axes[:, carriers], turns[carriers]
+        lever = np.where(turn, cross(axis, poses.origin[:, k, None] - poses.origin[:, carriers]), axis)
+        rows[:, carriers, 10 * k : 10 * (k + 1)] = np.where(turn, axis, 0.0) @ moment + lever @ force
     return gather(tree, rows, axis=1)
 
 
