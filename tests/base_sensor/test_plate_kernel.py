@@ -175,7 +175,7 @@ def other_settings() -> list[dict[str, str]]:
 @pytest.mark.parametrize("setting", other_settings(), ids=lambda setting: "-".join(setting.values()))
 def test_this_file_passes_in_other_settings(setting) -> None:
     """For every instruction set below the best, and with the specification alone."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:slipcover", __file__]
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     environment = {**os.environ, **setting}
     done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
