@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from analytic_log import RATE, measured
 from bag_writers import JOINT_STATE, START, Sent, joint_state, write_bag
 from counterpoise.base_sensor.tool_motion import tool_columns
 from counterpoise.control.tune.gains import LawGains
-from counterpoise.description.model import Description, Joint, JointKind, Link
+from counterpoise.export.urdf import urdf_text
 from counterpoise.logs.declared import Declared
 from plate_recordings import fast_motion
 from position_servo import drooping_log
@@ -29,8 +28,9 @@ def write_material(folder: Path) -> None:
 
     The bags have a fault for the doctor: the effort of the fourth joint with the wrong sign.
     """
-    wam = cp.load("wam7")
-    (folder / "arm.urdf").write_text(urdf(wam.description), encoding="utf-8")
+    wam = cp.load("wam7").description
+    slower = tuple(replace(joint, velocity_limit=min(joint.velocity_limit, 2.0)) for joint in wam.joints)
+    (folder / "arm.urdf").write_text(urdf_text(cp.Robot(replace(wam, joints=slower))), encoding="utf-8")
     robot = cp.load(folder / "arm.urdf")
     run, later = recording(robot, 1), recording(robot, 2)
     for name, log in (("run", run), ("later", later)):
@@ -80,46 +80,3 @@ def messages(log: cp.Log) -> list[Sent]:
         Sent("/joint_states", JOINT_STATE, stamp, joint_state(log.joint_names, q, dq, tau, stamp=stamp))
         for stamp, q, dq, tau in zip(stamps, log.q, log.dq, wrong * log.tau, strict=True)
     ]
-
-
-def urdf(description: Description) -> str:
-    """Write a description as URDF, whose link frames are the joints' frames: masses, joints and limits, no shapes."""
-    moved = {joint.child: joint.T_joint_child for joint in description.joints} | {description.root: np.eye(4)}
-    parts = [_link(link, moved[link.name]) for link in description.links]
-    parts += [_joint(joint, moved[joint.parent] @ joint.T_parent_joint) for joint in description.joints]
-    return f'<robot name="{description.name}">\n' + "\n".join(parts) + "\n</robot>\n"
-
-
-def _link(link: Link, T_joint_link: Array) -> str:
-    if link.inertia is None:
-        return f'  <link name="{link.name}"/>'
-    R, translation = T_joint_link[:3, :3], T_joint_link[:3, 3]
-    tensor = (R @ link.inertia.tensor_com @ R.T)[np.triu_indices(3)]
-    entries = " ".join(f'{name}="{value}"' for name, value in zip(_TENSOR, tensor, strict=True))
-    return (
-        f'  <link name="{link.name}"><inertial><origin xyz="{_words(R @ link.inertia.com + translation)}"/>'
-        f'<mass value="{link.inertia.mass}"/><inertia {entries}/></inertial></link>'
-    )
-
-
-def _joint(joint: Joint, T_parent_joint: Array) -> str:
-    R = T_parent_joint[:3, :3]
-    rpy = np.arctan2(R[2, 1], R[2, 2]), np.arcsin(np.clip(-R[2, 0], -1.0, 1.0)), np.arctan2(R[1, 0], R[0, 0])
-    limit = (
-        ""
-        if joint.kind is JointKind.FIXED
-        else f'<axis xyz="{_words(joint.axis)}"/><limit lower="{joint.lower}" upper="{joint.upper}" '
-        f'velocity="{min(joint.velocity_limit, 2.0)}" effort="{joint.effort_limit}"/>'
-    )
-    return (
-        f'  <joint name="{joint.name}" type="{joint.kind.value}"><parent link="{joint.parent}"/>'
-        f'<child link="{joint.child}"/><origin xyz="{_words(T_parent_joint[:3, 3])}" rpy="{_words(rpy)}"/>'
-        f"{limit}</joint>"
-    )
-
-
-_TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-
-
-def _words(values: Iterable[float]) -> str:
-    return " ".join(str(float(value)) for value in values)

@@ -58,7 +58,7 @@ def test_top_level_names() -> None:
     """The top level holds the public names and, besides them, only the package's own rooms."""
     rooms = {
         *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration", "base_sensor", "control"),
-        *("estimation", "plants", "papers", "report", "view", "tour", "cli"),
+        *("estimation", "plants", "papers", "report", "view", "tour", "export", "cli"),
     }
     found = {name for name in dir(cp) if not name.startswith("_")}
     assert found - rooms == NAMES

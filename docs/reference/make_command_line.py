@@ -14,7 +14,7 @@ from counterpoise.cli.main import EXIT_CODES, JSON_ERRORS, main
 PAGE = Path(__file__).with_name("command-line.md")
 GROUPS = {
     "Begin": ("tour", "view", "catalog", "load", "gravity"),
-    "From a recording to a calibrated arm": ("poses", "record", "doctor", "calibrate", "verify"),
+    "From a recording to a calibrated arm": ("poses", "record", "doctor", "calibrate", "verify", "export"),
     "A plate under the base": ("estimate", "tune"),
     "An arm in motion": ("simulate", "float", "teach", "replay", "track"),
     "Evidence and help": ("reproduce", "bench", "completion"),

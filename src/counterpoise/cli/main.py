@@ -16,6 +16,7 @@ from .catalog import catalog
 from .completion import completion, propose
 from .doctor import doctor
 from .estimate import estimate
+from .export import export
 from .float import float_
 from .gravity import gravity
 from .load import load
@@ -53,6 +54,7 @@ Examples:
   counterpoise replay wam7 loop.path.csv --speed 0.5 --page replay.html
   counterpoise float wam7 --share 0.7         zero gravity, checked before the arm is let go
   counterpoise view wam7                      a page where you can push the arm
+  counterpoise export arm.urdf --calibration arm.calibration.json --out arm_gravity.h    C; or URDF, MJCF
   counterpoise reproduce all --page papers.html    published experiments, run again
   counterpoise bench --quick
   counterpoise doctor --self                  is this installation whole?
@@ -102,7 +104,7 @@ def main() -> None:
 
 for command in (
     *(catalog, load, gravity, simulate, poses, record, calibrate, verify, bench, doctor, estimate, tune),
-    *(track, float_, teach, replay, view, reproduce, tour, completion),
+    *(track, float_, teach, replay, view, export, reproduce, tour, completion),
 ):
     main.add_command(command)
     for parameter in command.params:

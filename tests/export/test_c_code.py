@@ -1,0 +1,120 @@
+"""C code: compiled without a warning, it gives the robot's torques; bad input and lost bits are told."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.description.frozen import Array
+from counterpoise.export.c_code import c_code
+from random_robots import random_robot
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+STRICT = ("-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic")
+ARMS = [entry.name for entry in cp.catalog()]
+
+
+class Compiled:
+    """Generated code, loaded; torque(q) gives what it returns and the torques, which were 7 before the call."""
+
+    def __init__(self, text: str, folder: Path, prefix: str = "arm") -> None:
+        (folder / "arm_gravity.h").write_text(text)
+        code = '#include "arm_gravity.h"\nint torque(const double *q, double *tau);\nint check(void);\n'
+        code += f"int torque(const double *q, double *tau) {{ return {prefix}_gravity(q, tau); }}\n"
+        code += f"int check(void) {{ return {prefix}_gravity_check(); }}\n"
+        (folder / "arm.c").write_text(code)
+        command = [str(COMPILER), "-std=c99", *STRICT, "-shared", "-fPIC", "-o", "arm.so", "arm.c", "-lm"]
+        subprocess.run(command, cwd=folder, check=True)
+        self._library = ctypes.CDLL(str(folder / "arm.so"))
+
+    def torque(self, q: Array) -> tuple[int, Array]:
+        tau, q = np.full(len(q), 7.0), np.ascontiguousarray(q, dtype=float)
+        pointers = (values.ctypes.data_as(ctypes.c_void_p) for values in (q, tau))
+        return int(self._library.torque(*pointers)), tau
+
+    def check(self) -> int:
+        return int(self._library.check())
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Callable[..., Compiled]:
+    return lambda text, prefix="arm": Compiled(text, tmp_path, prefix)
+
+
+def assert_same(robot: cp.Robot, compiled: Compiled, seed: int) -> None:
+    for q in np.random.default_rng(seed).uniform(-3.0, 3.0, (20, robot.n)):
+        expected = robot.gravity(q)
+        told, tau = compiled.torque(q)
+        np.testing.assert_allclose(tau, np.clip(expected, -robot.effort_limit, robot.effort_limit), atol=1e-11)
+        assert told == int(np.any(np.abs(expected) > robot.effort_limit))
+    assert compiled.check() == 0
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_bundled_arms(name: str, compiled: Callable[..., Compiled]) -> None:
+    robot = cp.load(name)
+    assert_same(robot, compiled(c_code(robot, "arm")), 0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_trees_with_mounts_loads_and_mimics(seed: int, compiled: Callable[..., Compiled]) -> None:
+    robot = random_robot(seed).robot()
+    if robot.n == 0:
+        pytest.skip("this seed's robot does not move")
+    assert_same(robot, compiled(c_code(robot, "arm")), seed)
+
+
+def test_what_is_not_finite_leaves_the_torques_alone(compiled: Callable[..., Compiled]) -> None:
+    """NaN and infinity, and positions of linear joints whose torques overflow."""
+    gantry = compiled(c_code(cp.load("scara"), "arm"))
+    for bad in (np.nan, np.inf, -np.inf, 1e308):
+        for joint in range(4):
+            told, tau = gantry.torque(np.where(np.arange(4) == joint, bad, 0.1))
+            assert np.isfinite(tau).all()
+            assert told in (0, 1) if bad == 1e308 else (told == -1 and np.all(tau == 7.0))
+
+
+def test_torques_are_bounded_by_the_limits(compiled: Callable[..., Compiled]) -> None:
+    robot = cp.load("wam7").with_payload(60.0)
+    arm = compiled(c_code(robot, "arm"))
+    q = np.array([0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0])
+    told, tau = arm.torque(q)
+    assert told == 1
+    np.testing.assert_allclose(tau, np.clip(robot.gravity(q), -robot.effort_limit, robot.effort_limit), atol=1e-11)
+
+
+def test_a_changed_number_is_found_by_the_check(compiled: Callable[..., Compiled]) -> None:
+    text = c_code(cp.load("planar3"), "arm")
+    begun = text.index("arm_mass[arm_bodies] = {")
+    end = text.index("}", begun)
+    start = text.rindex(",", begun, end) + 1
+    wrong = f"{text[:start]}{float(text[start:end]) + 1e-6!r}{text[end:]}"
+    assert compiled(wrong).check() == 4  # every pose
+
+
+def test_names_and_comments_cannot_break_the_code(compiled: Callable[..., Compiled]) -> None:
+    """Robot names become identifiers; text cannot end the comment, continue a line or begin a new one."""
+    text = c_code(cp.load("planar3"), "a1", about=["*/ int broken = ;", "ends in \\", "new\nline", "Größe"])
+    assert compiled(text, "a1").check() == 0
+    assert "planar3_gravity(" in c_code(cp.load("planar3"))
+    for prefix in ("", "1a", "a-b", "a b", "größe", "a\n"):
+        with pytest.raises(cp.InputError, match="C identifier"):
+            c_code(cp.load("planar3"), prefix)
+
+
+def test_it_is_c_plus_plus_too(tmp_path: Path) -> None:
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    (tmp_path / "a.h").write_text(c_code(cp.load("wam7"), "arm"))
+    (tmp_path / "a.cpp").write_text('#include "a.h"\nint main() { return arm_gravity_check(); }\n')
+    subprocess.run([compiler, "-std=c++11", *STRICT, "-o", "a", "a.cpp"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "a"], check=False).returncode == 0
