@@ -49,6 +49,14 @@ def test_a_urdf_file_is_copied(run, run_json, urdf, tmp_path: Path) -> None:
     assert any("how an arm stands" in text for text in told["notes"])
 
 
+def test_the_arms_own_file_is_not_overwritten(run, urdf: Path) -> None:
+    before = urdf.read_bytes()
+    result = run("export", urdf, "--out", urdf)
+    assert result.exit_code == 1
+    assert "was read from" in result.output
+    assert urdf.read_bytes() == before
+
+
 def test_mjcf_of_a_bundled_arm(run, tmp_path: Path) -> None:
     pytest.importorskip("mujoco", reason="reads it again")
     assert run("export", "wam7", "--out", tmp_path / "wam7.xml").exit_code == 0

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from counterpoise.description.rotations import (
+    cross,
     inverse_transform,
     rotation_from_rpy,
     rotation_from_vector,
@@ -81,3 +82,11 @@ def test_z_goes_along_the_axis(axis: np.ndarray) -> None:
     np.testing.assert_allclose(rotation[:, 2], axis / np.linalg.norm(axis), atol=1e-15)
     np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-14)
     assert np.linalg.det(rotation) == pytest.approx(1.0)
+
+
+def test_cross_is_that_of_numpy() -> None:
+    """Also where one vector meets many."""
+    random = np.random.default_rng(0)
+    for first, second in (((3,), (3,)), ((4, 5, 3), (4, 5, 3)), ((4, 5, 3), (3,)), ((3,), (2, 3))):
+        u, v = random.normal(size=first), random.normal(size=second)
+        np.testing.assert_allclose(cross(u, v), np.cross(u, v), rtol=1e-15, atol=1e-15)

@@ -31,10 +31,13 @@ def write_robot(robot: Robot, path: str | Path, *, prefix: str | None = None, ab
         about: C: lines for the comment on top.
 
     Raises:
-        InputError: Another ending, or no prefix for C.
+        InputError: Another ending, no prefix for C, or the file that the robot itself was read from.
         ModelError: The language cannot say it (:func:`~.mjcf.mjcf_text`).
         DataFileError: The file cannot be written.
     """
+    own = robot.description.path
+    if own is not None and Path(own).exists() and Path(path).exists() and Path(path).samefile(own):
+        raise InputError(f"{path} is the file that '{robot.name}' was read from; give another name, so that it stays")
     ending = Path(path).suffix.lower()
     if ending == ".h":
         text = c_code(robot, prefix, about=about)
