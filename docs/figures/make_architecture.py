@@ -57,12 +57,12 @@ FLOWS = (
         ),
     ),
 )
-COLUMNS, BOX, GAP, LEFT, TOP = 5, (208, 56), (18, 16), 20, 48
+COLUMNS, BOX, GAP, LEFT, TOP = 4, (264, 56), (18, 16), 20, 48
 INK, PALE, LINE = "#1f2933", "#f4f6f8", "#9aa5b1"
 
 
 def room_boxes() -> list[str]:
-    """Return the rooms, five a row, in the order in which they may import each other."""
+    """Return the rooms, four a row, in the order in which they may import each other."""
     parts = []
     for index, (name, about) in enumerate(ROOMS):
         x = LEFT + (index % COLUMNS) * (BOX[0] + GAP[0])
