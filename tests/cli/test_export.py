@@ -11,6 +11,7 @@ import counterpoise as cp
 from calibration_data import other_masses
 from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.static_poses import static_poses
+from counterpoise.calibration.terms import Terms
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def test_the_fitted_masses_are_written(calibrated, run_json, tmp_path: Path) -> 
     real, file = calibrated
     told = run_json("export", "wam4", "--calibration", file, "--out", tmp_path / "arm.urdf")
     assert (told["language"], told["copy_of"], told["trusted"]) == ("URDF", None, True)
-    assert any("no friction" in text for text in told["notes"])
+    assert any(text.startswith("of the calibration masses are written, not: ") for text in told["notes"])
     q = design_poses(real, 5)
     written, described = cp.load(tmp_path / "arm.urdf"), cp.load("wam4")
     error, before = (np.abs(robot.gravity(q) - real.gravity(q)).max() for robot in (written, described))
@@ -46,7 +47,7 @@ def test_a_urdf_file_is_copied(run, run_json, urdf, tmp_path: Path) -> None:
     np.testing.assert_allclose(cp.load(tmp_path / "copy.urdf").gravity(q), expected, atol=1e-12)
     told = run_json("export", urdf, "--out", tmp_path / "copy.urdf", "--mount-rpy", "0", "1", "0")
     assert told["copy_of"] == str(urdf)
-    assert any("how an arm stands" in text for text in told["notes"])
+    assert any("how an arm stands" in text for text in told["warnings"])
 
 
 def test_the_arms_own_file_is_not_overwritten(run, urdf: Path) -> None:
@@ -69,6 +70,7 @@ def test_mjcf_of_a_bundled_arm(run, tmp_path: Path) -> None:
     [
         (["wam7", "--out", "arm.json"], "must end in", 2),
         (["wam7", "--out", "nowhere/arm.h"], "no folder", 2),
+        (["wam7", "--out", ".h"], "ends in", 1),
         (["wam7"], "Missing option '--out'", 2),
         (["wam7", "--out", "arm.urdf", "--prefix", "a"], "--prefix is for C", 2),
         (["wam7", "--out", "arm.h", "--prefix", "7"], "C identifier", 1),
@@ -102,3 +104,18 @@ def test_a_calibration_that_is_not_trusted_says_so(run, tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "not trusted" in result.stderr
     assert "NOT TRUSTED" in (tmp_path / "arm.h").read_text()
+
+
+def test_what_was_fitted_beside_masses_is_warned_of(run, tmp_path: Path) -> None:
+    """The header says so too: its torques are not all that holds such an arm."""
+    robot = cp.load("wam4")
+    real, poses = other_masses(robot), design_poses(robot, 14)
+    balanced = real.gravity(poses)
+    balanced[:, 1] -= 9.0 * np.sin(poses[:, 1])
+    terms = Terms(bodies="gravity", counterbalance=("joint2",), tilt=True)
+    fit = cp.calibrate(robot, static_poses(robot.joint_names, poses, balanced), terms=terms)
+    file = fit.save(tmp_path / "wam4.calibration.json")
+    result = run("export", "wam4", "--calibration", file, "--out", tmp_path / "arm.h")
+    assert result.exit_code == 0, result.output
+    assert "lack what was fitted beside masses: counterbalances, the base's tilt" in " ".join(result.stderr.split())
+    assert "Fitted, but NOT in this file: counterbalances, the base's tilt" in (tmp_path / "arm.h").read_text()

@@ -91,6 +91,42 @@ def test_torques_are_bounded_by_the_limits(compiled: Callable[..., Compiled]) ->
     np.testing.assert_allclose(tau, np.clip(robot.gravity(q), -robot.effort_limit, robot.effort_limit), atol=1e-11)
 
 
+def test_a_limit_of_zero_is_a_limit(tmp_path: Path, compiled: Callable[..., Compiled]) -> None:
+    """A file's effort="0" forbids any torque; it does not mean that none is known."""
+    (tmp_path / "arm.urdf").write_text(
+        """<robot name="a"><link name="b"/><link name="l"><inertial><origin xyz="0.3 0 0"/><mass value="5"/></inertial>
+        </link><joint name="j" type="revolute"><parent link="b"/><child link="l"/><axis xyz="0 1 0"/>
+        <limit lower="-1" upper="1" effort="0" velocity="1"/></joint></robot>"""
+    )
+    told, tau = compiled(c_code(cp.load(tmp_path / "arm.urdf"), "arm")).torque(np.zeros(1))
+    assert (told, tau.tolist()) == (1, [0.0])
+
+
+def test_fast_math_is_refused(tmp_path: Path) -> None:
+    """It would not see what is not finite."""
+    (tmp_path / "a.c").write_text(c_code(cp.load("planar3"), "arm"))
+    done = subprocess.run(
+        [str(COMPILER), "-std=c99", "-O2", "-ffast-math", "-c", "a.c"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "compile without -ffast-math" in done.stderr
+
+
+def test_two_arms_in_one_program(tmp_path: Path) -> None:
+    """Names are told apart by case, too."""
+    for prefix, arm in (("arm", "wam7"), ("Arm", "planar3")):
+        (tmp_path / f"{arm}.h").write_text(c_code(cp.load(arm), prefix))
+    code = '#include "wam7.h"\n#include "planar3.h"\n'
+    code += "int main(void) { return arm_gravity_check() + Arm_gravity_check(); }\n"
+    (tmp_path / "two.c").write_text(code)
+    subprocess.run([str(COMPILER), "-std=c99", *STRICT, "-o", "two", "two.c", "-lm"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "two"], check=False).returncode == 0
+
+
 def test_a_changed_number_is_found_by_the_check(compiled: Callable[..., Compiled]) -> None:
     text = c_code(cp.load("planar3"), "arm")
     begun = text.index("arm_mass[arm_bodies] = {")
@@ -102,7 +138,9 @@ def test_a_changed_number_is_found_by_the_check(compiled: Callable[..., Compiled
 
 def test_names_and_comments_cannot_break_the_code(compiled: Callable[..., Compiled]) -> None:
     """Robot names become identifiers; text cannot end the comment, continue a line or begin a new one."""
-    text = c_code(cp.load("planar3"), "a1", about=["*/ int broken = ;", "ends in \\", "new\nline", "Größe"])
+    text = c_code(
+        cp.load("planar3"), "a1", about=["*/ int a = ;", "*\\ int b = ;", "/*", "*/*", "/*/", "ends in \\", "c\nd", "ö"]
+    )
     assert compiled(text, "a1").check() == 0
     assert "planar3_gravity(" in c_code(cp.load("planar3"))
     for prefix in ("", "1a", "a-b", "a b", "größe", "a\n"):

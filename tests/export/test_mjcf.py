@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,6 +64,48 @@ def test_what_mujoco_cannot_have_is_refused() -> None:
         mjcf_text(cp.load("puma560"))
     with pytest.raises(cp.ModelError, match="follows"):
         mjcf_text(next(robot for robot in map(_random, range(100)) if any(j.mimic for j in robot.description.joints)))
+
+
+def one_joint(**changes: Any) -> cp.Robot:
+    pendulum = cp.load("pendulum").description
+    return cp.Robot(replace(pendulum, joints=(replace(pendulum.joints[0], **changes),)))
+
+
+def test_limits_that_mujoco_would_take_for_none_are_refused() -> None:
+    with pytest.raises(cp.ModelError, match="effort limit of 0"):
+        mjcf_text(one_joint(effort_limit=0.0))
+    with pytest.raises(cp.ModelError, match="one position only"):
+        mjcf_text(one_joint(lower=0.0, upper=0.0))
+
+
+def test_a_limit_on_one_side_stays() -> None:
+    model = mujoco.MjModel.from_xml_string(mjcf_text(one_joint(lower=-np.inf, upper=0.5)))
+    assert model.jnt_limited[0] and model.jnt_range[0, 1] == 0.5
+    assert not mujoco.MjModel.from_xml_string(mjcf_text(one_joint(lower=-np.inf, upper=np.inf))).jnt_limited[0]
+
+
+def test_a_root_called_world(tmp_path: Path) -> None:
+    """As that of every MJCF file, and of many URDF files."""
+    robot = cp.load("wam7")
+    (tmp_path / "a.xml").write_text(mjcf_text(robot))
+    (tmp_path / "b.xml").write_text(mjcf_text(cp.load(tmp_path / "a.xml"), ["twice"]))
+    q = np.linspace(-1.0, 1.0, 7)
+    np.testing.assert_allclose(cp.load(tmp_path / "b.xml").gravity(q), robot.gravity(q), atol=1e-9)
+
+
+def test_a_tensor_that_a_file_rounded_is_taken() -> None:
+    """Half a per mille beyond the triangle inequality: clipped, where 2 % is refused."""
+    pendulum = cp.load("pendulum").description
+    links = {link.name: link for link in pendulum.links}
+    arm = links[pendulum.joints[0].child]
+    for izz, fine in ((0.02001, True), (0.0205, False)):
+        inertia = replace(arm.inertia, tensor_com=np.diag([0.01, 0.01, izz]))
+        robot = cp.Robot(replace(pendulum, links=tuple({**links, arm.name: replace(arm, inertia=inertia)}.values())))
+        if fine:
+            assert mujoco.MjModel.from_xml_string(mjcf_text(robot)).nbody == 3
+        else:
+            with pytest.raises(cp.ModelError, match="no body can have"):
+                mjcf_text(robot)
 
 
 def _random(seed: int) -> cp.Robot:

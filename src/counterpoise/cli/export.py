@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import InputError
 from .options import exit_codes, json_option
 from .output import note, note_written, print_json, refuse_file, warn
 from .payload import Carried, payload_options
@@ -23,7 +25,23 @@ Examples:
   counterpoise export wam7 --payload 1.2 --payload-com 0 0 0.1 --out wam7.xml
   counterpoise export wam7 --mount-rpy 0 1.5708 0 --out wall.h --prefix wall
 """ + exit_codes("written")
-LANGUAGES = {".h": "C", ".urdf": "URDF", ".xml": "MJCF"}
+BESIDE = {
+    "offset": "offsets",
+    "spring": "springs",
+    "counterbalance": "counterbalances",
+    "zero": "errors of the joints' zeros",
+    "tilt": "the base's tilt",
+    "coulomb": "friction",
+    "viscous": "friction",
+    "rotor": "rotor inertias",
+}
+"""Terms of a calibration that no file here holds, in words ..."""
+AT_REST = ("offset", "spring", "counterbalance", "zero", "tilt")
+"""... and those of them that an arm at rest feels."""
+MOST_REASONS = 400
+"""Letters of reasons that a comment holds."""
+LEVEL = 1e-6
+"""Gravity that differs by more from URDF's, which is upright and 9.81, is told of [m/s²]."""
 
 
 @click.command(epilog=EXAMPLES)
@@ -51,24 +69,30 @@ def export(
     .urdf  of a URDF file a copy with the arm's masses, meshes and all else as they were; of others a new one
     .xml   MJCF: bodies, joints, motors and limits, without meshes
     """
+    from ..export.write import LANGUAGES, copied_from, language_of, write_robot
+
     refuse_file("--out", out_path, tuple(LANGUAGES))
-    language = LANGUAGES[Path(out_path).suffix.lower()]
+    language = language_of(out_path)
     if prefix is not None and language != "C":
         raise click.UsageError("--prefix is for C (--out ….h)")
-    from ..export.write import copied_from, write_robot
-
     robot = source.load()
     fit: Fit | None = None
     if calibration is not None:
         from ..calibration.file import load_calibration
 
         fit = load_calibration(calibration, robot)
+        if fit.units == "command units":
+            raise InputError(
+                f"{calibration} is in command units, of which no mass can be made; calibrate with torques, or with a "
+                "weighed load (counterpoise calibrate --loaded)"
+            )
         robot = fit.robot
     if carried is not None:
         robot = carried.on(robot)
     write_robot(robot, out_path, prefix=prefix, about=_about(robot, calibration, fit))
-    notes = _left_out(robot, fit, language, source)
     copied = copied_from(robot) if language == "URDF" else None
+    notes = _left_out(robot, fit, language, copied is not None)
+    warnings = [*robot.warnings, *_dangers(robot, fit, language)]
     if as_json:
         print_json(
             {
@@ -79,47 +103,64 @@ def export(
                 "total_mass": robot.total_mass,
                 "trusted": None if fit is None else fit.trusted,
                 "notes": notes,
-                "warnings": robot.warnings,
+                "warnings": warnings,
             }
         )
         return
-    for warning in robot.warnings:
-        warn(warning)
+    for text in warnings:
+        warn(text)
     for text in notes:
         note(text)
-    what = f"{language} of {robot.name}" if copied is None else f"a copy of {copied.name} with other masses"
+    what = f"{language} of {robot.name}" if copied is None else f"a copy of {copied.name} with these masses"
     note_written(what, out_path)
 
 
 def _about(robot: Robot, calibration: str | None, fit: Fit | None) -> list[str]:
-    """Return what the comment of a C header says of the numbers' origin."""
+    """Return what the comment on top of a file says of its numbers."""
     from .. import __version__
 
-    lines = [f"{robot.name}, {robot.total_mass:.6g} kg; Counterpoise {__version__}."]
+    lines = [f"{robot.name}, {robot.total_mass:.6g} kg; written by Counterpoise {__version__}."]
     if calibration is None or fit is None:
         lines.append("Masses as described, not calibrated: a description is often 10 % off.")
     else:
-        verdict = "trusted" if fit.trusted else f"NOT TRUSTED: {'; '.join(fit.reasons)}"
+        verdict = "trusted" if fit.trusted else f"NOT TRUSTED: {'; '.join(fit.reasons)[:MOST_REASONS]}"
         lines.append(f"Calibration {Path(calibration).name} of {fit.created}, {verdict}.")
+        if left := _fitted_beside(fit):
+            lines.append(f"Fitted, but NOT in this file: {', '.join(left)}.")
     lines += [f"Carries {load.inertia.mass:g} kg on {load.link}." for load in robot.payloads]
     return lines
 
 
-def _left_out(robot: Robot, fit: Fit | None, language: str, source: Source) -> list[str]:
-    """Return what the file does not say, one sentence each."""
+def _fitted_beside(fit: Fit, kinds: Iterable[str] = tuple(BESIDE)) -> list[str]:
+    """Return what a calibration found beside masses, in words."""
+    return list(dict.fromkeys(BESIDE[term] for term in kinds if getattr(fit.columns.terms, term)))
+
+
+def _dangers(robot: Robot, fit: Fit | None, language: str) -> list[str]:
+    """Return why the file's torques are not those of the arm, one sentence each."""
+    found = []
+    if fit is not None and not fit.trusted:
+        found.append(f"the calibration is not trusted: {'; '.join(fit.reasons)}")
+    if fit is not None and (left := _fitted_beside(fit, AT_REST)):
+        found.append(f"torques of the file lack what was fitted beside masses: {', '.join(left)}")
+    from ..description.model import STANDARD_GRAVITY
+
+    down = robot.gravity_base
+    if language == "URDF" and abs(down - STANDARD_GRAVITY).max() > LEVEL:
+        shown = ", ".join(f"{value:.4g}" for value in down + 0.0)
+        found.append(f"URDF does not say how an arm stands: gravity was ({shown}) m/s² in base axes, and is not in it")
+    return found
+
+
+def _left_out(robot: Robot, fit: Fit | None, language: str, copied: bool) -> list[str]:
+    """Return what else the file does not say, one sentence each."""
     notes = []
     if fit is None:
         notes.append("these are the described masses; --calibration writes fitted ones")
-    else:
-        if not fit.trusted:
-            warn(f"the calibration is not trusted: {'; '.join(fit.reasons)}")
-        if fit.units == "command units":
-            warn("the calibration is in command units, and so is what was written: these are no kilograms")
-        notes.append(
-            "of the calibration only masses and first moments are written: no friction, offsets, springs or zero errors"
-        )
-    if language == "URDF" and source.mount_rpy is not None:
-        notes.append("URDF does not say how an arm stands: --mount-rpy is not in the file")
+    elif left := _fitted_beside(fit):
+        notes.append(f"of the calibration masses are written, not: {', '.join(left)}")
     if language == "URDF" and robot.rotor_inertia.any():
         notes.append("URDF has no rotor inertias: they are left out")
+    if language != "C" and not copied:
+        notes.append("meshes are left out")
     return notes

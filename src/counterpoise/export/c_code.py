@@ -16,7 +16,7 @@ from ..description.frozen import Array
 from ..dynamics.joint_units import effort_units
 from ..dynamics.robot import Robot
 from ..dynamics.tree import REVOLUTE
-from ..errors import InputError
+from ..errors import InputError, ModelError
 from .c_template import TEMPLATE
 
 CHECK_POSES = 4
@@ -24,7 +24,7 @@ CHECK_POSES = 4
 CHECK_SEED = 1
 """... the others drawn within the limits by this seed."""
 TOLERANCE = 1e-9
-"""Of the self-test, relative to the largest torque of its poses."""
+"""Of the self-test, relative to the torques that the arm's weight can cause at its full length."""
 
 
 def c_code(robot: Robot, prefix: str | None = None, *, about: Sequence[str] = ()) -> str:
@@ -36,24 +36,24 @@ def c_code(robot: Robot, prefix: str | None = None, *, about: Sequence[str] = ()
         about: Lines for the comment on top, e.g. where the masses come from.
 
     Raises:
-        InputError: The prefix is no C identifier, or the robot has no moving joint.
+        InputError: The prefix is no C identifier.
+        ModelError: The robot has no moving joint.
     """
     tree = robot.tree
     if robot.n == 0:
-        raise InputError(f"'{robot.name}' has no moving joint, so there is nothing to compute in C")
+        raise ModelError(f"'{robot.name}' has no moving joint, so there is no torque to compute")
     name = _identifier(robot.name) if prefix is None else prefix
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII) is None:
-        raise InputError(f"prefix is {prefix!r}; expected a C identifier: letters, digits and _, no digit first")
+        raise InputError(f"prefix is {name!r}; expected a C identifier: letters, digits and _, no digit first")
     poses = check_poses(robot)
     torques = robot.gravity(poses)
-    limits = np.where(np.isfinite(robot.effort_limit), robot.effort_limit, 0.0)
+    limits = np.where(np.isfinite(robot.effort_limit), robot.effort_limit, -1.0)
     joints = [
         f"tau[{index}], q[{index}]: {joint} [{unit}, {'rad' if unit == 'N m' else 'm'}]"
         for index, (joint, unit) in enumerate(zip(robot.joint_names, effort_units(robot), strict=True))
     ]
     return TEMPLATE.substitute(
         name=name,
-        NAME=name.upper(),
         comment="\n".join(f" * {_comment(line)}".rstrip() for line in (*about, *joints)),
         n=robot.n,
         bodies=tree.bodies,
@@ -71,7 +71,7 @@ def c_code(robot: Robot, prefix: str | None = None, *, about: Sequence[str] = ()
         poses=len(poses),
         check_q=_rows(poses),
         check_tau=_rows(torques),
-        tolerance=repr(TOLERANCE * max(float(np.abs(torques).max()), 1.0)),
+        tolerance=repr(TOLERANCE * _size(robot)),
     )
 
 
@@ -83,6 +83,14 @@ def check_poses(robot: Robot) -> Array:
     return np.vstack([np.zeros(robot.n), drawn])
 
 
+def _size(robot: Robot) -> float:
+    """Return a bound of the torques that gravity can cause with joints at zero [N m], or forces [N]."""
+    tree = robot.tree
+    length = 1.0 + float(np.linalg.norm(tree.origin, axis=1).sum())
+    moments = float(np.linalg.norm(tree.first_moment, axis=1).sum())
+    return float(np.linalg.norm(robot.gravity_base)) * (float(np.abs(tree.mass).sum()) * length + moments)
+
+
 def _identifier(text: str) -> str:
     """Return a C identifier that resembles a name."""
     plain = re.sub(r"[^a-z0-9_]+", "_", text.lower(), flags=re.ASCII).strip("_") or "arm"
@@ -91,7 +99,7 @@ def _identifier(text: str) -> str:
 
 def _comment(line: str) -> str:
     """Return text that cannot end a C comment, nor hide the next line."""
-    return re.sub(r"[^ -~]", "?", line).replace("*/", "* /").replace("\\", "/")
+    return re.sub(r"[^ -~]|\\", "?", line).replace("*/", "* /").replace("/*", "/ *")
 
 
 def _row(values: Array) -> str:

@@ -9,26 +9,27 @@ TEMPLATE = Template(r"""/* Gravity torques of a robot arm, written by Counterpoi
 $comment
  *
  * ${name}_gravity(q, tau) writes the torques that the actuators must apply to hold the arm still at q; what gravity
- * itself exerts is the negative. It takes no memory, remembers nothing, always takes the same time, and returns
+ * itself exerts is the negative. It takes no memory, remembers nothing, has no loop that depends on q, and returns
  *
  *    0  tau is written
  *    1  tau is written, but bounded: some joint cannot hold the arm there
- *   -1  q, or what follows from it, is not finite; tau is left as it was, and so should be the last command
+ *   -1  q, or what follows from it, is not finite; tau is left as it was. Hold the last command, and soon stop
  *
  * ${name}_gravity_check() returns 0 where this machine and compiler give the torques that Counterpoise computed, else
- * the number of poses that differ. Call it before the first torque goes out. Do not compile with -ffast-math: what is
- * not finite would not be seen.
+ * another number. Call it before the first torque goes out. It does not see the torque limits.
  *
  * This is not a safety function. Begin with a tenth of the torque, one joint, slowly, the emergency stop in hand.
  */
-#ifndef ${NAME}_GRAVITY_H
-#define ${NAME}_GRAVITY_H
+#ifndef ${name}_gravity_h
+#define ${name}_gravity_h
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "compile without -ffast-math, -Ofast and -ffinite-math-only: what is not finite would not be seen"
+#endif
 
 #include <math.h>
 
-#define ${NAME}_JOINTS $n
-
-enum { ${name}_bodies = $bodies, ${name}_check_poses = $poses };
+enum { ${name}_joints = $n, ${name}_bodies = $bodies, ${name}_check_poses = $poses };
 
 /* Moving bodies, parents first: parent (-1: base), rotary or linear, and the joint that moves it, q * gain + offset. */
 static const int ${name}_parent[${name}_bodies] = $parent;
@@ -41,14 +42,14 @@ static const double ${name}_rotation[${name}_bodies][9] = $rotation;
 static const double ${name}_origin[${name}_bodies][3] = $origin;
 static const double ${name}_mass[${name}_bodies] = $mass;
 static const double ${name}_moment[${name}_bodies][3] = $moment;
-/* Gravity in the base frame [m/s^2]; largest torques [N m or N], 0 where no limit is known. */
+/* Gravity in the base frame [m/s^2]; largest torques [N m or N], -1 where no limit is known. */
 static const double ${name}_gravity_base[3] = $gravity;
-static const double ${name}_limit[${NAME}_JOINTS] = $limit;
+static const double ${name}_limit[${name}_joints] = $limit;
 /* Poses and their torques, by which it tests itself. */
-static const double ${name}_check_q[${name}_check_poses][${NAME}_JOINTS] = $check_q;
-static const double ${name}_check_tau[${name}_check_poses][${NAME}_JOINTS] = $check_tau;
+static const double ${name}_check_q[${name}_check_poses][${name}_joints] = $check_q;
+static const double ${name}_check_tau[${name}_check_poses][${name}_joints] = $check_tau;
 
-static inline void ${name}_unbounded(const double q[${NAME}_JOINTS], double tau[${NAME}_JOINTS]) {
+static inline void ${name}_unbounded(const double q[${name}_joints], double tau[${name}_joints]) {
     double R[${name}_bodies][9], o[${name}_bodies][3], mass[${name}_bodies], moment[${name}_bodies][3];
     const double *g = ${name}_gravity_base;
     int b, i, j, k;
@@ -80,7 +81,7 @@ static inline void ${name}_unbounded(const double q[${NAME}_JOINTS], double tau[
             for (j = 0; j < 3; ++j) moment[b][i] += R[b][3 * i + j] * ${name}_moment[b][j];
         }
     }
-    for (i = 0; i < ${NAME}_JOINTS; ++i) tau[i] = 0.0;
+    for (i = 0; i < ${name}_joints; ++i) tau[i] = 0.0;
     for (b = ${name}_bodies - 1; b >= 0; --b) {
         const int parent = ${name}_parent[b];
         const double z[3] = {R[b][2], R[b][5], R[b][8]};
@@ -99,16 +100,16 @@ static inline void ${name}_unbounded(const double q[${NAME}_JOINTS], double tau[
     }
 }
 
-static inline int ${name}_gravity(const double q[${NAME}_JOINTS], double tau[${NAME}_JOINTS]) {
-    double found[${NAME}_JOINTS];
+static inline int ${name}_gravity(const double q[${name}_joints], double tau[${name}_joints]) {
+    double found[${name}_joints];
     int i, bounded = 0;
     ${name}_unbounded(q, found);
-    for (i = 0; i < ${NAME}_JOINTS; ++i)
+    for (i = 0; i < ${name}_joints; ++i)
         if (!isfinite(q[i]) || !isfinite(found[i])) return -1;
-    for (i = 0; i < ${NAME}_JOINTS; ++i) {
+    for (i = 0; i < ${name}_joints; ++i) {
         const double limit = ${name}_limit[i];
         tau[i] = found[i];
-        if (limit > 0.0 && fabs(tau[i]) > limit) {
+        if (limit >= 0.0 && fabs(tau[i]) > limit) {
             tau[i] = tau[i] > 0.0 ? limit : -limit;
             bounded = 1;
         }
@@ -117,15 +118,18 @@ static inline int ${name}_gravity(const double q[${NAME}_JOINTS], double tau[${N
 }
 
 static inline int ${name}_gravity_check(void) {
+    double q[${name}_joints], tau[${name}_joints];
+    volatile double nothing = 0.0;
     int pose, i, differ = 0;
     for (pose = 0; pose < ${name}_check_poses; ++pose) {
-        double tau[${NAME}_JOINTS];
         int wrong = 0;
         ${name}_unbounded(${name}_check_q[pose], tau);
-        for (i = 0; i < ${NAME}_JOINTS; ++i)
+        for (i = 0; i < ${name}_joints; ++i)
             if (!(fabs(tau[i] - ${name}_check_tau[pose][i]) <= $tolerance)) wrong = 1;
         differ += wrong;
     }
+    for (i = 0; i < ${name}_joints; ++i) q[i] = nothing / nothing;
+    if (${name}_gravity(q, tau) != -1) ++differ;
     return differ;
 }
 

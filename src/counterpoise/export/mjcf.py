@@ -7,33 +7,39 @@ loaded as on its wall though its base axes are MuJoCo's world axes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 import numpy as np
 
+from ..description.checks import TRIANGLE_TOLERANCE
 from ..description.frozen import Array
 from ..description.model import Joint
 from ..description.rotations import cross, wxyz_from_rotation
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
 from ..errors import ModelError
-from .xml_text import numbers_text
+from .complete import free_name
+from .xml_text import document_text, numbers_text
 
 LEAST_MASS, LEAST_INERTIA = 1e-12, 1e-14
 """What a body without mass of its own gets, as MuJoCo demands some [kg, kg m²]: its weight is not felt."""
 ROUNDING = 1e-12
-"""Share of the largest moment by which principal moments may miss what a body can have."""
+"""Share of the largest moment by which principal moments may miss what a body can have, beside what files round."""
+UNLIMITED = 1e9
+"""The other end of a range with one."""
 
 
-def mjcf_text(robot: Robot) -> str:
+def mjcf_text(robot: Robot, about: Sequence[str] = ()) -> str:
     """Return an MJCF file.
 
     Args:
         robot: The robot; payloads are part of the bodies that carry them.
+        about: Lines for a comment on top.
 
     Raises:
-        ModelError: A joint that follows another, for which MJCF has only a constraint that yields; or an inertia that
-            no body can have, which MuJoCo refuses.
+        ModelError: A joint that follows another, for which MJCF has only a constraint that yields; limits that MuJoCo
+            would take for none (an effort of 0, one position only); or an inertia that no body can have.
     """
     tree, joints = robot.tree, {joint.name: joint for joint in robot.description.joints}
     for joint in robot.description.joints:
@@ -48,7 +54,9 @@ def mjcf_text(robot: Robot) -> str:
     ElementTree.SubElement(root, "option", gravity=numbers_text(robot.gravity_base))
     world = ElementTree.SubElement(root, "worldbody")
     actuators = ElementTree.SubElement(root, "actuator")
-    elements = {BASE: ElementTree.SubElement(world, "body", name=robot.description.root)}
+    # MuJoCo's own root is called world, as are the roots of many files.
+    base = free_name(robot.description.root, {"world", *(joint.child for joint in joints.values())})
+    elements = {BASE: ElementTree.SubElement(world, "body", name=base)}
     if tree.base_mass > 0.0:
         elements[BASE].append(
             _inertial(robot.description.root, tree.base_mass, tree.base_first_moment, tree.base_inertia)
@@ -67,8 +75,7 @@ def mjcf_text(robot: Robot) -> str:
         tree.link_names, tree.link_body.tolist(), tree.link_rotation, tree.link_origin, strict=True
     ):
         ElementTree.SubElement(elements[body], "site", {"name": link, **_pose(rotation, origin)})
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
+    return document_text(root, about)
 
 
 def _pose(rotation: Array, origin: Array) -> dict[str, str]:
@@ -77,26 +84,32 @@ def _pose(rotation: Array, origin: Array) -> dict[str, str]:
 
 def _joint(joint: Joint) -> ElementTree.Element:
     """Return a joint about or along its body's z."""
-    limited = math.isfinite(joint.lower) and math.isfinite(joint.upper)
-    return ElementTree.Element(
-        "joint",
-        {
-            "name": joint.name,
-            "type": "hinge" if joint.kind.rotates else "slide",
-            "axis": "0 0 1",
-            "armature": numbers_text([joint.rotor_inertia]),
-            **({"range": numbers_text([joint.lower, joint.upper])} if limited else {"limited": "false"}),
-        },
-    )
+    limits = {"limited": "false"}
+    if math.isfinite(joint.lower) or math.isfinite(joint.upper):
+        if not joint.lower < joint.upper:
+            raise ModelError(
+                f"joint '{joint.name}' has one position only, {joint.lower:g}; MuJoCo would take it for unlimited. "
+                "Give its limits, or write URDF or C"
+            )
+        ends = (max(joint.lower, -UNLIMITED), min(joint.upper, UNLIMITED))
+        limits = {"limited": "true", "range": numbers_text(ends)}
+    named = {"name": joint.name, "type": "hinge" if joint.kind.rotates else "slide", "axis": "0 0 1"}
+    return ElementTree.Element("joint", {**named, "armature": numbers_text([joint.rotor_inertia]), **limits})
 
 
 def _motor(joint: Joint) -> ElementTree.Element:
     """Return a torque or force on a joint, bounded where its limit is known."""
     named = {"name": joint.name, "joint": joint.name}
-    if math.isfinite(joint.effort_limit):
-        both = numbers_text([-joint.effort_limit, joint.effort_limit])
-        return ElementTree.Element("motor", {**named, "ctrlrange": both, "forcerange": both})
-    return ElementTree.Element("motor", named)
+    if not math.isfinite(joint.effort_limit):
+        return ElementTree.Element("motor", named)
+    if joint.effort_limit <= 0.0:
+        raise ModelError(
+            f"joint '{joint.name}' has an effort limit of 0; MuJoCo would take it for unlimited. Give the real one, or "
+            "write URDF or C"
+        )
+    both = numbers_text([-joint.effort_limit, joint.effort_limit])
+    limited = {"ctrllimited": "true", "ctrlrange": both, "forcelimited": "true", "forcerange": both}
+    return ElementTree.Element("motor", {**named, **limited})
 
 
 def _inertial(link: str, mass: float, first_moment: Array, inertia: Array) -> ElementTree.Element:
@@ -107,13 +120,13 @@ def _inertial(link: str, mass: float, first_moment: Array, inertia: Array) -> El
     com = first_moment / mass if mass > 0.0 else np.zeros(3)
     moments, axes = np.linalg.eigh(inertia - mass * (com @ com * np.eye(3) - np.outer(com, com)))
     axes[:, 2] = cross(axes[:, 0], axes[:, 1])  # right-handed
-    slack = ROUNDING * float(np.abs(inertia).max())
+    slack = ROUNDING * float(np.abs(inertia).max()) + TRIANGLE_TOLERANCE * max(float(moments[2]), 0.0)
     if mass < 0.0 or moments[0] < -slack or moments[0] + moments[1] < moments[2] - slack:
         raise ModelError(
             f"link '{link}', with all that is fixed to it, has a mass or inertia that no body can have; MuJoCo refuses "
             "such. Correct it, or write URDF or C"
         )
-    moments = np.maximum(moments, 0.0)
+    moments = np.maximum(moments, 0.0)  # and clipped: a tensor that a file rounded is taken, but not by MuJoCo
     moments[2] = min(moments[2], moments[0] + moments[1])
     pose = _pose(axes, com)
     return ElementTree.Element("inertial", {**pose, "mass": numbers_text([mass]), "diaginertia": numbers_text(moments)})

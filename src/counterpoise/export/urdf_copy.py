@@ -1,20 +1,33 @@
-"""A URDF file with other masses: all else, meshes and comments included, stays as it is."""
+"""A URDF file with other masses: all else stays as it is, letter by letter.
+
+The text is not parsed and written anew, which would lose comments, prefixes and the author's own layout: the places of
+its <inertial> elements are found, and new ones are put there.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 import numpy as np
 
+from ..description.model import Description
 from ..description.urdf import parse_urdf
 from ..dynamics.robot import Robot
 from ..errors import ModelFileError
 from .complete import complete_description
 from .urdf import fixed_joint_element, inertial_element, link_element
+from .xml_text import comment_text
+
+DECLARATION = re.compile(r"^\ufeff?<\?xml[^>]*\?>")
+BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
-def urdf_copy(data: bytes, robot: Robot) -> str:
-    """Return the file with the robot's masses in the place of its own.
+def urdf_copy(data: bytes, robot: Robot, about: Sequence[str] = ()) -> str:
+    """Return the file, as UTF-8, with the robot's masses in the place of its own.
 
     A calibration gives all the mass of links that are fixed to each other to the one behind the joint; the others lose
     their <inertial>. Payloads become links.
@@ -22,37 +35,159 @@ def urdf_copy(data: bytes, robot: Robot) -> str:
     Args:
         data: The file that the robot was read from.
         robot: The robot, with whatever masses and payloads.
+        about: Lines for a comment at the beginning of the robot.
 
     Raises:
         ModelFileError: The file cannot be read, or its links or joints are others than the robot's.
+        ModelError: A link of negative mass, which no reader takes.
     """
     own, description = parse_urdf(data, robot.description.path), complete_description(robot)
-    own_names = [link.name for link in own.links], [joint.name for joint in own.joints]
-    if own_names != (
-        [link.name for link in robot.description.links],
-        [joint.name for joint in robot.description.joints],
-    ):
+    if _geometry(own) != _geometry(robot.description):
         raise ModelFileError("has other links or joints than the robot that is written", path=own.path)
-    root = ElementTree.fromstring(
-        data, ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True, insert_pis=True))
-    )
-    elements = {element.get("name"): element for element in root.iterfind("link")}
-    for link in description.links:
-        if link.name not in elements:
-            root.append(link_element(link))
-            continue
-        _replace_inertial(elements[link.name], None if link.inertia is None else inertial_element(link.inertia))
-    for joint in description.joints[len(own.joints) :]:
-        root.append(fixed_joint_element(joint.name, joint.parent, joint.child, np.eye(4)))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    text = _decoded(data, own.path)
+    places = _places(text.encode())
+    edits: list[tuple[int, int, str]] = []  # from byte, to byte, new text
+    if about:
+        edits.append((places.begin, places.begin, f"\n  {comment_text(about)}"))
+    for link in description.links[: len(own.links)]:
+        edits.append(places.links[link.name].edit(inertial_element(link)))
+    added = [link_element(link) for link in description.links[len(own.links) :]]
+    added += [
+        fixed_joint_element(joint.name, joint.parent, joint.child, np.eye(4))
+        for joint in description.joints[len(own.joints) :]
+    ]
+    edits.append((places.end, places.end, "".join(f"  {_shown(element, '  ')}\n" for element in added)))
+    raw = text.encode()
+    for start, end, new in sorted(edits, reverse=True):
+        raw = raw[:start] + new.encode() + raw[end:]
+    return raw.decode()
 
 
-def _replace_inertial(link: ElementTree.Element, inertial: ElementTree.Element | None) -> None:
-    """Put an <inertial> in the place of the one that is there, or remove that."""
-    old = link.find("inertial")
-    at = 0 if old is None else list(link).index(old)
-    if old is not None:
-        link.remove(old)
-    if inertial is not None:
-        link.insert(at, inertial)
+def _geometry(description: Description) -> list[object]:
+    """Return what a copy takes over from the file: names of links, and of joints all."""
+    links: list[object] = [link.name for link in description.links]
+    for joint in description.joints:
+        frames = (joint.T_parent_joint, joint.axis, joint.T_joint_child)
+        numbers = (joint.lower, joint.upper, joint.effort_limit, joint.velocity_limit)
+        links.append((joint.name, joint.kind, joint.parent, joint.child, joint.mimic, numbers))
+        links += [frame.tolist() for frame in frames]
+    return links
+
+
+@dataclass(frozen=True)
+class _LinkPlace:
+    """Bytes of a <link>: its start tag, its <inertial> if any, its end tag, each from and to.
+
+    Attributes:
+        opening: The start tag; of an empty element the whole.
+        closing: The end tag; None for an empty element.
+        inertial: The <inertial> element; None where there is none.
+        margin: White space before the start tag.
+        text: The file.
+    """
+
+    opening: tuple[int, int]
+    closing: int | None
+    inertial: tuple[int, int] | None
+    margin: str
+    text: bytes
+
+    def edit(self, element: ElementTree.Element | None) -> tuple[int, int, str]:
+        """Return where to put an <inertial>, or take one away: from byte, to byte, new text."""
+        inner = f"{self.margin}  "
+        if self.inertial is not None:
+            start, end = self.inertial
+            margin = _margin(self.text, start)
+            if element is None:
+                return start - len(margin.encode()), end, ""
+            return start, end, _shown(element, margin)
+        at = self.opening[1]
+        if element is None:
+            return at, at, ""
+        if self.closing is not None:
+            return at, at, f"\n{inner}{_shown(element, inner)}"
+        name = self.text[self.opening[0] : at].decode().removesuffix("/>").rstrip()
+        return self.opening[0], at, f"{name}>\n{inner}{_shown(element, inner)}\n{self.margin}</link>"
+
+
+@dataclass
+class _Places:
+    """Where a file's links are, and where its robot begins (behind the start tag) and ends (before the end tag)."""
+
+    links: dict[str, _LinkPlace]
+    begin: int
+    end: int
+
+
+def _places(raw: bytes) -> _Places:
+    """Find the links of a file that was read before: it is well formed, and names and inertials stand once."""
+    found = _Places({}, 0, len(raw))
+    parser = expat.ParserCreate()
+    path: list[str] = []
+    link: dict[str, tuple[int, int] | None] = {}
+    name = ""
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal name
+        path.append(tag.rpartition(":")[2])
+        place = (parser.CurrentByteIndex, _tag_end(raw, parser.CurrentByteIndex))
+        if len(path) == 1:
+            found.begin = place[1]
+        elif path[1:] == ["link"]:
+            name = attributes["name"]
+            link.update(opening=place, inertial=None)
+        elif path[1:] == ["link", "inertial"]:
+            link["inertial"] = place
+
+    def end(_: str) -> None:
+        at = parser.CurrentByteIndex
+        if path[1:] == ["link", "inertial"] and link["inertial"] is not None:
+            link["inertial"] = (link["inertial"][0], _tag_end(raw, at))
+        elif path[1:] == ["link"] and (opening := link["opening"]) is not None:
+            closing = None if raw[: opening[1]].endswith(b"/>") else at
+            found.links[name] = _LinkPlace(opening, closing, link["inertial"], _margin(raw, opening[0]), raw)
+        elif len(path) == 1:
+            found.end = at
+        path.pop()
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.Parse(raw, True)
+    return found
+
+
+def _tag_end(raw: bytes, start: int) -> int:
+    """Return the byte behind a tag; '>' may stand in quotes."""
+    quote = b""
+    for at in range(start, len(raw)):
+        letter = raw[at : at + 1]
+        if quote:
+            quote = b"" if letter == quote else quote
+        elif letter in (b'"', b"'"):
+            quote = letter
+        elif letter == b">":
+            return at + 1
+    return len(raw)
+
+
+def _margin(raw: bytes, at: int) -> str:
+    """Return the white space between the beginning of a line and a byte; "" where something else is there."""
+    line = raw[raw.rfind(b"\n", 0, at) + 1 : at]
+    return line.decode() if not line.strip() else ""
+
+
+def _shown(element: ElementTree.Element, margin: str) -> str:
+    """Return an element as text, its lines but the first behind a margin."""
+    ElementTree.indent(element)
+    return ElementTree.tostring(element, encoding="unicode").replace("\n", f"\n{margin}")
+
+
+def _decoded(data: bytes, path: str | None) -> str:
+    """Return the file's text, its declaration, if it has one, for UTF-8."""
+    mark = next((name for bom, name in BYTE_ORDER_MARKS.items() if data.startswith(bom)), None)
+    stated = re.match(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)", data)
+    encoding = mark or (stated[1].decode() if stated else "utf-8")
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeError) as error:
+        raise ModelFileError(f"cannot be read as {encoding}: {error}", path=path) from error
+    return DECLARATION.sub('<?xml version="1.0" encoding="UTF-8"?>', text, count=1).removeprefix("\ufeff")

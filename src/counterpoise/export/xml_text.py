@@ -1,14 +1,12 @@
-"""Numbers, names and rotations as XML files state them, to the last bit."""
+"""Numbers, rotations and comments as XML files state them, to the last bit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree
 
 from ..description.frozen import Array
-
-GIMBAL = 1e-7
-"""Cosine of the pitch below which roll and yaw are one angle."""
 
 
 def numbers_text(values: Iterable[float]) -> str:
@@ -17,9 +15,24 @@ def numbers_text(values: Iterable[float]) -> str:
 
 
 def rpy_of(rotation: Array) -> tuple[float, float, float]:
-    """Return fixed-axis roll, pitch and yaw [rad] of a rotation matrix: R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF."""
-    cosine = math.hypot(rotation[0, 0], rotation[1, 0])
-    pitch = math.atan2(-rotation[2, 0], cosine)
-    if cosine < GIMBAL:
-        return math.atan2(-rotation[1, 2], rotation[1, 1]), pitch, 0.0
-    return math.atan2(rotation[2, 1], rotation[2, 2]), pitch, math.atan2(rotation[1, 0], rotation[0, 0])
+    """Return fixed-axis roll, pitch and yaw [rad] of a rotation matrix: R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF.
+
+    The yaw is that of R Rx(−roll), so nothing is lost where roll and yaw are nearly one angle.
+    """
+    roll = math.atan2(rotation[2, 1], rotation[2, 2])
+    pitch = math.atan2(-rotation[2, 0], math.hypot(rotation[0, 0], rotation[1, 0]))
+    s, c = math.sin(roll), math.cos(roll)
+    yaw = math.atan2(s * rotation[0, 2] - c * rotation[0, 1], c * rotation[1, 1] - s * rotation[1, 2])
+    return roll, pitch, yaw
+
+
+def comment_text(lines: Sequence[str]) -> str:
+    """Return lines as an XML comment that they cannot end."""
+    return "<!-- " + "\n     ".join(line.replace("--", "- -").rstrip("-") for line in lines) + " -->"
+
+
+def document_text(root: ElementTree.Element, about: Sequence[str]) -> str:
+    """Return a file: what it is about in a comment, then the elements, indented."""
+    ElementTree.indent(root)
+    head = f"{comment_text(about)}\n" if about else ""
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}{ElementTree.tostring(root, encoding="unicode")}\n'
