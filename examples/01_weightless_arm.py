@@ -84,7 +84,7 @@ def main() -> None:
     start = time.perf_counter()
     robot.gravity(poses)
     batch = (time.perf_counter() - start) / len(poses)
-    kernel = f"native kernel, {NATIVE}" if NATIVE else "NumPy reference; a C++ compiler would make it far faster"
+    kernel = f"native kernel, {NATIVE}" if NATIVE else "NumPy reference; no compiler"
     console.print(f"\nOne call takes {1e9 * single:.0f} ns, {1e9 * batch:.0f} ns a pose in a batch ({kernel}).")
     console.print(
         "\n(after: source .venv/bin/activate)"

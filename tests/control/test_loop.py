@@ -593,4 +593,4 @@ def test_memory_does_not_grow() -> None:
     assert len(report.events) + report.events_dropped == 1 + 2 * (ticks // 50) - 1
     assert len(report.events) == 20
     first, last = seen.values()
-    assert last - first < 4096
+    assert last - first < 8 * (ticks // 2)  # half of the smallest object a tick; coverage takes some kB, once

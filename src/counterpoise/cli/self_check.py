@@ -76,7 +76,7 @@ def _native() -> SelfFinding:
         return SelfFinding("native kernels", "broken", "; ".join(broken), again)
     if missing:
         told = (
-            f"none for {', '.join(missing)}: the NumPy reference serves; gravity takes about a millisecond a call, and "
+            f"none for {', '.join(missing)}: the NumPy reference serves; gravity takes half a millisecond a call, and "
             "batches some hundred times longer"
         )
         return SelfFinding("native kernels", "missing", told, again)

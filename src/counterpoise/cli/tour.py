@@ -48,7 +48,7 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
 
     refuse_page(None if no_page else page_path)
     if not NATIVE:
-        warn("there are no native kernels here (see counterpoise doctor --self): the tour takes a quarter of an hour")
+        warn("there are no native kernels here (see counterpoise doctor --self): the tour takes some six minutes")
     kept = None if folder is None else Path(folder)
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
