@@ -129,7 +129,7 @@ def _places(raw: bytes) -> _Places:
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal name
-        path.append(tag.rpartition(":")[2])
+        path.append(tag)
         place = (parser.CurrentByteIndex, _tag_end(raw, parser.CurrentByteIndex))
         if len(path) == 1:
             found.begin = place[1]
@@ -144,7 +144,7 @@ def _places(raw: bytes) -> _Places:
         if path[1:] == ["link", "inertial"] and link["inertial"] is not None:
             link["inertial"] = (link["inertial"][0], _tag_end(raw, at))
         elif path[1:] == ["link"] and (opening := link["opening"]) is not None:
-            closing = None if raw[: opening[1]].endswith(b"/>") else at
+            closing = None if raw[opening[1] - 2 : opening[1]] == b"/>" else at
             found.links[name] = _LinkPlace(opening, closing, link["inertial"], _margin(raw, opening[0]), raw)
         elif len(path) == 1:
             found.end = at
