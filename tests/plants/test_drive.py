@@ -1,4 +1,4 @@
-"""One step of a drive: the native stepper against the NumPy specification, and each part of the chain by itself."""
+"""One step of a drive: the native stepper against the specification, and each part of the chain by itself."""
 
 from __future__ import annotations
 

@@ -13,12 +13,9 @@ from counterpoise.friction.lugre import LuGre
 from counterpoise.plants.base import SimulatedPlant
 from counterpoise.plants.config import ArmConfig, Timing
 from counterpoise.plants.drive_config import Drive, Gear
-from counterpoise.plants.kernel import NATIVE
 from counterpoise.plants.presets import VARIANTS, preset
 from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.plants.single_joint import OneLink, SingleJoint
-
-pytestmark = pytest.mark.skipif(not NATIVE, reason="without the native stepper these runs take minutes")
 
 LAW = LuGre(5.2, 6.0, stiffness=2e4, damping=50.0, viscous=5.8, stribeck_velocity=0.03)
 GEARS = {"rigid": Gear(), "compliant": Gear(stiffness=6e4, damping=8.0)}

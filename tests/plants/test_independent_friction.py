@@ -16,10 +16,7 @@ import pytest
 from counterpoise.friction.lugre import LuGre
 from counterpoise.plants.config import ArmConfig, Timing
 from counterpoise.plants.drive_config import Drive
-from counterpoise.plants.kernel import NATIVE
 from counterpoise.plants.single_joint import OneLink, SingleJoint
-
-pytestmark = pytest.mark.skipif(not NATIVE, reason="without the native stepper this run takes minutes")
 
 Array = npt.NDArray[np.float64]
 COULOMB, STATIC, STRIBECK, STIFFNESS, DAMPING, VISCOUS = 5.2, 6.0, 0.03, 2e4, 50.0, 5.8

@@ -76,18 +76,18 @@ def _geometry(description: Description) -> list[object]:
 
 @dataclass(frozen=True)
 class _LinkPlace:
-    """Bytes of a <link>: its start tag, its <inertial> if any, its end tag, each from and to.
+    """Where a <link> is in a file, in bytes from and to.
 
     Attributes:
         opening: The start tag; of an empty element the whole.
-        closing: The end tag; None for an empty element.
+        empty: Whether it is one: <link name="..."/>.
         inertial: The <inertial> element; None where there is none.
         margin: White space before the start tag.
         text: The file.
     """
 
     opening: tuple[int, int]
-    closing: int | None
+    empty: bool
     inertial: tuple[int, int] | None
     margin: str
     text: bytes
@@ -104,10 +104,10 @@ class _LinkPlace:
         at = self.opening[1]
         if element is None:
             return at, at, ""
-        if self.closing is not None:
+        if not self.empty:
             return at, at, f"\n{inner}{_shown(element, inner)}"
-        name = self.text[self.opening[0] : at].decode().removesuffix("/>").rstrip()
-        return self.opening[0], at, f"{name}>\n{inner}{_shown(element, inner)}\n{self.margin}</link>"
+        tag = self.text[self.opening[0] : at].decode().removesuffix("/>").rstrip()
+        return self.opening[0], at, f"{tag}>\n{inner}{_shown(element, inner)}\n{self.margin}</link>"
 
 
 @dataclass
@@ -144,8 +144,8 @@ def _places(raw: bytes) -> _Places:
         if path[1:] == ["link", "inertial"] and link["inertial"] is not None:
             link["inertial"] = (link["inertial"][0], _tag_end(raw, at))
         elif path[1:] == ["link"] and (opening := link["opening"]) is not None:
-            closing = None if raw[opening[1] - 2 : opening[1]] == b"/>" else at
-            found.links[name] = _LinkPlace(opening, closing, link["inertial"], _margin(raw, opening[0]), raw)
+            empty = raw[opening[1] - 2 : opening[1]] == b"/>"
+            found.links[name] = _LinkPlace(opening, empty, link["inertial"], _margin(raw, opening[0]), raw)
         elif len(path) == 1:
             found.end = at
         path.pop()

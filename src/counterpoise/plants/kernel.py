@@ -1,4 +1,4 @@
-"""Which steppers run: the native ones where they were built, else the NumPy reference.
+"""Which steppers run: the native ones where they were built, else the Python reference.
 
 In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference.
 """

@@ -1,4 +1,4 @@
-"""The columns of the arrays that both steppers, NumPy and native, work on; the native header lists the same names."""
+"""The columns of the arrays that both steppers, Python and native, work on; the native header lists the same names."""
 
 from __future__ import annotations
 
