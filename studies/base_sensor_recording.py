@@ -68,7 +68,7 @@ def judged_run(run: Run, model: cp.Robot, masses: Masses) -> dict[str, Any]:
         "dynamic_error": np.sqrt(np.mean((found.dynamic.value - dynamic)[inside] ** 2, axis=0)),
         "dynamic_band": np.array([joint.dynamic_band for joint in found.joints]),
         "informative": [joint.informative for joint in found.joints],
-        "yaw_deg": float(np.degrees(calibration.yaw())),
+        "yaw_deg": float(np.degrees(calibration.turn.yaw)),
         "lag_s": calibration.lag,
     }
 

@@ -93,7 +93,7 @@ def test_calibrated_plate_is_found_kept_and_used_again(run, run_json, turned, tm
     kept = tmp_path / "plate.json"
     found = run_json("estimate", turned, "--robot", "puma560", "--calibrate-sensor", "--save-sensor", kept)
     assert found["verdict"] != "bad" and found["sensor"]["reads"] == "on_sensor"
-    assert abs(abs(found["sensor"]["yaw_deg"]) - 70.0) < 1.0
+    assert found["sensor"]["yaw_deg"] == pytest.approx(70.0, abs=1.0)
     assert found["sensor"]["lag_s"] == pytest.approx(0.01, abs=0.005)
     again = run_json("estimate", turned, "--robot", "puma560", "--sensor", kept)
     first, second = (next(j for j in one["joints"] if j["name"] == "joint2") for one in (found, again))

@@ -83,7 +83,7 @@ def test_declared_sign_is_respected():
     ("arm", "degrees"), [("puma560", 5.0), ("puma560", 170.0), ("wam7", -30.0), ("wam7", 5.0), ("titan2", 90.0)]
 )
 def test_yaw_is_measured(arm, degrees):
-    log = mixed(LOGS[arm], both(rotation_from_rpy([0.0, 0.0, np.radians(degrees)])))
+    log = mixed(LOGS[arm], both(rotation_from_rpy([0.0, 0.0, np.radians(degrees)]).T))
     (finding,) = findings_of(MODELS[arm], log)
     assert finding.fault is LogFault.PLATE_YAW
     assert finding.evidence["yaw_deg"] == pytest.approx(degrees, abs=max(1.0, 4.0 * finding.evidence["std_deg"][0]))
@@ -91,7 +91,7 @@ def test_yaw_is_measured(arm, degrees):
 
 @ARMS
 def test_tilt_is_measured(arm):
-    log = mixed(LOGS[arm], both(rotation_from_rpy(np.radians([6.0, -4.0, 0.0]))))
+    log = mixed(LOGS[arm], both(rotation_from_rpy(np.radians([6.0, -4.0, 0.0])).T))
     (finding,) = findings_of(MODELS[arm], log)
     assert finding.fault is LogFault.PLATE_TILT
     assert finding.evidence["tilt_deg"] == pytest.approx([6.0, -4.0], abs=1.0)

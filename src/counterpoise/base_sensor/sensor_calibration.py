@@ -24,6 +24,7 @@ import numpy.typing as npt
 from ..calibration.identity import Identity, data_fingerprint, identity_of
 from ..description.frozen import Array, frozen
 from ..description.rotations import transform
+from ..doctor.plate_turn import PlateTurn
 from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError
@@ -226,14 +227,10 @@ class SensorCalibration:
 
         return save_sensor_calibration(self, path)
 
-    def yaw(self) -> float:
-        """Return the turn of the sensor's axes about the base's z [rad], of R = Rz(yaw) · (a tilt)."""
-        rotation = self.frame.T_base_sensor[:3, :3]
-        return math.atan2(rotation[1, 0] - rotation[0, 1], rotation[0, 0] + rotation[1, 1])
-
-    def tilt(self) -> float:
-        """Return the angle between the sensor's z axis and the base's [rad]."""
-        return math.acos(float(np.clip(self.frame.T_base_sensor[2, 2], -1.0, 1.0)))
+    @property
+    def turn(self) -> PlateTurn:
+        """How the sensor's axes are turned against the base's."""
+        return PlateTurn.between(self.frame.T_base_sensor[:3, :3], np.eye(3))
 
 
 def calibrate_sensor(

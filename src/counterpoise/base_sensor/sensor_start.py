@@ -12,7 +12,7 @@ from ..description.frozen import Array
 from ..doctor.cost import AMBIGUOUS
 from ..doctor.finding import LogFault
 from ..doctor.plate import BELIEVED, UNRELATED, check_plate
-from ..doctor.plate_fit import PlateClass, PlateFit, PlateModel, fit_plate, turn
+from ..doctor.plate_fit import PlateClass, PlateFit, PlateModel, axes_of, fit_plate
 from ..doctor.prepared import CUTOFF, Prepared, prepare
 from ..dynamics.robot import Robot
 from ..errors import InputError
@@ -63,13 +63,10 @@ def find_start(robot: Robot, log: Log, data: PlateData, parts: Collection[str]) 
             "right (counterpoise doctor), and that nothing touches the arm"
         )
     kind, angles, lag = fit.kind, np.array([fit.yaw, *fit.tilt]), fit.lag
-    if not _is_rotation(kind):
-        kind, angles = _other_class(robot, log, fit)
-    turned = turn(kind, angles)
+    axes = axes_of(kind, angles, rotation)
+    if axes is None:
+        kind, axes = _other_class(robot, log, fit, rotation)
     flipped = kind.force < 0.0 and not kind.mirrored
-    if kind.mirrored:  # negated and mirrored: a plate that lies upside down
-        turned = -turned
-    axes: Array = rotation @ turned.T
     if "rotation" not in parts:
         flipped = flipped and abs(fit.yaw) < 0.5 * math.pi
         axes = rotation
@@ -85,17 +82,13 @@ def _slow(data: PlateData) -> Prepared:
     return replace(smooth, q=q, dq=dq, ddq=ddq, wrench=reading, good=data.usable, cutoff=cutoff)
 
 
-def _is_rotation(kind: PlateClass) -> bool:
-    """Say whether a class is a turned plate, right-handed, of either sign."""
-    return kind.force == kind.moment and (not kind.mirrored or kind.force < 0.0)
-
-
-def _other_class(robot: Robot, log: Log, fit: PlateFit) -> tuple[PlateClass, Array]:
-    """Return the runner-up where the best class is no turned plate and not sure either; refuse otherwise."""
+def _other_class(robot: Robot, log: Log, fit: PlateFit, declared: Array) -> tuple[PlateClass, Array]:
+    """Return the runner-up and its axes where the best class is no turned plate and not sure either; refuse else."""
     runner_up, yaw = fit.runner_up
     unsure = fit.gain < BELIEVED or fit.margin < AMBIGUOUS
-    if unsure and _is_rotation(runner_up):
-        return runner_up, np.array([yaw, 0.0, 0.0])
+    axes = axes_of(runner_up, np.array([yaw, 0.0, 0.0]), declared)
+    if unsure and axes is not None:
+        return runner_up, axes
     blamed = (LogFault.PLATE_HANDEDNESS, LogFault.PLATE_SIGN)
     findings = [one for one in check_plate(robot, log, prepare(log)) if one.fault in blamed]
     told = " ".join(f"{one.sentence} {one.remedy}" for one in findings[:1]) or (

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
-from ..description.rotations import rotation_vector
+from ..doctor.plate_turn import PlateTurn
 from ..doctor.wording import listed, percent, short, spread
 from ..dynamics.reference import WRENCH_COMPONENTS
 from .sensor_split import Mounting
@@ -185,15 +185,11 @@ def sentences(
 
 
 def _turn_sentences(mounting: Mounting, declared: Mounting, spreads: Spreads, shown: Mapping[str, bool]) -> list[str]:
-    turned = declared.rotation.T @ mounting.rotation
+    turned = PlateTurn.between(mounting.rotation, declared.rotation)
     told = []
-    if turned[2, 2] < 0.0:
+    if turned.upside_down:
         told.append("The plate lies upside down; its turns are told from a half turn about its x axis.")
-        turned = np.diag([1.0, -1.0, -1.0]) @ turned
-    yaw = math.degrees(math.atan2(turned[1, 0] - turned[0, 1], turned[0, 0] + turned[1, 1]))
-    half = math.radians(yaw)
-    about_z = np.array([[math.cos(half), -math.sin(half), 0], [math.sin(half), math.cos(half), 0], [0, 0, 1.0]])
-    tilt = np.degrees(rotation_vector(about_z.T @ turned))
+    yaw, x, y = (math.degrees(angle) for angle in (turned.yaw, turned.tilt_x, turned.tilt_y))
     stds = np.degrees(spreads.rotation)
     told.append(
         f"The plate is turned by {yaw:.2f} ± {spread(stds[2])}° about its z axis against what is declared."
@@ -201,10 +197,7 @@ def _turn_sentences(mounting: Mounting, declared: Mounting, spreads: Spreads, sh
         else f"The turn about the plate's z axis does not show (± {spread(stds[2])}°)."
     )
     if shown["tilt about x"] and shown["tilt about y"]:
-        told.append(
-            f"It is tilted by {tilt[0]:.2f} ± {spread(stds[0])}° about x and {tilt[1]:.2f} ± {spread(stds[1])}° "
-            "about y."
-        )
+        told.append(f"It is tilted by {x:.2f} ± {spread(stds[0])}° about x and {y:.2f} ± {spread(stds[1])}° about y.")
     else:
         told.append(f"Its tilt does not show (± {spread(stds[0])}° about x, ± {spread(stds[1])}° about y).")
     return told

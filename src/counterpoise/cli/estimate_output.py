@@ -160,15 +160,16 @@ def _plate(found: RecordingTorques) -> dict[str, Any] | None:
 
 
 def _sensor(calibration: SensorCalibration) -> dict[str, Any]:
-    frame = calibration.frame
+    frame, turn = calibration.frame, calibration.turn
     return {
         "T_base_sensor": frame.T_base_sensor,
         "reads": frame.reads,
         "gain": frame.gain,
         "bias": frame.bias,
         "lag_s": calibration.lag,
-        "yaw_deg": math.degrees(calibration.yaw()),
-        "tilt_deg": math.degrees(calibration.tilt()),
+        "yaw_deg": math.degrees(turn.yaw),
+        "tilt_deg": [math.degrees(turn.tilt_x), math.degrees(turn.tilt_y)],
+        "upside_down": turn.upside_down,
         "determined": dict(calibration.determined),
         "sentences": list(calibration.sentences),
     }

@@ -19,7 +19,8 @@ from ..dynamics.robot import Robot
 from ..logs.log import Log
 from .cost import AMBIGUOUS
 from .finding import Consequence, Finding, LogFault
-from .plate_fit import LEVER, PlateClass, PlateFit, PlateModel, fit_plate, turn
+from .plate_fit import LEVER, PlateClass, PlateFit, PlateModel, axes_of, fit_plate, turn
+from .plate_turn import PlateTurn
 from .prepared import Prepared
 from .wording import PLATE_CHANNELS, short, spread
 
@@ -74,11 +75,14 @@ def check_plate(robot: Robot, log: Log, smooth: Prepared | None) -> list[Finding
 def _numbers(fit: PlateFit) -> dict[str, Any]:
     """Return what every finding about the plate rests on."""
     degrees = np.degrees
+    turned = _told(fit)
     return {
         "log_evidence_gain": fit.gain,
         "log_evidence_margin": fit.margin if math.isfinite(fit.margin) else None,
-        "yaw_deg": float(degrees(fit.yaw)),
-        "tilt_deg": degrees(fit.tilt).tolist(),
+        "yaw_deg": math.degrees(turned.yaw),
+        "tilt_deg": [math.degrees(turned.tilt_x), math.degrees(turned.tilt_y)],
+        "upside_down": turned.upside_down,
+        "R_base_sensor": None if fit.axes is None else fit.axes.tolist(),
         "lag_s": fit.lag,
         "std_deg": degrees(fit.std[:3]).tolist(),
         "lag_std_s": float(fit.std[3]),
@@ -86,6 +90,16 @@ def _numbers(fit: PlateFit) -> dict[str, Any]:
         "signal": dict(zip(PLATE_CHANNELS, fit.signal.tolist(), strict=True)),
         "left_over": dict(zip(PLATE_CHANNELS, fit.noise.tolist(), strict=True)),
     }
+
+
+def _told(fit: PlateFit) -> PlateTurn:
+    """Return the turn as it is told: an upside-down plate's from half a turn about x on."""
+    return _upright(fit.kind, PlateTurn(fit.yaw, *fit.tilt.tolist()))
+
+
+def _upright(kind: PlateClass, found: PlateTurn) -> PlateTurn:
+    axes = axes_of(kind, np.array([found.yaw, found.tilt_x, found.tilt_y]), np.eye(3))
+    return found if axes is None or not kind.mirrored else PlateTurn.between(axes, np.eye(3))
 
 
 def _is_half_turn(yaw: float) -> bool:
@@ -107,18 +121,28 @@ def _discrete(fit: PlateFit, reads: str | None) -> list[Finding]:
         return [_sign(fit, which, reads, also)]
     if kind.force < 0.0 and kind.moment < 0.0:
         return [_upside_down(fit, also)]
-    quarter = round(fit.yaw / (0.5 * math.pi)) % 4
-    axes = {0: "y points the other way", 2: "x points the other way"}.get(quarter, "x and y are exchanged")
-    findings = [_left_handed(fit, axes, also)]
+    findings = [_left_handed(fit, _MIRRORED[round(fit.yaw / (0.5 * math.pi)) % 4], also)]
     if kind.force < 0.0:
         findings.append(_sign(fit, "forces", reads, also))
     return findings
+
+
+_MIRRORED = (
+    "y points the other way",
+    "x and y are exchanged",
+    "x points the other way",
+    "x and y are exchanged, and both point the other way",
+)
+"""What a mirrored class is, by the nearest quarter of its yaw."""
 
 
 def _alternatives(fit: PlateFit) -> tuple[str, ...]:
     if fit.margin > AMBIGUOUS:
         return ()
     kind, yaw = fit.runner_up
+    turned = _upright(kind, PlateTurn(yaw, 0.0, 0.0))
+    if turned.upside_down:
+        return (f"upside down with a yaw of {math.degrees(turned.yaw):.0f}°",)
     told = [] if kind.force > 0.0 and kind.moment > 0.0 else ["plate-sign"]
     told += ["plate-handedness"] if kind.mirrored else []
     return (f"{' and '.join(told) or 'as declared'} with a yaw of {math.degrees(yaw):.0f}°",)
@@ -146,9 +170,14 @@ def _left_handed(fit: PlateFit, axes: str, also: tuple[str, ...]) -> Finding:
         ("plate",),
         f"The plate's axes are left-handed: {axes} (log evidence {short(fit.gain)} better than as declared).",
         "Convert to right-handed axes with the matrix below ([wrench] matrix).",
-        _numbers(fit) | {"axes": axes, "mirrored": True},
+        _numbers(fit) | {"axes": axes, "mirrored": True, "R_base_sensor": None},
         alternatives=also,
     )
+
+
+def _yaw_words(fit: PlateFit) -> str:
+    std = math.degrees(float(fit.std[0]))
+    return f"turned by {math.degrees(_told(fit).yaw):.1f} ± {std:.1f}° about its z axis"
 
 
 def _upside_down(fit: PlateFit, also: tuple[str, ...]) -> Finding:
@@ -156,8 +185,8 @@ def _upside_down(fit: PlateFit, also: tuple[str, ...]) -> Finding:
         LogFault.PLATE_TILT,
         Consequence.DANGER,
         ("plate",),
-        f"The plate is mounted upside down: its z axis points away from where it is declared (log evidence "
-        f"{short(fit.gain)} better).",
+        f"The plate is mounted upside down: half a turn about its x axis, and from there {_yaw_words(fit)} "
+        f"(log evidence {short(fit.gain)} better).",
         "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
         _numbers(fit),
         alternatives=also,
@@ -175,13 +204,12 @@ def _turns(fit: PlateFit) -> list[Finding]:
     by_mixing = shear is not None and abs(shear.turn) < 1.3 * shear.size + 3.0 * shear.std
     wide = max(SMALL_YAW, SURE * float(fit.std[0]))
     if not fit.kind.mirrored and not half_turn and abs(fit.yaw) > wide and not by_mixing:
-        degrees, std = math.degrees(fit.yaw), math.degrees(float(fit.std[0]))
         findings.append(
             Finding(
                 LogFault.PLATE_YAW,
                 Consequence.DANGER if abs(fit.yaw) > 0.5 * math.pi else Consequence.SPOILS,
                 ("plate",),
-                f"The plate is turned by {degrees:.1f} ± {std:.1f}° about its z axis against what is declared.",
+                f"The plate is {_yaw_words(fit)} against what is declared.",
                 "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
                 numbers,
             )
@@ -189,7 +217,7 @@ def _turns(fit: PlateFit) -> list[Finding]:
     tilt = float(np.linalg.norm(fit.tilt))
     sure = SURE * float(np.linalg.norm(fit.std[1:3] * fit.tilt)) / max(tilt, 1e-12)
     if tilt > max(SMALL_TILT, sure):
-        x, y = np.degrees(fit.tilt)
+        x, y = math.degrees(_told(fit).tilt_x), math.degrees(_told(fit).tilt_y)
         std = math.degrees(float(fit.std[1:3].max()))
         findings.append(
             Finding(
@@ -230,8 +258,7 @@ def _shear(fit: PlateFit) -> _Shear | None:
     """
     if fit.kind.mirrored or abs(fit.yaw) > 0.5:
         return None
-    cosine, sine = math.cos(fit.yaw), math.sin(fit.yaw)
-    whole = np.array([[cosine, -sine], [sine, cosine]]) @ (np.eye(2) + fit.mix[3:5, 3:5])
+    whole = turn(fit.kind, np.array([fit.yaw, 0.0, 0.0]))[:2, :2] @ (np.eye(2) + fit.mix[3:5, 3:5])
     size, turned = 0.5 * float(whole[0, 1] + whole[1, 0]), 0.5 * float(whole[0, 1] - whole[1, 0])
     std = 0.5 * float(math.hypot(fit.mix_std[3, 4], fit.mix_std[4, 3]))
     if abs(size) < max(0.5 * SMALL_MIX, SURE * std):

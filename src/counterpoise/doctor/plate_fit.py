@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..description.frozen import Array
-from ..description.rotations import inverse_transform, rotation_from_rpy, wrench_transform
+from ..description.rotations import inverse_transform, wrench_transform
 from ..dynamics.robot import Robot
 from .expectation import FURTHEST, INDEPENDENT_RATE, RESIDUE, parameter_spread
+from .plate_turn import PlateTurn
 from .prepared import Prepared
 
 MOST_POINTS = 150
@@ -51,7 +52,7 @@ class PlateClass:
     Attributes:
         force: Sign of the force channels.
         moment: Sign of the moment channels.
-        mirrored: Whether the y axis points the other way, before the yaw.
+        mirrored: Whether the y axis points the other way, after yaw and tilt.
         cost: Log evidence that it must gain to be believed.
     """
 
@@ -79,8 +80,10 @@ class PlateFit:
 
     Attributes:
         kind: Signs and mirror.
-        yaw: Turn of the sensor about its z axis against what is declared [rad].
-        tilt: Turns about its x and y axes [rad], shape (2,).
+        yaw: Turn of the sensor about z against what is declared [rad], as in doctor/plate_turn.py; of a mirrored class,
+            before its y axis is turned over.
+        tilt: Its tilt about x and y [rad], shape (2,).
+        axes: The sensor's axes R_base_sensor, shape (3, 3); None where they are left-handed.
         lag: How late the reading is [s].
         std: Standard deviations of yaw, tilt x, tilt y [rad] and lag [s], shape (4,).
         gain: Log evidence over the plate as declared.
@@ -98,6 +101,7 @@ class PlateFit:
     kind: PlateClass
     yaw: float
     tilt: Array
+    axes: Array | None
     lag: float
     std: Array
     gain: float
@@ -127,6 +131,7 @@ class PlateModel:
         good = np.flatnonzero(smooth.good)
         self.rows = good[np.unique(np.linspace(0, len(good) - 1, MOST_POINTS).astype(np.int64))]
         self._smooth, self._sign = smooth, sign
+        self.declared = T_base_sensor[:3, :3]
         self._wrench = np.zeros((len(smooth.time), 6)) if smooth.wrench is None else smooth.wrench
         q, dq, ddq = (values[self.rows] for values in (smooth.q, smooth.dq, smooth.ddq))
         regressor = robot.base_wrench_regressor(q, dq, ddq)
@@ -216,10 +221,35 @@ class PlateModel:
 
 
 def turn(kind: PlateClass, angles: Array) -> Array:
-    """Return the matrix A of a reading A v of a vector v, shape (3, 3): mirror, then yaw, then tilt (x, y)."""
+    """Return the matrix A of a reading A v of a vector v in declared axes, shape (3, 3).
+
+    A = Rᵀ, with R the sensor's axes in the declared ones, and then the mirror: a sensor that is turned by +30° reads a
+    vector turned by −30°.
+
+    Args:
+        kind: The class.
+        angles: Yaw, tilt about x and tilt about y of the sensor [rad], shape (3,), as in doctor/plate_turn.py.
+    """
     yaw, tilt_x, tilt_y = (float(angle) for angle in angles)
-    rotation = rotation_from_rpy([0.0, 0.0, yaw]) @ rotation_from_rpy([tilt_x, tilt_y, 0.0])
-    return (_MIRROR if kind.mirrored else np.eye(3)) @ rotation
+    rotation = PlateTurn(yaw, tilt_x, tilt_y).rotation
+    return (_MIRROR if kind.mirrored else np.eye(3)) @ rotation.T
+
+
+def axes_of(kind: PlateClass, angles: Array, declared: Array) -> Array | None:
+    """Return R_base_sensor of a turned plate of either sign, shape (3, 3); None for a class that is no rotation.
+
+    Args:
+        kind: The class.
+        angles: Yaw and tilt [rad], shape (3,).
+        declared: Axes that are declared, base ← sensor, shape (3, 3).
+    """
+    if kind.force != kind.moment or (kind.mirrored and kind.force > 0.0):
+        return None
+    turned = turn(kind, angles)
+    if kind.mirrored:  # negated and mirrored: a plate that lies upside down
+        turned = -turned
+    axes: Array = declared @ turned.T
+    return axes
 
 
 def fit_plate(model: PlateModel) -> PlateFit:
@@ -249,6 +279,7 @@ def fit_plate(model: PlateModel) -> PlateFit:
         kind=kind,
         yaw=float(np.arctan2(np.sin(parameters[0]), np.cos(parameters[0]))),
         tilt=parameters[1:3],
+        axes=axes_of(kind, parameters[:3], model.declared),
         lag=float(parameters[3]),
         std=std,
         gain=value - declared,

@@ -143,11 +143,13 @@ def _sensor_section(calibration: SensorCalibration) -> PageSection:
 def _numbers_table(calibration: SensorCalibration) -> PageTable:
     frame = calibration.frame
     place, spread = frame.T_base_sensor[:3, 3], calibration.origin_std
-    turned = np.degrees(calibration.rotation_std)
+    turn, turned = calibration.turn, np.degrees(calibration.rotation_std)
     rows = [
         ("reads", "what it exerts on the robot" if frame.reads == "on_robot" else "what the robot exerts on it", ""),
-        ("yaw", f"{math.degrees(calibration.yaw()):.2f}°", f"± {turned[2]:.2g}°"),
-        ("tilt", f"{math.degrees(calibration.tilt()):.2f}°", f"± {max(turned[0], turned[1]):.2g}°"),
+        *((("lies", "upside down; from half a turn about x on:", ""),) if turn.upside_down else ()),
+        ("turned about the base's z", f"{math.degrees(turn.yaw):.2f}°", f"± {turned[2]:.2g}°"),
+        ("tilted about its x", f"{math.degrees(turn.tilt_x):.2f}°", f"± {turned[0]:.2g}°"),
+        ("tilted about its y", f"{math.degrees(turn.tilt_y):.2f}°", f"± {turned[1]:.2g}°"),
         *(
             (f"origin {axis}", f"{1e3 * place[i]:.1f} mm", f"± {1e3 * spread[i]:.2g} mm")
             for i, axis in enumerate("xyz")
