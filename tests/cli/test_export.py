@@ -38,6 +38,17 @@ def test_the_fitted_masses_are_written(calibrated, run_json, tmp_path: Path) -> 
     assert "Calibration wam4.calibration.json of " in text and ", trusted." in text and "mine_gravity(" in text
 
 
+def test_a_header_without_a_prefix_tells_its_names(run, run_json, tmp_path: Path) -> None:
+    """They differ from load to load, so that two headers fit in one program."""
+    bare = run_json("export", "wam4", "--out", tmp_path / "bare.h")
+    loaded = run_json("export", "wam4", "--payload", "1", "--out", tmp_path / "loaded.h")
+    assert bare["prefix"] != loaded["prefix"] and bare["prefix"].startswith("wam4_")
+    assert f"int {bare['prefix']}_gravity(" in (tmp_path / "bare.h").read_text()
+    result = run("export", "wam4", "--out", tmp_path / "bare.h")
+    assert f"{bare['prefix']}_gravity(q, tau)" in " ".join(result.stderr.split())
+    assert run_json("export", "wam4", "--out", tmp_path / "wam4.urdf")["prefix"] is None
+
+
 def test_a_urdf_file_is_copied(run, run_json, urdf, tmp_path: Path) -> None:
     result = run("export", urdf, "--payload", "0.5", "--payload-link", "finger", "--out", tmp_path / "copy.urdf")
     assert result.exit_code == 0, result.output

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import counterpoise as cp
+from calibration_data import other_masses
 from counterpoise.description.frozen import Array
-from counterpoise.export.c_code import c_code
+from counterpoise.export.c_code import c_code, c_prefix
 from random_robots import random_robot
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -140,7 +143,8 @@ def test_names_and_comments_cannot_break_the_code(compiled: Callable[..., Compil
         cp.load("planar3"), "a1", about=["*/ int a = ;", "*\\ int b = ;", "/*", "*/*", "/*/", "ends in \\", "c\nd", "ö"]
     )
     assert compiled(text, "a1").check() == 0
-    assert "planar3_gravity(" in c_code(cp.load("planar3"))
+    assert f"{c_prefix(cp.load('planar3'))}_gravity(" in c_code(cp.load("planar3"))
+    assert re.fullmatch("planar3_[0-9a-f]{8}", c_prefix(cp.load("planar3")))
     for prefix in ("", "1a", "a-b", "a b", "größe", "a\n"):
         with pytest.raises(cp.InputError, match="C identifier"):
             c_code(cp.load("planar3"), prefix)
@@ -154,3 +158,61 @@ def test_it_is_c_plus_plus_too(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_text('#include "a.h"\nint main() { return arm_gravity_check(); }\n')
     subprocess.run([compiler, "-std=c++11", *STRICT, "-o", "a", "a.cpp"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "a"], check=False).returncode == 0
+
+
+def others(folder: Path) -> dict[str, cp.Robot]:
+    """The WAM as described, with two loads, hung from a wall, with other torque limits and with other masses."""
+    wam = cp.load("wam7")
+    description = wam.description
+    joints = tuple(replace(joint, effort_limit=0.5 * joint.effort_limit) for joint in description.joints)
+    return {
+        "bare": wam,
+        "loaded": wam.with_payload(2.0, com=(0.0, 0.0, 0.1)),
+        "heavier": wam.with_payload(2.0 + 1e-12, com=(0.0, 0.0, 0.1)),
+        "wall": wam.mounted(rpy=(0.0, np.pi / 2, 0.0)),
+        "weaker": cp.Robot(replace(description, joints=joints)),
+        "calibrated": other_masses(wam),
+    }
+
+
+@pytest.mark.parametrize("language", ["c99", "c++11"])
+def test_headers_of_one_robot_in_one_file(tmp_path: Path, language: str) -> None:
+    """Each gives its own torques: none is skipped because another was included before."""
+    compiler = COMPILER if language == "c99" else shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    robots = others(tmp_path)
+    q = np.array([0.1, 1.4, 0.3, 0.5, -0.2, 0.4, 0.1])
+    include, body = "#include <stdio.h>\n", f"double q[7] = {{{', '.join(map(repr, q.tolist()))}}}, tau[7]; int i;\n"
+    for name, robot in robots.items():
+        (tmp_path / f"{name}.h").write_text(c_code(robot))
+        include += f'#include "{name}.h"\n#include "{name}.h"\n'  # twice: the guard of itself still works
+        body += f"if ({c_prefix(robot)}_gravity_check() != 0) return 1;\n{c_prefix(robot)}_gravity(q, tau);\n"
+        body += 'for (i = 0; i < 7; ++i) printf("%.17g ", tau[i]);\n'
+    source = tmp_path / ("all.c" if language == "c99" else "all.cpp")
+    source.write_text(f"{include}int main(void) {{\n{body}return 0; }}\n")
+    subprocess.run([compiler, f"-std={language}", *STRICT, "-o", "all", source.name, "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "all"], capture_output=True, text=True, check=True)
+    found = np.array(done.stdout.split(), dtype=float).reshape(len(robots), 7)
+    for tau, robot in zip(found, robots.values(), strict=True):
+        np.testing.assert_allclose(tau, np.clip(robot.gravity(q), -robot.effort_limit, robot.effort_limit), atol=1e-11)
+
+
+def test_one_prefix_for_two_contents_does_not_compile(tmp_path: Path) -> None:
+    """Whichever is included first; the same content twice is no error."""
+    robots = others(tmp_path)
+    (tmp_path / "bare.h").write_text(c_code(robots["bare"], "arm", about=["first"]))
+    (tmp_path / "again.h").write_text(c_code(robots["bare"], "arm", about=["written again"]))
+    for name in ("loaded", "heavier", "wall", "weaker", "calibrated"):
+        (tmp_path / "other.h").write_text(c_code(robots[name], "arm"))
+        for first, second in (("bare", "other"), ("other", "bare")):
+            (tmp_path / "two.c").write_text(f'#include "{first}.h"\n#include "{second}.h"\n')
+            done = subprocess.run(
+                [str(COMPILER), "-std=c99", "-c", "two.c"], cwd=tmp_path, capture_output=True, text=True, check=False
+            )
+            assert done.returncode != 0
+            assert "other numbers: write one of them with another prefix" in done.stderr
+    (tmp_path / "two.c").write_text(
+        '#include "bare.h"\n#include "again.h"\nint main(void) { return arm_gravity_check(); }\n'
+    )
+    subprocess.run([str(COMPILER), "-std=c99", *STRICT, "-o", "two", "two.c", "-lm"], cwd=tmp_path, check=True)

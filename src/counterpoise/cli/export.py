@@ -48,7 +48,9 @@ LEVEL = 1e-6
 @source_options
 @click.option("--calibration", metavar="FILE.json", help="Calibration of the arm; its masses are written.")
 @payload_options
-@click.option("--prefix", metavar="NAME", help="C: what all names begin with; default: the arm's name.")
+@click.option(
+    "--prefix", metavar="NAME", help="C: what all names begin with; default: the arm's name and a fingerprint."
+)
 @click.option("--out", "out_path", required=True, metavar="FILE", help="The file: .h for C, .urdf, or .xml for MJCF.")
 @json_option
 def export(
@@ -69,6 +71,7 @@ def export(
     .urdf  of a URDF file a copy with the arm's masses, meshes and all else as they were; of others a new one
     .xml   MJCF: bodies, joints, motors and limits, without meshes
     """
+    from ..export.c_code import c_prefix
     from ..export.write import LANGUAGES, copied_from, language_of, write_robot
 
     refuse_file("--out", out_path, tuple(LANGUAGES))
@@ -89,6 +92,8 @@ def export(
         robot = fit.robot
     if carried is not None:
         robot = carried.on(robot)
+    if language == "C" and prefix is None:
+        prefix = c_prefix(robot)
     write_robot(robot, out_path, prefix=prefix, about=_about(robot, calibration, fit))
     copied = copied_from(robot) if language == "URDF" else None
     notes = _left_out(robot, fit, language, copied is not None)
@@ -99,6 +104,7 @@ def export(
                 "robot": robot.name,
                 "out": out_path,
                 "language": language,
+                "prefix": prefix,
                 "copy_of": None if copied is None else str(copied),
                 "total_mass": robot.total_mass,
                 "trusted": None if fit is None else fit.trusted,
@@ -112,6 +118,8 @@ def export(
     for text in notes:
         note(text)
     what = f"{language} of {robot.name}" if copied is None else f"a copy of {copied.name} with these masses"
+    if language == "C":
+        what += f" with {prefix}_gravity(q, tau)"
     note_written(what, out_path)
 
 

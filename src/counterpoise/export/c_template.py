@@ -20,7 +20,12 @@ $comment
  *
  * This is not a safety function. Begin with a tenth of the torque, one joint, slowly, the emergency stop in hand.
  */
-#ifndef ${name}_gravity_h
+#ifndef ${name}_gravity_${content}_h
+#define ${name}_gravity_${content}_h
+
+#ifdef ${name}_gravity_h
+#error "two headers have the names ${name}_... and other numbers: write one of them with another prefix (--prefix)"
+#endif
 #define ${name}_gravity_h
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)

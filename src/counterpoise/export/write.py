@@ -46,7 +46,7 @@ def write_robot(robot: Robot, path: str | Path, *, prefix: str | None = None, ab
     Args:
         robot: The robot, e.g. ``fit.robot`` of a calibration.
         path: The file; replaced at once, never half written.
-        prefix: C: what the names begin with; None for the robot's name.
+        prefix: C: what the names begin with; None for the robot's name and its fingerprint (``c_prefix``).
         about: Lines for a comment on top.
 
     Raises:
