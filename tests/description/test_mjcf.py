@@ -24,6 +24,8 @@ from counterpoise.description.mjcf import parse_mjcf
 from counterpoise.description.model import Description, Inertia, Joint, JointKind
 from counterpoise.description.read import read_description
 from counterpoise.errors import MissingExtraError, ModelFileError, UnsupportedJointError
+from random_mjcf import RandomModel, compared
+from random_mjcf import random_model as settings_model
 from shared_data import SHARED
 
 mujoco = pytest.importorskip("mujoco", reason="the MJCF reader needs MuJoCo")
@@ -245,6 +247,77 @@ def test_random_robot_without_names_keeps_mujocos_order(seed: int) -> None:
     assert [0.0 if inertia is None else inertia.mass for inertia in bodies] == pytest.approx(model.body_mass[1:])
     moving = [joint for joint in description.joints if joint.kind is not JointKind.FIXED]
     np.testing.assert_allclose(np.array([joint.axis for joint in moving]).reshape(-1, 3), model.jnt_axis, atol=1e-15)
+
+
+FUSES_RIGHT = pytest.mark.skipif(
+    int(mujoco.__version__.partition(".")[0]) < 4, reason="MuJoCo 3 changes torques where it fuses (docs/mjcf.md)"
+)
+
+
+@FUSES_RIGHT
+@pytest.mark.parametrize("block", range(8))
+def test_random_compiler_settings_give_mujocos_torques(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every compiler setting, all shapes, frames, classes, includes: the same torques, or a refusal."""
+    monkeypatch.chdir(tmp_path)  # MuJoCo logs deprecations into the working folder
+    counts: dict[str, int] = {}
+    for seed in range(1_000_000 + 40 * block, 1_000_000 + 40 * (block + 1)):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        found = compared(settings_model(seed), folder, seed)
+        assert found.outcome != "different", (seed, found)
+        counts[found.outcome] = counts.get(found.outcome, 0) + 1
+        if found.outcome == "we refuse":
+            assert "fusestatic and inertiafromgeom are both true" in found.reason
+    assert counts["same"] >= 15  # of 40: most are compared
+
+
+WELDED = '<inertial pos="0.2 0 0.1" mass="2" diaginertia="0.02 0.02 0.02"/>'
+SPHERE = '<geom size="0.05" pos="0.2 0 0"/>'
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "",
+        '<sensor><framepos objtype="body" objname="pedestal"/></sensor>',
+        '<sensor><force site="foot"/></sensor>',
+        '<contact><exclude body1="pedestal" body2="arm"/></contact>',
+        '<custom><tuple name="t"><element objtype="body" objname="pedestal"/></tuple></custom>',
+        '<equality><weld body1="pedestal" body2="tool" active="false"/></equality>',
+    ],
+)
+def test_a_total_mass_leaves_out_what_is_fused_into_the_world(reference: str, tmp_path: Path) -> None:
+    """Only what nothing refers to is fused; the pedestal's weight is no part of the moving arm's."""
+    world = (
+        f'<body name="pedestal"><site name="foot"/>{WELDED}<body name="arm"><joint name="j" axis="0 1 0"/>{WELDED}'
+        f'<body name="tool" pos="0.1 0 0">{WELDED}</body></body></body>'
+    )
+    text = document(world, '<compiler fusestatic="true" settotalmass="5"/>', reference)
+    found = compared(RandomModel({"model.xml": text}), tmp_path)
+    assert found.outcome == "same", found
+    expected = 5.0 if not reference else 10.0 / 3.0
+    description = parse_mjcf(text.encode())
+    moving = sum(inertia_of(description, name).mass for name in ("arm", "tool"))
+    assert moving == pytest.approx(expected)
+    assert any("'pedestal', which fusestatic merges" in warning for warning in description.warnings) == (not reference)
+
+
+@pytest.mark.parametrize("arm", [WELDED, SPHERE, WELDED + SPHERE])
+@pytest.mark.parametrize("tool", [WELDED, SPHERE, WELDED + SPHERE, ""])
+@pytest.mark.parametrize("rule", ["true", "false", "auto"])
+def test_welded_bodies_that_mujoco_versions_weigh_differently_are_refused(
+    arm: str, tool: str, rule: str, tmp_path: Path
+) -> None:
+    """With fusestatic and inertiafromgeom, MuJoCo 4 drops a stated mass that MuJoCo 3 keeps."""
+    settings_text = f'<compiler fusestatic="true" inertiafromgeom="{rule}"/>'
+    world = f'<body name="arm"><joint name="j" axis="0 1 0"/>{arm}<body name="tool" pos="0.1 0 0">{tool}</body></body>'
+    found = compared(RandomModel({"model.xml": document(world, settings_text)}), tmp_path)
+    assert found.outcome in ("same", "we refuse", "mujoco refuses"), found
+    states = arm == WELDED or tool == WELDED
+    if found.outcome != "mujoco refuses":
+        assert (found.outcome == "we refuse") == (rule == "true" and states and bool(tool))
 
 
 # --- joints -----------------------------------------------------------------------------------------------------------

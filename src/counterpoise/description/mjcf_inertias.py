@@ -8,16 +8,18 @@ comes from the geoms that weigh something, and from no other: a mesh is opened o
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ModelFileError, PhysicalConsistencyError, locate
+from ..errors import ModelFileError, PhysicalConsistencyError, listed, locate
 from .checks import MAX_MASS
 from .frozen import Array
 from .mjcf_compiler import compiled_model, mujoco_module, parsed_spec
+from .mjcf_fused import without_fused_inertias
 from .mjcf_sources import MjcfSource, SpecText, spec_text
 from .model import Inertia
 from .rotations import rotation_from_wxyz
@@ -76,7 +78,12 @@ def read_inertias(source: MjcfSource, text: SpecText, spec: Any) -> tuple[dict[s
     model = compiled_model(source, weighed_text, weighed_spec)
     with np.errstate(all="ignore"):  # numbers too large for a tensor are refused with the description
         inertias = {body.name: _inertia(source, spec.compiler, body, model) for body in bodies}
-        return _with_total_mass(inertias, source.settotalmass), _warnings(source, spec.compiler, bodies, inertias)
+        stating = {body.name for body in bodies if body.states_inertial}
+        left, into_world = without_fused_inertias(source, text, spec, inertias, stating)
+        return (
+            _with_total_mass(left, source.settotalmass, into_world),
+            _warnings(source, spec.compiler, bodies, inertias, into_world),
+        )
 
 
 def _body(source: MjcfSource, text: SpecText, spec: Any, body: Any) -> _Body:
@@ -188,9 +195,16 @@ def _inertia(source: MjcfSource, compiler: Any, body: _Body, model: Any) -> Iner
     return Inertia(mass, compiled.ipos, 0.5 * (tensor + tensor.T))
 
 
-def _with_total_mass(inertias: dict[str, Inertia | None], total: float) -> dict[str, Inertia | None]:
-    """Scale masses and tensors alike so that all bodies together weigh ``total`` [kg]; 0 or less leaves them alone."""
-    sum_of_masses = sum(inertia.mass for inertia in inertias.values() if inertia is not None)
+def _with_total_mass(
+    inertias: dict[str, Inertia | None], total: float, uncounted: Collection[str]
+) -> dict[str, Inertia | None]:
+    """Scale masses and tensors alike so that all bodies that count together weigh ``total`` [kg].
+
+    A total of 0 or less leaves them alone.
+    """
+    sum_of_masses = sum(
+        inertia.mass for name, inertia in inertias.items() if inertia is not None and name not in uncounted
+    )
     if not (total > 0.0 and sum_of_masses > 0.0):
         return inertias
     scale = total / sum_of_masses
@@ -219,7 +233,13 @@ def _as_compiler_asks(tensor: Array, compiler: Any) -> Array:
     return np.asarray(axes @ np.diag(moments) @ axes.T)
 
 
-def _warnings(source: MjcfSource, compiler: Any, bodies: list[_Body], inertias: dict[str, Inertia | None]) -> list[str]:
+def _warnings(
+    source: MjcfSource,
+    compiler: Any,
+    bodies: list[_Body],
+    inertias: dict[str, Inertia | None],
+    into_world: Collection[str],
+) -> list[str]:
     found: list[str] = []
     if compiler.balanceinertia:
         found.append(
@@ -232,9 +252,11 @@ def _warnings(source: MjcfSource, compiler: Any, bodies: list[_Body], inertias: 
             f"{float(compiler.boundinertia):g} kg m²; gravity is not affected"
         )
     if source.settotalmass > 0.0:
+        fused = [f"'{name}'" for name in sorted(into_world) if inertias[name] is not None]
+        uncounted = f" (but {listed(fused, most=4)}, which fusestatic merges into the world)" if fused else ""
         found.append(
-            f"{locate(source.path, None)}: the compiler setting settotalmass scales every mass so that all bodies "
-            f"together weigh {source.settotalmass:g} kg; the masses in the file are not the ones used"
+            f"{locate(source.path, None)}: the compiler setting settotalmass scales every mass so that all bodies"
+            f"{uncounted} together weigh {source.settotalmass:g} kg; the masses in the file are not the ones used"
         )
     for body in bodies:
         inertia = inertias[body.name]

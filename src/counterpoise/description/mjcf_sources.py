@@ -55,6 +55,8 @@ _IGNORED_COMPILER_SETTINGS = frozenset(
     }
 )
 """Read here or of no use; among them fusestatic, which would merge welded bodies so that links vanish."""
+_BODY_REFERENCES = ("body", "body1", "body2", "objname", "refname", "target")
+"""Attributes by which elements refer to a body."""
 _UNSUPPORTED_PARTS = {
     "attach": "attaches another model; write one flat file first (MjSpec.from_file(...).to_xml()) and read that",
     "composite": "makes a soft body, which is no rigid link; remove it",
@@ -97,6 +99,8 @@ class MjcfSource:
         meshdir: Folder of the meshes as the compiler settings name it; "" where they do not.
         strippath: True when the compiler settings drop the folder from every file name.
         settotalmass: Mass that all bodies together are to have by the compiler settings [kg]; 0 where they do not say.
+        fusestatic: Whether the compiler settings ask to merge bodies without joint into their parents.
+        referred_bodies: Names of bodies that sensors, constraints and the like refer to.
         counts: How many bodies, inertials, geoms and joints the model has once every <replicate> is expanded.
         plugin_driven: Joints that an actuator plugin drives; its force is not known.
         warnings: What is suspicious about the includes, one sentence each.
@@ -108,6 +112,8 @@ class MjcfSource:
     meshdir: str = ""
     strippath: bool = False
     settotalmass: float = 0.0
+    fusestatic: bool = False
+    referred_bodies: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
     plugin_driven: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
@@ -180,6 +186,7 @@ def load_source(data: bytes, path: str | None) -> MjcfSource:
     _check_size(source)
     for section in root.all("compiler"):
         _read_settings(source, section)
+    _find_references(source)
     _prune(source, root, section="")
     _check_numbers(source)
     return source
@@ -258,6 +265,7 @@ def _read_settings(source: MjcfSource, compiler: Element) -> None:
     # MuJoCo lets assetdir set the folder of meshes unless meshdir names one.
     source.meshdir = settings.get("meshdir", settings.get("assetdir", source.meshdir))
     source.strippath = settings.get("strippath", str(source.strippath)).lower() == "true"
+    source.fusestatic = settings.get("fusestatic", str(source.fusestatic)).lower() == "true"
     if "settotalmass" in settings:
         try:
             source.settotalmass = float(settings["settotalmass"])
@@ -265,6 +273,37 @@ def _read_settings(source: MjcfSource, compiler: Element) -> None:
             source.settotalmass = math.nan
         if not source.settotalmass <= MAX_MASS:  # true for NaN as well
             raise source.refusal(f"settotalmass={settings['settotalmass'][:80]!r} is not a mass in kg", compiler)
+
+
+def _find_references(source: MjcfSource) -> None:
+    """Keep the names of bodies that something refers to: MuJoCo does not merge those into their parents."""
+    for element in source.root.walk():
+        source.referred_bodies.update(element.attributes.get(key, "") for key in _BODY_REFERENCES)
+    # Neither does it merge the body of a site at which a sensor takes force or torque.
+    sections = source.root.all("sensor")
+    taken = {
+        sensor.attributes.get("site", "")
+        for section in sections
+        for kind in ("force", "torque")
+        for sensor in section.all(kind)
+    }
+    for world in source.root.all("worldbody"):
+        for body in (element for element in world.walk() if element.tag == "body"):
+            if taken & _own_sites(body):
+                source.referred_bodies.add(body.attributes.get("name", ""))
+
+
+def _own_sites(body: Element) -> set[str]:
+    """Return the names of a body's sites, also those inside its frames."""
+    found: set[str] = set()
+    pending = list(body.children)
+    while pending:
+        child = pending.pop()
+        if child.tag == "site":
+            found.add(child.attributes.get("name", ""))
+        elif child.tag in ("frame", "replicate"):
+            pending.extend(child.children)
+    return found
 
 
 def _check_size(source: MjcfSource) -> None:
