@@ -11,7 +11,6 @@ import numpy as np
 
 from ..calibration.document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
 from ..calibration.file_schema import RobotTable, rows
-from ..description.frozen import frozen
 from ..dynamics.inputs import numbers
 from ..dynamics.robot import Robot
 from ..errors import DataFileError, InputError
@@ -29,6 +28,14 @@ _VECTORS = {
     **dict.fromkeys(("rotation_std", "origin_std"), (3,)),
     "gain_std": (6, 6),
 }
+MOST_ORIGIN = 100.0
+"""Farthest that a plate can lie from the base's origin [m]."""
+MOST_GAIN = 10.0
+"""A channel's own gain lies between this and its inverse; a share of a foreign component, per metre, within it."""
+MOST_READING = 1e6
+"""Zeros, noise and errors of a reading [N, N m]."""
+MOST_LAG = 10.0
+"""[s]."""
 _SAME = ("lag", "lag_std", "drift_per", "reference", "masses", "cutoff", "samples", "outliers", "sentences")
 
 
@@ -129,13 +136,15 @@ def _calibration(content: _Content) -> SensorCalibration:
     unknown = set(content.prior) - set(SensorPrior.__slots__)
     if unknown:
         raise InputError(f"the prior has no {', '.join(sorted(unknown))}")
+    if [len(row) for row in content.gain_determined] != [6] * 6:
+        raise InputError("gain_determined is no matrix of six rows and columns")
     shown = np.array(content.gain_determined, dtype=bool)
-    if shown.shape != (6, 6):
-        raise InputError(f"gain_determined has shape {shown.shape}; expected (6, 6)")
     given: dict[str, Any] = {name: numbers(getattr(content, name), name, shape) for name, shape in _VECTORS.items()}
     given |= {name: getattr(content, name) for name in _SAME}
+    frame = WrenchFrame.checked(content.T_base_sensor, content.reads, gain=content.gain, bias=content.bias)
+    _refuse_impossible(content, frame)
     return SensorCalibration(
-        frame=WrenchFrame.checked(frozen(content.T_base_sensor), content.reads, gain=content.gain, bias=content.bias),
+        frame=frame,
         determined=dict(content.determined),
         gain_determined=shown,
         prior=SensorPrior(**content.prior),
@@ -146,3 +155,33 @@ def _calibration(content: _Content) -> SensorCalibration:
         version=content.package,
         **given,
     )
+
+
+def _refuse_impossible(content: _Content, frame: WrenchFrame) -> None:
+    """Refuse numbers that no plate has.
+
+    Raises:
+        InputError: A number lies beyond its bound; the message names its field.
+    """
+    own = np.diag(frame.gain)
+    checks: list[tuple[str, Any, float, float]] = [
+        ("T_base_sensor", frame.T_base_sensor[:3, 3], -MOST_ORIGIN, MOST_ORIGIN),
+        ("gain", own, 1.0 / MOST_GAIN, MOST_GAIN),
+        ("gain", frame.gain - np.diag(own), -MOST_GAIN, MOST_GAIN),
+        ("bias", frame.bias, -MOST_READING, MOST_READING),
+        ("lag", content.lag, -MOST_LAG, MOST_LAG),
+        ("lag_std", content.lag_std, 0.0, np.inf),
+        ("drift", content.drift, -MOST_READING, MOST_READING),
+        ("reference", content.reference, -1e15, 1e15),
+        ("cutoff", content.cutoff, 0.0, MOST_READING),
+        ("samples", float(content.samples), 0.0, 1e15),
+        ("outliers", content.outliers, 0.0, 1.0),
+    ]
+    spreads = (name for name in _VECTORS if name != "drift")
+    checks += [(name, getattr(content, name), 0.0, MOST_READING) for name in spreads]
+    for name, given, least, most in checks:
+        values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+        bad = np.argwhere(~((values >= least) & (values <= most)))  # NaN too
+        if len(bad):
+            worst = float(values[tuple(bad[0])])
+            raise InputError(f"{name} holds {worst:g}; expected {least:g} to {most:g}")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
+from ..calibration.file_bounds import FileBounds
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import DataFileError
@@ -109,6 +110,7 @@ def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTab
         if not np.isfinite(array).all():
             raise DataFileError("holds numbers that are not finite", path=path)
     tag.refuse_other(robot)
+    _refuse_impossible(content, robot, path)
     if content.kind == "trigonometric":
         terms = tuple(_monomial(factors, tag, path) for factors in content.terms)
         if len(terms) != len(numbers):
@@ -116,6 +118,26 @@ def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTab
         rms = frozen(content.residual_rms)
         return TrigonometricTable(tag, constant, terms, numbers, content.source, rms)
     return _linear(content, tag, constant, numbers, path)
+
+
+def _refuse_impossible(content: GravityTableFile, robot: Robot, path: str | Path) -> None:
+    """Refuse forces and moments that no arm of the robot's size has.
+
+    Raises:
+        DataFileError: A number lies beyond its bound; the message names its field.
+    """
+    torque = FileBounds.of(robot, "N m").torque
+    for name, values in (
+        ("constant", content.constant),
+        ("coefficients", content.coefficients),
+        ("residual_rms", content.residual_rms),
+        ("grid_lower", content.grid_lower),
+        ("grid_step", content.grid_step),
+    ):
+        array = np.asarray(values, dtype=np.float64)
+        most = float(np.abs(array).max(initial=0.0))
+        if not most <= torque:  # NaN too
+            raise DataFileError(f"{name} holds {most:g}; expected at most {torque:g} for this robot", path=path)
 
 
 def _linear(content: GravityTableFile, tag: TableTag, constant: Array, numbers: Array, path: str | Path) -> LinearTable:

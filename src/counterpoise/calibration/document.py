@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ..description.checks import MAX_GRAVITY
 from ..dynamics.robot import Robot
 from ..errors import DataFileError
 from ..logs.atomic import write_atomically
@@ -118,6 +119,10 @@ def refuse_other_robot(made_for: RobotTable, robot: Robot, path: str | Path) -> 
             path=path,
         )
     then, now = np.array(made_for.gravity_base), robot.gravity_base
+    if not np.abs(then).max() <= MAX_GRAVITY:
+        raise DataFileError(
+            f"robot.gravity_base holds {np.abs(then).max():g} m/s²; expected at most {MAX_GRAVITY:g}", path=path
+        )
     strengths = np.linalg.norm([then, now], axis=1)
     if mount_angle(then, now) > MOUNT_TOLERANCE or abs(strengths[0] - strengths[1]) > 0.01 * strengths[1]:
         raise DataFileError(

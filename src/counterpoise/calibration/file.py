@@ -22,6 +22,7 @@ from ..errors import DataFileError, InputError
 from .calibrated_robot import payload_parameters, with_inertial_parameters
 from .columns import EffortColumns
 from .document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
+from .file_bounds import refuse_impossible
 from .file_schema import (
     SCHEMA,
     VERSION,
@@ -82,8 +83,8 @@ def load_calibration(path: str | Path, robot: Robot) -> Fit:
         robot: The robot as described and mounted; its masses do not matter, the file has its own.
 
     Raises:
-        DataFileError: The file cannot be read, is no calibration, is damaged, was written by a newer version, or
-            belongs to another robot or mounting; the message says which.
+        DataFileError: The file cannot be read, is no calibration, is damaged, was written by a newer version, belongs
+            to another robot or mounting, or holds numbers that no arm has; the message says which.
     """
     content = read_content(path)
     refuse_other_robot(content.robot, robot, path)
@@ -206,6 +207,7 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
     columns = EffortColumns(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
     if columns.names != model.names or len(model.values) != len(columns.names):
         raise InputError("the model's values are not those of its terms")
+    refuse_impossible(content, columns)
     calibrated = with_inertial_parameters(robot, frozen(model.bodies), allow_unphysical=model.dynamics_allowed)
     return Fit(
         robot=calibrated,

@@ -1,6 +1,7 @@
 """What MuJoCo's compiler setting fusestatic does to masses.
 
-It merges a body without joint into its parent, unless something refers to that body by name. We keep all bodies as
+It merges a body without joint into its parent, unless something refers to that body by name, or a sensor takes force or
+torque at one of its sites. We keep all bodies as
 links; a weld weighs the same either way, but for three effects:
 
 - What is merged into the world weighs nothing, so that settotalmass shares the total among the others.
@@ -43,7 +44,10 @@ def without_fused_inertias(
     fused = {
         body.name
         for body in spec.bodies[1:]
-        if not body.joints and not body.mocap and body.name not in source.referred_bodies
+        if not body.joints
+        and not body.mocap
+        and body.name not in source.referred_bodies
+        and id(text.element(body.info)) not in source.sensed_bodies
     }
     parents = {body.name: body.parent.name for body in spec.bodies[1:]}
     root = spec.bodies[0].name

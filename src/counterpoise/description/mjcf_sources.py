@@ -101,6 +101,7 @@ class MjcfSource:
         settotalmass: Mass that all bodies together are to have by the compiler settings [kg]; 0 where they do not say.
         fusestatic: Whether the compiler settings ask to merge bodies without joint into their parents.
         referred_bodies: Names of bodies that sensors, constraints and the like refer to.
+        sensed_bodies: Bodies with a site at which a sensor takes force or torque, by ``id(element)``.
         counts: How many bodies, inertials, geoms and joints the model has once every <replicate> is expanded.
         plugin_driven: Joints that an actuator plugin drives; its force is not known.
         warnings: What is suspicious about the includes, one sentence each.
@@ -114,6 +115,7 @@ class MjcfSource:
     settotalmass: float = 0.0
     fusestatic: bool = False
     referred_bodies: set[str] = field(default_factory=set)
+    sensed_bodies: set[int] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
     plugin_driven: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
@@ -290,7 +292,7 @@ def _find_references(source: MjcfSource) -> None:
     for world in source.root.all("worldbody"):
         for body in (element for element in world.walk() if element.tag == "body"):
             if taken & _own_sites(body):
-                source.referred_bodies.add(body.attributes.get("name", ""))
+                source.sensed_bodies.add(id(body))
 
 
 def _own_sites(body: Element) -> set[str]:
