@@ -49,6 +49,13 @@ Arms:
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option(
+    "--allow-origin",
+    "allow_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of another site ask too, e.g. https://robot.example behind a proxy; repeatable.",
+)
+@click.option(
     "--port",
     type=click.IntRange(1, 65535),
     default=8080,
@@ -71,6 +78,7 @@ def view(
     calibrations: tuple[str, ...],
     share: float,
     host: str,
+    allow_origins: tuple[str, ...],
     port: int,
     duration: float | None,
     seed: int,
@@ -114,6 +122,7 @@ def view(
         seconds=duration,
         timeline=timeline,
         comparison=comparison,
+        allow_origins=allow_origins,
         started=started,
     )
     if as_json:

@@ -7,6 +7,7 @@ import io
 import threading
 import time as wall
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from ..dynamics.kinematics import link_poses
 from ..errors import InputError, MissingExtraError
 from .comparison import ModelPair
 from .controls import Controls
+from .doorkeeper import EVERYWHERE, Doorkeeper, guarding, refuse_open_door
 from .scene import ArmScene
 from .session import Session
 from .shapes import Part, reach_of
@@ -61,6 +63,7 @@ class ViewPage:
         port: int = PORT,
         timeline: Timeline | None = None,
         comparison: ModelPair | None = None,
+        allow_origins: Sequence[str] = (),
     ) -> None:
         """Start serving; the session runs already.
 
@@ -70,15 +73,16 @@ class ViewPage:
             port: Port to listen at; the next free one where it is taken.
             timeline: A recording or taught path to replay.
             comparison: Two models to compare.
+            allow_origins: Origins of foreign pages that may ask, e.g. "https://robot.example"; see view/doorkeeper.py.
 
         Raises:
             MissingExtraError: viser is not installed.
-            InputError: The address cannot be listened at.
+            InputError: The address cannot be listened at, an origin is none, or foreign pages cannot be turned away.
         """
         self.session = session
         self.frames = 0
-        server = self._server = _server(host, port)
-        shown = host if host not in ("0.0.0.0", "::", "") else "localhost"
+        server = self._server = _server(host, port, Doorkeeper.at(host, allow_origins))
+        shown = "localhost" if host in EVERYWHERE else f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{server.get_port()}"
         robot = session.arm.robot
         self._mount = np.asarray(robot.mount)
@@ -254,13 +258,20 @@ def _is_new(frame: int, snapshot: Snapshot) -> bool:
     return snapshot.frame != frame
 
 
-def _server(host: str, port: int) -> ViserServer:
+def _server(host: str, port: int, keeper: Doorkeeper) -> ViserServer:
     try:
         import viser
     except ImportError as error:
         raise MissingExtraError("showing an arm on a page", "view") from error
     try:
-        with contextlib.redirect_stdout(io.StringIO()):  # its banner would get between a script and our output
-            return viser.ViserServer(host=host, port=port, verbose=False)
+        with contextlib.redirect_stdout(io.StringIO()), guarding(keeper):  # its banner would get between our output
+            server = viser.ViserServer(host=host, port=port, verbose=False)
     except OSError as error:
         raise InputError(f"cannot listen at {host}:{port}: {error}") from error
+    try:
+        refuse_open_door(host, server.get_port())
+    except InputError:
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
+        raise
+    return server

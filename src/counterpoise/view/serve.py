@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -49,6 +49,7 @@ def serve(
     seconds: float | None = None,
     timeline: Timeline | None = None,
     comparison: ModelPair | None = None,
+    allow_origins: Sequence[str] = (),
     started: Callable[[str], None] = lambda url: None,
 ) -> Served:
     """Serve the page until SIGINT (Ctrl-C), SIGTERM or the end of the time; then the arm ends in its safe stop.
@@ -63,10 +64,11 @@ def serve(
         seconds: How long to serve [s]; None for until a signal comes.
         timeline: What to replay.
         comparison: What to compare.
+        allow_origins: Origins of foreign pages that may ask.
         started: Called with the page's address once it is there.
 
     Raises:
-        InputError: The address cannot be listened at, or a bad share.
+        InputError: The address cannot be listened at, a bad share, or foreign pages cannot be turned away.
         MissingExtraError: viser is not installed.
     """
     ended_by = ""
@@ -79,7 +81,9 @@ def serve(
     before: dict[int, Any] = {}
     begun = time.monotonic()
     with session:  # whatever happens below, the arm ends in its safe stop
-        page = ViewPage(session, host=host, port=port, timeline=timeline, comparison=comparison)
+        page = ViewPage(
+            session, host=host, port=port, timeline=timeline, comparison=comparison, allow_origins=allow_origins
+        )
         try:
             before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
             started(page.url)
