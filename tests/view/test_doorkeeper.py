@@ -154,7 +154,7 @@ PIECES = st.text(alphabet="localhost127.0:[]@/%ev\u0660 ", max_size=20) | st.sam
 
 
 @given(st.lists(PIECES, max_size=2), st.lists(PIECES.map("http://{}".format) | PIECES, max_size=2))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_any_headers_are_judged(hosts: list[str], origins: list[str]) -> None:
     """Never an exception; what is let in names this machine."""
     why = LOCAL.refusal(hosts, origins)
