@@ -55,8 +55,3 @@ class PlateTurn:
         """The rotation U Rz(yaw) S(tilt) that this is, shape (3, 3)."""
         turned: Array = rotation_from_rpy([0.0, 0.0, self.yaw]) @ rotation_from_vector([self.tilt_x, self.tilt_y, 0.0])
         return _UPSIDE_DOWN @ turned if self.upside_down else turned
-
-    @property
-    def tilt(self) -> float:
-        """Angle between the two z axes, or the z axis and the opposite of the other where upside down [rad], ≥ 0."""
-        return math.hypot(self.tilt_x, self.tilt_y)
