@@ -21,6 +21,7 @@ NAMES = {
     "CounterpoiseError",
     "DataFileError",
     "EndOfLogError",
+    "FallError",
     "InfeasiblePathError",
     "InputError",
     "JointLimitError",

@@ -16,6 +16,7 @@ from .dynamics.robot import Robot as Robot
 from .errors import CounterpoiseError as CounterpoiseError
 from .errors import DataFileError as DataFileError
 from .errors import EndOfLogError as EndOfLogError
+from .errors import FallError as FallError
 from .errors import InfeasiblePathError as InfeasiblePathError
 from .errors import InputError as InputError
 from .errors import JointLimitError as JointLimitError

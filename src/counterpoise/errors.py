@@ -16,7 +16,8 @@
     │  ├─ SensorFaultError        ... a reading is not a number, frozen, jumps or is saturated
     │  ├─ OverrunError            ... ticks of the loop take too long
     │  ├─ PlantError              ... the plant itself failed to read or write
-    │  └─ LawError                ... a control law raised, or returned what is no torque
+    │  ├─ LawError                ... a control law raised, or returned what is no torque
+    │  └─ FallError               ... a joint fell while a run took the arm over
     ├─ EndOfLogError              a replayed recording has no further samples
     └─ MissingExtraError          an optional dependency is not installed                        (also an ImportError)
 
@@ -149,6 +150,10 @@ class PlantError(SafetyError):
 
 class LawError(SafetyError):
     """A control law raised an exception, or returned something that is no torque: the arm itself is not at fault."""
+
+
+class FallError(SafetyError):
+    """A joint fell while a run took the arm over: from brakes that opened, or from drives that do not hold it."""
 
 
 class EndOfLogError(CounterpoiseError):

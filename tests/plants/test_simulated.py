@@ -225,7 +225,7 @@ def test_every_push_ends(dt: float) -> None:
             for _ in range(ticks + 1):
                 arm.write(arm.robot.gravity(arm.read().q))
             assert not np.any(arm._model.data.xfrc_applied), f"push {tick}, {push.end!r} s"
-            arm.release(push)
+            arm.end_push(push)
 
 
 def test_a_released_push_acts_no_longer() -> None:
@@ -237,10 +237,10 @@ def test_a_released_push_acts_no_longer() -> None:
         arm.push(other)
         arm.write(robot.gravity(arm.read().q))
         both = arm.truth().ddq.copy()
-        arm.release(push)
+        arm.end_push(push)
         one = arm.truth().ddq.copy()
-        arm.release(other)
-        arm.release(other)
+        arm.end_push(other)
+        arm.end_push(other)
         none = arm.truth().ddq.copy()
     assert abs(both[0]) > 1e-2
     assert one == pytest.approx(both / 5.0, rel=0.05)

@@ -6,6 +6,7 @@ from enum import IntEnum, IntFlag
 
 from ..dynamics.reference import WRENCH_COMPONENTS
 from ..errors import (
+    FallError,
     JointLimitError,
     LawError,
     OverrunError,
@@ -43,6 +44,9 @@ class Fault(IntEnum):
     LAW_OUTPUT = 49
     OVERRUN = 50
     WRITE_FAILED = 51
+    BRAKES_NOT_OPENED = 52
+    BRAKES_CLOSED_AGAIN = 53
+    FELL = 54
 
 
 FIRST_WITH_POSITION = 16
@@ -97,6 +101,9 @@ _ERRORS: dict[Fault, type[SafetyError]] = {
     Fault.LAW_OUTPUT: LawError,
     Fault.OVERRUN: OverrunError,
     Fault.WRITE_FAILED: PlantError,
+    Fault.BRAKES_NOT_OPENED: PlantError,
+    Fault.BRAKES_CLOSED_AGAIN: FallError,
+    Fault.FELL: FallError,
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dynamics.robot import Robot
 from ..errors import InputError, SafetyError
+from .braked_start import held_by_brakes
 from .law import Law
 from .plant import Plant
 from .safety import SafetyFilter
@@ -30,6 +31,7 @@ def refuse_unclear_plant(plant: Plant) -> None:
         value = getattr(plant, name)
         if value not in choices:
             raise InputError(f"the plant's {name} is {value!r}; expected {' or '.join(map(repr, choices))}")
+    held_by_brakes(plant)
 
 
 def refuse_wrong_filter(safety: SafetyFilter, robot: Robot, plant: Plant) -> None:

@@ -143,6 +143,24 @@ class Plant(Protocol):
         ...
 
 
+@runtime_checkable
+class BrakedPlant(Plant, Protocol):
+    """A plant that says when brakes hold it. Both members are optional: a plant without them is a Plant all the same.
+
+    The loop then lets the torque rise behind the closed brakes, and opens them. Its ``stop`` is "brake": an
+    :meth:`emergency_stop` closes them at once.
+    """
+
+    @property
+    def held(self) -> Literal["brakes"] | None:
+        """What holds the arm now: "brakes" while any of them is closed, None once all are open."""
+        ...
+
+    def release(self) -> None:
+        """Tell the brakes to open, and return without waiting: what was written last goes on. ``held`` says when."""
+        ...
+
+
 def standing_sample(plant: Plant) -> Sample:
     """Return a sample of an arm that is not driven yet, to see where it stands.
 

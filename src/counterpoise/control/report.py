@@ -43,7 +43,7 @@ class Event:
         time: Seconds since the run began.
         tick: Ticks since the run began.
         kind: Name of a Fault in lower case, or "started", "recovered", "switched", "stopping", "stopped",
-            or what a law reports, e.g. "plate_lost", "plate_back".
+            "brakes_opened", or what a law reports, e.g. "plate_lost", "plate_back".
         joint: Joint at fault; None where none is.
         message: What happened, in words.
     """

@@ -15,15 +15,19 @@ from ..errors import CounterpoiseError, EndOfLogError, LawError, PlantError
 from ..logs.log import LogBuilder
 from ..logs.sample import Sample, SampleFlag
 from .blend import ConstantTorque, Laws
+from .braked_start import BrakedStart, held_by_brakes
 from .clock import Clock
+from .fall_watch import FallWatch
 from .fault import REFUSED, Fault, FilterFlag, error_of
 from .law import Law
-from .plant import Plant
+from .plant import BrakedPlant, Plant
 from .report import EndState, Recorder, RunReport
 from .safe_stop import SafeStop, stop_damping
 from .safety import Budget, SafetyFilter
 
 _REFUSED = int(REFUSED)
+_AT_ONCE = (Fault.WRITE_FAILED, Fault.BRAKES_NOT_OPENED, Fault.BRAKES_CLOSED_AGAIN)
+"""Faults after which nothing more is sent: the plant's own stop is all that helps."""
 _READ_FAILED, _LAW_OUTPUT = int(Fault.READ_FAILED), int(Fault.LAW_OUTPUT)
 
 
@@ -106,19 +110,20 @@ class Run:
         self._sample: Sample | None = first
         self._fault = 0
         self._first_time = float(first.time)
+        self._braked = held_by_brakes(plant)
         tau, source = self._torque_found(first, kept)
         safety.start_from(tau)
         self.recorder = Recorder(safety, builder)
         settings, dt = safety.settings, safety.dt
         self._late = Budget(settings.max_overruns, settings.good_ticks_per_bad)
         self._fault_before = 0
+        self._asked: list[Array] = []
         self._read_error: BaseException | None = None
         if damping is None:
             damping = stop_damping(robot, first.q, safety.limits, settings.stop_damping, dt)
         self._safe_stop = SafeStop(plant, robot, safety, damping)
-        self._laws = Laws((ConstantTorque(safety.last),), safety)
-        self._laws.blend_to(laws, math.ceil(settings.blend_time / dt))
-        self._reset_laws(laws, first)
+        self._laws_given = tuple(laws)
+        self._begin(laws, first)
         self.recorder.event("started", f"from {source}")
 
     @property
@@ -141,13 +146,27 @@ class Run:
             raise error_of(Fault(fault))(f"the run was not started: {self._safety.reason(fault)}")
         return first
 
+    def _begin(self, laws: Sequence[Law], first: Sample) -> None:
+        """Let the laws fade in, from the torque sent last."""
+        safety = self._safety
+        ticks = math.ceil(safety.settings.blend_time / safety.dt)
+        self._laws = Laws((ConstantTorque(safety.last),), safety)
+        self._laws.blend_to(laws, ticks)
+        self._reset_laws(laws, first)
+        self._fall: FallWatch | None = None
+        if not self._plant.adds_gravity:  # whose own controller holds the arm
+            watch = FallWatch(self._safe_stop.robot, first, safety.last, ticks, safety.dt)
+            self._fall = None if watch.over else watch
+
     def _torque_found(self, first: Sample, kept: Kept | None) -> tuple[Array, str]:
         """Return the torque that is being applied [N m or N], as far as it is known, and where it comes from.
 
         What an arm that adds gravity itself measures is not what it was commanded: sent as a command, its weight would
-        be carried twice.
+        be carried twice. What is measured behind closed brakes is what they carry.
         """
         plant = self._plant
+        if self._braked is not None:
+            return np.zeros(self._safety.n), "zero torque, on closed brakes"
         measured = plant.effort_kind == "torque" and not first.flags & SampleFlag.EFFORT_INVALID
         if measured and not plant.adds_gravity:
             return first.effort, "the measured torque"
@@ -168,16 +187,57 @@ class Run:
 
     def go(self, ticks: float, until: Callable[[Sample], bool] | None) -> Halt:
         """Run ticks until the end or a fault that is not bridged."""
+        if self._braked is not None and ticks > 0 and (halt := self._open_brakes(self._braked)) is not None:
+            return halt
         recorder = self.recorder
         while recorder.tick < ticks:
             if (halt := self._choose_torque(until)) is not None or (halt := self._exchange()) is not None:
                 return halt
         return Halt()
 
+    def _open_brakes(self, plant: BrakedPlant) -> Halt | None:
+        """Bring the arm from its brakes to a torque that holds it; return why to halt where that cannot be.
+
+        Its ticks are not the run's: time, log and laws begin when the arm is held.
+        """
+        safety, of_run = self._safety, self.recorder
+        self.recorder = Recorder(safety, None)
+        self.recorder.event("started", "on closed brakes")
+        start = BrakedStart(plant, self._safe_stop.robot, safety)
+        while True:
+            if self.ending:
+                return Halt()
+            if self._fault == Fault.FROZEN and start.closed and self._sample is not None:
+                safety.forget()  # nothing can move, whatever the torque: sameness is no fault here
+                self._fault = safety.check(self._sample, self._now())
+            halt, sample = None, self._sample
+            self._asked = []
+            if self._fault or sample is None:
+                self._flags = safety.hold()
+                halt = self._bridge(self._fault)
+            else:
+                self._flags = safety.limit(start.torque(sample))
+                safety.budget.good()
+                if start.fault:
+                    self.recorder.event(start.fault.name.lower(), start.message, start.joint)
+                    return Halt(start.fault, start.message)
+                if start.done:
+                    break
+            if halt is not None or (halt := self._exchange()) is not None:
+                return halt
+        took = self.recorder.tick * safety.dt
+        self.recorder = of_run
+        safety.reset(safety.last)
+        self._fault = safety.check(sample, self._now())
+        self._first_time = float(sample.time)
+        self._begin(self._laws_given, sample)
+        of_run.event("brakes_opened", f"after {took:.3g} s; the model's gravity holds the arm")
+        return None
+
     def _choose_torque(self, until: Callable[[Sample], bool] | None) -> Halt | None:
         """Put what is to be sent into the filter: the laws' torque, or the last one after a bad sample."""
         sample, safety = self._sample, self._safety
-        self._asked: list[Array] = []
+        self._asked = []
         if self._fault or sample is None:
             self._flags = safety.hold()
             return self._bridge(self._fault)
@@ -198,10 +258,21 @@ class Run:
             halt = self._bridge(_LAW_OUTPUT)
             self._asked = []  # nothing of it was used: there is no cut to tell the laws of
             return halt
+        if self._fall is not None and (halt := self._watch_fall(self._fall, sample)) is not None:
+            return halt
         safety.budget.good()
         if self._fault_before:
             self.recorder.event("recovered", f"{Fault(self._fault_before).name.lower()} is over")
             self._fault_before = 0
+        return None
+
+    def _watch_fall(self, watch: FallWatch, sample: Sample) -> Halt | None:
+        """Look whether a joint falls while the laws fade in; return why to halt where one does."""
+        if watch.fell(sample, self._asked):
+            self.recorder.event(Fault.FELL.name.lower(), watch.message, watch.joint)
+            return Halt(Fault.FELL, watch.message)
+        if watch.over:
+            self._fall = None
         return None
 
     def _exchange(self) -> Halt | None:
@@ -260,6 +331,7 @@ class Run:
                 if switch.fresh and not self._laws.in_force(law):
                     law.reset(sample)
             self._laws.blend_to(switch.laws, switch.ticks)
+            self._fall = None  # it knows the blend from the torque found only
             names = ", ".join(type(law).__name__ for law in switch.laws)
             to = f"{names} over {switch.ticks * self._safety.dt:g} s"
         if switch.robot is not None:
@@ -315,8 +387,9 @@ class Run:
             end, stop = EndState.END_OF_LOG, None
         elif not halt.fault and then == "keep":
             end, stop = EndState.COMPLETED, None
-        elif halt.fault is Fault.WRITE_FAILED:
+        elif halt.fault in _AT_ONCE or (halt.fault is Fault.FELL and stop == "brake"):  # brakes catch it sooner
             end = EndState.PLANT_STOP
+            self.stopped_at = self.recorder.tick * self._safety.dt
             self._declared_stop(end)
         else:
             end = self._stop(halt.message or "the run is over")

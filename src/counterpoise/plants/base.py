@@ -126,10 +126,11 @@ class SimulatedPlant(ABC):
         """The plate under the base."""
 
     def __enter__(self) -> Self:
-        """Switch on: after a stop, brakes are released and, with start="held", the holding torque is on its way."""
+        """Switch on. After a stop the brakes are released, unless start="braked"; "held" sends the holding torque."""
         if self._stopped:
             self._stopped = False
-            self._states[:, STATE["brake"]] = 0.0
+            if self.config.start != "braked":
+                self._states[:, STATE["brake"]] = 0.0
             if self.config.start == "held":
                 self._fill_line(self._commands_for(self._holding()))
         self._on = True
@@ -181,6 +182,22 @@ class SimulatedPlant(ABC):
             self._states[:, STATE["brake"]], self._states[:, STATE["brake_bristle"]] = 1.0, 0.0
         self._stopped = True
 
+    @property
+    def held(self) -> Literal["brakes"] | None:
+        """What holds the arm: "brakes" while they are closed."""
+        return "brakes" if self._states[:, STATE["brake"]].any() else None
+
+    def release(self) -> None:
+        """Open the brakes, at once; with start="braked" they are closed when the plant is entered.
+
+        Raises:
+            PlantError: The plant is not switched on, or was stopped.
+        """
+        self._require_on()
+        if self._stopped:
+            raise PlantError("the plant was stopped; its brakes open when it is entered again")
+        self._states[:, STATE["brake"]] = 0.0
+
     # ------------------------------------------------------------------------------------------- for the subclasses
 
     @abstractmethod
@@ -209,10 +226,12 @@ class SimulatedPlant(ABC):
         encoder, effort, plate = (
             np.random.Generator(np.random.PCG64(seed)) for seed in np.random.SeedSequence(self.config.seed).spawn(3)
         )
-        held = holding if self.config.start == "held" else np.zeros_like(holding)
-        self._states[:] = initial_states(self.config, self._parameters, q, dq, held)
-        self._fill_line(self._commands_for(held))
-        self._command[:] = self._commands_for(held)
+        slack = np.zeros_like(holding)
+        by_gears = slack if self.config.start == "slack" else holding
+        by_motors = holding if self.config.start == "held" else slack
+        self._states[:] = initial_states(self.config, self._parameters, q, dq, by_gears)
+        self._fill_line(self._commands_for(by_motors))
+        self._command[:] = self._commands_for(by_motors)
         self._encoder = EncoderReader(self.config.encoder, self.joint_names, self.dt, encoder)
         self._effort = EffortReader(self.config.effort, self.joint_names, effort)
         return plate

@@ -131,7 +131,8 @@ class ArmConfig:
         stops: Mechanical stops; None for none.
         position: Link positions at the start, shape (n,); None for the middle of the joints' ranges.
         start: "held": the amplifiers begin with the holding torque, as if a brake had just been released;
-            "slack": they begin with none.
+            "slack": they begin with none; "braked": they begin with none behind closed brakes, which
+            :meth:`~counterpoise.plants.base.SimulatedPlant.release` opens.
         events: Pushes and loads during the run, and what the arm touches.
         velocity_limit: Declared largest speeds, shape (n,); None for the robot's.
         adds_gravity: The arm's own controller adds the holding torque of the robot it was built for; not with a flow
@@ -149,7 +150,7 @@ class ArmConfig:
     plate: Plate | None = None
     stops: Stops | None = None
     position: Annotated[npt.ArrayLike | None, "rad"] = None
-    start: Literal["held", "slack"] = "held"
+    start: Literal["held", "slack", "braked"] = "held"
     events: tuple[Event, ...] = ()
     velocity_limit: Annotated[npt.ArrayLike | None, "rad/s"] = None
     adds_gravity: bool = False
@@ -176,7 +177,7 @@ class ArmConfig:
         if self.velocity_limit is not None:
             limit = joint_values(self.velocity_limit, "velocity_limit", above=0.0, may_be_infinite=True)
             object.__setattr__(self, "velocity_limit", limit)
-        one_of(self.start, "start", ("held", "slack"))
+        one_of(self.start, "start", ("held", "slack", "braked"))
         object.__setattr__(self, "events", tuple(self.events))
         for event in self.events:
             of_kind(event, "an event", (Push, AttachPayload, RemovePayloads, Surface, Bond))
@@ -189,6 +190,10 @@ class ArmConfig:
             )
         if self.stop == "brake" and self.drive.brake is None:
             raise InputError("stop is 'brake' but drive.brake is None; give the drive a brake, or stop='zero'")
+        if self.start == "braked" and self.stop != "brake":
+            raise InputError("start is 'braked' but stop is 'zero'; brakes that hold at the start also stop the arm")
+        if self.start == "braked" and isinstance(self.drive.actuator, FlowValve):
+            raise InputError("start is 'braked' but the actuator is a flow valve, which holds the arm by itself")
 
     def replaced(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, such as seed=3 or plate=None.

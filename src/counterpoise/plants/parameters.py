@@ -134,4 +134,9 @@ def initial_states(config: ArmConfig, parameters: Array, q: Array, dq: Array, ho
         states[:, STATE["pressure_torque"]] = holding
     else:
         states[:, STATE["amplifier"]] = np.clip(holding, -p["limit"], p["limit"])
+    if config.start == "braked":  # the brakes carry it, not the motors
+        states[:, STATE["motor_torque"]] = states[:, STATE["amplifier"]] = 0.0
+        states[:, STATE["brake"]] = 1.0
+        most = p["brake_torque"]
+        states[:, STATE["brake_bristle"]] = -np.clip(holding, -most, most) / p["brake_stiffness"]
     return states

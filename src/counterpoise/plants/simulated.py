@@ -99,7 +99,7 @@ class SimulatedArm(SimulatedPlant):
         """
         self._outside.add(event)
 
-    def release(self, event: Push) -> None:
+    def end_push(self, event: Push) -> None:
         """Take back a push now, before its time is over; one that is not scheduled is no error.
 
         Args:

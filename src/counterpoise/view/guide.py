@@ -162,7 +162,7 @@ class Guide:
         """Take a hand off."""
         _, given = self._hands.pop(who, (None, None))
         if given is not None:
-            self.arm.plant.release(given)
+            self.arm.plant.end_push(given)
 
     def nobody_looks(self) -> None:
         """Hold the arm if it floats."""
@@ -202,7 +202,7 @@ class Guide:
                 continue
             force = hand.pull(robot, sample.q, sample.dq, self.strength, self._hand_speed, plant.dt)
             if given is not None:
-                plant.release(given)
+                plant.end_push(given)
             wrench = np.concatenate([force, np.zeros(3)])
             push = Push(link=hand.link, wrench=wrench, point=hand.point, start=plant.time)
             plant.push(push)
