@@ -111,7 +111,7 @@ class BareArm:
 
 
 class BrakedArm(BareArm):
-    """The same on brakes, which it declares; they take ``opening`` [s] to open, and while closed its effort reads ``effort``."""
+    """The same on brakes, which it declares; they take ``opening`` [s] to open. Closed, it reads ``effort``."""
 
     stop: Literal["zero", "brake"] = "brake"
 
