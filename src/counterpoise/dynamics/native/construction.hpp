@@ -17,11 +17,13 @@ PyObject* attribute_array(PyObject* tree, const char* name, int type) {
 struct Arrays {
     std::vector<PyObject*> held;
     bool failed = false;
-    const double* doubles(PyObject* tree, const char* name) {
-        return static_cast<const double*>(data(tree, name, NPY_DOUBLE));
+    const double* doubles(PyObject* tree, const char* name, npy_intp count) {
+        return static_cast<const double*>(data(tree, name, NPY_DOUBLE, count));
     }
-    const int* ints(PyObject* tree, const char* name) { return static_cast<const int*>(data(tree, name, NPY_INT)); }
-    const void* data(PyObject* tree, const char* name, int type) {
+    const int* ints(PyObject* tree, const char* name, npy_intp count) {
+        return static_cast<const int*>(data(tree, name, NPY_INT, count));
+    }
+    const void* data(PyObject* tree, const char* name, int type, npy_intp count) {
         if (failed) return nullptr;
         PyObject* array = attribute_array(tree, name, type);
         if (array == nullptr) {
@@ -29,6 +31,10 @@ struct Arrays {
             return nullptr;
         }
         held.push_back(array);
+        if (PyArray_SIZE(reinterpret_cast<PyArrayObject*>(array)) != count) {
+            PyErr_Format(input_error, "the tree's %s must hold %zd numbers", name, static_cast<Py_ssize_t>(count));
+            failed = true;
+        }
         return PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));
     }
     ~Arrays() {
@@ -69,24 +75,34 @@ void split_rotation(const double* C, double* swing, double* twist_cosine, double
 // Fills `compiled` from a counterpoise.dynamics.tree.Tree. Returns false with a Python error set.
 bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* compiled) {
     Arrays arrays;
-    const int* parent = arrays.ints(tree, "parent");
-    const int* kind = arrays.ints(tree, "kind");
-    const int* q_index = arrays.ints(tree, "q_index");
-    const double* q_gain = arrays.doubles(tree, "q_gain");
-    const double* q_offset = arrays.doubles(tree, "q_offset");
-    const double* rotation = arrays.doubles(tree, "rotation");
-    const double* origin = arrays.doubles(tree, "origin");
-    const double* joint_rotation = arrays.doubles(tree, "joint_rotation");
-    const double* mass = arrays.doubles(tree, "mass");
-    const double* first_moment = arrays.doubles(tree, "first_moment");
-    const double* inertia = arrays.doubles(tree, "inertia");
-    const double* base_mass = arrays.doubles(tree, "base_mass");
-    const double* base_first_moment = arrays.doubles(tree, "base_first_moment");
-    const double* gravity = arrays.doubles(tree, "gravity_base");
-    const int* link_body = arrays.ints(tree, "link_body");
-    const double* link_rotation = arrays.doubles(tree, "link_rotation");
-    const double* link_origin = arrays.doubles(tree, "link_origin");
+    const npy_intp b = bodies;
+    const int* parent = arrays.ints(tree, "parent", b);
+    const int* kind = arrays.ints(tree, "kind", b);
+    const int* q_index = arrays.ints(tree, "q_index", b);
+    const double* q_gain = arrays.doubles(tree, "q_gain", b);
+    const double* q_offset = arrays.doubles(tree, "q_offset", b);
+    const double* rotation = arrays.doubles(tree, "rotation", 9 * b);
+    const double* origin = arrays.doubles(tree, "origin", 3 * b);
+    const double* joint_rotation = arrays.doubles(tree, "joint_rotation", 9 * b);
+    const double* mass = arrays.doubles(tree, "mass", b);
+    const double* first_moment = arrays.doubles(tree, "first_moment", 3 * b);
+    const double* inertia = arrays.doubles(tree, "inertia", 9 * b);
+    const double* base_mass = arrays.doubles(tree, "base_mass", 1);
+    const double* base_first_moment = arrays.doubles(tree, "base_first_moment", 3);
+    const double* gravity = arrays.doubles(tree, "gravity_base", 3);
+    const int* link_body = arrays.ints(tree, "link_body", links);
+    const double* link_rotation = arrays.doubles(tree, "link_rotation", 9 * links);
+    const double* link_origin = arrays.doubles(tree, "link_origin", 3 * links);
     if (arrays.failed) return false;
+    bool ordered = true;
+    for (int i = 0; i < bodies; ++i)
+        ordered = ordered && parent[i] >= -1 && parent[i] < i && q_index[i] >= 0 && q_index[i] < n &&
+                  (kind[i] == counterpoise::REVOLUTE || kind[i] == counterpoise::PRISMATIC);
+    for (Py_ssize_t l = 0; l < links; ++l) ordered = ordered && link_body[l] >= -1 && link_body[l] < bodies;
+    if (!ordered) {
+        PyErr_SetString(input_error, "the tree's parent, q_index, kind or link_body is out of range");
+        return false;
+    }
 
     // Turn each body's frame about its axis by the swing of body i + 1, when that is its child. `gauge` is that turn.
     std::vector<double> gauge(bodies, 0.0), gauge_cosine(bodies, 1.0), gauge_sine(bodies, 0.0), swing(bodies, 0.0);
@@ -216,14 +232,21 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject*) {
     KernelObject* self = reinterpret_cast<KernelObject*>(type->tp_alloc(type, 0));
     if (self == nullptr) return nullptr;
     self->tree = Py_NewRef(tree);
-    self->joint_names = PyObject_GetAttrString(tree, "joint_names");
-    self->link_names = PyObject_GetAttrString(tree, "link_names");
-    self->leaves = PyObject_GetAttrString(tree, "leaves");
-    self->link_indices = PyDict_New();
-    PyObject* body_names = PyObject_GetAttrString(tree, "body_names");
-    PyObject* refusal = PyObject_GetAttrString(tree, "refusal");
-    bool good = self->joint_names != nullptr && self->link_names != nullptr && self->leaves != nullptr &&
-                self->link_indices != nullptr && body_names != nullptr && refusal != nullptr;
+    PyObject *body_names = nullptr, *refusal = nullptr;
+    // One after the other: what is asked for after an error hides it.
+    bool good = (self->joint_names = PyObject_GetAttrString(tree, "joint_names")) != nullptr &&
+                (self->link_names = PyObject_GetAttrString(tree, "link_names")) != nullptr &&
+                (self->leaves = PyObject_GetAttrString(tree, "leaves")) != nullptr &&
+                (self->link_indices = PyDict_New()) != nullptr &&
+                (body_names = PyObject_GetAttrString(tree, "body_names")) != nullptr &&
+                (refusal = PyObject_GetAttrString(tree, "refusal")) != nullptr;
+    const int refused = good ? PyObject_IsTrue(refusal) : -1;
+    good = good && refused >= 0;
+    if (good && !(PyTuple_Check(self->joint_names) && PyTuple_Check(self->link_names) && PyTuple_Check(self->leaves) &&
+                  PyTuple_Check(body_names))) {
+        PyErr_SetString(PyExc_TypeError, "the tree's names must be tuples");
+        good = false;
+    }
     if (good) {
         const Py_ssize_t links = PyTuple_Size(self->link_names);
         const int bodies = static_cast<int>(PyTuple_Size(body_names));
@@ -231,7 +254,7 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject*) {
             self->compiled = new Compiled;
             good = compile(tree, static_cast<int>(PyTuple_Size(self->joint_names)), bodies, links, self->compiled);
             if (good) self->compiled->work.reset(new Workspace(table->work_doubles(bodies, self->compiled->model.depth)));
-            self->compiled->refused = PyObject_IsTrue(refusal) == 1;
+            self->compiled->refused = refused == 1;
         } catch (const std::exception&) {
             good = false;
             PyErr_NoMemory();

@@ -79,8 +79,9 @@ PyObject* plate_set_form(PyObject* object, PyObject* args) {
         return nullptr;
     }
     Form& form = reinterpret_cast<PlateObject*>(object)->forms[index];
+    form.ready = false;  // until it is whole
+    if (offset != Py_None && !copy_doubles(offset, 6, form.plate.offset)) return nullptr;
     form.ready = offset != Py_None;
-    if (form.ready && !copy_doubles(offset, 6, form.plate.offset)) return nullptr;
     form.plate.gravity = gravity;
     form.moves = moves;
     Py_RETURN_NONE;

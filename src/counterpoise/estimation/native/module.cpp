@@ -2,7 +2,8 @@
 // folding measured torques into the triangular factor (square_root.py). The Python files beside are the specification;
 // both give the same numbers to rounding.
 //
-// Only counterpoise/estimation/kernel.py calls these functions. Buffers of a wrong type or size raise ValueError.
+// Only counterpoise/estimation/kernel.py calls these functions. Arguments of a wrong type, size or range raise TypeError,
+// ValueError, OverflowError or BufferError, whoever calls (tests/test_native_arguments.py).
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -35,8 +36,9 @@ struct Numbers {
             return false;
         open = true;
         // numpy calls its 64-bit integers "l" or "q", as the platform does.
-        const bool fits = view.itemsize == 8 && std::strchr(formats, view.format[0]) != nullptr && view.format[1] == 0;
-        if (fits && (count < 0 || view.len == count * 8)) return true;
+        const char* format = view.format == nullptr ? "" : view.format;
+        const bool fits = view.itemsize == 8 && format[0] != 0 && std::strchr(formats, format[0]) != nullptr && format[1] == 0;
+        if (fits && (count < 0 || view.len / 8 == count)) return true;
         PyErr_Format(PyExc_ValueError, "%s has the wrong type or size", name);
         return false;
     }
@@ -45,9 +47,29 @@ struct Numbers {
     Py_ssize_t count() const { return view.len / 8; }
 };
 
+// The numbers and whole numbers of successive arguments; false with an exception set at the first that is none.
+bool take_numbers(PyObject* const* args, Py_ssize_t count, double* into) {
+    for (Py_ssize_t k = 0; k < count; ++k)
+        if ((into[k] = PyFloat_AsDouble(args[k])) == -1.0 && PyErr_Occurred() != nullptr) return false;
+    return true;
+}
+
+bool take_whole(PyObject* const* args, Py_ssize_t count, Py_ssize_t* into) {
+    for (Py_ssize_t k = 0; k < count; ++k)
+        if ((into[k] = PyLong_AsSsize_t(args[k])) == -1 && PyErr_Occurred() != nullptr) return false;
+    return true;
+}
+
 PyObject* wrong_count(const char* name, Py_ssize_t expected) {
     PyErr_Format(PyExc_TypeError, "%s takes %zd arguments", name, expected);
     return nullptr;
+}
+
+// The joints of a gate's memory; −1 and an exception if it is none.
+Py_ssize_t joints_of(const Numbers& memory) {
+    if (memory.count() % MEMORY_ROWS == 0) return memory.count() / MEMORY_ROWS;
+    PyErr_SetString(PyExc_ValueError, "memory has the wrong type or size");
+    return -1;
 }
 
 // watch(memory, q, dq, tau, thresholds, collect) -> Seen; thresholds: band, speed, effort share, stop margin, reversal.
@@ -55,7 +77,8 @@ PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t given) {
     if (given != 6) return wrong_count("watch", 6);
     Numbers memory, q, dq, tau, thresholds;
     if (!memory.take(args[0], "memory", "d", -1, true)) return nullptr;
-    const Py_ssize_t n = memory.count() / MEMORY_ROWS;
+    const Py_ssize_t n = joints_of(memory);
+    if (n < 0) return nullptr;
     if (!q.take(args[1], "q", "d", n, false) || !dq.take(args[2], "dq", "d", n, false) ||
         !tau.take(args[3], "tau", "d", n, false) || !thresholds.take(args[4], "thresholds", "d", 5, false))
         return nullptr;
@@ -110,12 +133,13 @@ PyObject* summarise(PyObject*, PyObject* const* args, Py_ssize_t given) {
     if (given != 7) return wrong_count("summarise", 7);
     Numbers told, memory, slid_from, friction_square, noise;
     if (!memory.take(args[1], "memory", "d", -1, false)) return nullptr;
-    const Py_ssize_t n = memory.count() / MEMORY_ROWS;
+    const Py_ssize_t n = joints_of(memory);
+    if (n < 0) return nullptr;
     if (!told.take(args[0], "told", "d", TOLD_ROWS * n, true) || !slid_from.take(args[3], "slid_from", "d", n, false) ||
         !friction_square.take(args[4], "friction_square", "d", n, false) || !noise.take(args[5], "noise", "d", n, false))
         return nullptr;
-    const double count = PyFloat_AsDouble(args[2]), reversal = PyFloat_AsDouble(args[6]);
-    if (PyErr_Occurred()) return nullptr;
+    double count, reversal;
+    if (!take_numbers(args + 2, 1, &count) || !take_numbers(args + 6, 1, &reversal)) return nullptr;
     const double* row[MEMORY_ROWS];
     for (Py_ssize_t r = 0; r < MEMORY_ROWS; ++r) row[r] = memory.doubles() + r * n;
     double* out[TOLD_ROWS];
@@ -165,8 +189,7 @@ PyObject* relearn(PyObject*, PyObject* const* args, Py_ssize_t given) {
     const Py_ssize_t n = noise.count();
     if (!start.take(args[1], "start", "d", n, false) || !left.take(args[2], "left", "d", 2 * n, false)) return nullptr;
     double given_numbers[4];
-    for (Py_ssize_t k = 0; k < 4; ++k) given_numbers[k] = PyFloat_AsDouble(args[3 + k]);
-    if (PyErr_Occurred()) return nullptr;
+    if (!take_numbers(args + 3, 4, given_numbers)) return nullptr;
     const double rate = given_numbers[0], most = given_numbers[1], low = given_numbers[2], high = given_numbers[3];
     for (Py_ssize_t i = 0; i < n; ++i) {
         const double innovation = left.doubles()[i], kept = left.doubles()[n + i], first = start.doubles()[i];
@@ -228,12 +251,11 @@ PyObject* fold_torques(PyObject*, PyObject* const* args, Py_ssize_t given) {
     const Py_ssize_t row_size = row.count(), p = rows_of(factor, row_size);
     if (p < 0) return nullptr;
     Py_ssize_t whole[4];
-    for (Py_ssize_t k = 0; k < 4; ++k) whole[k] = PyLong_AsSsize_t(args[7 + k]);
-    if (PyErr_Occurred()) return nullptr;
+    if (!take_whole(args + 7, 4, whole)) return nullptr;
     const Py_ssize_t first = whole[0], last = whole[1];
     const Py_ssize_t b = columns.count(), width = n > 0 ? regressor.count() / n : 0;
     bool fits = first >= 0 && first <= last && last <= n && b <= p && width * n == regressor.count();
-    for (Py_ssize_t k = 2; k < 4; ++k) fits = fits && whole[k] + n <= p;
+    for (Py_ssize_t k = 2; k < 4; ++k) fits = fits && (whole[k] < 0 || whole[k] <= p - n);  // a sum could overflow
     fits = fits && (row_size == p + 1 || row_size == p + 1 + n);
     for (Py_ssize_t j = 0; fits && j < b; ++j) fits = columns.integers()[j] >= 0 && columns.integers()[j] < width;
     if (!fits) {
@@ -316,8 +338,8 @@ PyObject* head(PyObject*, PyObject* const* args, Py_ssize_t given) {
     if (!way.take(args[1], "way", "d", m, true) || !columns.take(args[2], "columns", "lq", -1, false) ||
         !x.take(args[3], "x", "d", -1, false) || !other.take(args[4], "other", "d", -1, false))
         return nullptr;
-    const double share = PyFloat_AsDouble(args[5]);
-    if (PyErr_Occurred()) return nullptr;
+    double share;
+    if (!take_numbers(args + 5, 1, &share)) return nullptr;
     const Py_ssize_t b = columns.count();
     bool fits = b <= x.count() && b <= other.count();
     for (Py_ssize_t j = 0; fits && j < b; ++j) fits = columns.integers()[j] >= 0 && columns.integers()[j] < m;

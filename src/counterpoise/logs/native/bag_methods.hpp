@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <cstdint>
 #include <new>
 
 #include "joint_state.hpp"
@@ -19,9 +20,12 @@ public:
     ~Bytes() {
         if (held_) PyBuffer_Release(&view_);
     }
-    bool hold(PyObject* owner, bool writable = false) {
+    // Take the buffer; its start must be a multiple of `alignment` where numbers are read from it.
+    bool hold(PyObject* owner, std::size_t alignment, bool writable = false) {
         held_ = PyObject_GetBuffer(owner, &view_, PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) == 0;
-        return held_;
+        if (!held_ || view_.len == 0 || reinterpret_cast<std::uintptr_t>(view_.buf) % alignment == 0) return held_;
+        PyErr_SetString(PyExc_ValueError, "an array does not lie where its numbers can be read");
+        return false;
     }
     std::size_t size() const { return static_cast<std::size_t>(view_.len); }
     template <class Item>
@@ -41,7 +45,7 @@ PyObject* messages(PyObject*, PyObject* args) {
     Py_ssize_t start;
     if (!PyArg_ParseTuple(args, "OnO", &data, &start, &wanted)) return nullptr;
     Bytes bytes, ids;
-    if (!bytes.hold(data) || !ids.hold(wanted)) return nullptr;
+    if (!bytes.hold(data, 1) || !ids.hold(wanted, alignof(std::int64_t))) return nullptr;
     if (start < 0 || static_cast<std::size_t>(start) > bytes.size()) {
         PyErr_SetString(PyExc_ValueError, "start lies outside the data");
         return nullptr;
@@ -49,7 +53,8 @@ PyObject* messages(PyObject*, PyObject* args) {
     try {
         Walk walk{bytes.items<const std::uint8_t>(), bytes.size(), static_cast<std::size_t>(start), {}, {}};
         const std::int64_t* first = ids.items<const std::int64_t>();
-        walk.wanted.assign(first, first + ids.size() / sizeof(std::int64_t));
+        const std::size_t count = ids.size() / sizeof(std::int64_t);
+        if (count > 0) walk.wanted.assign(first, first + count);
         Walker(walk);
         return Py_BuildValue("y#n", walk.spans.empty() ? "" : reinterpret_cast<const char*>(walk.spans.data()),
                              static_cast<Py_ssize_t>(walk.spans.size() * sizeof(Span)), static_cast<Py_ssize_t>(walk.at));
@@ -66,8 +71,9 @@ struct Decoding {
 
     bool hold(PyObject* data_, PyObject* spans_, PyObject* stamps_, PyObject* rows_, Py_ssize_t start) {
         with_rows = rows_ != Py_None;
-        if (!data.hold(data_) || !spans.hold(spans_) || !stamps.hold(stamps_, true)) return false;
-        if (with_rows && !rows.hold(rows_, true)) return false;
+        if (!data.hold(data_, 1) || !spans.hold(spans_, alignof(Span)) || !stamps.hold(stamps_, alignof(double), true))
+            return false;
+        if (with_rows && !rows.hold(rows_, alignof(double), true)) return false;
         count = spans.size() / sizeof(Span);
         columns = with_rows && count > 0 ? rows.size() / sizeof(double) / count : 0;
         if (start >= 0 && stamps.size() == count * sizeof(double)) return true;
@@ -92,8 +98,12 @@ inline bool name_lists(PyObject* sequence, std::size_t joints, std::vector<NameL
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
     held = std::vector<Bytes>(static_cast<std::size_t>(count));
     for (Py_ssize_t i = 0; i < count; ++i) {
-        PyObject *names, *columns;
-        if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(sequence, i), "O!O", &PyTuple_Type, &names, &columns)) return false;
+        PyObject* item = PySequence_Fast_GET_ITEM(sequence, i);
+        if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) != 2 || !PyTuple_Check(PyTuple_GET_ITEM(item, 0))) {
+            PyErr_SetString(PyExc_TypeError, "a list must be a tuple of a tuple of names and its columns or None");
+            return false;
+        }
+        PyObject *names = PyTuple_GET_ITEM(item, 0), *columns = PyTuple_GET_ITEM(item, 1);
         NameList list{{}, nullptr};
         for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(names); ++j) {
             char* text;
@@ -102,7 +112,7 @@ inline bool name_lists(PyObject* sequence, std::size_t joints, std::vector<NameL
             list.names.emplace_back(text, static_cast<std::size_t>(size));
         }
         if (columns != Py_None) {
-            if (!held[i].hold(columns)) return false;
+            if (!held[i].hold(columns, alignof(std::int64_t))) return false;
             list.columns = held[i].items<const std::int64_t>();
             bool good = held[i].size() == list.names.size() * sizeof(std::int64_t);
             for (std::size_t j = 0; good && j < list.names.size(); ++j)
@@ -124,7 +134,8 @@ inline PyObject* decode_joint_states(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "OOnpOOOO", &data, &spans, &start, &cdr, &sequence, &stamps, &which, &rows)) return nullptr;
     Decoding decoding;
     Bytes chosen;
-    if (!decoding.hold(data, spans, stamps, rows, start) || !chosen.hold(which, true)) return nullptr;
+    if (!decoding.hold(data, spans, stamps, rows, start) || !chosen.hold(which, alignof(std::int64_t), true))
+        return nullptr;
     const std::size_t joints = decoding.columns / 3;
     if (decoding.columns != 3 * joints || chosen.size() != decoding.count * sizeof(std::int64_t)) {
         PyErr_SetString(PyExc_ValueError, "the arrays do not belong together");

@@ -341,6 +341,8 @@ inline PyObject* parse_rows(PyObject*, PyObject* args) {
     PyObject* result = nullptr;
     if (begin < 0 || begin > text.len || columns < 1 || skip.len != columns || delimiter < 0 || delimiter > 127) {
         PyErr_SetString(PyExc_ValueError, "begin, columns, delimiter and skip do not belong together");
+    } else if (reinterpret_cast<std::uintptr_t>(out.buf) % alignof(double) != 0) {
+        PyErr_SetString(PyExc_ValueError, "out does not lie where numbers can be written");
     } else {
         const auto* data = static_cast<const char*>(text.buf);
         const Py_ssize_t room = out.len / static_cast<Py_ssize_t>(sizeof(double)) / columns;

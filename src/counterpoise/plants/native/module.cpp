@@ -1,7 +1,8 @@
 // The native steppers as Python types. Each holds buffers that its maker shares with it (MuJoCo's own arrays among them)
 // and works on them in place, so that a step costs one call without arguments.
 //
-// Only counterpoise/plants/kernel.py makes these objects; faults of the buffers raise ValueError there.
+// Only counterpoise/plants/kernel.py makes these objects. Arguments of a wrong type, size or range raise TypeError,
+// ValueError, OverflowError or BufferError, whoever calls (tests/test_native_arguments.py).
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -45,6 +46,24 @@ struct Buffers {
     }
 };
 
+// How many rows of `width` doubles an object's buffer holds, by its bytes and not by its word; −1 with a Python error set.
+Py_ssize_t rows_in(PyObject* owner, const char* name, Py_ssize_t width) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(owner, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) return -1;
+    const Py_ssize_t bytes = view.len, row = width * static_cast<Py_ssize_t>(sizeof(double));
+    PyBuffer_Release(&view);
+    if (bytes % row == 0) return bytes / row;
+    PyErr_Format(PyExc_ValueError, "%s must hold rows of %zd float64 numbers", name, width);
+    return -1;
+}
+
+// Refuses keywords: the places have no names.
+bool no_keywords(PyObject* keywords) {
+    if (keywords == nullptr || PyDict_GET_SIZE(keywords) == 0) return true;
+    PyErr_SetString(PyExc_TypeError, "keyword arguments are not taken");
+    return false;
+}
+
 double lag_decay(const Drive& drive, double dt) { return drive.lag > 0.0 ? std::exp(-dt / drive.lag) : 0.0; }
 
 template <class Object>
@@ -82,14 +101,15 @@ struct DrivesObject {
     HeldDrives* held;
 };
 
-PyObject* drives_new(PyTypeObject* type, PyObject* args, PyObject*) {
+PyObject* drives_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+    if (!no_keywords(keywords)) return nullptr;
     PyObject *parameters, *states, *command, *q, *dq, *torque;
     double dt;
     if (!PyArg_ParseTuple(args, "OOOOOOd", &parameters, &states, &command, &q, &dq, &torque, &dt)) return nullptr;
     HeldDrives* held;
     PyObject* self = fresh<DrivesObject>(type, &held);
     if (self == nullptr) return nullptr;
-    const Py_ssize_t n = PyObject_Length(parameters);
+    const Py_ssize_t n = rows_in(parameters, "parameters", DRIVE_DOUBLES);
     const double* rows = n < 0 ? nullptr : held->buffers.doubles(parameters, "parameters", n * DRIVE_DOUBLES, false);
     double* state_rows = rows == nullptr ? nullptr : held->buffers.doubles(states, "states", n * STATE_DOUBLES, true);
     held->states = reinterpret_cast<DriveState*>(state_rows);
@@ -102,9 +122,14 @@ PyObject* drives_new(PyTypeObject* type, PyObject* args, PyObject*) {
         Py_DECREF(self);
         return nullptr;
     }
-    held->drives.resize(n);
-    if (n > 0) std::memcpy(held->drives.data(), rows, n * sizeof(Drive));
-    for (const Drive& drive : held->drives) held->decays.push_back(lag_decay(drive, dt));
+    try {
+        held->drives.resize(static_cast<std::size_t>(n));
+        if (n > 0) std::memcpy(held->drives.data(), rows, held->drives.size() * sizeof(Drive));
+        for (const Drive& drive : held->drives) held->decays.push_back(lag_decay(drive, dt));
+    } catch (const std::bad_alloc&) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
     return self;
 }
 
@@ -151,7 +176,8 @@ struct OneJointObject {
     HeldJoint* held;
 };
 
-PyObject* one_joint_new(PyTypeObject* type, PyObject* args, PyObject*) {
+PyObject* one_joint_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+    if (!no_keywords(keywords)) return nullptr;
     PyObject *drive, *drive_state, *link, *link_state;
     double dt;
     if (!PyArg_ParseTuple(args, "OOOOd", &drive, &drive_state, &link, &link_state, &dt)) return nullptr;
@@ -205,13 +231,14 @@ struct LowPassObject {
     HeldFilter* held;
 };
 
-PyObject* low_pass_new(PyTypeObject* type, PyObject* args, PyObject*) {
+PyObject* low_pass_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+    if (!no_keywords(keywords)) return nullptr;
     PyObject *coefficients, *input, *output, *state;
     if (!PyArg_ParseTuple(args, "OOOO", &coefficients, &input, &output, &state)) return nullptr;
     HeldFilter* held;
     PyObject* self = fresh<LowPassObject>(type, &held);
     if (self == nullptr) return nullptr;
-    const Py_ssize_t channels = PyObject_Length(input);
+    const Py_ssize_t channels = rows_in(input, "input", 1);
     const double* given = channels < 0 ? nullptr : held->buffers.doubles(coefficients, "coefficients", 5, false);
     held->input = given == nullptr ? nullptr : held->buffers.doubles(input, "input", channels, false);
     held->output = held->input == nullptr ? nullptr : held->buffers.doubles(output, "output", channels, true);
