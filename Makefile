@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 unexport PYTHONDONTWRITEBYTECODE # the tests start many processes: what is compiled once is kept
 
-.PHONY: demo test check lint types tests docs bench format build clean
+.PHONY: demo test check lint types tests sanitize docs bench format build clean
 
 demo: $(VENV)/demo.stamp
 	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/counterpoise tour
@@ -25,6 +25,10 @@ types: $(VENV)/test.stamp
 
 tests: $(VENV)/test.stamp
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m slipcover --source src --skip-covered -m pytest -q -n $(JOBS) --dist worksteal
+
+# The tests of the native code once more, with AddressSanitizer and UndefinedBehaviorSanitizer, where the compiler has them.
+sanitize: $(VENV)/test.stamp
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JOBS=$(JOBS) $(BIN)/python .ci/sanitize.py
 
 docs: $(VENV)/test.stamp
 	$(BIN)/mkdocs build

@@ -1,8 +1,8 @@
 """Runs the tests of the native code with AddressSanitizer and UndefinedBehaviorSanitizer: ``make sanitize``.
 
 The extensions are built a second time, into build/sanitize; what is installed stays as it is. Where the compiler has no
-sanitizers this says so and ends well. A small program with a known mistake goes first: sanitizers that do not see it are
-an error, so that a pass means something.
+sanitizers this says so and ends well. A small program with a known mistake goes first: sanitizers that do not see it
+are an error, so that a pass means something.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "sanitize"
+LIB = str(BUILD / "lib")
 ROOMS = ("dynamics", "control", "estimation", "logs", "plants")
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g1")
 TESTS = (
@@ -25,6 +26,7 @@ TESTS = (
     "tests/base_sensor/test_plate_kernel.py",
     "tests/control/test_filter_conformance.py",
     "tests/control/test_safety.py",
+    "tests/estimation/test_hold.py",
     "tests/estimation/test_recursive.py",
     "tests/estimation/test_square_root.py",
     "tests/logs/test_bag_kernel.py",
@@ -48,9 +50,10 @@ def main() -> int:
         print(f"sanitize: skipped: {missing}")
         return 0
     built = subprocess.run(
-        [sys.executable, "setup.py", "-q", "build", "--build-base", str(BUILD), "--build-lib", str(BUILD / "lib")],
+        [sys.executable, "setup.py", "-q", "build", "--parallel", "2", "--build-base", str(BUILD), "--build-lib", LIB],
         cwd=ROOT,
         env={**os.environ, "COUNTERPOISE_EXTRA_FLAGS": " ".join(FLAGS), "COUNTERPOISE_REQUIRE_NATIVE": "1"},
+        check=False,
     )
     if built.returncode:
         print("sanitize: the extensions could not be built with the sanitizers")
@@ -62,13 +65,14 @@ def main() -> int:
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",  # Python's own pools would hide what lies behind an array
-        "PYTHONPATH": str(BUILD / "lib"),
+        "PYTHONPATH": LIB,
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     used = "from importlib import import_module\n" + "".join(
         f"print(import_module('counterpoise.{room}._native').__file__)\n" for room in ROOMS
     )
-    found = subprocess.run([sys.executable, "-c", used], env=environment, capture_output=True, text=True, cwd=ROOT)
+    asked = [sys.executable, "-c", used]
+    found = subprocess.run(asked, env=environment, capture_output=True, text=True, cwd=ROOT, check=False)
     places = found.stdout.split()
     if found.returncode or len(places) != len(ROOMS) or not all(place.startswith(str(BUILD)) for place in places):
         print(f"sanitize: the sanitized extensions are not the ones in use: {places}\n{found.stderr}")
@@ -77,7 +81,7 @@ def main() -> int:
     # Without the tests that start the suite again, for settings in which nothing native runs, and those of memory.
     chosen = ("-p", "no:cacheprovider", "-k", "not other_settings and not leak", *sys.argv[1:], *TESTS)
     tests = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "worksteal", *chosen]
-    return subprocess.run(tests, cwd=ROOT, env=environment).returncode
+    return subprocess.run(tests, cwd=ROOT, env=environment, check=False).returncode
 
 
 def lacking(compiler: str) -> str | None:
@@ -91,12 +95,12 @@ def lacking(compiler: str) -> str | None:
             program = Path(folder) / name
             command = [compiler, "-x", "c++", *FLAGS, "-o", str(program), "-"]
             try:
-                built = subprocess.run(command, input=source, capture_output=True, text=True)
+                built = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
             except OSError as error:
                 return f"no C++ compiler ({compiler}: {error.strerror})"
             if built.returncode:
                 return f"{compiler} has no {name} sanitizer: {built.stderr.strip().splitlines()[-1]}"
-            if subprocess.run([str(program)], capture_output=True).returncode == 0:
+            if subprocess.run([str(program)], capture_output=True, check=False).returncode == 0:
                 raise SystemExit(f"sanitize: the {name} sanitizer of {compiler} does not see a known mistake")
     if not all(Path(library(compiler, name)).is_file() for name in ("libasan.so", "libubsan.so", "libstdc++.so")):
         return f"{compiler} links its sanitizers statically, and the interpreter cannot load them first"

@@ -1,8 +1,8 @@
 """Whatever is passed to the native code: a result or a Python error, never a crash, a write elsewhere or a SystemError.
 
-Each entry point gets arguments that fit, of which up to three are replaced: by numbers out of range, objects of any kind,
-and arrays of another size, type, order, byte order, alignment or ownership. ``make sanitize`` runs this file as well, so
-that a read or a write outside an array is seen.
+Each entry point gets arguments that fit, of which up to three are replaced: by numbers out of range, objects of any
+kind, and arrays of another size, type, order, byte order, alignment or ownership. ``make sanitize`` runs this file as
+well, so that a read or a write outside an array is seen.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ CHANGES: list[Callable[[np.ndarray], Any]] = [
     lambda a: np.concatenate([a.ravel(), a.ravel()]),
     lambda a: np.repeat(a.ravel(), 2)[::2],
     lambda a: a[::-1],
-    lambda a: np.asfortranarray(a),
+    np.asfortranarray,
     lambda a: a.reshape(-1),
     lambda a: a.reshape((1, *a.shape)),
     lambda a: a.astype(np.float32),
@@ -87,7 +87,7 @@ CHANGES: list[Callable[[np.ndarray], Any]] = [
     lambda a: memoryview(a.copy()),
     lambda a: memoryview(bytearray(a.nbytes)),
     lambda a: memoryview(bytearray(a.nbytes + 8))[1 : a.nbytes + 1],
-    lambda a: np.ma.masked_array(a),
+    np.ma.masked_array,
     lambda a: a.copy().view(LongArray),
     lambda a: np.full_like(a, np.nan) if a.dtype.kind == "f" else a,
     lambda a: np.full_like(a, np.iinfo(a.dtype).max if a.dtype.kind in "iu" else np.inf),
@@ -317,10 +317,19 @@ def test_name_lists_of_another_kind_are_type_errors(lists: Any) -> None:
 # ------------------------------------------------------------------------------------------------------ the filter
 
 LIMITS: dict[str, Any] = {
-    **{name: np.full(2, value) for name, value in (("lower", -1.0), ("upper", 1.0), ("velocity_limit", 2.0))},
-    **{"effort_limit": np.full(2, 5.0), "rate_limit": np.full(2, 50.0), "wrench_range": np.full(6, 9.0)},
-    **{"dt": 1e-3, "jump_slack": 0.01, "max_gap": 0.01, "max_lag": 0.01, "frozen_ticks": 20},
-    **{"frozen_travel": 1e-3, "frozen_torque": 0.02},
+    "dt": 1e-3,
+    "lower": np.full(2, -1.0),
+    "upper": np.full(2, 1.0),
+    "velocity_limit": np.full(2, 2.0),
+    "effort_limit": np.full(2, 5.0),
+    "rate_limit": np.full(2, 50.0),
+    "wrench_range": np.full(6, 9.0),
+    "jump_slack": 0.01,
+    "max_gap": 0.01,
+    "max_lag": 0.01,
+    "frozen_ticks": 20,
+    "frozen_travel": 1e-3,
+    "frozen_torque": 0.02,
 }
 SAMPLE: dict[str, Any] = {
     "time": 0.0,
@@ -332,7 +341,7 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_the_filter(data: st.DataObject) -> None:
     """Any limits, samples and torques; what comes out stays finite and within the effort limit."""
@@ -399,7 +408,7 @@ def test_the_kernel(name: str, data: st.DataObject) -> None:
     tried(getattr(robot, name), spoilt(data, arguments))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_the_kernel_of_any_tree(data: st.DataObject) -> None:
     """A tree of other sizes, names or indices is refused, or computes without leaving its arrays."""
