@@ -8,6 +8,7 @@ are an error, so that a pass means something.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -17,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "sanitize"
 LIB = str(BUILD / "lib")
+REPORTS = BUILD / "reports"
 ROOMS = ("dynamics", "control", "estimation", "logs", "plants")
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g1")
 TESTS = (
@@ -62,8 +64,9 @@ def main() -> int:
         **os.environ,
         # The interpreter is not instrumented: the sanitizer comes first, with the C++ library whose throw it wraps.
         "LD_PRELOAD": " ".join(library(compiler, name) for name in ("libasan.so", "libubsan.so", "libstdc++.so")),
-        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
+        # Into files: pytest catches what a process writes, and loses it when the process is ended by its mistake.
+        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={REPORTS / 'found'}",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={REPORTS / 'found'}",
         "PYTHONMALLOC": "malloc",  # Python's own pools would hide what lies behind an array
         "PYTHONPATH": LIB,
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -81,7 +84,13 @@ def main() -> int:
     # Without the tests that start the suite again, for settings in which nothing native runs, and those of memory.
     chosen = ("-p", "no:cacheprovider", "-k", "not other_settings and not leak", *sys.argv[1:], *TESTS)
     tests = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "worksteal", *chosen]
-    return subprocess.run(tests, cwd=ROOT, env=environment, check=False).returncode
+    shutil.rmtree(REPORTS, ignore_errors=True)
+    REPORTS.mkdir(parents=True)
+    result = subprocess.run(tests, cwd=ROOT, env=environment, check=False).returncode
+    for report in sorted(REPORTS.iterdir()):
+        print(f"sanitize: {report.relative_to(ROOT)}\n{report.read_text(errors='replace')}")
+        result = result or 1
+    return result
 
 
 def lacking(compiler: str) -> str | None:
