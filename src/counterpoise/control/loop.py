@@ -25,7 +25,8 @@ from .limits import joint_array
 from .permission import refuse_gravity_twice, refuse_unclear_plant, refuse_without_watchdog, refuse_wrong_filter
 from .plant import Plant
 from .report import EndState, RunReport
-from .run import Kept, Run, Switch
+from .run import Run
+from .run_parts import Kept, Switch
 from .safety import SafetyFilter
 
 TOLD_EVERY = 0.1

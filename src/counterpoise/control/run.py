@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from .fault import REFUSED, Fault, FilterFlag, error_of
 from .law import Law
 from .plant import BrakedPlant, Plant
 from .report import EndState, Recorder, RunReport
+from .run_parts import Halt, Kept, Switch, cut_of, shown
 from .safe_stop import SafeStop, stop_damping
 from .safety import Budget, SafetyFilter
 
@@ -29,36 +30,6 @@ _REFUSED = int(REFUSED)
 _AT_ONCE = (Fault.WRITE_FAILED, Fault.BRAKES_NOT_OPENED, Fault.BRAKES_CLOSED_AGAIN)
 """Faults after which nothing more is sent: the plant's own stop is all that helps."""
 _READ_FAILED, _LAW_OUTPUT = int(Fault.READ_FAILED), int(Fault.LAW_OUTPUT)
-
-
-class Halt(NamedTuple):
-    """Why the ticks ended; with Fault.NONE, as asked."""
-
-    fault: Fault = Fault.NONE
-    message: str = ""
-    cause: BaseException | None = None
-    end_of_log: bool = False
-
-
-class Switch(NamedTuple):
-    """A passage to other laws, or to another payload, that was asked for; None for what stays as it is."""
-
-    laws: tuple[Law, ...] | None
-    robot: Robot | None
-    ticks: int
-    fresh: bool
-
-
-class Kept(NamedTuple):
-    """What a run that was told to keep going leaves applied.
-
-    Attributes:
-        tau: The torque sent last [N m or N], shape (n,).
-        until: When the plant's watchdog takes it away, by the plant's clock [s]; inf without a watchdog.
-    """
-
-    tau: Array
-    until: float
 
 
 class Run:
@@ -303,7 +274,7 @@ class Run:
     def _tell_laws(self) -> Halt | None:
         """Tell the laws what became of their torques."""
         try:
-            self._laws.tell(_cut(self._safety.last, self._asked))
+            self._laws.tell(cut_of(self._safety.last, self._asked))
         except Exception as error:  # a user's code
             return self._law_raised(error)
         return None
@@ -355,7 +326,7 @@ class Run:
         elif kind is Fault.LAW_OUTPUT:
             wrong = np.flatnonzero(safety.joint_flags & _REFUSED)
             joint = safety.limits.joint_names[int(wrong[0])] if safety.flags & FilterFlag.NON_FINITE else None
-            where = f"on joint '{joint}'" if joint else f"({', '.join(map(_shown, self._asked))})"
+            where = f"on joint '{joint}'" if joint else f"({', '.join(map(shown, self._asked))})"
             message = f"the laws' torque {where} is no finite float64 array of shape ({safety.n},); it was not sent"
         else:
             message = safety.reason(fault)
@@ -445,17 +416,3 @@ class Run:
             self.stop_failure = error
             self.recorder.event("stop_failed", f"the plant's own stop raised {type(error).__name__}: {error}")
         self.recorder.event("stopped", f"{end.value}, then '{self._plant.stop}'")
-
-
-def _cut(last: Array, asked: Sequence[Array]) -> Array:
-    """Return what was sent minus what was asked for: exactly 0 where nothing was cut."""
-    total = np.zeros_like(last)
-    for torque in asked:  # in the filter's own order: rounding must not look like a cut, or integrals rest on it
-        total += torque
-    return np.asarray(last - total)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} array of shape {value.shape}"
-    return f"a {type(value).__name__}"
