@@ -60,17 +60,18 @@ COUNTERPOISE_INLINE void load_one(const Model& model, const Which& which, const 
                                   const Joints<double>& joints) {
     const int count = which.count();
     for (int first = 0; first < count; first += L) {
-        // Lanes past the end repeat the last joint.
         Lanes x, offset, s, c;
         if (model.plain && Which::CONSECUTIVE && first + L <= count) {
             memcpy(&x, q + first, sizeof x);
-        } else if (model.plain) {
-            for (int lane = 0; lane < L; ++lane) x[lane] = q[which[first + lane < count ? first + lane : count - 1]];
         } else {
-            for (int lane = 0; lane < L; ++lane) {
-                const Body& body = model.body[which[first + lane < count ? first + lane : count - 1]];
-                x[lane] = body.q_gain * q[body.q_index] + body.q_offset;
-            }
+            // Lanes past the end repeat the last joint.
+            const auto coordinate = [&](int lane) {
+                const int i = which[first + lane < count ? first + lane : count - 1];
+                if (model.plain) return q[i];
+                const Body& body = model.body[i];
+                return body.q_gain * q[body.q_index] + body.q_offset;
+            };
+            x = Lanes{COUNTERPOISE_EACH_LANE(coordinate)};
         }
         if (!model.rotary) memcpy(joints.coordinate + first, &x, sizeof x);
         memcpy(&offset, which.angle_offset() + first, sizeof offset);

@@ -104,14 +104,6 @@ COUNTERPOISE_INLINE void inward_sums(const Model& model, const Joints<T>& joints
     inward_pass<T, false, true, true>(model, joints, torque, total, wrench);
 }
 
-// Two numbers in lanes 0 and 1.
-COUNTERPOISE_INLINE Lanes in_lanes(double first, double second) {
-    Lanes both = LaneTraits<Lanes>::spread(0.0);
-    both[0] = first;
-    both[1] = second;
-    return both;
-}
-
 // The same for one pose, with the wrenches' moment in lane 0 and the first moment in lane 1: both turn in one operation.
 COUNTERPOISE_INLINE void inward_sums(const Model& model, const Joints<double>& joints, double* torque,
                                      Wrench<double>* wrench, Vec3<double>* branch, Wrench<double>* total,

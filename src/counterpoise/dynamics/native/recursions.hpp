@@ -196,15 +196,15 @@ COUNTERPOISE_INLINE void wrench_pass(const Model& model, const Point& point, con
     }
 }
 
+// Two numbers in lanes 0 and 1; the others hold zeros.
+COUNTERPOISE_INLINE Lanes in_lanes(double first, double second) { return Lanes{first, second}; }
+
 // The same for one pose, with the force in lane 0 and the moment in lane 1, so that both turn in one operation.
 COUNTERPOISE_INLINE void wrench_pass_of_one(const Model& model, const Point& point, const Joints<double>& joints,
                                             const double* applied, double* torque, Vec3<Lanes>* along,
                                             Vec3<double>* arm) {
-    Vec3<Lanes> local = {LaneTraits<Lanes>::spread(applied[0]), LaneTraits<Lanes>::spread(applied[1]),
-                         LaneTraits<Lanes>::spread(applied[2])};
-    local.x[1] = applied[3];
-    local.y[1] = applied[4];
-    local.z[1] = applied[5];
+    Vec3<Lanes> local = {in_lanes(applied[0], applied[3]), in_lanes(applied[1], applied[4]),
+                         in_lanes(applied[2], applied[5])};
     Vec3<double> p = spread3<double>(point.origin);
     for (int d = 0, e = point.depth - 1; d < point.depth; ++d, --e) {
         local = from_parent(model.body[point.path[d]], LaneTraits<Lanes>::spread(joints.sine[d]),
