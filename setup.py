@@ -19,6 +19,7 @@ ESTIMATION = "src/counterpoise/estimation/native"
 FILTER = "src/counterpoise/control/native"
 READERS = "src/counterpoise/logs/native"
 STEPPERS = "src/counterpoise/plants/native"
+COMPILER = f"{NATIVE}/compiler.hpp"
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
 MSVC = sys.platform == "win32"
 # MSVC has no vector extensions: there the portable lanes and the baseline kernel serve.
@@ -73,7 +74,10 @@ setup(
             depends=[
                 f"{NATIVE}/{name}"
                 for name in (
+                    "compiler.hpp",
                     "model.hpp",
+                    "spoil.hpp",
+                    "stations.hpp",
                     "lanes.hpp",
                     "vectors.hpp",
                     "recursions.hpp",
@@ -97,7 +101,7 @@ setup(
         Extension(
             "counterpoise.control._native",
             sources=[f"{FILTER}/module.cpp"],
-            depends=[f"{FILTER}/filter.hpp"],
+            depends=[f"{FILTER}/filter.hpp", COMPILER],
             include_dirs=[numpy.get_include()],
             # Not contracted: the filter repeats its Python specification bit by bit.
             extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
@@ -107,6 +111,7 @@ setup(
         Extension(
             "counterpoise.estimation._native",
             sources=[f"{ESTIMATION}/module.cpp"],
+            depends=[COMPILER],
             extra_compile_args=COMMON,
             language="c++",
             optional=OPTIONAL,
@@ -115,8 +120,11 @@ setup(
             "counterpoise.logs._native",
             sources=[f"{READERS}/module.cpp"],
             depends=[
-                f"{READERS}/{name}"
-                for name in ("csv_numbers.hpp", "bag_methods.hpp", "bag_records.hpp", "joint_state.hpp")
+                COMPILER,
+                *(
+                    f"{READERS}/{name}"
+                    for name in ("csv_numbers.hpp", "bag_methods.hpp", "bag_records.hpp", "joint_state.hpp")
+                ),
             ],
             # Not contracted: a number read is Python's float() of its text, bit by bit.
             extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
@@ -126,7 +134,7 @@ setup(
         Extension(
             "counterpoise.plants._native",
             sources=[f"{STEPPERS}/module.cpp"],
-            depends=[f"{STEPPERS}/{name}" for name in ("drive.hpp", "one_joint.hpp")],
+            depends=[COMPILER, *(f"{STEPPERS}/{name}" for name in ("drive.hpp", "one_joint.hpp"))],
             # Not contracted: a simulation has the same bytes whichever instructions the compiler may use.
             extra_compile_args=[*COMMON, *([] if MSVC else ["-ffp-contract=off"])],
             language="c++",

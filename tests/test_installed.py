@@ -15,6 +15,7 @@ import counterpoise as cp
 from counterpoise.dynamics import kernel
 from counterpoise.dynamics.reference import ReferenceKernel
 
+ROOMS = ("control", "dynamics", "estimation", "logs", "plants")
 POSES = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 7))
 
 
@@ -38,6 +39,7 @@ def test_version() -> None:
     ("package", "names"),
     [
         ("counterpoise", ["py.typed"]),
+        ("counterpoise.dynamics", [f"stored/{room}.f64" for room in ROOMS]),
         ("counterpoise.report", ["page.html", "page.css", "page.js"]),
         ("counterpoise.description.catalog", [f"{entry.name}.toml" for entry in cp.catalog()]),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from counterpoise.description.model import JointKind
 from counterpoise.description.rotations import transform
 from counterpoise.dynamics.kinematics import ancestors, body_poses
 from counterpoise.dynamics.tree import REVOLUTE
+from native_sets import set_names, using
 from plate_cases import random_sensor
 from random_robots import random_motion, random_robot
 
@@ -35,12 +38,14 @@ def case(seed: int) -> cp.Robot:
 
 @pytest.mark.parametrize("reads", ["on_robot", "on_sensor"])
 @pytest.mark.parametrize("block", range(10))
-def test_full_form_is_newton_euler_minus_gravity(block, reads) -> None:
+@pytest.mark.parametrize("name", set_names() or [""])
+def test_full_form_is_newton_euler_minus_gravity(name, block, reads) -> None:
     """On 200 random chains and trees τ_d equals M q̈ + C q̇, and τ_d + g the joint's torque, within 1e-8."""
     for seed in SEEDS[block::10]:
-        robot = case(seed)
-        sensor = random_sensor(robot, np.random.default_rng(seed), reads)
-        q, dq, ddq = random_motion(robot, seed, 5)
+        with using(name) if name else nullcontext():
+            robot = case(seed)
+            sensor = random_sensor(robot, np.random.default_rng(seed), reads)
+        q, dq, ddq = random_motion(robot, seed, 1 + seed % 17)
         reading = sensor.frame.reading(robot.base_wrench(q, dq, ddq))
         torques = sensor.joint_torques(q, reading, dq, ddq, form="full")
         moving = robot.inverse_dynamics(q, dq, ddq)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 import pytest
 
 from counterpoise.cli import self_check
+from counterpoise.dynamics import kernel
+from counterpoise.dynamics.kernel_cases import NAMES
+from native_sets import set_names
 
 
 def test_this_installation_is_sound(run, run_json):
@@ -56,6 +60,39 @@ def test_kernels_that_are_missing(monkeypatch):
     assert found.state == "missing" and "friction" in found.details and "compiler" in found.remedy
     monkeypatch.setenv("COUNTERPOISE_DISABLE_NATIVE", "1")
     assert "disabled" in self_check.self_check()[1].details
+
+
+@pytest.mark.skipif(not kernel.NATIVE, reason="the native kernel is not built or is disabled")
+def test_every_kernel_of_every_set_is_told(run, run_json):
+    """Per room and instruction set of the machine, each entry point agrees with the stored results."""
+    findings = {each["what"]: each for each in run_json("doctor", "--self")["findings"]}
+    for name in set_names():
+        used = ", in use" if name == kernel.NATIVE else ""
+        found = findings[f"native code of 'dynamics' ({name}{used})"]
+        assert found["state"] == "good"
+        assert [each["kernel"] for each in found["kernels"]] == list(NAMES)
+        assert all(each["instruction_set"] == name and each["fault"] == "" for each in found["kernels"])
+    for room in ("logs", "control", "plants", "estimation"):
+        assert findings[f"native code of '{room}'"]["kernels"]
+    assert "✓ plate_torque" in " ".join(run("doctor", "--self").stdout.split())
+
+
+@pytest.mark.skipif(not kernel.NATIVE, reason="the native kernel is not built or is disabled")
+def test_a_kernel_that_disagrees_is_told(monkeypatch, run, run_json):
+    """It is named with what it gave, and the installation is not sound."""
+    real = self_check.check_module
+    fault = "3 of 9 numbers differ"
+
+    def wrong(module, name):
+        return [replace(each, fault=fault if each.kernel == "jacobian" else "") for each in real(module, name)]
+
+    monkeypatch.setattr(self_check, "check_module", wrong)
+    shown = run("doctor", "--self")
+    assert shown.exit_code == 1 and "✗ jacobian" in shown.stdout and "✓ gravity" in shown.stdout
+    broken = [each for each in self_check.self_check() if each.state == "broken"]
+    assert len(broken) == len(set_names())
+    assert all(f"jacobian: {fault}" in each.details and "compiler" in each.remedy for each in broken)
+    assert not run_json("doctor", "--self", exit_code=1)["sound"]
 
 
 def test_wrong_command_lines(run):

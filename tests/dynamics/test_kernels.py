@@ -11,6 +11,7 @@ import sys
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,13 +21,13 @@ from counterpoise.description.urdf import parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.dynamics.kernel import Kernel
 from counterpoise.dynamics.reference import ReferenceKernel
+from native_sets import eight_lanes, installed_sets, set_names, using
 from random_robots import random_motion, random_robot
 
-# Fewer where an instruction set is asked for (the last test): all of them are compiled from the same formulas.
-SEEDS = range(20 if "COUNTERPOISE_ISA" in os.environ else 60)
+SEEDS = range(60)
 CATALOG = [entry.name for entry in cp.catalog()]
 # One pose, whole lane blocks, blocks with every remainder; MANY is more poses than one range check covers.
-COUNTS = (None, 1, 2, 3, 5, 8, 13, 16, 17, 33)
+COUNTS = (None, *range(1, 18), 33)
 MANY = 1100
 
 BLOCK = b"""<robot name="block"><link name="block"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
@@ -54,26 +55,38 @@ def every_operation(compute, q, dq, ddq, wrench, link):
     yield "base_wrench_regressor at rest", compute.base_wrench_regressor(q)
 
 
-def check_agreement(robot, seed, counts=COUNTS) -> None:
-    """Compare the kernel in use with the reference, operation by operation, to 1e-12 of the largest entry.
+def check_agreement(robot, seed, counts=COUNTS, sets=None) -> None:
+    """Compare the kernels of every instruction set with the reference, to 1e-12 of the largest entry.
 
-    The reference computes all poses once; the kernel in use computes the first one, two, three ... of them.
+    The reference computes all poses once, no two of them alike; the kernels compute the first one, two, three ... of
+    them.
     """
     rng = np.random.default_rng(seed)
     link = robot.link_names[int(rng.integers(len(robot.link_names)))]
     motion = random_motion(robot, seed, max(count or 1 for count in counts))
     wrench = rng.normal(size=(len(motion[0]), 6))
     expected = dict(every_operation(ReferenceKernel(robot.tree), *motion, wrench, link))
-    used = Kernel(robot.tree)
-    for count in counts:
-        part = 0 if count is None else slice(count)
-        for name, result in every_operation(used, *(rows[part] for rows in (*motion, wrench)), link):
-            theirs = expected[name][part]
-            assert result.shape == theirs.shape, (name, count)
-            assert result.dtype == np.float64 and result.flags.c_contiguous, (name, count)
-            scale = max(1.0, float(np.max(np.abs(theirs), initial=0.0)))
-            worst = float(np.max(np.abs(result - theirs), initial=0.0))
-            assert worst <= 1e-12 * scale, (name, count, worst, scale)
+    for each in installed_sets() if sets is None else sets:
+        used = each.kernel(robot.tree)
+        for count in counts:
+            part = 0 if count is None else slice(count)
+            for name, result in every_operation(used, *(rows[part] for rows in (*motion, wrench)), link):
+                theirs = expected[name][part]
+                assert result.shape == theirs.shape, (each.label, name, count)
+                assert result.dtype == np.float64 and result.flags.c_contiguous, (each.label, name, count)
+                scale = max(1.0, float(np.max(np.abs(theirs), initial=0.0)))
+                worst = float(np.max(np.abs(result - theirs), initial=0.0))
+                assert worst <= 1e-12 * scale, (each.label, name, count, worst, scale)
+
+
+def check_equal_rows(robot, seed, sets) -> None:
+    """Equal poses give equal bytes, in whatever lane they are computed."""
+    link = robot.link_names[-1]
+    q, dq, ddq = (np.repeat(rows, 33, axis=0) for rows in random_motion(robot, seed, 1))
+    wrench = np.repeat(np.random.default_rng(seed).normal(size=(1, 6)), 33, axis=0)
+    for each in sets:
+        for name, result in every_operation(each.kernel(robot.tree), q, dq, ddq, wrench, link):
+            assert len({row.tobytes() for row in result}) == 1, (each.label, name)
 
 
 @native_only
@@ -81,6 +94,25 @@ def check_agreement(robot, seed, counts=COUNTS) -> None:
 def test_kernels_agree_on_random_trees(seed) -> None:
     """Native and reference give the same numbers on trees of every kind."""
     check_agreement(random_robot(seed).robot(), seed, counts=COUNTS if seed % 10 else (*COUNTS, MANY))
+
+
+@native_only
+@pytest.mark.parametrize("seed", range(12))
+def test_equal_rows_give_equal_bytes(seed) -> None:
+    """For every instruction set, on trees of every kind."""
+    check_equal_rows(random_robot(seed).robot(), seed, installed_sets())
+
+
+@pytest.mark.parametrize("compiler", ["system", "ziglang"])
+def test_eight_lanes_agree_on_machines_without_avx512(compiler) -> None:
+    """The eight-lane templates, compiled for AVX2, give the reference's numbers too, and equal rows equal bytes."""
+    lanes = [eight_lanes(compiler)]
+    for seed in range(12):
+        robot = random_robot(seed).robot()
+        check_agreement(robot, seed, sets=lanes)
+        check_equal_rows(robot, seed, lanes)
+    for name in ("wam7", "dualarm19", "scara"):
+        check_agreement(cp.load(name), 1, sets=lanes)
 
 
 @native_only
@@ -101,9 +133,12 @@ def test_kernels_agree_at_large_angles(size) -> None:
     q = np.random.default_rng(3).uniform(-size, size, (300, 7))
     # q + offset rounds like q itself, which bounds what any implementation can keep.
     tolerance = 1e-12 + 4e-16 * size
-    scale = np.abs(reference.gravity(q)).max()
-    assert np.abs(robot.gravity(q) - reference.gravity(q)).max() <= tolerance * scale
-    assert np.abs(robot.gravity(q[0]) - reference.gravity(q[0])).max() <= tolerance * scale
+    expected = reference.gravity(q)
+    scale = np.abs(expected).max()
+    for each in installed_sets():
+        kernel = each.kernel(robot.tree)
+        assert np.abs(kernel.gravity(q) - expected).max() <= tolerance * scale, each.label
+        assert np.abs(kernel.gravity(q[0]) - expected[0]).max() <= tolerance * scale, each.label
 
 
 @native_only
@@ -115,10 +150,11 @@ def test_sine_and_cosine_are_accurate_everywhere() -> None:
     border = (rng.integers(-1000, 1000, 4000) * quarter) + rng.choice([-1, 1], 4000) * 10.0 ** rng.uniform(-17, 0, 4000)
     q = np.concatenate([border, rng.uniform(-10, 10, 4000), [0.0, -0.0, 5e-324, quarter, -quarter, np.pi]])[:, None]
     expected = ReferenceKernel(robot.tree).gravity(q)
-    error = np.abs(robot.gravity(q) - expected)
     amplitude = np.abs(expected).max()
     rounding = np.spacing(np.abs(q) + np.pi) + 3.0 * np.spacing(1.0)
-    assert np.all(error <= amplitude * rounding)
+    for each in installed_sets():
+        error = np.abs(each.kernel(robot.tree).gravity(q) - expected)
+        assert np.all(error <= amplitude * rounding), each.label
 
 
 def test_the_kernel_is_there_where_it_must_be() -> None:
@@ -149,9 +185,11 @@ def test_an_array_that_changes_underneath_is_our_error() -> None:
 
 
 @native_only
-def test_a_result_does_not_depend_on_its_place_in_the_batch() -> None:
+@pytest.mark.parametrize("name", set_names())
+def test_a_result_does_not_depend_on_its_place_in_the_batch(name) -> None:
     """Each row of a batch has the same bytes alone in a batch, at any position, and on any number of threads."""
-    robot = cp.load("dualarm19")
+    with using(name):
+        robot = cp.load("dualarm19")
     q, dq, ddq = random_motion(robot, 5, 10_000)
     q[4_321] *= 1e7  # beyond the fast sine and cosine: its neighbours must not notice
     whole = robot.gravity(q), robot.inverse_dynamics(q, dq, ddq)
@@ -281,27 +319,27 @@ def test_a_hot_call_with_out_allocates_nothing() -> None:
     assert after - before < 200 and peak - before < 500  # the loop's own counter
 
 
-def other_settings() -> list[dict[str, str]]:
-    """Environments in which the suite has to pass as well: lower instruction sets, and no native kernel."""
-    if not kernels.NATIVE or "COUNTERPOISE_ISA" in os.environ:
-        return []
-    from counterpoise.dynamics import _native
+@native_only
+@pytest.mark.parametrize("name", set_names())
+def test_the_environment_picks_an_instruction_set(name) -> None:
+    """COUNTERPOISE_ISA forces a set of this machine; another name is an error that tells which there are."""
+    code = (
+        "import counterpoise as cp; from counterpoise.dynamics.kernel import NATIVE; print(NATIVE, cp.load('wam7').n)"
+    )
+    run = partial(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run(env={**os.environ, "COUNTERPOISE_ISA": name}).stdout.split() == [name, "7"]
+    wrong = run(env={**os.environ, "COUNTERPOISE_ISA": "neon9"})
+    assert wrong.returncode == 1 and "InputError" in wrong.stderr and f"'{name}'" in wrong.stderr
 
-    lower = [name for name in _native.instruction_sets() if name != kernels.NATIVE]
-    return [*({"COUNTERPOISE_ISA": name} for name in lower), {"COUNTERPOISE_DISABLE_NATIVE": "1"}]
 
-
-@pytest.mark.parametrize("setting", other_settings(), ids=lambda setting: "-".join(setting.values()))
-def test_the_suite_passes_in_other_settings(setting) -> None:
-    """This file and the inputs' pass for every instruction set below the best, and with the reference alone.
-
-    Memory is left out: all instruction sets share the code that makes and frees objects.
-    """
+@native_only
+def test_the_suite_passes_with_the_reference_alone() -> None:
+    """This file and the inputs' pass without native code."""
     here = os.path.dirname(os.path.abspath(__file__))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:slipcover", "-k", "not leak"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:slipcover"]
     result = subprocess.run(
         [*command, __file__, os.path.join(here, "test_inputs.py")],
-        env={**os.environ, **setting},
+        env={**os.environ, "COUNTERPOISE_DISABLE_NATIVE": "1"},
         cwd=os.path.dirname(os.path.dirname(here)),
         capture_output=True,
         text=True,

@@ -8,7 +8,6 @@ that is not ready) and every fault goes to ``_by_stages``.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..dynamics.inputs import as_rows, check_out, refuse_wrench_shape
-from ..dynamics.kernel import NATIVE
+from ..dynamics.kernel import made_plate_kernel
 from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError
@@ -131,8 +130,4 @@ def delivered(result: Array, out: Array | None, inputs: tuple[Array | None, ...]
 if TYPE_CHECKING:
     PlateKernel = ReferencePlateKernel
 else:
-    PlateKernel = (
-        import_module("counterpoise.dynamics._native").make_plate_kernel(ReferencePlateKernel)
-        if NATIVE
-        else ReferencePlateKernel
-    )
+    PlateKernel = made_plate_kernel(ReferencePlateKernel)

@@ -9,7 +9,9 @@ from importlib import metadata
 from typing import Any, Literal
 
 from .. import __version__
-from ..dynamics.native_module import native_disabled
+from ..dynamics.kernel import NATIVE, check_module
+from ..dynamics.native_check import KernelCheck
+from ..dynamics.native_module import check_room, native_disabled
 from ..logs.bags.decompress import ZSTD_MODULE
 
 NATIVE_ROOMS = ("dynamics", "logs", "control", "plants", "estimation")
@@ -36,17 +38,19 @@ class SelfFinding:
         state: "good", "missing" (optional) or "broken".
         details: What was found.
         remedy: What to do; "" where nothing needs to be done.
+        kernels: Of native code, each entry point compared with its stored results.
     """
 
     what: str
     state: Literal["good", "missing", "broken"]
     details: str
     remedy: str = ""
+    kernels: tuple[KernelCheck, ...] = ()
 
 
 def self_check() -> list[SelfFinding]:
-    """Look at Python, native kernels and extras."""
-    return [_python(), _native(), *(_extra(name) for name in EXTRAS)]
+    """Look at Python, native kernels and whether they compute right here, and extras."""
+    return [_python(), _native(), *_native_checks(), *(_extra(name) for name in EXTRAS)]
 
 
 def document(findings: list[SelfFinding]) -> dict[str, Any]:
@@ -80,9 +84,44 @@ def _native() -> SelfFinding:
             "batches some hundred times longer"
         )
         return SelfFinding("native kernels", "missing", told, again)
-    from ..dynamics.kernel import NATIVE
+    return SelfFinding("native kernels", "good", f"all five, {NATIVE or 'and the NumPy reference for dynamics'}")
 
-    return SelfFinding("native kernels", "good", f"all five, {NATIVE}")
+
+def _native_checks() -> list[SelfFinding]:
+    """Compare the native code of every room, and of every instruction set of this machine, with the stored results."""
+    if native_disabled():
+        return []
+    findings = []
+    for room in NATIVE_ROOMS:
+        try:
+            module = importlib.import_module(f"counterpoise.{room}._native")
+        except ImportError:
+            continue  # told above
+        if room != "dynamics":
+            findings.append(_judged(f"native code of '{room}'", check_room(room, module), module.COMPILER))
+            continue
+        for name in module.instruction_sets():
+            used = ", in use" if name == NATIVE else ""
+            findings.append(
+                _judged(f"native code of '{room}' ({name}{used})", check_module(module, name), module.COMPILER)
+            )
+    return findings
+
+
+def _judged(what: str, checks: list[KernelCheck], compiler: str) -> SelfFinding:
+    wrong = [check for check in checks if check.fault]
+    marks = ", ".join(f"{'✗' if check.fault else '✓'} {check.kernel}" for check in checks)
+    if not wrong:
+        return SelfFinding(what, "good", f"agrees with the stored results: {marks}", kernels=tuple(checks))
+    told = "; ".join(f"{check.kernel}: {check.fault}" for check in wrong)
+    return SelfFinding(
+        what,
+        "broken",
+        f"disagrees with the stored results, and is not used: {told} (compiler: {compiler}): {marks}",
+        "build with another compiler (CXX=clang++ pip install --force-reinstall --no-deps --no-binary counterpoise "
+        "counterpoise), and please report this",
+        kernels=tuple(checks),
+    )
 
 
 def _extra(name: str) -> SelfFinding:

@@ -1,4 +1,7 @@
-"""Which kernel computes: the native one where it was built, else the NumPy reference.
+"""Which kernel computes: the native one where it was built and proves right on this machine, else the NumPy reference.
+
+The native kernels of the machine's best instruction set are compared with stored results of the reference before
+anything uses them (kernel_cases.py). A set that disagrees is not used; the next lower one is.
 
 In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference and ``COUNTERPOISE_ISA=baseline`` (or
 ``avx2``, ``avx512``) picks an instruction set other than the machine's best.
@@ -6,12 +9,13 @@ In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference and `
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .native_module import native_module
+from .kernel_cases import NAMES, check_set, stored_arms
+from .native_check import KernelCheck, faults_told, forced_set, warn_of
+from .native_module import imported_module
 from .reference import ReferenceKernel
 
 MAX_THREADS = 256
@@ -20,23 +24,72 @@ MAX_THREADS = 256
 def _loaded_module() -> Any:
     """Return the extension module, or None where it was not built or is disabled."""
     try:
-        return native_module("dynamics")
+        return imported_module("dynamics")
     except ImportError as error:
-        if os.environ.get("COUNTERPOISE_ISA", ""):
+        if forced_set():
             raise InputError(str(error)) from error
         warnings.warn(f"the native kernel cannot be loaded, the slow reference is used: {error}", stacklevel=2)
         return None
 
 
+def check_module(module: Any, instruction_set: str) -> list[KernelCheck]:
+    """Compare an instruction set of an extension with the stored results, entry point by entry point."""
+    try:
+        arms = stored_arms()
+    except (OSError, ValueError) as error:
+        fault = f"its stored results cannot be read: {error}"
+        return [KernelCheck("dynamics", instruction_set, name, fault) for name in NAMES]
+    return check_set(module, module.make_kernel(ReferenceKernel), instruction_set, arms)
+
+
+def choose_set(module: Any, forced: str = "") -> str:
+    """Let an extension use its best instruction set that agrees with the stored results.
+
+    Args:
+        module: The extension.
+        forced: The only set that will do; "" for any.
+
+    Returns:
+        The set; "" where none agrees.
+
+    Raises:
+        InputError: The forced set is not available on this machine, or disagrees.
+
+    Warns:
+        RuntimeWarning: A better set than the one in use disagrees. It names CPU, compiler and kernels.
+    """
+    sets = list(module.instruction_sets())
+    if forced and forced not in sets:
+        raise InputError(f"COUNTERPOISE_ISA={forced} is not available on this machine; expected one of {sets}")
+    faults: list[KernelCheck] = []
+    for name in [forced] if forced else sets:
+        wrong = [check for check in check_module(module, name) if check.fault]
+        if not wrong:
+            module.use(name)
+            if faults:
+                warn_of(faults, module.COMPILER, f"The instruction set {name} is used instead.")
+            return name
+        faults += wrong
+    if forced:
+        raise InputError(f"COUNTERPOISE_ISA={forced}: {faults_told(faults, module.COMPILER)}")
+    warn_of(faults, module.COMPILER, "The slow NumPy reference is used instead.")
+    return ""
+
+
 _MODULE = _loaded_module()
 
-NATIVE: str = "" if _MODULE is None else _MODULE.instruction_set()
+NATIVE: str = "" if _MODULE is None else choose_set(_MODULE, forced_set())
 """Instruction set of the native kernel in use: "avx512", "avx2" or "baseline"; "" for the NumPy reference."""
 
 if TYPE_CHECKING:
     Kernel = ReferenceKernel
 else:
-    Kernel = ReferenceKernel if _MODULE is None else _MODULE.make_kernel(ReferenceKernel)
+    Kernel = _MODULE.make_kernel(ReferenceKernel) if NATIVE else ReferenceKernel
+
+
+def made_plate_kernel(reference: type) -> Any:
+    """Return the native type that turns plate readings into joint torques, or the reference where none is used."""
+    return _MODULE.make_plate_kernel(reference) if NATIVE else reference
 
 
 def set_batch_threads(count: int) -> None:
@@ -46,5 +99,5 @@ def set_batch_threads(count: int) -> None:
     """
     if not isinstance(count, int) or not 1 <= count <= MAX_THREADS:
         raise InputError(f"the number of threads must be a whole number from 1 to {MAX_THREADS}, got {count!r}")
-    if _MODULE is not None:
+    if NATIVE:
         _MODULE.set_batch_threads(count)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib import import_module
 from typing import Any
+
+from .native_check import KernelCheck, check_extension, warn_of
 
 
 def native_disabled() -> bool:
@@ -12,8 +15,8 @@ def native_disabled() -> bool:
     return os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0")
 
 
-def native_module(room: str) -> Any:
-    """Return the extension module of a room; None where it was not built or is disabled.
+def imported_module(room: str) -> Any:
+    """Return the extension module of a room, unchecked; None where it was not built or is disabled.
 
     Args:
         room: The room, such as "logs".
@@ -27,3 +30,34 @@ def native_module(room: str) -> Any:
         return import_module(f"counterpoise.{room}._native")
     except ModuleNotFoundError:
         return None
+
+
+def check_room(room: str, module: Any) -> list[KernelCheck]:
+    """Compare the entry points of a room's extension with their stored results."""
+    return check_extension(room, module, import_module(f"counterpoise.{room}.kernel_cases").CASES)
+
+
+@cache
+def native_module(room: str) -> Any:
+    """Return the extension module of a room without instruction sets; None where it is not to be used.
+
+    That is where it was not built, is disabled, or disagrees with the stored results of its specification; then it
+    warns.
+
+    Args:
+        room: The room, such as "logs".
+
+    Raises:
+        ImportError: It was built and cannot be loaded.
+
+    Warns:
+        RuntimeWarning: It disagrees. The warning names CPU, compiler and entry points.
+    """
+    module = imported_module(room)
+    if module is None:
+        return None
+    faults = [check for check in check_room(room, module) if check.fault]
+    if faults:
+        warn_of(faults, module.COMPILER, f"The Python specification of the room '{room}' is used instead.")
+        return None
+    return module

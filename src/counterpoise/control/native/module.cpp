@@ -7,6 +7,7 @@
 
 #include <new>
 
+#include "../../dynamics/native/compiler.hpp"
 #include "filter.hpp"
 
 namespace {
@@ -368,7 +369,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject* module = PyModule_Create(&module_definition);
     if (module == nullptr) return nullptr;
     PyObject* type = PyType_FromSpec(&core_spec);
-    if (type == nullptr || PyModule_AddObject(module, "NativeFilterCore", type) < 0) {
+    if (type == nullptr || PyModule_AddStringConstant(module, "COMPILER", COUNTERPOISE_COMPILER) < 0 ||
+        PyModule_AddObject(module, "NativeFilterCore", type) < 0) {
         Py_XDECREF(type);
         Py_DECREF(module);
         return nullptr;

@@ -177,7 +177,7 @@ bool run(const Compiled& compiled, const Held& q, const Compute& compute) {
     if (PyArray_NDIM(q.array) == 1) return compute(0, counterpoise::ALONE, compiled.work->data);
     const std::size_t count = PyArray_DIM(q.array, 0);
     if (count == 0) return true;
-    const std::size_t doubles = table->work_doubles(compiled.model.bodies, compiled.model.depth);
+    const std::size_t doubles = compiled.table->work_doubles(compiled.model.bodies, compiled.model.depth);
     std::size_t threads = count / THREAD_POSES;
     if (threads > static_cast<std::size_t>(batch_threads)) threads = batch_threads;
     if (threads < 1) threads = 1;

@@ -1,4 +1,4 @@
-// From a compiled tree in Python to the native model, and the kernel object's birth and death.
+// From a compiled tree in Python to the native model, the instruction sets, and the kernel object's birth and death.
 #pragma once
 
 #include "state.hpp"
@@ -41,6 +41,41 @@ struct Arrays {
         for (PyObject* array : held) Py_DECREF(array);
     }
 };
+
+#if defined(COUNTERPOISE_AVX)
+bool cpu_has(const char* name) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_cpu_init();
+#if !defined(COUNTERPOISE_TEST_BUILD)  // there the eight lanes are compiled for AVX2
+    if (std::strcmp(name, "avx512") == 0)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
+#endif
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    (void)name;
+    return false;
+#endif
+}
+#endif
+
+// The tables that this machine can use, best first.
+std::vector<const Kernels*> available_tables() {
+    std::vector<const Kernels*> tables;
+#if defined(COUNTERPOISE_AVX)
+    if (cpu_has("avx512")) tables.push_back(&counterpoise::kernels_avx512);
+    if (cpu_has("avx2")) tables.push_back(&counterpoise::kernels_avx2);
+#endif
+    tables.push_back(&counterpoise::kernels_baseline);
+    return tables;
+}
+
+// The table of an instruction set. Fault: Python error, null.
+const Kernels* find_table(const char* name) {
+    for (const Kernels* table : available_tables())
+        if (std::strcmp(table->name, name) == 0) return table;
+    PyErr_Format(PyExc_ValueError, "the instruction set %s is not available on this machine", name);
+    return nullptr;
+}
 
 bool is_identity(const double* m) {
     for (int i = 0; i < 9; ++i)
@@ -227,8 +262,12 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
 
 PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject*) {
     // Subclasses give their own constructors other arguments and pass the tree alone on to this one.
+    // The name of an instruction set may stand beside it: for tests and for the self-check.
     PyObject* tree;
-    if (!PyArg_ParseTuple(args, "O", &tree)) return nullptr;
+    const char* set = nullptr;
+    if (!PyArg_ParseTuple(args, "O|s", &tree, &set)) return nullptr;
+    const Kernels* table = set == nullptr ? chosen_table : find_table(set);
+    if (table == nullptr) return nullptr;
     KernelObject* self = reinterpret_cast<KernelObject*>(type->tp_alloc(type, 0));
     if (self == nullptr) return nullptr;
     self->tree = Py_NewRef(tree);
@@ -252,6 +291,7 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject*) {
         const int bodies = static_cast<int>(PyTuple_Size(body_names));
         try {
             self->compiled = new Compiled;
+            self->compiled->table = table;
             good = compile(tree, static_cast<int>(PyTuple_Size(self->joint_names)), bodies, links, self->compiled);
             if (good) self->compiled->work.reset(new Workspace(table->work_doubles(bodies, self->compiled->model.depth)));
             self->compiled->refused = refused == 1;

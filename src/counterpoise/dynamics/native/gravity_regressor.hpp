@@ -75,6 +75,7 @@ inline void gravity_regressor_rows(const Model& model, const Joints<double>& joi
                 w.y = w.y + own * own_y;
                 arm = arm + own * own_arm;
             }
+            COUNTERPOISE_STATION_OF_ONE(w.x);
             memcpy(to + j, &w.x, sizeof w.x);
             memcpy(to + part + j, &w.y, sizeof w.y);
             memcpy(to + 2 * part + j, &w.z, sizeof w.z);

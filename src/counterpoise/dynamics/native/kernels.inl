@@ -76,6 +76,7 @@ COUNTERPOISE_INLINE void load_one(const Model& model, const Which& which, const 
         if (!model.rotary) memcpy(joints.coordinate + first, &x, sizeof x);
         memcpy(&offset, which.angle_offset() + first, sizeof offset);
         x = x + offset;
+        COUNTERPOISE_STATION_OF_ONE(x);
         if (fast)
             sine_cosine(x, &s, &c);
         else
@@ -103,6 +104,7 @@ COUNTERPOISE_INLINE void load_many(const Model& model, const Which& which, const
         const Body& body = model.body[i];
         Many x = LaneTraits<Many>::load(q + body.q_index, stride);
         if (!model.plain) x = x * body.q_gain + body.q_offset;
+        COUNTERPOISE_STATION(x);
         joints.coordinate[d] = x;
         if (body.kind == PRISMATIC) {
             joints.sine[d] = LaneTraits<Many>::spread(body.still_sine);
@@ -144,6 +146,7 @@ COUNTERPOISE_INLINE void load_rates(const Model& model, const double* row, std::
             rate[i] = LaneTraits<T>::load(row + i, stride);
         else
             rate[i] = LaneTraits<T>::load(row + body.q_index, stride) * body.q_gain;
+        COUNTERPOISE_STATION(rate[i]);
     }
 }
 
@@ -156,14 +159,20 @@ COUNTERPOISE_INLINE void store_torques(const Model& model, const T* torque, T* g
         for (int i = 0; i < model.bodies; ++i) {
             const Body& body = model.body[i];
             gathered[body.q_index] = gathered[body.q_index] + torque[i] * body.q_gain;
+            COUNTERPOISE_STATION(gathered[body.q_index]);
         }
         torque = gathered;
     }
-    for (int j = 0; j < model.n; ++j) LaneTraits<T>::store(row + j, stride, torque[j]);
+    for (int j = 0; j < model.n; ++j) {
+        T whole = torque[j];
+        COUNTERPOISE_STATION(whole);
+        LaneTraits<T>::store(row + j, stride, whole);
+    }
 }
 
 template <class T>
-COUNTERPOISE_INLINE void store3(const Vec3<T>& v, double* row, std::size_t stride) {
+COUNTERPOISE_INLINE void store3(Vec3<T> v, double* row, std::size_t stride) {
+    COUNTERPOISE_STATION(v.x);
     LaneTraits<T>::store(row, stride, v.x);
     LaneTraits<T>::store(row + 1, stride, v.y);
     LaneTraits<T>::store(row + 2, stride, v.z);
@@ -203,6 +212,7 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
         Arena arena{work};
         const Joints<double> joints = joints_of_one(model, op.which(), inputs[0].rows, fast, arena);
         op.template run<double>(joints, inputs, out, 0, arena);
+        COUNTERPOISE_STATION(out[0]);
         return true;
     }
     for (std::size_t first = 0; first < count; first += BLOCKS * W) {
@@ -233,7 +243,11 @@ COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Inpu
             }
             load_many(model, op.which(), block[0].rows, block[0].stride, fast, joints);
             op.template run<Many>(joints, block, target, out_width, arena);
-            if (present < W) memcpy(out + pose * out_width, target, sizeof(double) * present * out_width);
+            COUNTERPOISE_STATION(target[0]);
+            if (present < W) {
+                COUNTERPOISE_STATION(target[0]);
+                memcpy(out + pose * out_width, target, sizeof(double) * present * out_width);
+            }
         }
     }
     return true;
@@ -249,6 +263,7 @@ struct GravityOp {
                                  Arena arena) const {
         T* torque = arena.take<T>(model.bodies);
         Vec3<T>* gravity = arena.take<Vec3<T>>(model.bodies);
+        COUNTERPOISE_STATION(joints.sine[0]);
         if (model.simple) {
             gravity_pass<T, true>(model, joints, torque, gravity, nullptr);
         } else {
@@ -281,6 +296,7 @@ struct NewtonEulerOp {
         load_rates(model, inputs[1].rows, inputs[1].stride, rate);
         load_rates(model, inputs[2].rows, inputs[2].stride, rate_change);
         Wrench<T> total;
+        COUNTERPOISE_STATION(joints.sine[0]);
         if (model.simple)
             newton_euler_pass<T, true, TORQUE, !TORQUE>(model, joints, rate, rate_change, torque, &total, motion, wrench);
         else
@@ -310,7 +326,8 @@ struct StaticWrenchOp {
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input*, double* out, std::size_t stride,
                                  Arena arena) const {
-        const Vec3<T> h = total_first_moment(model, joints, arena.take<Vec3<T>>(model.bodies));
+        Vec3<T> h = total_first_moment(model, joints, arena.take<Vec3<T>>(model.bodies));
+        COUNTERPOISE_STATION(h.x);
         const Vec3<T> g = spread3<T>(model.gravity);
         store3(Vec3<T>{g.x * -model.total_mass, g.y * -model.total_mass, g.z * -model.total_mass}, out, stride);
         store3(cross(g, h), out + 3, stride);
@@ -333,7 +350,8 @@ struct CenterOfMassOp {
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input*, double* out, std::size_t stride,
                                  Arena arena) const {
-        const Vec3<T> h = total_first_moment(model, joints, arena.take<Vec3<T>>(model.bodies));
+        Vec3<T> h = total_first_moment(model, joints, arena.take<Vec3<T>>(model.bodies));
+        COUNTERPOISE_STATION(h.x);
         const double scale = model.total_mass > 0.0 ? 1.0 / model.total_mass : 0.0;
         store3(Vec3<T>{h.x * scale, h.y * scale, h.z * scale}, out, stride);
     }
@@ -362,7 +380,10 @@ struct WrenchTorqueOp {
             const T nothing = LaneTraits<T>::spread(0.0);
             if (point.depth < model.n)
                 for (int j = 0; j < model.n; ++j) LaneTraits<T>::store(out + j, stride, nothing);
-            for (int d = 0; d < point.depth; ++d) LaneTraits<T>::store(out + point.path[d], stride, torque[d]);
+            for (int d = 0; d < point.depth; ++d) {
+                COUNTERPOISE_STATION(torque[d]);
+                LaneTraits<T>::store(out + point.path[d], stride, torque[d]);
+            }
             return;
         }
         T* gathered = arena.take<T>(model.n);
@@ -371,7 +392,10 @@ struct WrenchTorqueOp {
             const Body& body = model.body[point.path[d]];
             gathered[body.q_index] = gathered[body.q_index] + torque[d] * body.q_gain;
         }
-        for (int j = 0; j < model.n; ++j) LaneTraits<T>::store(out + j, stride, gathered[j]);
+        for (int j = 0; j < model.n; ++j) {
+            COUNTERPOISE_STATION(gathered[j]);
+            LaneTraits<T>::store(out + j, stride, gathered[j]);
+        }
     }
 
     void pass(const Joints<double>& joints, const Input& wrench, double* torque, Vec3<double>* arm, Arena& arena) const {
@@ -382,8 +406,9 @@ struct WrenchTorqueOp {
                                   Arena& arena) const {
         const double* w = wrench.rows;
         const auto component = [&](int c) { return LaneTraits<Many>::load(w + c, wrench.stride); };
-        const Wrench<Many> applied = {{component(0), component(1), component(2)},
-                                      {component(3), component(4), component(5)}};
+        Wrench<Many> applied = {{component(0), component(1), component(2)},
+                                {component(3), component(4), component(5)}};
+        COUNTERPOISE_STATION(applied.force.x);
         wrench_pass(model, point, joints, applied, torque, arena.take<Wrench<Many>>(point.depth), arm);
     }
 };
@@ -426,6 +451,7 @@ struct PlateTorqueOp {
             const T reading = LaneTraits<T>::load(inputs[3].rows + column, inputs[3].stride);
             for (int row = 0; row < 6; ++row) w[row] = w[row] + reading * plate.matrix[6 * column + row];
         }
+        COUNTERPOISE_STATION(w[4]);
         const Wrench<T> measured = {{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
         if (model.simple) {
             plate_pass_of_chain<T, true, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque, wrench);
@@ -465,6 +491,7 @@ COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Which& which, cons
         Arena arena{work};
         const double* q = inputs[0].rows + pose * inputs[0].stride;
         const Joints<double> joints = joints_of_one(model, which, q, fast, arena);
+        COUNTERPOISE_STATION(joints.sine[0]);
         op(joints, pose, arena);
     }
     return true;
@@ -541,6 +568,7 @@ bool base_wrench_regressor(const Model& model, std::size_t count, const double* 
 #define COUNTERPOISE_TEXT(x) COUNTERPOISE_TEXT_OF(x)
 const Kernels COUNTERPOISE_TABLE = {
     COUNTERPOISE_TEXT(COUNTERPOISE_ISA),
+    COUNTERPOISE_LANES,
     COUNTERPOISE_ISA::work_doubles,
     COUNTERPOISE_ISA::gravity,
     COUNTERPOISE_ISA::inverse_dynamics,

@@ -31,6 +31,8 @@
 #error "COUNTERPOISE_LANES must be 2, 4 or 8"
 #endif
 
+#include "spoil.hpp"
+
 namespace counterpoise {
 namespace COUNTERPOISE_ISA {
 
@@ -187,6 +189,7 @@ COUNTERPOISE_INLINE void reduced_sine_cosine(const T& x, T* shifted, T* sine, T*
     T r = x - n * 1.57079632673412561417e+00;  // the first 33 bits of pi/2
     r = r - n * 6.07710050630396597660e-11;    // the next 33
     r = r - n * 2.02226624879595063154e-21;    // and the rest
+    COUNTERPOISE_STATION(r);
     const T z = r * r;
     T s = z * 1.59179889443187159e-10 - 2.50511298959628066e-08;
     T c = z * -1.13825446234042910e-11 + 2.08761450491082797e-09;
@@ -238,6 +241,7 @@ inline void slow_sine_cosine(Lanes x, Lanes* sine, Lanes* cosine) {
     *cosine = Lanes{COUNTERPOISE_EACH_LANE(COUNTERPOISE_COSINE)};
 #undef COUNTERPOISE_SINE
 #undef COUNTERPOISE_COSINE
+    COUNTERPOISE_STATION(*sine);
 }
 inline void slow_sine_cosine(const Pair& x, Pair* sine, Pair* cosine) {
     slow_sine_cosine(x.a, &sine->a, &cosine->a);

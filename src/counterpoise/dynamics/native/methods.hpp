@@ -5,6 +5,8 @@
 
 namespace {
 
+const Kernels* table_of(PyObject* kernel) { return reinterpret_cast<KernelObject*>(kernel)->compiled->table; }
+
 using Function = bool (*)(const Model&, std::size_t, const double*, double*, double*);
 
 // gravity, center_of_mass, gravity_regressor: q -> result.
@@ -33,18 +35,18 @@ PyObject* from_positions(PyObject* object, const char* method, Function function
 
 PyObject* kernel_gravity(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const npy_intp shape[1] = {reinterpret_cast<KernelObject*>(self)->compiled->model.n};
-    return from_positions(self, "gravity", table->gravity, shape, 1, args, positional, keywords);
+    return from_positions(self, "gravity", table_of(self)->gravity, shape, 1, args, positional, keywords);
 }
 
 PyObject* kernel_center_of_mass(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const npy_intp shape[1] = {3};
-    return from_positions(self, "center_of_mass", table->center_of_mass, shape, 1, args, positional, keywords);
+    return from_positions(self, "center_of_mass", table_of(self)->center_of_mass, shape, 1, args, positional, keywords);
 }
 
 PyObject* kernel_gravity_regressor(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const Model& model = reinterpret_cast<KernelObject*>(self)->compiled->model;
     const npy_intp shape[2] = {model.n, 4 * model.bodies};
-    return from_positions(self, "gravity_regressor", table->gravity_regressor, shape, 2, args, positional, keywords);
+    return from_positions(self, "gravity_regressor", table_of(self)->gravity_regressor, shape, 2, args, positional, keywords);
 }
 
 using MotionFunction = bool (*)(const Model&, std::size_t, const double*, const double*, const double*, double*, double*);
@@ -84,25 +86,25 @@ PyObject* from_motion(PyObject* object, const char* method, MotionFunction funct
 
 PyObject* kernel_inverse_dynamics(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const npy_intp shape[1] = {reinterpret_cast<KernelObject*>(self)->compiled->model.n};
-    return from_motion(self, "inverse_dynamics", table->inverse_dynamics, 3, true, shape, 1, args, positional, keywords);
+    return from_motion(self, "inverse_dynamics", table_of(self)->inverse_dynamics, 3, true, shape, 1, args, positional, keywords);
 }
 
 PyObject* kernel_base_wrench(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const npy_intp shape[1] = {6};
-    return from_motion(self, "base_wrench", table->base_wrench, 1, true, shape, 1, args, positional, keywords);
+    return from_motion(self, "base_wrench", table_of(self)->base_wrench, 1, true, shape, 1, args, positional, keywords);
 }
 
 PyObject* kernel_inertial_regressor(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const Model& model = reinterpret_cast<KernelObject*>(self)->compiled->model;
     const npy_intp shape[2] = {model.n, 10 * model.bodies};
-    return from_motion(self, "inertial_regressor", table->inertial_regressor, 1, false, shape, 2, args, positional,
+    return from_motion(self, "inertial_regressor", table_of(self)->inertial_regressor, 1, false, shape, 2, args, positional,
                        keywords);
 }
 
 PyObject* kernel_base_wrench_regressor(PyObject* self, PyObject* const* args, Py_ssize_t positional,
                                        PyObject* keywords) {
     const npy_intp shape[2] = {6, 10 * (reinterpret_cast<KernelObject*>(self)->compiled->model.bodies + 1)};
-    return from_motion(self, "base_wrench_regressor", table->base_wrench_regressor, 1, false, shape, 2, args, positional,
+    return from_motion(self, "base_wrench_regressor", table_of(self)->base_wrench_regressor, 1, false, shape, 2, args, positional,
                        keywords);
 }
 
@@ -155,12 +157,12 @@ PyObject* from_link(PyObject* object, const char* method, LinkFunction function,
 
 PyObject* kernel_forward_kinematics(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const npy_intp shape[2] = {4, 4};
-    return from_link(self, "forward_kinematics", table->forward_kinematics, shape, args, positional, keywords);
+    return from_link(self, "forward_kinematics", table_of(self)->forward_kinematics, shape, args, positional, keywords);
 }
 
 PyObject* kernel_jacobian(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     const npy_intp shape[2] = {6, reinterpret_cast<KernelObject*>(self)->compiled->model.n};
-    return from_link(self, "jacobian", table->jacobian, shape, args, positional, keywords);
+    return from_link(self, "jacobian", table_of(self)->jacobian, shape, args, positional, keywords);
 }
 
 PyObject* kernel_wrench_torque(PyObject* object, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
@@ -181,7 +183,7 @@ PyObject* kernel_wrench_torque(PyObject* object, PyObject* const* args, Py_ssize
     double* out = static_cast<double*>(PyArray_DATA(result));
     const std::size_t stride = PyArray_NDIM(rows[1].array) == 1 ? 0 : 6;
     const bool good = run(*self->compiled, rows[0], [&](std::size_t first, std::size_t count, double* work) {
-        return table->wrench_torque(self->compiled->model, *point, count, rows[0].data() + first * n,
+        return self->compiled->table->wrench_torque(self->compiled->model, *point, count, rows[0].data() + first * n,
                                     rows[1].data() + first * stride, stride, out + first * n, work);
     });
     if (good) return reinterpret_cast<PyObject*>(result);

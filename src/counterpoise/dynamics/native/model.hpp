@@ -81,6 +81,7 @@ constexpr std::size_t ALONE = 0;
 // depth) doubles, aligned to 64 bytes. dq and ddq may be null: at rest.
 struct Kernels {
     const char* name;
+    int lanes;
     std::size_t (*work_doubles)(int bodies, int depth);
     bool (*gravity)(const Model&, std::size_t count, const double* q, double* torque, double* work);
     bool (*inverse_dynamics)(const Model&, std::size_t count, const double* q, const double* dq, const double* ddq,

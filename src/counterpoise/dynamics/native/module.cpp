@@ -1,7 +1,11 @@
 // The native kernels as Python types: their creation, their documentation, and the choice of an instruction set.
+#include "compiler.hpp"
 #include "construction.hpp"
 #include "methods.hpp"
 #include "plate_methods.hpp"
+#if defined(COUNTERPOISE_TEST_BUILD)
+#include "stations.hpp"
+#endif
 
 namespace {
 
@@ -37,9 +41,13 @@ PyMethodDef plate_methods[] = {
 PyGetSetDef plate_members[] = {{"robot", plate_robot, nullptr, "The robot.", nullptr},
                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-// Gives methods the docstrings of a reference class. The texts live as long as the process.
-bool borrow_docstrings(PyObject* reference, PyMethodDef* methods) {
-    for (PyMethodDef* method = methods; method->ml_name != nullptr; ++method) {
+// Copies methods with the docstrings of a reference class, or without any (None). They live as long as the process.
+PyMethodDef* documented(PyObject* reference, const PyMethodDef* methods) {
+    std::size_t count = 0;
+    while (methods[count].ml_name != nullptr) ++count;
+    PyMethodDef* copies = new PyMethodDef[count + 1];
+    std::copy(methods, methods + count + 1, copies);
+    for (PyMethodDef* method = copies; reference != Py_None && method->ml_name != nullptr; ++method) {
         PyObject* function = PyObject_GetAttrString(reference, method->ml_name);
         PyObject* text = function == nullptr ? nullptr : PyObject_GetAttrString(function, "__doc__");
         const char* utf8 = text == nullptr ? nullptr : text == Py_None ? "" : PyUnicode_AsUTF8(text);
@@ -50,9 +58,12 @@ bool borrow_docstrings(PyObject* reference, PyMethodDef* methods) {
         }
         Py_XDECREF(function);
         Py_XDECREF(text);
-        if (utf8 == nullptr) return false;
+        if (utf8 == nullptr) {
+            delete[] copies;
+            return nullptr;
+        }
     }
-    return true;
+    return copies;
 }
 
 bool import_helpers() {
@@ -85,12 +96,13 @@ bool import_helpers() {
     return PyErr_Occurred() == nullptr;
 }
 
-// Returns a new type with the reference's docstring.
+// Returns a new type with the reference's docstrings.
 PyObject* made_type(PyObject* reference, const char* name, std::size_t size, newfunc make, destructor end,
-                    PyMethodDef* methods, PyGetSetDef* members) {
-    if (!borrow_docstrings(reference, methods)) return nullptr;
+                    const PyMethodDef* plain_methods, PyGetSetDef* members) {
+    PyMethodDef* methods = documented(reference, plain_methods);
+    if (methods == nullptr) return nullptr;
     PyObject* doc = PyObject_GetAttrString(reference, "__doc__");
-    const char* text = doc != nullptr && PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : "";
+    const char* text = reference != Py_None && doc != nullptr && PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : "";
     PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                            {Py_tp_dealloc, reinterpret_cast<void*>(end)},
                            {Py_tp_methods, methods},
@@ -117,44 +129,28 @@ PyObject* make_plate_kernel(PyObject*, PyObject* reference) {
         PyErr_SetString(PyExc_RuntimeError, "make_kernel() comes first: a plate's kernel computes with a robot's");
         return nullptr;
     }
-    if (plate_type == nullptr)
-        plate_type = made_type(reference, "counterpoise.dynamics._native.NativePlateKernel", sizeof(PlateObject),
-                               plate_new, plate_dealloc, plate_methods, plate_members);
-    return plate_type == nullptr ? nullptr : Py_NewRef(plate_type);
+    return made_type(reference, "counterpoise.dynamics._native.NativePlateKernel", sizeof(PlateObject), plate_new,
+                     plate_dealloc, plate_methods, plate_members);
 }
 
-#if defined(COUNTERPOISE_AVX)
-bool cpu_has(const char* name) {
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_cpu_init();
-    if (std::strcmp(name, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    (void)name;
-    return false;
-#endif
-}
-#endif
+PyObject* instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(chosen_table->name); }
 
-std::vector<const Kernels*> available_tables() {
-    std::vector<const Kernels*> tables;
-#if defined(COUNTERPOISE_AVX)
-    if (cpu_has("avx512")) tables.push_back(&counterpoise::kernels_avx512);
-    if (cpu_has("avx2")) tables.push_back(&counterpoise::kernels_avx2);
-#endif
-    tables.push_back(&counterpoise::kernels_baseline);
-    return tables;
+PyObject* use(PyObject*, PyObject* name) {
+    const char* text = PyUnicode_AsUTF8(name);
+    const Kernels* table = text == nullptr ? nullptr : find_table(text);
+    if (table == nullptr) return nullptr;
+    chosen_table = table;
+    Py_RETURN_NONE;
 }
-
-PyObject* instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(table->name); }
 
 PyObject* instruction_sets(PyObject*, PyObject*) {
-    const std::vector<const Kernels*> tables = available_tables();
-    PyObject* names = PyTuple_New(static_cast<Py_ssize_t>(tables.size()));
-    for (std::size_t i = 0; names != nullptr && i < tables.size(); ++i)
-        PyTuple_SET_ITEM(names, static_cast<Py_ssize_t>(i), PyUnicode_FromString(tables[i]->name));
-    return names;
+    PyObject* lanes = PyDict_New();
+    for (const Kernels* table : available_tables()) {
+        PyObject* count = lanes == nullptr ? nullptr : PyLong_FromLong(table->lanes);
+        if (count == nullptr || PyDict_SetItemString(lanes, table->name, count) < 0) Py_CLEAR(lanes);
+        Py_XDECREF(count);
+    }
+    return lanes;
 }
 
 PyObject* set_batch_threads(PyObject*, PyObject* argument) {
@@ -171,9 +167,11 @@ PyObject* set_batch_threads(PyObject*, PyObject* argument) {
 PyMethodDef module_methods[] = {
     {"make_kernel", make_kernel, METH_O, "Return the kernel type, documented like the given reference kernel."},
     {"make_plate_kernel", make_plate_kernel, METH_O,
-     "Return the type that turns plate readings into joint torques, documented like the given reference."},
-    {"instruction_set", instruction_set, METH_NOARGS, "Return the name of the instruction set in use."},
-    {"instruction_sets", instruction_sets, METH_NOARGS, "Return the names of those this machine can use, best first."},
+     "Return a type that turns plate readings into joint torques, documented like the given reference (None: not)."},
+    {"instruction_set", instruction_set, METH_NOARGS, "Return the name of the instruction set that new kernels use."},
+    {"instruction_sets", instruction_sets, METH_NOARGS,
+     "Return the instruction sets that this machine can use, best first, with their numbers of lanes."},
+    {"use", use, METH_O, "Let kernels made from now on compute with an instruction set."},
     {"set_batch_threads", set_batch_threads, METH_O, "Set on how many threads large batches run (1 to 256)."},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -181,22 +179,59 @@ PyMethodDef module_methods[] = {
 PyModuleDef module_definition = {PyModuleDef_HEAD_INIT, "_native", "Native kernels.", -1, module_methods,
                                  nullptr,               nullptr,   nullptr,           nullptr};
 
+#if defined(COUNTERPOISE_TEST_BUILD)
+struct StationEntry {
+    int set_lanes;
+    const char* place;
+    int lanes;
+};
+std::vector<StationEntry>& station_entries() {
+    static std::vector<StationEntry> entries;
+    return entries;
+}
+
+PyObject* stations(PyObject*, PyObject*) {
+    PyObject* list = PyList_New(0);
+    for (const StationEntry& entry : station_entries()) {
+        PyObject* item = Py_BuildValue("isi", entry.set_lanes, entry.place, entry.lanes);
+        if (item == nullptr || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+        if (list == nullptr) break;
+    }
+    return list;
+}
+
+PyObject* spoil(PyObject*, PyObject* args) {
+    if (!PyArg_ParseTuple(args, "ii", &counterpoise::spoilt_station, &counterpoise::spoilt_lane)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyMethodDef station_methods[] = {
+    {"stations", stations, METH_NOARGS, "Return (lanes of the set, place, poses at once) of every station."},
+    {"spoil", spoil, METH_VARARGS, "Make a station wrong (index, -1: none) in a lane (-1: all)."},
+    {nullptr, nullptr, 0, nullptr},
+};
+#endif
+
 }  // namespace
+
+#if defined(COUNTERPOISE_TEST_BUILD)
+namespace counterpoise {
+int spoilt_station = -1, spoilt_lane = -1;
+int add_station(int set_lanes, const char* place, int lanes) {
+    station_entries().push_back({set_lanes, place, lanes});
+    return static_cast<int>(station_entries().size()) - 1;
+}
+}  // namespace counterpoise
+#endif
 
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
-    // COUNTERPOISE_ISA picks a lower instruction set than the best one, for tests and for comparing machines.
-    const std::vector<const Kernels*> tables = available_tables();
-    const char* wanted = std::getenv("COUNTERPOISE_ISA");
-    table = tables.front();
-    if (wanted != nullptr && *wanted != '\0') {
-        table = nullptr;
-        for (const Kernels* candidate : tables)
-            if (std::strcmp(candidate->name, wanted) == 0) table = candidate;
-        if (table == nullptr) {
-            PyErr_Format(PyExc_ImportError, "COUNTERPOISE_ISA=%s is not available on this machine", wanted);
-            return nullptr;
-        }
-    }
-    return PyModule_Create(&module_definition);
+    chosen_table = available_tables().front();
+    PyObject* module = PyModule_Create(&module_definition);
+    if (module != nullptr && PyModule_AddStringConstant(module, "COMPILER", COUNTERPOISE_COMPILER) < 0) Py_CLEAR(module);
+#if defined(COUNTERPOISE_TEST_BUILD)
+    if (module != nullptr && PyModule_AddFunctions(module, station_methods) < 0) Py_CLEAR(module);
+#endif
+    return module;
 }

@@ -18,12 +18,14 @@ COUNTERPOISE_INLINE void take_off_gravity(const Model& model, const Vec3<T>& h, 
     w->force = {w->force.x + g.x * model.total_mass, w->force.y + g.y * model.total_mass,
                 w->force.z + g.z * model.total_mass};
     w->moment = w->moment - moment;
+    COUNTERPOISE_STATION(w->moment.x);
 }
 
 // The wrench at a body's origin in its axes, from that at its parent's.
 template <class T, bool SIMPLE>
 COUNTERPOISE_INLINE Wrench<T> moved_outwards(const Body& body, const Joints<T>& joints, int i, const Wrench<T>& w) {
-    const Vec3<T> r = SIMPLE ? spread3<T>(body.origin) : origin_in_parent(body, joints, i);
+    Vec3<T> r = SIMPLE ? spread3<T>(body.origin) : origin_in_parent(body, joints, i);
+    COUNTERPOISE_STATION(r.x);
     return {from_parent(body, joints, i, w.force), from_parent(body, joints, i, w.moment - cross(r, w.force))};
 }
 
@@ -46,6 +48,7 @@ COUNTERPOISE_INLINE void plate_pass_of_chain(const Model& model, const Joints<T>
                 h = h + spread3<T>(body.carried_moment);
                 if (!SIMPLE && body.kind == PRISMATIC) h.z = h.z + joints.coordinate[e] * body.carried_mass;
                 h = to_parent(body, joints, e, h);
+                COUNTERPOISE_STATION(h.x);
             }
         }
     }
@@ -63,6 +66,7 @@ COUNTERPOISE_INLINE void plate_pass_of_chain(const Model& model, const Joints<T>
         const Body& body = model.body[i];
         w = moved_outwards<T, SIMPLE>(body, joints, i, w);
         torque[i] = SIMPLE || body.kind == REVOLUTE ? w.moment.z : w.force.z;
+        COUNTERPOISE_STATION(torque[i]);
         if (MOVING) w = {w.force - wrench[i].force, w.moment - wrench[i].moment};
     }
 }
@@ -82,6 +86,7 @@ COUNTERPOISE_INLINE Vec3<T> first_moment(const Model& model, const Joints<T>& jo
         if (body.branches) h = h + branch[i];
         if (body.kind == PRISMATIC) h.z = h.z + joints.coordinate[i] * body.carried_mass;
         carry = to_parent(body, joints, i, h);
+        COUNTERPOISE_STATION(carry.x);
         if (body.parent >= 0 && body.parent == i - 1) continue;
         if (body.parent < 0) {
             total.x = total.x + (carry.x + body.carried_mass * body.origin[0]);
@@ -102,6 +107,7 @@ COUNTERPOISE_INLINE void inward_sums(const Model& model, const Joints<T>& joints
                                      Vec3<T>* branch, Wrench<T>* total, Vec3<T>* h) {
     *h = first_moment(model, joints, branch);
     inward_pass<T, false, true, true>(model, joints, torque, total, wrench);
+    COUNTERPOISE_STATION(total->moment.x);
 }
 
 // The same for one pose, with the wrenches' moment in lane 0 and the first moment in lane 1: both turn in one operation.
@@ -127,6 +133,7 @@ COUNTERPOISE_INLINE void inward_sums(const Model& model, const Joints<double>& j
                       Vec3<Lanes>{in_lanes(0.0, branch[i].x), in_lanes(0.0, branch[i].y), in_lanes(0.0, branch[i].z)};
         if (body.kind == PRISMATIC)
             moments.z = moments.z + in_lanes(0.0, joints.coordinate[i] * body.carried_mass);
+        COUNTERPOISE_STATION_OF_ONE(moments.z);
         torque[i] = body.kind == REVOLUTE ? moments.z[0] : force.z;
         force = to_parent(body, joints, i, force);
         const Vec3<double> lever = cross(origin_in_parent(body, joints, i), force);
@@ -194,6 +201,7 @@ COUNTERPOISE_INLINE void plate_pass_of_tree(const Model& model, const Joints<T>&
         const T own = ROTARY || body.kind == REVOLUTE ? local.moment.z + p.x * local.force.y - p.y * local.force.x
                                                       : local.force.z;
         torque[i] = MOVING ? torque[i] + own : own;
+        COUNTERPOISE_STATION(torque[i]);
     }
 }
 

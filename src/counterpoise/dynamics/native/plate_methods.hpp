@@ -6,7 +6,7 @@
 
 namespace {
 
-PyObject *kernel_type = nullptr, *plate_type = nullptr;
+PyObject* kernel_type = nullptr;
 
 constexpr int FORMS = 4;
 constexpr int AUTO = 3;
@@ -129,7 +129,7 @@ PyObject* plate_joint_torques(PyObject* object, PyObject* const* args, Py_ssize_
     const std::size_t stride = PyArray_NDIM(rows[1].array) == 1 ? 0 : 6;
     const double *q = rows[0].data(), *wrench = rows[1].data(), *dq = rows[2].data(), *ddq = rows[3].data();
     const bool good = run(*robot->compiled, rows[0], [&](std::size_t first, std::size_t count, double* work) {
-        return table->plate_torque(robot->compiled->model, form->plate, count, q + first * n,
+        return robot->compiled->table->plate_torque(robot->compiled->model, form->plate, count, q + first * n,
                                    dq == nullptr ? nullptr : dq + first * n,
                                    ddq == nullptr ? nullptr : ddq + first * n, wrench + first * stride, stride,
                                    out + first * n, work);

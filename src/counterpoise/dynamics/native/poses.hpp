@@ -19,6 +19,7 @@ COUNTERPOISE_INLINE void multiply(const double* a, const double* b, double* c) {
         for (int column = 0; column < 3; ++column)
             c[3 * row + column] =
                 a[3 * row] * b[column] + a[3 * row + 1] * b[3 + column] + a[3 * row + 2] * b[6 + column];
+    COUNTERPOISE_STATION(c[0]);
 }
 
 // Pose of a body in the base frame from its parent's (null for the base). `i` is its place in `joints`.
@@ -40,6 +41,7 @@ COUNTERPOISE_INLINE void place(const Body& body, const Joints<double>& joints, i
         placed->R[row + 1] = y * c - x * s;
         placed->R[row + 2] = P[row + 2] * body.twist_cosine - t * body.twist_sine;
     }
+    COUNTERPOISE_STATION(placed->R[0]);
 }
 
 COUNTERPOISE_INLINE void place_all(const Model& model, const Joints<double>& joints, Placed* placed) {
@@ -69,6 +71,7 @@ inline void link_pose(const Model& model, const Point& point, const Joints<doubl
     pose[3] = o.x, pose[7] = o.y, pose[11] = o.z;
     pose[12] = pose[13] = pose[14] = 0.0;
     pose[15] = 1.0;
+    COUNTERPOISE_STATION(pose[3]);
 }
 
 // Columns [z x (p - o); z] (rotary) or [z; 0] (linear), gathered into the joints: row-major 6 x n. `joints` are those of
@@ -90,6 +93,7 @@ inline void link_jacobian(const Model& model, const Point& point, const Joints<d
         const bool rotary = mover.kind == REVOLUTE;
         const Vec3<double> v = rotary ? cross(z, p - placed[d].o) : z;
         double* column = jacobian + mover.q_index;
+        COUNTERPOISE_STATION(column[0]);
         column[0] += mover.q_gain * v.x;
         column[n] += mover.q_gain * v.y;
         column[2 * n] += mover.q_gain * v.z;
@@ -107,6 +111,7 @@ COUNTERPOISE_INLINE void joint_axes(const Body& body, const Placed& placed, doub
         memcpy(R, placed.R, 9 * sizeof(double));
     else
         multiply(placed.R, body.joint_rotation, R);
+    COUNTERPOISE_STATION(R[1]);
 }
 
 struct PlacedMotion {
@@ -133,6 +138,7 @@ COUNTERPOISE_INLINE PlacedMotion motion_of(const Model& model, const Placed* pla
     } else {
         a = a + change + scaled(cross(w, along), 2.0);
     }
+    COUNTERPOISE_STATION(a.x);
     return {w, dw, a};
 }
 
@@ -171,6 +177,7 @@ COUNTERPOISE_INLINE void wrench_columns(const Body& body, const Placed& placed, 
         const Vec3<double> moment = spread3<double>(change_of) + cross(w_joint, spread3<double>(spin));
         columns->moment[4 + j] = turned(R, moment);
     }
+    COUNTERPOISE_STATION(columns->moment[9].z);
 }
 
 // One column of a 6-row matrix: force, and moment about the base origin.
@@ -178,6 +185,7 @@ COUNTERPOISE_INLINE void put_wrench(double* matrix, std::size_t width, const Vec
                                     const Vec3<double>& moment) {
     matrix[0] = force.x, matrix[width] = force.y, matrix[2 * width] = force.z;
     matrix[3 * width] = moment.x, matrix[4 * width] = moment.y, matrix[5 * width] = moment.z;
+    COUNTERPOISE_STATION(matrix[0]);
 }
 
 // W of base_wrench = W phi, row-major 6 x 10 (b + 1).
@@ -196,6 +204,7 @@ inline void base_wrench_regressor_rows(const Model& model, const Joints<double>&
         WrenchColumns columns;
         wrench_columns(model.body[i], placed[i], motion[i], &columns);
         double* block = rows + 10 * ((std::size_t)i + 1);
+        COUNTERPOISE_STATION(columns.force[3].y);
         for (int j = 0; j < 10; ++j) {
             const Vec3<double> force = j < 4 ? columns.force[j] : zero;
             put_wrench(block + j, width, force, columns.moment[j] + cross(placed[i].o, force));
@@ -216,7 +225,8 @@ inline void inertial_regressor_rows(const Model& model, const Joints<double>& jo
         wrench_columns(model.body[k], placed[k], motion[k], &columns);
         for (int i = k; i >= 0; i = model.body[i].parent) {
             const Body& mover = model.body[i];
-            const Vec3<double> z = scaled(axis_of(placed[i]), mover.q_gain);
+            Vec3<double> z = scaled(axis_of(placed[i]), mover.q_gain);
+            COUNTERPOISE_STATION(z.x);
             double* entry = rows + (std::size_t)mover.q_index * width + 10 * (std::size_t)k;
             if (mover.kind == REVOLUTE) {
                 const Vec3<double> lever = cross(z, placed[k].o - placed[i].o);

@@ -24,6 +24,7 @@ COUNTERPOISE_INLINE void gravity_pass(const Model& model, const Joints<T>& joint
         const Body& body = model.body[i];
         if (!SIMPLE && body.parent != i - 1) previous = body.parent < 0 ? base : gravity[body.parent];
         previous = from_parent(body, joints, i, previous);
+        COUNTERPOISE_STATION(previous.x);
         gravity[i] = previous;
         if (!SIMPLE && body.branches) branch[i] = zero;
     }
@@ -56,6 +57,7 @@ COUNTERPOISE_INLINE Vec3<T> total_first_moment(const Model& model, const Joints<
         Vec3<T> h = moment[i];
         if (body.kind == PRISMATIC) h.z = h.z + joints.coordinate[i] * body.carried_mass;
         h = to_parent(body, joints, i, h);
+        COUNTERPOISE_STATION(h.x);
         if (body.parent >= 0) {
             moment[body.parent] = moment[body.parent] + h;
         } else {
@@ -101,6 +103,7 @@ COUNTERPOISE_INLINE Wrench<T> motion_step(const Model& model, const Joints<T>& j
         a.y = a.y - 2.0 * (w.x * v);
         a.z = a.z + dv;
     }
+    COUNTERPOISE_STATION(a.x);
     *motion = {w, dw, a};
     const double* h = body.first_moment;
     const double* I = body.inertia;
@@ -127,6 +130,8 @@ COUNTERPOISE_INLINE void inward_pass(const Model& model, const Joints<T>& joints
     Wrench<T> carry = {zero, zero};
     for (int i = model.bodies - 1; i >= 0; --i) {
         const Body& body = model.body[i];
+        COUNTERPOISE_STATION(wrench[i].force.z);
+        COUNTERPOISE_STATION(wrench[i].moment.z);
         const Vec3<T> force = wrench[i].force + carry.force;
         const Vec3<T> moment = wrench[i].moment + carry.moment;
         if (WITH_TORQUE) torque[i] = SIMPLE || body.kind == REVOLUTE ? moment.z : force.z;
@@ -161,6 +166,7 @@ COUNTERPOISE_INLINE void newton_euler_pass(const Model& model, const Joints<T>& 
         const Body& body = model.body[i];
         if (!SIMPLE && body.parent != i - 1) latest = body.parent < 0 ? still : motion[body.parent];
         wrench[i] = motion_step<T, SIMPLE>(model, joints, i, rate[i], rate_change[i], &latest);
+        COUNTERPOISE_STATION(wrench[i].moment.z);
         if (!SIMPLE) motion[i] = latest;
     }
     if (WITH_WRENCH) {
@@ -182,6 +188,7 @@ COUNTERPOISE_INLINE void wrench_pass(const Model& model, const Point& point, con
     for (int d = 0, e = point.depth - 1; d < point.depth; ++d, --e) {
         const Body& outer = model.body[point.path[d]];
         local = {from_parent(outer, joints, d, local.force), from_parent(outer, joints, d, local.moment)};
+        COUNTERPOISE_STATION(local.moment.z);
         along[d] = local;
 
         const Body& inner = model.body[point.path[e]];
@@ -209,6 +216,7 @@ COUNTERPOISE_INLINE void wrench_pass_of_one(const Model& model, const Point& poi
     for (int d = 0, e = point.depth - 1; d < point.depth; ++d, --e) {
         local = from_parent(model.body[point.path[d]], LaneTraits<Lanes>::spread(joints.sine[d]),
                             LaneTraits<Lanes>::spread(joints.cosine[d]), local);
+        COUNTERPOISE_STATION_OF_ONE(local.z);
         along[d] = local;
         const Body& inner = model.body[point.path[e]];
         arm[e] = p;

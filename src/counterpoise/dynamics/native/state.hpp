@@ -1,4 +1,4 @@
-// What the Python types share: the chosen table of kernels, borrowed Python helpers, a compiled robot and its object.
+// What the Python types share: the table of kernels chosen for new objects, borrowed Python helpers, a compiled robot and its object.
 //
 // Included by module.cpp alone, as are construction.hpp, arguments.hpp, methods.hpp and plate_methods.hpp: one
 // translation unit, so that the small steps of a call are inlined.
@@ -37,7 +37,7 @@ using counterpoise::Point;
 
 constexpr std::size_t THREAD_POSES = 4096;  // below this many poses per thread, starting threads costs more than it gains
 
-const Kernels* table = nullptr;
+const Kernels* chosen_table = nullptr;  // of the kernels made from now on
 int batch_threads = 1;
 
 // Borrowed for ever from the Python side.
@@ -69,6 +69,7 @@ struct Workspace {
 };
 
 struct Compiled {
+    const Kernels* table;
     Model model;
     std::vector<Body> bodies;
     std::vector<double> angle_offsets;

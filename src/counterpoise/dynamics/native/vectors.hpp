@@ -62,8 +62,10 @@ COUNTERPOISE_INLINE Vec3<T> to_parent(const Body& body, const T& s, const T& c, 
     const T x = c * v.x - s * v.y;
     const T t = s * v.x + c * v.y;
     const T y = t * body.twist_cosine - v.z * body.twist_sine;
-    const T z = t * body.twist_sine + v.z * body.twist_cosine;
+    T z = t * body.twist_sine + v.z * body.twist_cosine;
+    COUNTERPOISE_STATION(z);
     if (!body.swings) return {x, y, z};
+    COUNTERPOISE_STATION(z);
     return {x * body.swing_cosine - y * body.swing_sine, x * body.swing_sine + y * body.swing_cosine, z};
 }
 template <class T>
@@ -77,7 +79,9 @@ COUNTERPOISE_INLINE Vec3<T> from_parent(const Body& body, const T& s, const T& c
     if (body.swings) {
         x = v.x * body.swing_cosine + v.y * body.swing_sine;
         t = v.y * body.swing_cosine - v.x * body.swing_sine;
+        COUNTERPOISE_STATION(t);
     }
+    COUNTERPOISE_STATION(x);
     const T y = t * body.twist_cosine + v.z * body.twist_sine;
     const T z = v.z * body.twist_cosine - t * body.twist_sine;
     return {c * x + s * y, c * y - s * x, z};
@@ -95,7 +99,9 @@ COUNTERPOISE_INLINE Vec3<T> origin_in_parent(const Body& body, const Joints<T>& 
         r.x = r.x + q * body.axis[0];
         r.y = r.y + q * body.axis[1];
         r.z = r.z + q * body.axis[2];
+        COUNTERPOISE_STATION(r.x);
     }
+    COUNTERPOISE_STATION(r.y);
     return r;
 }
 

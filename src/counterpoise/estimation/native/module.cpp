@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../../dynamics/native/compiler.hpp"
+
 namespace {
 
 constexpr Py_ssize_t MEMORY_ROWS = 11;
@@ -373,4 +375,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Inner loops of the 
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__native(void) { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__native(void) {
+    PyObject* module = PyModule_Create(&definition);
+    if (module != nullptr && PyModule_AddStringConstant(module, "COMPILER", COUNTERPOISE_COMPILER) < 0) Py_CLEAR(module);
+    return module;
+}

@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "../../dynamics/native/compiler.hpp"
 #include "bag_methods.hpp"
 #include "csv_numbers.hpp"
 
@@ -11,7 +12,7 @@ int fill(PyObject* module) {
     for (PyMethodDef* table : {counterpoise::csv_methods, counterpoise::bag_methods}) {
         if (PyModule_AddFunctions(module, table) < 0) return -1;
     }
-    return 0;
+    return PyModule_AddStringConstant(module, "COMPILER", COUNTERPOISE_COMPILER);
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(fill)}, {0, nullptr}};

@@ -11,6 +11,7 @@
 #include <new>
 #include <vector>
 
+#include "../../dynamics/native/compiler.hpp"
 #include "drive.hpp"
 #include "one_joint.hpp"
 
@@ -303,6 +304,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (module == nullptr) return nullptr;
     // The layouts, so that the Python side can refuse an extension that was built for another one.
     const bool good =
+        PyModule_AddStringConstant(module, "COMPILER", COUNTERPOISE_COMPILER) == 0 &&
         add_names(module, "DRIVE_PARAMETERS", {DRIVE_PARAMETERS(X)}) && add_names(module, "DRIVE_STATES", {DRIVE_STATES(X)}) &&
         add_names(module, "LINK_PARAMETERS", {LINK_PARAMETERS(X)}) && add_names(module, "LINK_STATES", {LINK_STATES(X)}) &&
         add_type(module, "Drives", "counterpoise.plants._native.Drives", sizeof(DrivesObject), drives_new,
