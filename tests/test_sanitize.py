@@ -19,6 +19,7 @@ ELSEWHERE = {
     "tests/test_sanitize.py": "this file",
     "tests/cli/test_bench.py": "starts the program",
     "tests/cli/test_self_check.py": "starts the program",
+    "tests/dynamics/test_native_check.py": "loads test builds of its own; the check itself runs at every import",
     "tests/plants/test_low_pass.py": "its stepper is that of tests/plants/test_one_joint.py",
     "tests/plants/test_simulated.py": "MuJoCo is not sanitized; its drives are those of tests/plants/test_drive.py",
     "tests/docs/test_examples.py": "minutes",
