@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
+from ..description.frozen import Array, PublishedData
 from ..dynamics.inputs import refuse_other_joints
 from ..logs.filters import smoothed
 from ..logs.log import Log
@@ -28,7 +28,7 @@ SLOW_RUNS = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LogEstimate:
+class LogEstimate(PublishedData):
     """Torques of the n joints at the k samples of a log.
 
     Attributes:

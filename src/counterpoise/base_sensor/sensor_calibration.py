@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..calibration.identity import Identity, data_fingerprint, identity_of
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..description.rotations import transform
 from ..doctor.plate_turn import PlateTurn
 from ..dynamics.reference import WRENCH_COMPONENTS
@@ -55,7 +55,7 @@ Masses = Literal["exact", "cad"] | float
 
 
 @dataclass(frozen=True, eq=False)
-class SensorCalibration:
+class SensorCalibration(PublishedData):
     """A plate as a recording shows it. What the recording does not show is left at its prior and said to be.
 
     Attributes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.inputs import as_rows
 from ..dynamics.joint_units import position_units, rotary
 from ..dynamics.reference import WRENCH_COMPONENTS
@@ -27,7 +27,7 @@ FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0
 
 
 @dataclass(frozen=True, eq=False)
-class Tare:
+class Tare(PublishedData):
     """A static reading.
 
     Attributes:

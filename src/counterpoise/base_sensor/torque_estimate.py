@@ -8,7 +8,7 @@ from enum import IntFlag
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
+from ..description.frozen import Array, PublishedData
 
 
 class EstimateFlag(IntFlag):
@@ -55,7 +55,7 @@ UNUSABLE = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TorqueEstimate:
+class TorqueEstimate(PublishedData):
     """Torques of all joints at one instant.
 
     Attributes:

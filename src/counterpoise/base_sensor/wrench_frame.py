@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..description.rotations import inverse_transform, transform, wrench_transform
 from ..dynamics.inputs import numbers
 from ..errors import InputError
@@ -20,7 +20,7 @@ MAX_GAIN_CONDITION = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class WrenchFrame:
+class WrenchFrame(PublishedData):
     """How a reading r and the wrench w that the plate exerts on the robot belong together.
 
     reading = ± gain · w_sensor + bias, the minus for ``reads="on_sensor"``, where w_sensor is w along the sensor's axes

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from .clearance import Clearance, clear_of_itself, clear_of_table
@@ -45,7 +45,7 @@ BETWEEN = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PoseDesign:
+class PoseDesign(PublishedData):
     """Poses and what they will tell.
 
     Attributes:

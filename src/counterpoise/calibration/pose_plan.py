@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..description.toml_lines import TomlDocument
 from ..dynamics.inputs import numbers
 from ..dynamics.joint_units import rotary
@@ -52,7 +52,7 @@ _KEYS = ("schema", "joints", "poses", *_PER_JOINT, "settle", "dwell")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PosePlan:
+class PosePlan(PublishedData):
     """Poses and how to come to rest at them; arrays are read-only.
 
     Attributes:

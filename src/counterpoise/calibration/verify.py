@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.inputs import refuse_other_joints
 from ..errors import InputError
 from ..logs.log import Log
@@ -29,7 +29,7 @@ OUTSIDE = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verification:
+class Verification(PublishedData):
     """A calibration against a recording that it has not seen. Arrays of shape (n,), NaN without measured effort.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.inputs import MAX_INPUT
 from ..dynamics.robot import Robot
 from ..errors import InputError
@@ -28,7 +28,7 @@ class WiderLimit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Limits:
+class Limits(PublishedData):
     """What samples and torques of a run are held against; arrays of shape (n,).
 
     Attributes:

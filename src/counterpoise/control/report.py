@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..logs.log import Log, LogBuilder
 from ..logs.sample import Sample
 from .fault import Fault, FilterFlag
@@ -56,7 +56,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HistoryEntry:
+class HistoryEntry(PublishedData):
     """One of the last ticks.
 
     Attributes:
@@ -73,7 +73,7 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunReport:
+class RunReport(PublishedData):
     """The whole run.
 
     Attributes:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from .frozen import Array, frozen
+from .frozen import Array, PublishedData, frozen
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Default gravity in the world [m/s²]: z points up."""
@@ -29,7 +29,7 @@ class JointKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inertia:
+class Inertia(PublishedData):
     """Mass distribution of one rigid body.
 
     Attributes:
@@ -79,7 +79,7 @@ class Mimic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class Joint(PublishedData):
     """A joint between two links.
 
     The child link's pose is T_parent_child(q) = T_parent_joint · motion(axis, q) · T_joint_child.
@@ -123,7 +123,7 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Description:
+class Description(PublishedData):
     """A robot as its file describes it: a tree of links, checked by :func:`~.checks.checked`.
 
     Attributes:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.inputs import as_rows
 from ..dynamics.robot import Robot
 from ..errors import InputError
@@ -38,7 +38,7 @@ LARGEST = 1e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExternalTorque:
+class ExternalTorque(PublishedData):
     """Torque from outside at every joint.
 
     Attributes:

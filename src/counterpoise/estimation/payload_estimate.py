@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
 from .payload_hypotheses import LEAST_MASS, LinkEvidence, evidence_bound, link_evidence, log_evidence
@@ -45,7 +45,7 @@ class KnownCombination:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PayloadEstimate:
+class PayloadEstimate(PublishedData):
     """What is known of a payload.
 
     Attributes:

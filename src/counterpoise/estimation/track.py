@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
+from ..description.frozen import Array, PublishedData
 from ..dynamics.inputs import MAX_INPUT
 from ..dynamics.robot import Robot
 from ..logs.sample import SampleFlag
@@ -30,7 +30,7 @@ NOTED_EVERY = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Track:
+class Track(PublishedData):
     """What was estimated during a run, at m instants.
 
     Attributes:

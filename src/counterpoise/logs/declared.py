@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..errors import InputError
 from .nested import plain
 
@@ -39,7 +39,7 @@ _ARRAYS: dict[str, tuple[int | None, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Declared:
+class Declared(PublishedData):
     """What is known of a log's numbers as they stand in the log. None: nobody said.
 
     Attributes:

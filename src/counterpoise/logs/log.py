@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array, PublishedData, frozen
 from ..errors import InputError
 from .declared import Declared
 from .filters import even_grid, increasing, interpolated, smoothed
@@ -25,7 +25,7 @@ FLAGS_END = 2**31
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Log:
+class Log(PublishedData):
     """A recording of k samples of n joints, as they came, bad ones included. Arrays are read-only.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntFlag
 
-from ..description.frozen import Array
+from ..description.frozen import Array, PublishedData
 
 
 class SampleFlag(IntFlag):
@@ -27,7 +27,7 @@ class SampleFlag(IntFlag):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class Sample(PublishedData):
     """One instant of a robot.
 
     Nobody writes to the arrays of a sample once it has been handed over: a plant gives each sample arrays of its own.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..description.frozen import Array
+from ..description.frozen import Array, PublishedData
 from .filters import bridged, increasing, true_stretches
 from .log import Log
 from .path import REVERSAL, direction_of_travel
@@ -23,7 +23,7 @@ LEAST_TIME = 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StillSegment:
+class StillSegment(PublishedData):
     """A stretch of a log in which every joint stands.
 
     Attributes:

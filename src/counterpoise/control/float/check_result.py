@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...description.frozen import Array
+from ...description.frozen import Array, PublishedData
 
 SIGMAS = 2.0
 """How many standard deviations are added to the difference found."""
@@ -98,7 +98,7 @@ class JointCheck:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CheckResult:
+class CheckResult(PublishedData):
     """The check of an arm.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ...description.frozen import Array
+from ...description.frozen import Array, PublishedData
 from ..report import RunReport
 from .check_result import CheckResult
 
@@ -14,7 +14,7 @@ End = Literal["done", "stopped", "too fast", "drifting", "refused", "interrupted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FloatReport:
+class FloatReport(PublishedData):
     """A check, and where it was passed the floating that followed; arrays of shape (n,).
 
     Attributes:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...calibration.identity import kinematics_fingerprint
-from ...description.frozen import Array, frozen
+from ...description.frozen import Array, PublishedData, frozen
 from ...dynamics.inputs import numbers
 from ...dynamics.joint_units import position_units
 from ...dynamics.robot import Robot
@@ -29,7 +29,7 @@ NOTE_KEY = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TaughtPath:
+class TaughtPath(PublishedData):
     """Joint positions over time; arrays are read-only.
 
     A "continuous" path is followed in its own time. Of "waypoints" only the poses count, and their order; their times

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...base_sensor.sensor import BaseSensor
-from ...description.frozen import Array, frozen
+from ...description.frozen import Array, PublishedData, frozen
 from ...dynamics.robot import Robot
 from ...errors import DataFileError, InputError
 from ...friction.dahl import Dahl
@@ -35,7 +35,7 @@ _FRICTION = ("forward", "backward", "presliding")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LawGains:
+class LawGains(PublishedData):
     """Gains of a law, per joint, shape (n,).
 
     Attributes:
