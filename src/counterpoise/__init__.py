@@ -13,6 +13,7 @@ from typing import Any as _Any
 from .description.catalog import catalog as catalog
 from .dynamics.load import load as load
 from .dynamics.robot import Robot as Robot
+from .errors import BudgetError as BudgetError
 from .errors import CounterpoiseError as CounterpoiseError
 from .errors import DataFileError as DataFileError
 from .errors import EndOfLogError as EndOfLogError

@@ -5,6 +5,7 @@
     CounterpoiseError
     ├─ InputError                 a value passed by the caller: shape, type, NaN, unknown name   (also a ValueError)
     │  ├─ DataFileError           ... in a file of data, such as a recording; carries path and line
+    │  │  └─ BudgetError          ... because reading it costs more than allowed; carries the budget's name
     │  └─ InfeasiblePathError     a taught path that the arm cannot follow; carries time, joint and a speed that works
     ├─ ModelError                 a robot description
     │  └─ ModelFileError          ... that cannot be read; carries path and line
@@ -62,6 +63,20 @@ class DataFileError(InputError):
         self.path = str(path)
         self.line = line
         super().__init__(f"{locate(path, line)}: {message}")
+
+
+class BudgetError(DataFileError):
+    """Reading a file would cost more than the budget allows; who trusts the file raises that budget.
+
+    Attributes:
+        budget: Name of the budget: a field of counterpoise.logs.budget.Budget.
+        path: The file, as given by the caller.
+    """
+
+    def __init__(self, message: str, *, budget: str, path: str | Path) -> None:
+        """Attach which budget."""
+        self.budget = budget
+        super().__init__(message, path=path)
 
 
 class InfeasiblePathError(InputError):

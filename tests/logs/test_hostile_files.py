@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.errors import CounterpoiseError, DataFileError
-from counterpoise.logs import read
+from counterpoise.errors import BudgetError, CounterpoiseError, DataFileError
+from counterpoise.logs.budget import Budget
 from counterpoise.logs.declared import Declared
 from counterpoise.logs.read import read_log
 
@@ -139,7 +139,7 @@ def test_foreign_archives_with_changed_headers(tmp_path: Path) -> None:
             read_any(path, None)
 
 
-def test_wide_and_long_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_and_long_claims(tmp_path: Path) -> None:
     """Thousands of columns, arrays that unpack to much, and logs too long to be read at once are refused or bounded."""
     path = tmp_path / "wide.csv"
     for columns, words in ((9000, "joints"), (20_000, "columns")):
@@ -152,6 +152,6 @@ def test_wide_and_long_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         read_log(archive)
     np.savez_compressed(archive, q=np.zeros((10_000, 3)))
     assert len(read_log(archive)) == 10_000
-    monkeypatch.setattr(read, "MAX_LOG_BYTES", 100_000)
-    with pytest.raises(DataFileError, match="stream_log"):
-        read_log(archive)
+    for budget in (Budget(memory=100_000), Budget(rows=9999)):
+        with pytest.raises(BudgetError, match="stream_log"):
+            read_log(archive, budget=budget)

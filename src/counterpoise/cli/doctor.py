@@ -81,7 +81,11 @@ def doctor(
     from ..logs.read import propose_mapping
 
     robot = None if arm is None else arm.load()
-    proposal = propose_mapping(logs, robot, reading.mapping, recover=reading.recover) if show_mapping else None
+    proposal = (
+        propose_mapping(logs, robot, reading.mapping, recover=reading.recover, budget=reading.budget)
+        if show_mapping
+        else None
+    )
     if proposal is not None and not as_json:
         click.echo(printable(proposal.to_toml()))
     name = ", ".join(Path(file).name for file in logs)

@@ -14,6 +14,7 @@ from .source import Source, mount_option
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
+    from ..logs.budget import Budget
     from ..logs.log import Log
 
 
@@ -24,15 +25,17 @@ class ReadingOptions:
     Attributes:
         mapping: Path of a mapping file; None where the columns' names tell.
         recover: Read what is intact of damaged files.
+        budget: What they may cost; None for the default.
     """
 
     mapping: str | None
     recover: bool
+    budget: Budget | None = None
 
     @property
     def given(self) -> bool:
         """Whether anything was asked for."""
-        return self.mapping is not None or self.recover
+        return self.mapping is not None or self.recover or self.budget is not None
 
     def log(self, files: Sequence[str], robot: Robot | None) -> Log:
         """Read files that belong together, with a progress bar."""
@@ -40,7 +43,12 @@ class ReadingOptions:
 
         with Progressing(f"reading {files[0]}") as bar:
             return read_log(
-                list(files), robot, self.mapping, recover=self.recover, progress=lambda done: bar.update(done, 1.0)
+                list(files),
+                robot,
+                self.mapping,
+                recover=self.recover,
+                progress=lambda done: bar.update(done, 1.0),
+                budget=self.budget,
             )
 
     def robot_and_log(self, arm: Source, files: Sequence[str]) -> tuple[Robot, Log]:
@@ -55,16 +63,31 @@ class ReadingOptions:
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --mapping and --recover to a command, which receives them as one ``reading``."""
+    """Add --mapping, --recover and --budget to a command, which receives them as one ``reading``."""
 
     @functools.wraps(command)
-    def gathered(mapping: str | None, recover: bool, **others: Any) -> Any:
-        return command(reading=ReadingOptions(mapping, recover), **others)
+    def gathered(mapping: str | None, recover: bool, budgets: tuple[str, ...], **others: Any) -> Any:
+        return command(reading=ReadingOptions(mapping, recover, _budget(budgets)), **others)
 
-    decorated = click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")(gathered)
+    decorated = click.option(
+        "--budget",
+        "budgets",
+        metavar="NAME=AMOUNT",
+        multiple=True,
+        help="Raise what recordings may cost: memory=8GB, rows=1e8, unpacked=10GB, topics, columns, orders.",
+    )(gathered)
+    decorated = click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")(decorated)
     return click.option(
         "--mapping", metavar="FILE.toml", help="What a recording's columns mean where their names do not tell."
     )(decorated)
+
+
+def _budget(texts: tuple[str, ...]) -> Budget | None:
+    if not texts:
+        return None
+    from ..logs.budget import Budget
+
+    return Budget().raised(texts)
 
 
 def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:

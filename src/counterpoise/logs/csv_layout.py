@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import DataFileError, reason_of
+from .budget import Spending
 from .csv_numbers import COMMENTS, NUMBER, split_fields
-from .table import MAX_COLUMNS
 
 HEAD_LINES = 200
 """Lines, without comments and blank ones, by which the layout is judged ..."""
@@ -52,11 +52,15 @@ class _Line:
     text: bytes
 
 
-def csv_layout(path: str | Path) -> CsvLayout:
+def csv_layout(path: str | Path, spending: Spending) -> CsvLayout:
     """Look at the head of a text file and say how it is laid out.
 
+    Args:
+        path: The file.
+        spending: Takes its columns.
+
     Raises:
-        DataFileError: It cannot be read, is no text, or holds no rows of numbers.
+        DataFileError: It cannot be read, is no text, holds no rows of numbers, or has more columns than the budget.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -84,8 +88,7 @@ def csv_layout(path: str | Path) -> CsvLayout:
         raise DataFileError("has a header and no row below it", path=path, line=written[0].number)
     sample = [row for row in rows[first:] if row is not None]
     columns = len(header) if header is not None else len(sample[0]) if sample else 1
-    if columns > MAX_COLUMNS:
-        raise DataFileError(f"has {columns} columns; at most {MAX_COLUMNS} are accepted", path=path)
+    spending.spend("columns", columns, path)
     text_columns = tuple(column for column in range(columns) if _is_text(sample, column))
     if len(text_columns) == columns:
         shown = (rows[first] or [b""])[0][:40].decode(errors="replace")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..errors import DataFileError, reason_of
+from .budget import Spending
 from .csv_layout import DELIMITER_NAMES, MAX_LINE_BYTES, csv_layout
 from .csv_numbers import Status, parse_rows
 from .own_format import CSV_TAG, About, check_columns
@@ -32,18 +33,19 @@ class CsvSource:
     name = ""
     has_time = False
 
-    def __init__(self, path: str | Path, *, recover: bool = False) -> None:
+    def __init__(self, path: str | Path, spending: Spending | None = None, *, recover: bool = False) -> None:
         """Look at the head of the file.
 
         Args:
             path: The file.
+            spending: What it may cost.
             recover: End with what can be read when a line is damaged, instead of refusing the file.
 
         Raises:
             DataFileError: It cannot be read, holds no rows of numbers, or claims to be a log of ours and is none.
         """
         self.path = str(path)
-        self.layout = csv_layout(path)
+        self.layout = csv_layout(path, spending or Spending())
         self._recover = recover
         self._kept = [i for i in range(len(self.layout.names)) if i not in self.layout.text_columns]
         self.column_names = tuple(self.layout.names[i] for i in self._kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -246,14 +246,19 @@ def joined(pieces: Sequence[Log]) -> Log:
     Raises:
         InputError: They do not belong together.
     """
-    if len(pieces) == 1:
-        return pieces[0]
     last = pieces[-1]
-    arrays: dict[str, Any] = {}
-    for name in ARRAYS:
-        parts = [getattr(piece, name) for piece in pieces]
-        arrays[name] = None if parts[-1] is None else np.concatenate(parts)
-    return replace(last, **arrays)
+    if len(pieces) == 1:
+        return last
+    if len({(piece.joint_names, piece.wrench is None, piece.sent is None) for piece in pieces}) > 1:
+        raise InputError("pieces of one recording have different joints or parts")
+    whole = object.__new__(Log)  # the arrays are large and those of logs already: they are not copied once more
+    for entry in fields(last):
+        value = getattr(last, entry.name)
+        if entry.name in ARRAYS and value is not None:
+            value = np.concatenate([getattr(piece, entry.name) for piece in pieces])
+            value.setflags(write=False)
+        object.__setattr__(whole, entry.name, value)
+    return whole
 
 
 class LogBuilder:

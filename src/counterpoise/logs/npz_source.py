@@ -5,6 +5,9 @@ Members are read piece by piece, never unpickled, so neither memory nor trust de
 
 from __future__ import annotations
 
+import ast
+import re
+import struct
 import zipfile
 import zlib
 from collections import Counter
@@ -16,22 +19,24 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib import format as npy
 
 from ..description.frozen import Array
 from ..dynamics.reference import WRENCH_COMPONENTS
 from ..errors import DataFileError, reason_of
+from .budget import Spending
 from .names import TIME_WORDS, words_of
 from .own_format import About, check_columns
-from .table import CHUNK_ROWS, MAX_COLUMNS, Recovery, Table, bounded_rows
+from .table import CHUNK_ROWS, Recovery, Table, bounded_rows
 
-MAX_WHOLE_BYTES = 1 << 30
-"""Largest array that must be read at once: one in Fortran order or with a column per time."""
 MAX_NAMES_BYTES = 1_000_000
+MAX_HEADER_BYTES = 10_000
 NAME_KEYS = ("joint_names", "joints", "names", "joint_name")
 
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, OSError, MemoryError, OverflowError)
-"""What reading a damaged archive raises; RuntimeError is an encrypted or unknown compression."""
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError),
+    *(OSError, MemoryError, OverflowError, TypeError, AttributeError, KeyError, IndexError),
+)
+"""What reading a damaged archive raises; RuntimeError is an encrypted member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,11 @@ class _Member:
         return 1 if len(self.shape) == 1 else self.shape[0 if self.turned else 1]
 
     @property
+    def is_read_whole(self) -> bool:
+        """Whether its samples lie side by side, so that the first needs the whole array."""
+        return self.turned or (self.fortran and len(self.shape) == 2)
+
+    @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
 
@@ -65,16 +75,22 @@ class NpzSource:
     has_time = False
     recovery: Recovery | None = None
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, spending: Spending | None = None) -> None:
         """Look at the headers of the arrays.
 
+        Args:
+            path: The file.
+            spending: What it may cost.
+
         Raises:
-            DataFileError: It cannot be read, is damaged, or holds no arrays that belong together.
+            DataFileError: It cannot be read, is damaged, holds no arrays that belong together, or costs more than the
+                budget.
         """
         self.path = str(path)
         self.progress = 0.0
         self.about: About | None = None
         try:
+            size = Path(path).stat().st_size
             with zipfile.ZipFile(path) as archive:
                 members = [found for file in archive.infolist() if (found := _member(archive, file)) is not None]
                 about = archive.NameToInfo.get("about.npy")
@@ -89,8 +105,13 @@ class NpzSource:
         if not self._members:
             shown = ", ".join(f"{member.key} {member.shape}" for member in members[:20]) or "nothing"
             raise DataFileError(f"holds no arrays with a row per sample; it holds {shown}", path=path)
-        if (columns := sum(member.width for member in self._members)) > MAX_COLUMNS:
-            raise DataFileError(f"has {columns} columns; at most {MAX_COLUMNS} are accepted", path=path)
+        columns = sum(member.width for member in self._members)
+        self._spending = spending or Spending()
+        self._spending.open(size)
+        self._spending.spend("columns", columns, path)
+        self._spending.foresee("unpacked", 8 * columns * rows, path)
+        self._whole = sum(member.size for member in self._members if member.is_read_whole)
+        self._spending.foresee("memory", self._whole, path)
         self._rows = rows
         self.column_names = tuple(name for member in self._members for name in _column_names(member, joints))
         if self.about is not None:
@@ -104,11 +125,13 @@ class NpzSource:
         """
         self.progress = 0.0
         rows = bounded_rows(rows, len(self.column_names))
+        self._spending.spend("memory", self._whole, self.path)
         try:
             with zipfile.ZipFile(self.path) as archive, ExitStack() as streams:
                 readers = [_Reader(archive, member, streams, self.path) for member in self._members]
                 for begin in range(0, self._rows, rows):
                     count = min(rows, self._rows - begin)
+                    self._spending.spend("unpacked", 8 * len(self.column_names) * count, self.path)
                     blocks = [reader.take(count) for reader in readers]
                     self.progress = (begin + count) / self._rows
                     yield Table(None, np.hstack(blocks))
@@ -116,6 +139,8 @@ class NpzSource:
             raise
         except _DAMAGE as error:
             raise DataFileError(f"is damaged: {error}", path=self.path) from error
+        finally:
+            self._spending.give_back("memory", self._whole)
 
 
 class _Reader:
@@ -128,10 +153,7 @@ class _Reader:
         _header(self._stream)
         self._whole: npt.NDArray[Any] | None = None
         self._given = 0
-        if member.turned or (member.fortran and len(member.shape) == 2):
-            if member.size > MAX_WHOLE_BYTES:
-                told = f"array '{member.key}' has its samples side by side and {member.size} bytes; store it by rows"
-                raise DataFileError(told, path=path)
+        if member.is_read_whole:
             array = self._numbers(member.size).reshape(member.shape, order="F" if member.fortran else "C")
             self._whole = array.T if member.turned else array
 
@@ -151,16 +173,44 @@ class _Reader:
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = npy.read_magic(stream)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
-    return header
+    """Return shape, Fortran order and kind of an array. NumPy's own reader takes headers of any length.
+
+    Raises:
+        ValueError: It is no header, or one of no array of single values.
+    """
+    magic = stream.read(8)
+    if len(magic) < 8 or magic[:6] != b"\x93NUMPY" or magic[6] not in (1, 2, 3):
+        raise ValueError("a member is no array of NumPy")
+    length = int.from_bytes(stream.read(2 if magic[6] == 1 else 4), "little")
+    if length > MAX_HEADER_BYTES:
+        raise ValueError(f"the header of an array has {length} bytes")
+    text = stream.read(length).decode("latin-1")
+    try:
+        header = ast.literal_eval(re.sub(r"(\d)L\b", r"\1", text.strip()))  # Python 2 wrote 3L
+        shape, fortran, kind = header["shape"], header["fortran_order"], header["descr"]
+    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError, SystemError) as error:
+        raise ValueError("the header of an array cannot be read") from error
+    if not isinstance(kind, str):  # a table of several kinds, which is passed over
+        kind = "V1"
+    if (
+        not isinstance(shape, tuple)
+        or not all(type(length) is int and 0 <= length < 2**62 for length in shape)
+        or not isinstance(fortran, bool)
+        or re.fullmatch(r"[<>|=]?[A-Za-z?][0-9]{0,6}", kind) is None
+    ):
+        raise ValueError("the header of an array cannot be read")
+    try:
+        return shape, fortran, np.dtype(kind)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"an array holds '{kind}', which is no kind of number") from error
 
 
 def _member(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> _Member | None:
     """Return an array of numbers in one or two dimensions; None for anything else."""
     if not file.filename.endswith(".npy") or file.filename == "about.npy":
         return None
+    if file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"'{file.filename}' is packed by a method that NumPy does not use")
     with archive.open(file) as stream:
         shape, fortran, dtype = _header(stream)
     if dtype.kind not in "fiub" or not 1 <= len(shape) <= 2 or 0 in shape:

@@ -11,8 +11,9 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..errors import DataFileError, MissingExtraError
+from .budget import Spending
 from .own_format import PARQUET_KEY, About, check_columns
-from .table import CHUNK_ROWS, MAX_COLUMNS, Recovery, Table, bounded_rows
+from .table import CHUNK_ROWS, Recovery, Table, bounded_rows
 
 
 def parquet_library() -> Any:
@@ -40,17 +41,22 @@ class ParquetSource:
     has_time = False
     recovery: Recovery | None = None
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, spending: Spending | None = None) -> None:
         """Look at the schema.
 
+        Args:
+            path: The file.
+            spending: What it may cost.
+
         Raises:
-            DataFileError: It cannot be read, is damaged, or has no columns of numbers.
+            DataFileError: It cannot be read, is damaged, has no columns of numbers, or costs more than the budget.
             MissingExtraError: pyarrow is not installed.
         """
         self.path = str(path)
         self.progress = 0.0
         self._arrow = arrow = parquet_library()
         try:
+            size = Path(path).stat().st_size
             with arrow.parquet.ParquetFile(self.path) as file:
                 schema, self._rows = file.schema_arrow, file.metadata.num_rows
         except (arrow.ArrowException, OSError, ValueError, MemoryError) as error:
@@ -60,8 +66,11 @@ class ParquetSource:
             raise DataFileError(f"has several columns called '{repeated[0]}'; rename all but one", path=path)
         if not self._widths:
             raise DataFileError("has no columns of numbers", path=path)
-        if (columns := sum(self._widths.values())) > MAX_COLUMNS:
-            raise DataFileError(f"has {columns} columns; at most {MAX_COLUMNS} are accepted", path=path)
+        columns = sum(self._widths.values())
+        self._spending = spending or Spending()
+        self._spending.open(size)
+        self._spending.spend("columns", columns, path)
+        self._spending.foresee("unpacked", 8 * columns * self._rows, path)
         self.column_names = tuple(
             name if width == 1 else f"{name}.{member}"
             for name, width in self._widths.items()
@@ -86,6 +95,7 @@ class ParquetSource:
                 for batch in file.iter_batches(batch_size=rows, columns=list(self._widths)):
                     blocks = [_numbers(arrow, batch.column(name), width) for name, width in self._widths.items()]
                     given += batch.num_rows
+                    self._spending.spend("unpacked", 8 * len(self.column_names) * batch.num_rows, self.path)
                     self.progress = given / max(self._rows, 1)
                     if batch.num_rows:
                         yield Table(None, np.hstack(blocks))

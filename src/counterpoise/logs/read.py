@@ -15,8 +15,9 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..errors import DataFileError, InputError
+from .budget import Budget, Spending
 from .filters import increasing, settling_rows, smoothed
-from .log import Log, joined
+from .log import ARRAYS, Log, joined
 from .table import CHUNK_ROWS, MessageTime
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from .sources import Paths
 
 Progress = Callable[[float], None]
-MAX_LOG_BYTES = 4 * 1024**3
-"""Largest log read at once: two and a half hours of 19 joints at 1 kHz."""
 VELOCITY_CUTOFF_SHARE = 0.05
 """Cutoff of differentiated velocities, as a share of the sampling rate, unless the mapping says otherwise ..."""
 VELOCITY_CUTOFF = 20.0
@@ -43,6 +42,7 @@ def read_log(
     recover: bool = False,
     time: MessageTime = "stamp",
     progress: Progress | None = None,
+    budget: Budget | None = None,
 ) -> Log:
     """Read a recording: CSV, NPZ, Parquet, ROS 1 and ROS 2 bags, MCAP, or logs of ours, told apart by their content.
 
@@ -59,24 +59,23 @@ def read_log(
             much.
         time: Which time of a bag's messages counts: their stamps or when they were received.
         progress: Called now and then with the share that has been read, 0 to 1.
+        budget: What the recording may cost (memory, rows, ...), see :class:`.budget.Budget`; None for the default.
 
     Raises:
         DataFileError: A file cannot be read, or the columns cannot be matched with the joints; the message says how to
             go on.
+        BudgetError: Reading it costs more than the budget.
         InputError: The mapping does not fit.
         MissingExtraError: A library for this kind of file is not installed.
     """
     pieces: list[Log] = []
-    size = 0
-    for piece in stream_log(paths, robot, mapping, recover=recover, time=time, progress=progress):
+    spending = Spending(budget)
+    plan = _planned(paths, robot, mapping, recover, time, spending)
+    for piece in _pieces(plan, progress, CHUNK_ROWS):
+        arrays = (getattr(piece, name) for name in ARRAYS)
+        spending.spend("rows", len(piece), plan.path)
+        spending.spend("memory", sum(array.nbytes for array in arrays if array is not None), plan.path)
         pieces.append(piece)
-        size += sum(array.nbytes for array in (piece.time, piece.q, piece.dq, piece.tau))
-        if size > MAX_LOG_BYTES:
-            first = paths if isinstance(paths, str | Path) else paths[0]
-            told = (
-                f"gives more than {MAX_LOG_BYTES / 1e9:.1f} GB; read it in pieces (stream_log) or crop it ([time] end)"
-            )
-            raise DataFileError(told, path=first)
     return joined(pieces)
 
 
@@ -89,6 +88,7 @@ def stream_log(
     time: MessageTime = "stamp",
     progress: Progress | None = None,
     rows: int = CHUNK_ROWS,
+    budget: Budget | None = None,
 ) -> Iterator[Log]:
     """Read a recording in pieces, in constant memory: :func:`read_log` gives these pieces joined.
 
@@ -100,20 +100,17 @@ def stream_log(
         time: See :func:`read_log`.
         progress: See :func:`read_log`.
         rows: Samples of a piece at most.
+        budget: See :func:`read_log`; neither the number of rows nor their memory is bounded here.
 
     Raises:
         DataFileError: See :func:`read_log`.
+        BudgetError: See :func:`read_log`.
         InputError: See :func:`read_log`.
         MissingExtraError: See :func:`read_log`.
     """
-    from .plan import make_plan
-    from .sources import open_sources
-
     if rows < 1:
         raise InputError(f"rows is {rows}; expected at least 1")
-    sources = open_sources(paths, recover=recover, time=time)
-    plan = make_plan(sources, robot, _as_mapping(mapping))
-    yield from _pieces(plan, progress, rows)
+    yield from _pieces(_planned(paths, robot, mapping, recover, time, Spending(budget)), progress, rows)
 
 
 def propose_mapping(
@@ -122,6 +119,7 @@ def propose_mapping(
     mapping: LogMapping | Mapping[str, Any] | str | Path | None = None,
     *,
     recover: bool = False,
+    budget: Budget | None = None,
 ) -> Proposal:
     """Return the mapping that :func:`read_log` would use, with its reasons; ``print(proposal.to_toml())`` shows it.
 
@@ -130,14 +128,13 @@ def propose_mapping(
         robot: See :func:`read_log`.
         mapping: See :func:`read_log`.
         recover: See :func:`read_log`.
+        budget: See :func:`read_log`.
 
     Raises:
         DataFileError: See :func:`read_log`.
+        BudgetError: See :func:`read_log`.
     """
-    from .plan import make_plan
-    from .sources import open_sources
-
-    return make_plan(open_sources(paths, recover=recover), robot, _as_mapping(mapping)).proposal
+    return _planned(paths, robot, mapping, recover, "stamp", Spending(budget)).proposal
 
 
 def remapped(log: Log, change: LogMapping | Mapping[str, Any], robot: Robot | None = None) -> Log:
@@ -163,6 +160,20 @@ def remapped(log: Log, change: LogMapping | Mapping[str, Any], robot: Robot | No
     new = joined(list(_pieces(plan, None, max(len(log), 1))))
     whole = LogMapping.from_table(log.declared.mapping).merged_with(asked).to_table()
     return replace(new, declared=replace(new.declared, mapping=whole))
+
+
+def _planned(
+    paths: Paths,
+    robot: Robot | None,
+    mapping: LogMapping | Mapping[str, Any] | str | Path | None,
+    recover: bool,
+    time: MessageTime,
+    spending: Spending,
+) -> Plan:
+    from .plan import make_plan
+    from .sources import open_sources
+
+    return make_plan(open_sources(paths, recover=recover, time=time, spending=spending), robot, _as_mapping(mapping))
 
 
 def _as_mapping(given: LogMapping | Mapping[str, Any] | str | Path | None) -> LogMapping:

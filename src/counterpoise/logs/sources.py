@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DataFileError, InputError, reason_of
+from .budget import Spending
 from .csv_source import CsvSource
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def open_sources(
     *,
     recover: bool = False,
     time: MessageTime = "stamp",
+    spending: Spending | None = None,
 ) -> tuple[TableSource, ...]:
     """Open the files of a recording.
 
@@ -37,35 +39,37 @@ def open_sources(
         paths: One file or bag, or several that belong together.
         recover: Read what is intact of damaged files instead of refusing them.
         time: Which time of a bag's messages counts.
+        spending: What the recording may cost; None for the default budget.
 
     Raises:
-        DataFileError: One of them cannot be read.
+        DataFileError: One of them cannot be read, or they cost more than the budget.
         InputError: There is none, or absurdly many.
     """
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not 0 < len(files) <= MAX_FILES:
         raise InputError(f"{len(files)} files; expected 1 to {MAX_FILES}")
-    return tuple(source for file in files for source in _open(file, recover, time))
+    spending = spending or Spending()
+    return tuple(source for file in files for source in _open(file, recover, time, spending))
 
 
-def _open(path: str | Path, recover: bool, time: MessageTime) -> Sequence[TableSource]:
+def _open(path: str | Path, recover: bool, time: MessageTime, spending: Spending) -> Sequence[TableSource]:
     head = _head(path)
     if head is None or head.startswith(_BAGS):
         from .bags.source import open_bag
 
-        return open_bag(path, recover=recover, time=time)
+        return open_bag(path, recover=recover, time=time, spending=spending)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         from .npz_source import NpzSource
 
-        return (NpzSource(path),)
+        return (NpzSource(path, spending),)
     if head.startswith(b"PAR1"):
         from .parquet_source import ParquetSource
 
-        return (ParquetSource(path),)
+        return (ParquetSource(path, spending),)
     for magic, told in _UNREADABLE.items():
         if head.startswith(magic):
             raise DataFileError(told, path=path)
-    return (CsvSource(path, recover=recover),)
+    return (CsvSource(path, spending, recover=recover),)
 
 
 def _head(path: str | Path) -> bytes | None:

@@ -15,8 +15,6 @@ MessageTime = Literal["stamp", "received"]
 """Which time of a bag's message counts: when it was made, as it says itself, or when it was received."""
 CHUNK_ROWS = 65_536
 """Rows of a piece, unless told otherwise."""
-MAX_COLUMNS = 10_000
-"""Most columns of a source."""
 MAX_PIECE_BYTES = 1 << 26
 """Largest piece: wide tables come in fewer rows."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataFileError
+from ..budget import Spending
 
 Spans = npt.NDArray[np.int64]
 """Messages of a buffer, shape (k, 4): offset and length of the payload [bytes], time of receipt [ns], connection."""
@@ -90,15 +91,17 @@ class Container(Protocol):
 
 
 class Ledger:
-    """Takes note of damage, or refuses the file at the first one.
+    """Takes note of damage, or refuses the file at the first one; and of what reading costs.
 
     Attributes:
         recover: Whether reading goes on behind damage.
+        spending: What reading may cost.
     """
 
-    def __init__(self, recover: bool) -> None:
+    def __init__(self, recover: bool, spending: Spending | None = None) -> None:
         """Begin without damage."""
         self.recover = recover
+        self.spending = spending or Spending()
         self._first = ""
         self._places: set[tuple[Path, int | str]] = set()
 

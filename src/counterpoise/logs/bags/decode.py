@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from ...description.frozen import Array
 from ...errors import listed
+from ..budget import Budget
 from . import kernel
 from .batch import DamagedError, Spans
 from .message import Message, parse_joint_state, parse_wrench
@@ -18,11 +20,10 @@ WRENCH_COLUMNS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torq
 MAX_JOINTS = 1024
 """Joints of one topic."""
 
-FAST_LISTS = 64
+FAST_LISTS = 1024
 """Lists of names that the batch decoder knows; further ones are decoded message by message."""
 
-MAX_NAMES = 1_000_000
-"""Names in all lists of a topic together."""
+DEFAULT_ORDERS = Budget().orders
 
 OTHER = -1
 """Marks a message that could not be decoded."""
@@ -41,6 +42,10 @@ class UnreadableError(DamagedError):
         super().__init__(what)
 
 
+class TooManyListsError(Exception):
+    """A topic has more different lists of joint names than the budget allows. Never leaves the room."""
+
+
 class JointStateDecoder:
     """Decodes sensor_msgs/JointState.
 
@@ -48,12 +53,17 @@ class JointStateDecoder:
         lists: Every list of names met, in the order of the messages.
     """
 
-    def __init__(self, joints: tuple[bytes, ...] = ()) -> None:
-        """Take the joints of the table; messages of which none is among them belong to another table."""
+    def __init__(self, joints: tuple[bytes, ...] = (), orders: int = DEFAULT_ORDERS) -> None:
+        """Take the joints of the table; messages of which none is among them belong to another table.
+
+        Args:
+            joints: Names of the joints.
+            orders: Most lists of names.
+        """
         self.lists: list[tuple[tuple[bytes, ...], npt.NDArray[np.int64] | None]] = []
         self._column_of = {name: column for column, name in enumerate(joints)}
         self._index_of: dict[tuple[bytes, ...], int] = {}
-        self._name_count = 0
+        self._orders = orders
 
     def decode(
         self,
@@ -78,10 +88,12 @@ class JointStateDecoder:
 
         Raises:
             UnreadableError: A message is none; those before it are decoded.
+            TooManyListsError: There are more lists of names than allowed.
         """
-        at = start
+        at, is_slow = start, False
         while at < len(spans):
-            at = kernel.joint_states(data, spans, at, cdr, self.lists[:FAST_LISTS], stamps, which, rows)
+            if not is_slow:
+                at = kernel.joint_states(data, spans, at, cdr, self.lists[:FAST_LISTS], stamps, which, rows)
             if at == len(spans):
                 return
             offset, length = int(spans[at, 0]), int(spans[at, 1])
@@ -91,19 +103,20 @@ class JointStateDecoder:
                 index = self._index_of[message.names] if known else self._learn(message.names)
             except DamagedError as damage:
                 raise UnreadableError(at, str(damage)) from damage
-            if known or index >= FAST_LISTS:
-                stamps[at], which[at] = message.stamp, index
-                self._store(message, index, rows, at)
-                at += 1
+            # Behind a list that the batch decoder does not know there may be another: it is tried one by one.
+            is_slow = not known or index >= FAST_LISTS
+            stamps[at], which[at] = message.stamp, index
+            self._store(message, index, rows, at)
+            at += 1
 
     def _learn(self, names: tuple[bytes, ...]) -> int:
         """Keep a new list of names."""
-        repeated = sorted({name for name in names if names.count(name) > 1}) if len(names) <= MAX_JOINTS else []
-        if repeated:
+        if len(names) > MAX_JOINTS:
+            raise DamagedError(f"more than {MAX_JOINTS} joints")
+        if repeated := sorted(name for name, often in Counter(names).items() if often > 1):
             raise DamagedError(f"joint names appear twice: {readable(repeated)} in {readable(names)}")
-        self._name_count += len(names)
-        if len(names) > MAX_JOINTS or self._name_count > MAX_NAMES:
-            raise DamagedError(f"more than {MAX_JOINTS} joints, or ever new lists of joints")
+        if len(self.lists) >= self._orders:
+            raise TooManyListsError
         columns = None
         if names and all(name in self._column_of for name in names):
             columns = np.array([self._column_of[name] for name in names], dtype=np.int64)

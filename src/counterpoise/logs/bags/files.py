@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path, PurePosixPath
 
-from ...errors import DataFileError, reason_of
+from ...errors import BudgetError, DataFileError, reason_of
 from . import mcap, ros1, sqlite
 from .batch import Container, Ledger
 from .decompress import ZSTD_MAGIC
@@ -27,7 +28,7 @@ def open_containers(path: str | Path, ledger: Ledger) -> tuple[Container, ...]:
         try:
             containers.append(_open(file, ledger))
         except DataFileError as error:
-            if not ledger.recover or len(files) == 1:
+            if not ledger.recover or len(files) == 1 or isinstance(error, BudgetError):
                 raise
             ledger.damaged(file, None, str(error))
     return tuple(containers)
@@ -82,6 +83,7 @@ def _open(file: Path, ledger: Ledger) -> Container:
     try:
         with file.open("rb") as stream:
             start = stream.read(16)
+            ledger.spending.open(os.fstat(stream.fileno()).st_size)
     except OSError as error:
         raise DataFileError(f"cannot be read: {reason_of(error)}", path=file) from error
     if start.startswith(mcap.MAGIC):

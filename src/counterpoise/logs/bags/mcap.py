@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
+from ..budget import Spending
 from . import kernel
 from .batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
 from .decompress import check_sizes, unpack
@@ -122,7 +123,7 @@ class McapFile(RecordFile):
             (channel, schema), topic, encoding = _texts(body, "<HH", 2)
             self._channels.setdefault(channel, (schema, topic, encoding))
 
-    def contents(self, stream: BinaryIO, record: Record, cut: bool) -> bytes:
+    def contents(self, stream: BinaryIO, record: Record, cut: bool, spending: Spending) -> bytes:
         """Read and unpack a chunk and, the first time, compare its checksum."""
         stream.seek(record.body)
         head = stream.read(_CHUNK_HEAD.size + 4)
@@ -137,6 +138,7 @@ class McapFile(RecordFile):
         if length > 64 or (not cut and start + packed != record.end):
             raise DamagedError("a chunk's head does not fit its record")
         check_sizes(packed, size)
+        spending.spend("unpacked", size, self.path)
         stream.seek(start)
         data = unpack(compression, stream.read(packed), size, cut=cut)
         if not cut and record.start not in self._checked:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 import numpy as np
 
 from ...errors import DataFileError, reason_of
+from ..budget import Spending
 from .batch import MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, Batch, Connection, DamagedError, Ledger, Spans, no_spans
 
 WINDOW = MAX_MESSAGE_BYTES
@@ -101,8 +102,11 @@ class RecordFile(ABC):
         """Take note of the definition at ``at`` and return where the next record starts; DamagedError if it is cut."""
 
     @abstractmethod
-    def contents(self, stream: BinaryIO, record: Record, cut: bool) -> bytes:
-        """Read and unpack a chunk, or of one that is cut off what is left; DamagedError where that fails."""
+    def contents(self, stream: BinaryIO, record: Record, cut: bool, spending: Spending) -> bytes:
+        """Read and unpack a chunk, or of one that is cut off what is left; DamagedError where that fails.
+
+        What it says to unpack to is spent before.
+        """
 
     def batches(self, wanted: Collection[int], ledger: Ledger) -> Iterator[Batch]:
         """Yield the messages of the wanted connections in the order of the file."""
@@ -129,7 +133,7 @@ class RecordFile(ABC):
             spans, data, at = no_spans(), b"", record.end
             if record.kind is RecordKind.CHUNK and not self._holds_none(record, wanted):
                 try:
-                    data = self.contents(stream, record, cut)
+                    data = self.contents(stream, record, cut, ledger.spending)
                 except DamagedError as damage:
                     ledger.damaged(self.path, record.start, str(damage))
                 spans = self._in_chunk(data, ids, record.start, ledger, cut)

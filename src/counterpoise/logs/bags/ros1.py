@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...errors import DataFileError
+from ..budget import Spending
 from . import kernel
 from .batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
 from .decompress import check_sizes, unpack
@@ -109,12 +110,13 @@ class Ros1File(RecordFile):
         )
         self._connections.setdefault(_number(fields, b"conn", 4), Connection(topic, plain_type(type_), "ros1"))
 
-    def contents(self, stream: BinaryIO, record: Record, cut: bool) -> bytes:
+    def contents(self, stream: BinaryIO, record: Record, cut: bool, spending: Spending) -> bytes:
         """Read and unpack a chunk."""
         fields = dict(record.header)
         size = _number(fields, b"size", 4)
         packed = record.end - record.body
         check_sizes(packed, size)
+        spending.spend("unpacked", size, self.path)
         stream.seek(record.body)
         compression = fields.get(b"compression", b"none").decode("utf-8", "backslashreplace")
         return unpack(compression, stream.read(packed), size, cut=cut)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DataFileError, InputError, listed
+from ..budget import Spending
 from ..names import KINDS
 from ..table import CHUNK_ROWS, MessageTime, Recovery, Table, bounded_rows
 from .batch import Container, DamagedError, Ledger, Spans
@@ -21,6 +22,7 @@ def open_bag(
     *,
     recover: bool = False,
     time: MessageTime = "stamp",
+    spending: Spending | None = None,
 ) -> tuple[BagSource, ...]:
     """Open a bag and look through it once: for its joint names and for damage.
 
@@ -33,20 +35,24 @@ def open_bag(
         recover: Read what is intact of a damaged or cut bag instead of refusing it; see ``recovery`` of the sources.
         time: When a message was made, as it says itself, or when it was received. Messages that never say when they
             were made give the time of receipt; see ``time_from`` of the sources.
+        spending: What the bag may cost; None for the default budget.
 
     Returns:
         One source for each table, in the order of their topics. Sources can be iterated independently.
 
     Raises:
         DataFileError: The bag cannot be read, is damaged, or has no such messages.
+        BudgetError: Reading it costs more than the budget.
         MissingExtraError: A library for its compression is not installed.
         InputError: An argument is not one of those above.
     """
     if time not in ("stamp", "received"):
         raise InputError(f"time is {time!r}; expected 'stamp' or 'received'")
-    ledger = Ledger(recover)
+    ledger = Ledger(recover, spending)
     containers = open_containers(path, ledger)
-    looks = look_through(containers, find_topics(containers), ledger)
+    topics = find_topics(containers)
+    ledger.spending.spend("topics", len(topics), path)
+    looks = look_through(containers, topics, ledger)
     total = sum(container.size for container in containers)
     sources = []
     for look in looks:
@@ -56,7 +62,8 @@ def open_bag(
             raise DataFileError(str(damage), path=path) from damage
         for joints, rows in groups:
             recovery = None if ledger.reason is None else Recovery(rows, look.position, total, ledger.reason)
-            sources.append(BagSource(path, containers, look, joints, recovery, time, recover))
+            sources.append(BagSource(path, containers, look, joints, recovery, time, recover, ledger.spending))
+            ledger.spending.spend("columns", len(sources[-1].column_names), path)
     if not sources:
         raise DataFileError(_nothing_to_read(containers, ledger), path=path)
     return tuple(sources)
@@ -88,8 +95,10 @@ class BagSource:
         recovery: Recovery | None,
         time: MessageTime,
         recover: bool,
+        spending: Spending,
     ) -> None:
         """Keep what the first look found."""
+        self._spending = spending
         self.path, self.name = str(path), look.topic.name
         self.recovery, self.progress = recovery, 0.0
         self.time_from: MessageTime = time if look.stamped else "received"
@@ -107,7 +116,7 @@ class BagSource:
         """
         width = len(self.column_names)
         limit = bounded_rows(rows, width)
-        decoder = self._topic.decoder(self._joints)
+        decoder = self._topic.decoder(self._joints, self._spending.budget.orders)
         time, columns, fill = np.empty(limit), np.empty((limit, width)), 0
         for data, spans, refuse in self._payloads():
             at = 0
@@ -126,14 +135,16 @@ class BagSource:
                     )
                 fill = end
                 if fill == limit:
+                    self._spending.spend("unpacked", columns.nbytes, self.path)
                     yield Table(time, columns)
                     time, columns, fill = np.empty(limit), np.empty((limit, width)), 0
         if fill > 0:
+            self._spending.spend("unpacked", columns[:fill].nbytes, self.path)
             yield Table(time[:fill], columns[:fill])
 
     def _payloads(self) -> Iterator[tuple[bytes, Spans, Callable[[str], None]]]:
         """Yield the topic's messages, buffer by buffer, with whom to tell about those that cannot be decoded."""
-        ledger = Ledger(self._recover)
+        ledger = Ledger(self._recover, self._spending)
         total = max(1, sum(container.size for container in self._containers))
         done, self.progress = 0, 0.0
         for index, container in enumerate(self._containers):
@@ -144,7 +155,7 @@ class BagSource:
                     ledger.left_out(path, position, what)
 
                 try:
-                    data, spans = self._topic.messages(index, batch)
+                    data, spans = self._topic.messages(index, batch, container.path, self._spending)
                 except DamagedError as damage:
                     refuse(str(damage))
                     continue

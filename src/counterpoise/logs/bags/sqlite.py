@@ -18,10 +18,14 @@ from .batch import MAX_MESSAGE_BYTES, Batch, Connection, Ledger, Spans, plain_ty
 
 MAGIC = b"SQLite format 3\x00"
 BLOCK_ROWS = 512
+BLOCK_BYTES = 4 * 2**20
 STEPS_PER_CALL = 100_000
 MAX_RESTARTS = 1000
 REMEMBERED_BYTES = 256 * 2**20
 """Bytes of messages that all open databases together may keep after the first look, so as not to read them again."""
+
+_ERRORS = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
+"""What Python raises for damaged databases: also where SQLite's own words are no text."""
 
 Columns = list[tuple[Any, ...]]
 """Of some rows: row numbers, topics, times of receipt [ns], payloads."""
@@ -56,16 +60,49 @@ class SqliteFile:
                 if not {"topics", "messages"} <= tables:
                     damage = "" if ledger.reason is None else f" ({ledger.reason})"
                     raise DataFileError(f"is an SQLite database without the tables of a ROS 2 bag{damage}", path=path)
-                rows = database.execute("SELECT id, name, type, serialization_format FROM topics").fetchall()
+                self._check_columns(database, "topics", ("id", "name", "type", "serialization_format"))
+                self._check_columns(database, "messages", ("topic_id", "timestamp", "data"))
+                rows = self._topics(database)
         except OSError as error:
             raise DataFileError(f"cannot be read: {reason_of(error)}", path=path) from error
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             raise DataFileError(f"its topics cannot be read, nothing can be recovered: {error}", path=path) from error
         self.connections: dict[int, Connection] = {
             int(number): Connection(_text(topic), plain_type(_text(type_)), _text(encoding))
             for number, topic, type_, encoding in rows
             if isinstance(number, int)
         }
+
+    def _check_columns(self, database: sqlite3.Connection, table: str, needed: tuple[str, ...]) -> None:
+        """Refuse columns that no recorder makes: those that SQLite computes, at any cost, and those that hide others.
+
+        Raises:
+            DataFileError: The table is none of a ROS 2 bag.
+        """
+        found = {_text(row[1]).lower(): row for row in database.execute(f"PRAGMA table_xinfo({table})")}
+        for name in needed:
+            if name not in found:
+                raise DataFileError(f"is no ROS 2 bag: its table '{table}' has no column '{name}'", path=self.path)
+            if found[name][6] != 0:
+                raise DataFileError(f"is no ROS 2 bag: it computes '{name}' of its table '{table}'", path=self.path)
+        if shadows := {"rowid", "oid", "_rowid_"} & found.keys():
+            told = f"is no ROS 2 bag: a column '{min(shadows)}' of its table '{table}' hides the number of the row"
+            raise DataFileError(told, path=self.path)
+
+    def _topics(self, database: sqlite3.Connection) -> list[tuple[Any, ...]]:
+        """Return the topics; rows that hold more than the file does are made up (by the default of a column).
+
+        Raises:
+            DataFileError: There are such rows.
+        """
+        rows: list[tuple[Any, ...]] = []
+        length = 0
+        for row in database.execute("SELECT id, name, type, serialization_format FROM topics NOT INDEXED"):
+            length += sum(len(value) for value in row if isinstance(value, bytes))
+            if length > self.size:
+                raise DataFileError("is no ROS 2 bag: its topics hold more than the file", path=self.path)
+            rows.append(row)
+        return rows
 
     def _check(self, header: bytes, ledger: Ledger) -> None:
         """Compare the file with its own header: SQLite itself fills up a cut last page with zeros."""
@@ -95,7 +132,7 @@ class SqliteFile:
             # A damaged tree can lead in circles: more steps than rows can fit into the file are not taken.
             calls = iter(range(1 + 4 * (self.size + 65536) // STEPS_PER_CALL))
             database.set_progress_handler(lambda: int(next(calls, None) is None), STEPS_PER_CALL)
-        except sqlite3.Error:
+        except _ERRORS:
             database.close()
             raise
         return database
@@ -137,7 +174,7 @@ class SqliteFile:
                             ledger.damaged(self.path, self.size, "the rows hold more than the file")
                             return
                         yield batch
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             ledger.damaged(self.path, None, f"the database cannot be read: {error}")
 
     def _trusted(self, columns: Columns) -> tuple[Columns, Columns]:
@@ -157,7 +194,7 @@ class SqliteFile:
         """Yield rows of rising number; behind damage, go on where rows can be read again."""
         topics = ", ".join(str(number) for number in sorted(wanted))
         chosen = f"rowid > ? AND topic_id IN ({topics}) ORDER BY rowid"
-        query = f"SELECT rowid, topic_id, timestamp, data FROM messages WHERE {chosen}"
+        query = f"SELECT rowid, topic_id, timestamp, data FROM messages NOT INDEXED WHERE {chosen}"
         last, skip = -1, 0
         for _ in range(MAX_RESTARTS):
             try:
@@ -171,7 +208,7 @@ class SqliteFile:
                     if columns:
                         yield columns
                 return
-            except sqlite3.Error as error:
+            except _ERRORS as error:
                 ledger.damaged(self.path, None, f"the database cannot be read behind row {last}: {error}")
                 skip = max(1, 2 * skip)
                 if last + skip >= 2**63 or "interrupted" in str(error):
@@ -192,7 +229,7 @@ class SqliteFile:
         """Return the largest row number; 0 where damage hides it."""
         try:
             return int(database.execute("SELECT max(rowid) FROM messages").fetchone()[0] or 0)
-        except sqlite3.Error:
+        except _ERRORS:
             return 0
 
     def _batch(self, columns: Columns, last_row: int, read: int) -> Batch:
@@ -213,10 +250,14 @@ def _blocks(cursor: sqlite3.Cursor) -> Iterator[list[Any]]:
     """Yield rows in blocks. Rows that came before an error are given before it is raised; fetchmany would lose them."""
     while True:
         rows: list[Any] = []
+        length = 0
         try:
             for row in islice(cursor, BLOCK_ROWS):
                 rows.append(row)
-        except sqlite3.Error:
+                length += len(row[3]) if isinstance(row[3], bytes) else 0
+                if length > BLOCK_BYTES:
+                    break
+        except _ERRORS:
             if rows:
                 yield rows
             raise

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from ...description.frozen import Array
+from ..budget import Spending, over
 from .batch import MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES, Batch, Container, DamagedError, Ledger, Spans
-from .decode import MAX_JOINTS, OTHER, JointStateDecoder, UnreadableError, WrenchDecoder, readable
+from .decode import (
+    DEFAULT_ORDERS,
+    MAX_JOINTS,
+    OTHER,
+    JointStateDecoder,
+    TooManyListsError,
+    UnreadableError,
+    WrenchDecoder,
+    readable,
+)
 from .decompress import ZSTD_MAGIC, unpack
 
 JOINT_STATE = "sensor_msgs/JointState"
@@ -41,9 +52,11 @@ class Topic:
     cdr: bool
     members: Mapping[int, frozenset[int]]
 
-    def decoder(self, joints: tuple[bytes, ...] = ()) -> Decoder:
-        """Return a decoder for its messages."""
-        return JointStateDecoder(joints) if self.type == JOINT_STATE else WrenchDecoder(self.type == WRENCH_STAMPED)
+    def decoder(self, joints: tuple[bytes, ...] = (), orders: int = DEFAULT_ORDERS) -> Decoder:
+        """Return a decoder for its messages, of at most so many lists of joint names."""
+        if self.type == JOINT_STATE:
+            return JointStateDecoder(joints, orders)
+        return WrenchDecoder(self.type == WRENCH_STAMPED)
 
     def decode(
         self, decoder: Decoder, data: bytes, spans: Spans, rows: Array | None, refuse: Callable[[str], None]
@@ -66,14 +79,21 @@ class Topic:
                 start = damage.index + 1
         return stamps, which
 
-    def messages(self, container: int, batch: Batch) -> tuple[bytes, Spans]:
-        """Return the topic's own messages of a batch, unpacked where each was compressed by itself."""
+    def messages(self, container: int, batch: Batch, path: Path, spending: Spending) -> tuple[bytes, Spans]:
+        """Return the topic's own messages of a batch, unpacked where each was compressed by itself.
+
+        Raises:
+            DamagedError: They cannot be unpacked.
+            BudgetError: They unpack to more than is allowed.
+        """
         mine = np.isin(batch.spans[:, 3], list(self.members[container]))
         spans = batch.spans if mine.all() else batch.spans[mine]
-        return (batch.data, spans) if not self.cdr or len(spans) == 0 else _unpacked(batch.data, spans)
+        if not self.cdr or len(spans) == 0:
+            return batch.data, spans
+        return _unpacked(batch.data, spans, path, spending)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Look:
     """What a first look found in a topic.
 
@@ -136,13 +156,14 @@ def find_topics(containers: Iterable[Container]) -> list[Topic]:
 
 def look_through(containers: tuple[Container, ...], topics: list[Topic], ledger: Ledger) -> list[Look]:
     """Go once through all files: joint names are known only after the last message, and damage is found now."""
-    looks = [Look(topic, topic.decoder()) for topic in topics]
+    looks = [Look(topic, topic.decoder(orders=ledger.spending.budget.orders)) for topic in topics]
     done = 0
     for index, container in enumerate(containers):
-        present = [look for look in looks if index in look.topic.members]
-        wanted = frozenset[int]().union(*(look.topic.members[index] for look in present))
-        for batch in container.batches(wanted, ledger) if wanted else ():
-            for look in present:
+        of_member = {member: look for look in looks for member in look.topic.members.get(index, ())}
+        for batch in container.batches(of_member.keys(), ledger) if of_member else ():
+            # Not every topic for every batch: a bag may have a thousand topics and a thousand batches.
+            present = (of_member[member] for member in np.unique(batch.spans[:, 3]).tolist() if member in of_member)
+            for look in dict.fromkeys(present):
                 _add(look, index, container, batch, done, ledger)
         done += container.size
     return looks
@@ -155,11 +176,15 @@ def _add(look: Look, index: int, container: Container, batch: Batch, done: int, 
         ledger.left_out(container.path, batch.position, what)
 
     try:
-        data, spans = look.topic.messages(index, batch)
+        data, spans = look.topic.messages(index, batch, container.path, ledger.spending)
     except DamagedError as damage:
         refuse(f"topic {look.topic.name}: {damage}")
         return
-    stamps, which = look.topic.decode(look.decoder, data, spans, None, refuse)
+    try:
+        stamps, which = look.topic.decode(look.decoder, data, spans, None, refuse)
+    except TooManyListsError as error:
+        orders = ledger.spending.budget.orders
+        raise over("orders", orders + 1, orders, container.path) from error
     good = which != OTHER
     if not good.any():
         return
@@ -169,7 +194,7 @@ def _add(look: Look, index: int, container: Container, batch: Batch, done: int, 
         look.counts[int(list_)] = look.counts.get(int(list_), 0) + int(count)
 
 
-def _unpacked(data: bytes, spans: Spans) -> tuple[bytes, Spans]:
+def _unpacked(data: bytes, spans: Spans, path: Path, spending: Spending) -> tuple[bytes, Spans]:
     """Undo compression message by message, which rosbag2 offers as an option."""
     first = int(spans[0, 0])
     if data[first : first + 4] != ZSTD_MAGIC:
@@ -178,6 +203,7 @@ def _unpacked(data: bytes, spans: Spans) -> tuple[bytes, Spans]:
     length = 0
     for offset, size in spans[:, :2].tolist():
         payloads.append(unpack("zstd", data[offset : offset + size], None, limit=MAX_MESSAGE_BYTES))
+        spending.spend("unpacked", len(payloads[-1]), path)
         length += len(payloads[-1])
         if length > MAX_CHUNK_BYTES:
             raise DamagedError(f"messages unpack to more than {MAX_CHUNK_BYTES} bytes")
