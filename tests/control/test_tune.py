@@ -138,7 +138,7 @@ def test_learned_friction_is_sent_ahead_of_a_reference() -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("kp = [", "no gains can be read"),
+        ("kp = [", "is not valid TOML"),
         ('schema = "other"', "expected 'counterpoise/gains-1'"),
         ('schema = "counterpoise/gains-1"\nlaw = "pd"', "missing"),
         (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.errors import BudgetError, CounterpoiseError, DataFileError
-from counterpoise.logs.budget import Budget
+from counterpoise.logs.budget import ReadingBudget
 from counterpoise.logs.declared import Declared
 from counterpoise.logs.read import read_log
 
@@ -152,6 +152,6 @@ def test_wide_and_long_claims(tmp_path: Path) -> None:
         read_log(archive)
     np.savez_compressed(archive, q=np.zeros((10_000, 3)))
     assert len(read_log(archive)) == 10_000
-    for budget in (Budget(memory=100_000), Budget(rows=9999)):
+    for budget in (ReadingBudget(memory=100_000), ReadingBudget(rows=9999)):
         with pytest.raises(BudgetError, match="stream_log"):
             read_log(archive, budget=budget)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from counterpoise.errors import DataFileError
-from counterpoise.logs import npz_source
+from counterpoise.errors import BudgetError, DataFileError
+from counterpoise.logs.budget import ReadingBudget, Spending
 from counterpoise.logs.npz_source import NpzSource
 
 Q = np.arange(30.0).reshape(10, 3)
@@ -62,7 +62,7 @@ def test_refusals(tmp_path: Path, content: bytes | None) -> None:
         NpzSource(path)
 
 
-def test_huge_claims_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_claims_cost_nothing(tmp_path: Path) -> None:
     """A header that claims more than the file holds is no array; one that must be read at once is bounded."""
     path = tmp_path / "bomb.npz"
     header = (
@@ -73,9 +73,13 @@ def test_huge_claims_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         archive.writestr("q.npy", header + b"\n" + bytes(1000))
     with pytest.raises(DataFileError, match="no arrays"):
         NpzSource(path)
-    monkeypatch.setattr(npz_source, "MAX_WHOLE_BYTES", 100)
-    with pytest.raises(DataFileError, match="store it by rows"):
-        rows_of(source(tmp_path, q=np.asfortranarray(Q)))
+    source(tmp_path, q=np.asfortranarray(Q))
+    for spending in (Spending(ReadingBudget(memory=100)), Spending(ReadingBudget(memory=239))):
+        with pytest.raises(BudgetError, match="'memory'"):
+            NpzSource(tmp_path / "run.npz", spending)
+    fits = Spending(ReadingBudget(memory=240))
+    assert rows_of(NpzSource(tmp_path / "run.npz", fits)).shape == (10, 3)
+    assert rows_of(NpzSource(tmp_path / "run.npz", fits)).shape == (10, 3)  # what was held is given back
     assert rows_of(source(tmp_path, q=Q)).shape == (10, 3)
 
 

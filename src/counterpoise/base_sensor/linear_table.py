@@ -150,7 +150,7 @@ def _spacings(robot: Robot, spacing: npt.ArrayLike) -> Array:
     try:
         given = np.asarray(spacing, dtype=np.float64)
         steps = np.broadcast_to(given, (robot.n,))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"spacing is {spacing!r}; expected one positive number, or one for each joint") from error
     if not (np.isfinite(steps).all() and (steps > 0.0).all()):
         raise InputError(f"spacing is {given.tolist()}; expected positive numbers [rad or m]")

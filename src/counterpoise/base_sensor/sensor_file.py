@@ -128,7 +128,7 @@ def load_sensor_calibration(path: str | Path, robot: Robot) -> SensorCalibration
     refuse_other_robot(content.robot, robot, path)
     try:
         return _calibration(content)
-    except InputError as error:  # numbers that no plate has
+    except (ValueError, TypeError, OverflowError) as error:  # numbers that no plate has, or rows of other lengths
         raise DataFileError(f"does not hold together: {error}", path=path) from error
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..calibration.file_bounds import FileBounds
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
-from ..errors import DataFileError
+from ..errors import DataFileError, InputError
 from ..logs.atomic import write_atomically
 from ..logs.data_file import read_data
 from .linear_table import LinearTable
@@ -92,8 +92,7 @@ def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTab
     """Read a table and check that it belongs to a robot as it stands: joints, geometry, mounting, payload.
 
     Raises:
-        DataFileError: The file cannot be read or is no table.
-        InputError: The table belongs to another robot, mounting or payload.
+        DataFileError: The file cannot be read, is no table, or belongs to another robot, mounting or payload.
     """
     content = _decoded(path)
     tag = TableTag(
@@ -109,7 +108,10 @@ def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTab
     for array in (tag.gravity_base, tag.tips, numbers, constant):
         if not np.isfinite(array).all():
             raise DataFileError("holds numbers that are not finite", path=path)
-    tag.refuse_other(robot)
+    try:
+        tag.refuse_other(robot)
+    except InputError as error:
+        raise DataFileError(str(error), path=path) from error
     _refuse_impossible(content, robot, path)
     if content.kind == "trigonometric":
         terms = tuple(_monomial(factors, tag, path) for factors in content.terms)
@@ -158,7 +160,7 @@ def _decoded(path: str | Path) -> GravityTableFile:
     data = read_data(path, MAX_TABLE_BYTES)
     try:
         content = msgspec.json.decode(data, type=GravityTableFile)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataFileError(f"is no gravity table: {error}", path=path) from error
     if content.schema != SCHEMA or content.kind not in ("trigonometric", "linear"):
         told = f"has schema {content.schema!r} and kind {content.kind!r}; this version reads {SCHEMA}"

@@ -70,7 +70,7 @@ def given_stiffness(robot: Robot, stiffness: npt.ArrayLike) -> Array:
     """
     try:
         values = np.array(np.broadcast_to(np.asarray(stiffness, dtype=np.float64), (robot.n,)))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"stiffness is {stiffness!r}; expected one number or {robot.n} [N m/rad or N/m]") from error
     if not np.all(np.isfinite(values) & (values > 0.0)):
         raise InputError(f"stiffness is {values.tolist()}; expected positive numbers [N m/rad or N/m]")

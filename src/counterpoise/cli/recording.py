@@ -14,7 +14,7 @@ from .source import Source, mount_option
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
-    from ..logs.budget import Budget
+    from ..logs.budget import ReadingBudget
     from ..logs.log import Log
 
 
@@ -30,7 +30,7 @@ class ReadingOptions:
 
     mapping: str | None
     recover: bool
-    budget: Budget | None = None
+    budget: ReadingBudget | None = None
 
     @property
     def given(self) -> bool:
@@ -82,12 +82,12 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(decorated)
 
 
-def _budget(texts: tuple[str, ...]) -> Budget | None:
+def _budget(texts: tuple[str, ...]) -> ReadingBudget | None:
     if not texts:
         return None
-    from ..logs.budget import Budget
+    from ..logs.budget import ReadingBudget
 
-    return Budget().raised(texts)
+    return ReadingBudget().raised(texts)
 
 
 def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:

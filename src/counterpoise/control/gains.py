@@ -25,7 +25,7 @@ def gain(value: npt.ArrayLike, name: str, n: int | None = None, *, most: float =
     """
     try:
         given = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} is not a list of numbers: {error}") from error
     if n is not None and given.ndim == 0:
         given = np.full(n, given)

@@ -249,7 +249,7 @@ class PoseList:
 def _vector(value: npt.ArrayLike, name: str) -> Array:
     try:
         vector = frozen(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} is not a list of numbers: {error}") from error
     if vector.ndim != 1 or not np.all(np.isfinite(vector)):
         raise InputError(f"{name} has shape {vector.shape}; expected finite numbers, one per joint")

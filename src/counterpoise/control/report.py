@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ..description.frozen import Array, PublishedData, frozen
+from ..errors import InputError
 from ..logs.log import Log, LogBuilder
 from ..logs.sample import Sample
 from .fault import Fault, FilterFlag
@@ -134,7 +136,8 @@ class Recorder:
         self._sent[self.tick % self._size] = self._safety.last
         self._ticks.append((sample, fault, flags))
         if self._builder is not None and sample is not None and fault != Fault.SAMPLE_MALFORMED:
-            self._builder.append(sample, self._safety.last)
+            with suppress(InputError):  # a time too large for a log: the filter has told of it, the loop must go on
+                self._builder.append(sample, self._safety.last)
         self.tick += 1
 
     def event(self, kind: str, message: str, joint: str | None = None) -> None:

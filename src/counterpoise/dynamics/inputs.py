@@ -140,7 +140,7 @@ def numbers(value: npt.ArrayLike, name: str, shape: tuple[int, ...] | None = Non
     """
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} is not an array of numbers: {error}") from error
     if shape is not None and array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}; expected {shape}")

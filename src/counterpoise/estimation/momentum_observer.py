@@ -181,7 +181,7 @@ def _not_negative(robot: Robot, value: npt.ArrayLike, name: str) -> Array:
 def _numbers(robot: Robot, value: npt.ArrayLike, name: str) -> Array:
     try:
         row = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be {robot.n} numbers, got {value!r}") from error
     if row.shape != (robot.n,):
         raise InputError(f"{name} has shape {row.shape}; expected ({robot.n},)")

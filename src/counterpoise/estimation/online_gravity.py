@@ -150,7 +150,7 @@ class OnlineGravity:
         if isinstance(estimator, RecursiveGravity):
             try:
                 estimator.update(cast(Array, q), cast(Array, dq), cast(Array, tau), flags)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 # Lists, other kinds of numbers, strided arrays; or the wrong shape, which says so now.
                 estimator.update(self._row(q, "q"), self._row(dq, "dq"), self._row(tau, "tau"), flags)
             return
@@ -219,7 +219,7 @@ class OnlineGravity:
             raise InputError(f"{name} is missing; method='{self.method}' needs it")
         try:
             row = np.ascontiguousarray(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{name} is not a list of numbers: {error}") from error
         if row.shape != (self.robot.n,):
             raise InputError(f"{name} has shape {row.shape}; expected ({self.robot.n},)")

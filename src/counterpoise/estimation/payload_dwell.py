@@ -138,7 +138,7 @@ class DwellGatherer:
             fits = np.shape(q) == np.shape(dq) == np.shape(tau) == (n,) and (wrench is None or np.shape(wrench) == (6,))
             row[:n], row[n : 2 * n], row[2 * n : 3 * n] = q, dq, tau
             row[3 * n :] = np.nan if wrench is None else wrench
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise InputError(f"q, dq and tau need {n} numbers each, wrench six: {error}") from error
         if not fits:
             raise InputError(

@@ -35,7 +35,7 @@ def velocities(dq: npt.ArrayLike, n: int) -> Array:
     """
     try:
         array = np.asarray(dq, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"dq must be velocities, got {dq!r}") from error
     if n > 1 and (array.ndim not in (1, 2) or array.shape[-1] != n):
         raise InputError(f"dq has shape {array.shape}; expected ({n},) or (k, {n})")

@@ -39,7 +39,7 @@ def joint_values(
     """
     try:
         array = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be a number or one number per joint, got {value!r}") from error
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; expected a number or one number per joint")

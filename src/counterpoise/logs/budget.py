@@ -15,13 +15,13 @@ from typing import Self
 from ..errors import BudgetError, InputError
 
 PER_BYTE = 100
-"""Bytes that a byte of a file may unpack to besides ``Budget.unpacked``; real recordings unpack to 2 to 10."""
+"""Bytes that a byte of a file may unpack to besides ``ReadingBudget.unpacked``; real recordings unpack to 2 to 10."""
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _AMOUNT = re.compile(r"(\d+(?:\.\d*)?(?:[eE]\+?\d{1,2})?) ?([kMGT]?)B?")
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ReadingBudget:
     """What a recording, all its files together, may make when it is read.
 
     Attributes:
@@ -73,9 +73,9 @@ class Budget:
 class Spending:
     """What the reading of a recording has cost so far, of the budget it has."""
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(self, budget: ReadingBudget | None = None) -> None:
         """Begin with nothing spent."""
-        self.budget = budget or Budget()
+        self.budget = budget or ReadingBudget()
         self._size = 0
         self._sums = {"unpacked": 0, "memory": 0, "rows": 0, "topics": 0, "columns": 0}
 
@@ -128,11 +128,11 @@ _INSTEAD = {
 
 def over(name: str, needed: int, allowed: int, path: str | Path) -> BudgetError:
     """Return the refusal of a file that needs more than a budget allows."""
-    more = max(2 * getattr(Budget(), name), 2 * needed)
+    more = max(2 * getattr(ReadingBudget(), name), 2 * needed)
     rounded = f"{float(f'{more:.1g}'):.0e}".replace("e+0", "e").replace("e+", "e")
     return BudgetError(
         f"needs more than the budget '{name}' allows: {allowed:,} {_MEANING[name]}. If you trust the file, raise it: "
-        f"budget=Budget({name}={rounded}) (--budget {name}={rounded}){_INSTEAD.get(name, '')}",
+        f"budget=ReadingBudget({name}={rounded}) (--budget {name}={rounded}){_INSTEAD.get(name, '')}",
         budget=name,
         path=path,
     )

@@ -137,7 +137,7 @@ class Declared(PublishedData):
 def _array(value: Any, name: str, shape: tuple[int | None, ...]) -> Array:
     try:
         array = frozen(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"declared.{name} is no array of numbers: {error}") from error
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
     if not fits or not np.all(np.isfinite(array)) or (name == "motor_per_link" and len(set(array.shape)) > 1):

@@ -299,7 +299,7 @@ class LogBuilder:
             row[commands] = np.nan if sent is None else sent
             row[-6:] = np.nan if sample.wrench is None else sample.wrench
             self._flags[self.count] = int(sample.flags)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise InputError(f"sample {self.count} does not fit {len(self.joint_names)} joints: {error}") from error
         self._has_wrench = self._has_wrench or sample.wrench is not None
         self._has_sent = self._has_sent or sent is not None

@@ -34,7 +34,7 @@ NAME_KEYS = ("joint_names", "joints", "names", "joint_name")
 
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError),
-    *(OSError, MemoryError, OverflowError, TypeError, AttributeError, KeyError, IndexError),
+    *(OSError, MemoryError, OverflowError, TypeError, AttributeError, KeyError, IndexError, SystemError),
 )
 """What reading a damaged archive raises; RuntimeError is an encrypted member."""
 
@@ -201,17 +201,26 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         raise ValueError("the header of an array cannot be read")
     try:
         return shape, fortran, np.dtype(kind)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"an array holds '{kind}', which is no kind of number") from error
+
+
+def _opened(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> IO[bytes]:
+    """Open a member.
+
+    Raises:
+        ValueError: It is packed as NumPy never does, by a method that takes memory without bound.
+    """
+    if file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"'{file.filename}' is packed by a method that NumPy does not use")
+    return archive.open(file)
 
 
 def _member(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> _Member | None:
     """Return an array of numbers in one or two dimensions; None for anything else."""
     if not file.filename.endswith(".npy") or file.filename == "about.npy":
         return None
-    if file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f"'{file.filename}' is packed by a method that NumPy does not use")
-    with archive.open(file) as stream:
+    with _opened(archive, file) as stream:
         shape, fortran, dtype = _header(stream)
     if dtype.kind not in "fiub" or not 1 <= len(shape) <= 2 or 0 in shape:
         return None
@@ -243,7 +252,7 @@ def _table_members(members: list[_Member]) -> tuple[int, list[_Member]]:
 
 def _bytes_of(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> bytes:
     """Return the content of an array of bytes, at most MAX_NAMES_BYTES."""
-    with archive.open(file) as stream:
+    with _opened(archive, file) as stream:
         _, _, dtype = _header(stream)
         if dtype.itemsize != 1 or dtype.kind not in "ui":
             raise ValueError(f"'{file.filename}' is no array of bytes")
@@ -256,7 +265,7 @@ def _joint_names(archive: zipfile.ZipFile) -> tuple[str, ...] | None:
         file = archive.NameToInfo.get(f"{key}.npy")
         if file is None:
             continue
-        with archive.open(file) as stream:
+        with _opened(archive, file) as stream:
             shape, _, dtype = _header(stream)
             size = int(np.prod(shape, dtype=object)) * dtype.itemsize
             if dtype.kind not in "US" or len(shape) != 1 or size > MAX_NAMES_BYTES:

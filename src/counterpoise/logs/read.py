@@ -15,7 +15,7 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..errors import DataFileError, InputError
-from .budget import Budget, Spending
+from .budget import ReadingBudget, Spending
 from .filters import increasing, settling_rows, smoothed
 from .log import ARRAYS, Log, joined
 from .table import CHUNK_ROWS, MessageTime
@@ -42,7 +42,7 @@ def read_log(
     recover: bool = False,
     time: MessageTime = "stamp",
     progress: Progress | None = None,
-    budget: Budget | None = None,
+    budget: ReadingBudget | None = None,
 ) -> Log:
     """Read a recording: CSV, NPZ, Parquet, ROS 1 and ROS 2 bags, MCAP, or logs of ours, told apart by their content.
 
@@ -59,7 +59,7 @@ def read_log(
             much.
         time: Which time of a bag's messages counts: their stamps or when they were received.
         progress: Called now and then with the share that has been read, 0 to 1.
-        budget: What the recording may cost (memory, rows, ...), see :class:`.budget.Budget`; None for the default.
+        budget: What the recording may cost (memory, rows, ...); None for the default :class:`.budget.ReadingBudget`.
 
     Raises:
         DataFileError: A file cannot be read, or the columns cannot be matched with the joints; the message says how to
@@ -88,7 +88,7 @@ def stream_log(
     time: MessageTime = "stamp",
     progress: Progress | None = None,
     rows: int = CHUNK_ROWS,
-    budget: Budget | None = None,
+    budget: ReadingBudget | None = None,
 ) -> Iterator[Log]:
     """Read a recording in pieces, in constant memory: :func:`read_log` gives these pieces joined.
 
@@ -119,7 +119,7 @@ def propose_mapping(
     mapping: LogMapping | Mapping[str, Any] | str | Path | None = None,
     *,
     recover: bool = False,
-    budget: Budget | None = None,
+    budget: ReadingBudget | None = None,
 ) -> Proposal:
     """Return the mapping that :func:`read_log` would use, with its reasons; ``print(proposal.to_toml())`` shows it.
 

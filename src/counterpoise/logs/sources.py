@@ -77,7 +77,11 @@ def _head(path: str | Path) -> bytes | None:
     try:
         if Path(path).is_dir():
             return None
+        if Path(path).exists() and not Path(path).is_file():  # a pipe would be waited for, and can be read only once
+            raise DataFileError("is not a regular file", path=path)
         with Path(path).open("rb") as stream:
             return stream.read(16)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
+        if isinstance(error, DataFileError):
+            raise
         raise DataFileError(f"cannot be read: {reason_of(error)}", path=path) from error

@@ -49,7 +49,7 @@ def vector(
     """
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be numbers of shape {shape}, got {value!r}") from error
     if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}; expected {shape}")

@@ -174,7 +174,7 @@ class Admittance:
         """Return the measured positions, or the last good ones; end the guiding where they stay away or behind."""
         try:
             measured = np.array(given, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             measured = np.full(self.robot.n, np.nan)
         if measured.shape == (self.robot.n,) and np.isfinite(measured).all():
             self._bad, self._measured = 0, measured

@@ -207,7 +207,7 @@ def _goals(robot: Robot, log: Log, goal: npt.ArrayLike | None) -> Array:
     if goal is not None:
         try:
             given = np.asarray(goal, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"goal is not an array of numbers: {error}") from error
         if given.shape != log.q.shape:
             raise InputError(f"goal has shape {given.shape}; expected that of the log's positions, {log.q.shape}")

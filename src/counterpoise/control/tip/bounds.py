@@ -39,7 +39,7 @@ def square_of(value: npt.ArrayLike, name: str) -> Array:
     """
     try:
         given = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} is not an array of numbers: {error}") from error
     if given.shape == (6,):
         given = np.diag(given)

@@ -150,7 +150,7 @@ class WristFeedback:
             return None
         try:
             reading = np.array(given, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         fits = reading.shape == (6,) and bool(np.all(np.abs(reading) <= self._largest)) and np.isfinite(reading).all()
         return reading if fits else None

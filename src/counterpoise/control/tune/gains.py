@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from ...dynamics.robot import Robot
 from ...errors import DataFileError, InputError
 from ...friction.dahl import Dahl
 from ...logs.atomic import write_atomically
+from ...logs.data_file import read_toml
 from ..base_sensor_control import base_sensor_control
 from ..friction_feed_forward import FrictionFeedForward
 from ..gravity import Gravity
@@ -151,10 +151,7 @@ def read_gains(path: str | Path) -> LawGains:
     Raises:
         DataFileError: The file cannot be read or is none of these.
     """
-    try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataFileError(f"no gains can be read: {error}", path=str(path)) from error
+    data = read_toml(path).root
     if data.get("schema") != SCHEMA:
         raise DataFileError(f"schema is {data.get('schema')!r}; expected {SCHEMA!r}", path=str(path))
     friction = [f"friction_{name}" for name in _FRICTION]
@@ -172,7 +169,7 @@ def read_gains(path: str | Path) -> LawGains:
         )
         gains = {key: data[key] for key in _GAINS}
         return LawGains(data["law"], names, friction=learned, **gains)
-    except (InputError, TypeError, ValueError) as error:
+    except (InputError, TypeError, ValueError, OverflowError) as error:
         raise DataFileError(f"the gains make no sense: {error}", path=str(path)) from error
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...description.frozen import Array
 from ...errors import listed
-from ..budget import Budget
+from ..budget import ReadingBudget
 from . import kernel
 from .batch import DamagedError, Spans
 from .message import Message, parse_joint_state, parse_wrench
@@ -23,7 +23,7 @@ MAX_JOINTS = 1024
 FAST_LISTS = 1024
 """Lists of names that the batch decoder knows; further ones are decoded message by message."""
 
-DEFAULT_ORDERS = Budget().orders
+DEFAULT_ORDERS = ReadingBudget().orders
 
 OTHER = -1
 """Marks a message that could not be decoded."""
