@@ -19,6 +19,7 @@ NAMES = {
     "BaseSensor",
     "ControlLoop",
     "CounterpoiseError",
+    "BudgetError",
     "DataFileError",
     "EndOfLogError",
     "FallError",
