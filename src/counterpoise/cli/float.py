@@ -162,6 +162,8 @@ def _print(plant: str, report: FloatReport, pushed: list[dict[str, Any]]) -> Non
             warn(reason)
         warn("the arm was not let go")
         return
+    if report.check is not None:
+        _print_hidden(report.check, report.joint_names)
     if pushed:
         rows = table("push", "force", "", "for", "moved", "drift, then left alone", left=("push", ""))
         for push in pushed:
@@ -178,6 +180,30 @@ def _print(plant: str, report: FloatReport, pushed: list[dict[str, Any]]) -> Non
         warn(f"stopped: {report.end}: {report.reason}")
     if report.end == "interrupted":
         note("interrupted: the arm was brought to its safe stop")
+
+
+def _print_hidden(check: CheckResult, joint_names: tuple[str, ...]) -> None:
+    hidden = [load for load in check.hidden if load.hides]
+    if not hidden:
+        console().print("No load that could move the arm much elsewhere would have passed the check at this pose.")
+        return
+    screen = console()
+    screen.print("Loads that the check at this pose would not have shown, and how hard they could pull elsewhere:")
+    rows = table("link", "up to", "joint", "pull", "friction left", "", left=("link", "joint", ""))
+    for load in hidden:
+        mass = f"{load.mass:.2g} kg" + (" or more" if load.heaviest else "")
+        rows.add_row(
+            printable(load.link), mass, printable(load.joint), fixed(load.pull, 2), fixed(load.left, 2), load.unit
+        )
+    screen.print(rows)
+    screen.print("The watch looked for these loads after a shorter way than for others.")
+    if (better := check.better_pose()) is not None:
+        moved = [
+            f"{printable(name)} {there:.2f}"
+            for name, here, there in zip(joint_names, check.pose, better, strict=True)
+            if abs(there - here) > 5e-3
+        ]
+        screen.print(f"They would show at the nearby pose with {', '.join(moved)} (the other joints as they are).")
 
 
 def _check_table(check: CheckResult) -> Any:

@@ -107,9 +107,6 @@ class MomentumObserver:
         )
         rotors = robot.rotor_inertia if rotor_inertia is None else rotor_inertia
         self._rotor = _not_negative(robot, rotors, "rotor_inertia")
-        n = robot.n
-        self._steps = GRADIENT_STEP * np.vstack([np.zeros(n), np.eye(n), -np.eye(n)])
-        self._zero = np.zeros((2 * n + 1, n))
         self.reset()
 
     def reset(self) -> None:
@@ -145,7 +142,7 @@ class MomentumObserver:
             self._begun = False
             self.external = ExternalTorque(self.external.value, self.external.std, False)
             return self.external
-        momentum, coupling = self._momentum(position, speed)
+        momentum, coupling = momentum_of(self._still, self._rotor, position, speed)
         rubbing = np.zeros(self.robot.n) if self._friction is None else np.asarray(self._friction.torque(speed))
         resting = np.abs(speed) < REST_SPEED
         rubbing = np.where(resting, 0.0, rubbing)
@@ -161,13 +158,23 @@ class MomentumObserver:
         self.external = ExternalTorque(frozen(self._r), frozen(std), True)
         return self.external
 
-    def _momentum(self, q: Array, dq: Array) -> tuple[Array, Array]:
-        """Return M q̇ + J_m q̇ and Cᵀq̇, the gradient of the kinetic energy with respect to q."""
-        n = self.robot.n
-        speeds = np.broadcast_to(dq, (2 * n + 1, n))
-        momenta = self._still.inverse_dynamics(q + self._steps, self._zero, np.ascontiguousarray(speeds))
-        energy = 0.5 * momenta @ dq
-        return momenta[0] + self._rotor * dq, (energy[1 : n + 1] - energy[n + 1 :]) / (2.0 * GRADIENT_STEP)
+
+def momentum_of(still: Robot, rotor: Array, q: Array, dq: Array) -> tuple[Array, Array]:
+    """Return M q̇ + J_m q̇ [N m s or N s] and Cᵀq̇, the gradient of the kinetic energy [N m or N], shape (n,) each.
+
+    Args:
+        still: The arm without gravity: ``robot.mounted(gravity=(0.0, 0.0, 0.0))``.
+        rotor: Drive inertia J_m on the link side [kg m² or kg], shape (n,).
+        q: Positions [rad or m], shape (n,).
+        dq: Velocities [rad/s or m/s], shape (n,).
+    """
+    n = still.n
+    step = GRADIENT_STEP * np.eye(n)
+    poses = np.concatenate([q[None, :], q + step, q - step])
+    speeds = np.ascontiguousarray(np.broadcast_to(dq, poses.shape))
+    momenta = still.inverse_dynamics(poses, np.zeros_like(poses), speeds)
+    energy = 0.5 * momenta @ dq
+    return momenta[0] + rotor * dq, (energy[1 : n + 1] - energy[n + 1 :]) / (2.0 * GRADIENT_STEP)
 
 
 def _not_negative(robot: Robot, value: npt.ArrayLike, name: str) -> Array:

@@ -175,7 +175,7 @@ def test_it_does_not_hold_unless_asked() -> None:
 def test_a_drift_is_held_and_told_and_the_third_ends_the_run() -> None:
     """Each drift is news that names the joint; after the last one ``must_stop`` says so."""
     law = begun(watch=WatchSettings(drifts=3))
-    steady = np.array([0.0, 0.05, 0.0, 0.0, 0.0, 0.0])
+    steady = np.array([0.0, 0.04, 0.0, 0.0, 0.0, 0.0])
     told: list[tuple[str, str]] = []
     for drift in range(3):
         begin = 10.0 * drift
@@ -186,7 +186,7 @@ def test_a_drift_is_held_and_told_and_the_third_ends_the_run() -> None:
         floated(law, lambda t: HERE + 0.5, 1.0, begin + 5.0)  # pushed out of the hold
         assert not law.holding
     assert [kind for kind, _ in told] == ["drift"] * 3
-    assert "'joint2'" in told[0][1] and "0.05 rad/s" in told[0][1]
+    assert "'joint2'" in told[0][1] and "0.04 rad/s" in told[0][1]
     assert law.stop_kind == "drifting" and "Calibrate" in law.stop_reason
     assert law.must_stop(sample()) and law.news() == []
 

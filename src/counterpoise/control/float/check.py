@@ -12,7 +12,8 @@ friction that is compensated. The check therefore asks for
 
 F_c is what was found, or what the friction law says, whichever is smaller; and where the law says more than was found,
 what it takes too much is counted against it: (1 − c) F_c = min(F, F_law) − c F_law. It holds for the pose where it was
-made; elsewhere an error of the model may be larger, which is what the drift watch is for.
+made. Which loads would not show there, and where they would, is worked out beside it (control/float/hidden.py); the
+watch looks for them while the arm floats (control/float/load_watch.py).
 """
 
 from __future__ import annotations
@@ -37,13 +38,14 @@ from ..plant import Plant, standing_sample
 from ..record import MARGIN_LINEAR, MARGIN_ROTARY, Recording
 from ..safety import SafetyFilter
 from .check_result import CheckResult, JointCheck
+from .hidden import blindness
 from .holding import HeldWindow, HoldingTorques
 from .law import free_joints
 
 if TYPE_CHECKING:
     from ...calibration.fit import Fit
 
-SETTLE, DWELL = 0.5, 0.5
+SETTLE, DWELL = 1.0, 0.5
 """Times to come to rest and to measure, at each side [s]."""
 LOCKED_APPROACH = 1e-9
 """How far a locked joint "goes" to either side [rad or m]: nowhere."""
@@ -150,6 +152,8 @@ class FloatCheck:
         model_std = np.zeros(robot.n) if self._covariance is None else gravity_std(robot, self._covariance, sample.q)
         friction_law = None if self._friction is None else least_friction(self._friction, robot.n)
         recording = self.recording = self._prepared(sample.q)
+        limits, room = recording.loop.safety.limits, self._room()
+        unseen = blindness(robot, sample.q, self._free, limits.lower + room, limits.upper - room, limits.effort)
         loop, duration = recording.loop, recording.duration_from(sample.q)
         held = HoldingTorques(
             robot,
@@ -180,7 +184,13 @@ class FloatCheck:
             friction_law=friction_law,
             model_std=model_std,
         )
-        return CheckResult(joints, frozen(sample.q), self._by, duration)
+        return CheckResult(joints, frozen(sample.q), self._by, duration, unseen)
+
+    def _room(self) -> Array:
+        """Return how far from its limits each joint must be to be checked with ease [rad or m], shape (n,)."""
+        turns = np.array(rotary(self._robot), dtype=bool)
+        plan = PosePlan.of(self._robot, np.zeros((1, self._robot.n)))
+        return np.asarray(np.where(turns, MARGIN_ROTARY, MARGIN_LINEAR) + plan.approach)
 
     def _prepared(self, q: Array) -> Recording:
         robot, free = self._robot, self._free

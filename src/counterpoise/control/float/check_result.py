@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...description.frozen import Array, PublishedData
+
+if TYPE_CHECKING:
+    from .hidden import HiddenLoad, PoseBlindness
 
 SIGMAS = 2.0
 """How many standard deviations are added to the difference found."""
@@ -106,12 +109,14 @@ class CheckResult(PublishedData):
         pose: Where it was made [rad or m], shape (n,).
         by: "effort" where holding was judged by the measured efforts, "command" by what was sent.
         seconds: How long it took.
+        blindness: What a check at this pose cannot show; None where that is not known.
     """
 
     joints: tuple[JointCheck, ...]
     pose: Array
     by: str
     seconds: float
+    blindness: PoseBlindness | None = None
 
     @property
     def passed(self) -> bool:
@@ -124,8 +129,22 @@ class CheckResult(PublishedData):
         failed = [joint for joint in self.joints if not joint.passed]
         return tuple(joint.sentence() for joint in sorted(failed, key=lambda joint: (joint.crept, joint.most_share)))
 
+    @property
+    def hidden(self) -> tuple[HiddenLoad, ...]:
+        """Per link the load that the check would have let pass and that could pull most elsewhere; () if refused."""
+        return self.blindness.loads(self.joints) if self.passed and self.blindness is not None else ()
+
+    def better_pose(self) -> Array | None:
+        """Return the nearest pose found where the loads that hide here would show [rad or m], shape (n,).
+
+        None where nothing hides, or where no pose shows more. It takes some 10 to 200 ms: not for a control loop.
+        """
+        links = [load.link for load in self.hidden if load.hides]
+        return self.blindness.better_pose(self.joints, links) if links and self.blindness is not None else None
+
     def as_data(self) -> dict[str, Any]:
         """Return the check as JSON has it."""
+        better = self.better_pose()
         return {
             "passed": self.passed,
             "by": self.by,
@@ -133,4 +152,6 @@ class CheckResult(PublishedData):
             "pose": self.pose.tolist(),
             "joints": [joint.as_data() for joint in self.joints],
             "reasons": list(self.reasons),
+            "hidden": [load.as_data() for load in self.hidden],
+            "better_pose": None if better is None else better.tolist(),
         }

@@ -274,7 +274,8 @@ class Floating:
         if friction is None:
             found = {joint.joint: joint.friction for joint in result.joints}
             friction = CoulombViscous([found.get(name, 0.0) for name in self._robot.joint_names])
-        return FloatLaw(self._robot, friction, self._share, **self._settings)
+        unseen = None if result.blindness is None else result.blindness.unseen(result.joints)
+        return FloatLaw(self._robot, friction, self._share, unseen=unseen, **self._settings)
 
     def _watch(self, law: FloatLaw) -> Callable[[Sample], bool]:
         let_go = False

@@ -12,6 +12,7 @@ refused.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import Literal, Self
 
@@ -29,7 +30,9 @@ from ..careful_gains import ROTOR_TICKS, careful_gains
 from ..gains import checked_dt, gain
 from ..limits import Limits
 from .cushion import Cushion, Cushions
+from .hidden import UnseenLoads, load_places
 from .hold import YieldingHold
+from .load_watch import LoadWatch
 from .slide import Slide
 from .watch import DriftWatch, SpeedWatch, StillWatch, WatchSettings
 
@@ -41,6 +44,10 @@ STILL_ROTARY, STILL_LINEAR = 2e-3, 5e-4
 """How far a joint may move meanwhile [rad, m]."""
 SLOW_ROTARY, SLOW_LINEAR = 0.05, 0.01
 """Speeds below which an arm that is caught moving counts as stopped [rad/s, m/s]: above the noise of velocities."""
+SUSPECTED_TIME = 3.0
+"""How long a load that was held, and then let go by a push, is looked for after a shorter way [s]."""
+UNEXPLAINED = 2.0
+"""How many times longer than others a drift goes on that no load explains."""
 YIELD_SHARE = 0.03
 """Torque at which a hold yields to a push, as a share of the effort limit."""
 SLIDE_ROTARY, SLIDE_LINEAR = 2e-3, 5e-4
@@ -86,6 +93,7 @@ class FloatLaw:
         gravity: bool = True,
         watch: WatchSettings = WatchSettings(),  # noqa: B008  frozen
         yields: npt.ArrayLike | None = None,
+        unseen: UnseenLoads | None = None,
     ) -> None:
         """Make the law.
 
@@ -104,6 +112,8 @@ class FloatLaw:
             watch: When the arm counts as too fast or drifting.
             yields: How far the joints yield before they slide [rad or m], one number or n; None for 2 mrad and 0.5 mm.
                 Shorter helps a push to break them loose, but must not be shorter than they really yield.
+            unseen: Loads that the check before may have let pass: the watch then looks for them after a shorter way.
+                None where no check was made, or where nothing could hide.
 
         Raises:
             InputError: A share above 1, a joint that does not exist, or another value that makes no sense.
@@ -135,21 +145,34 @@ class FloatLaw:
         own = np.where(self._velocity > 0.0, SPEED_SHARE * self._velocity, np.inf)
         self._speed_watch = SpeedWatch(np.minimum(speed, own))
         slow, fast = np.where(turns[:, None], watch.drift_rotary, watch.drift_linear).T
-        self._drift_watch = DriftWatch(watch.drift_time, slow, np.where(self._free, fast, 0.0))
+        watched = np.where(self._free, fast, 0.0)
+        self._drift_watch = DriftWatch(watch.drift_time, slow, watched)
+        self._long_watch = DriftWatch(UNEXPLAINED * watch.drift_time, slow, watched)
+        self._drift_time, self._least = watch.drift_time, frozen(0.5 * fast)
         self._most_drifts, self._drifts = watch.drifts, 0
+        far, near = np.where(turns[:, None], watch.load_rotary, watch.load_linear).T
+        self._far, self._near = frozen(far), frozen(near)
+        self._slow = frozen(np.where(turns, SLOW_ROTARY, SLOW_LINEAR))
+        self._unseen = unseen
+        self._load_watch = self._loads_watched(unseen)
         way = gain(np.where(turns, SLIDE_ROTARY, SLIDE_LINEAR) if yields is None else yields, "yields", n)
         if not np.all(way > 0.0):
             raise InputError(f"yields is {way.tolist()}; expected ways above 0 [rad or m]")
         self._slide = Slide(way)
         self._least_speed = frozen(np.where(turns, LEAST_ROTARY, LEAST_LINEAR))
         self._still_watch = StillWatch(np.where(turns, STILL_ROTARY, STILL_LINEAR), STILL_TIME)
-        self._hold = YieldingHold(np.zeros(n), np.zeros(n), np.zeros(n), np.where(turns, SLOW_ROTARY, SLOW_LINEAR))
+        self._hold = YieldingHold(np.zeros(n), np.zeros(n), np.zeros(n), self._slow)
         self._lock_kp = self._lock_kd = frozen(np.zeros(n))
         self._places = frozen(np.zeros(n))
         self._seen: Array | None = None
         self._last: float | None = None
+        self._held_at = -math.inf
         self._news: list[tuple[str, str]] = []
-        self._tau = np.zeros(n)
+        self._tau, self._extra = np.zeros(n), np.zeros(n)
+
+    def _loads_watched(self, unseen: UnseenLoads | None) -> LoadWatch:
+        places = load_places(self.robot) if unseen is None else unseen.places
+        return LoadWatch(places, self._free, self._far, self._least, self._slow, self._friction, unseen, self._near)
 
     def with_robot(self, robot: Robot) -> Self:
         """Return the law for the arm with another payload, in the state that this one is in.
@@ -164,8 +187,10 @@ class FloatLaw:
             raise InputError(f"the robot's joints {list(robot.joint_names)} are not {list(self.robot.joint_names)}")
         other = copy.copy(self)
         other.robot = robot
-        other._tau = np.zeros(robot.n)
-        for name in ("_slide", "_hold", "_speed_watch", "_drift_watch", "_still_watch", "_news"):
+        other._tau, other._extra = np.zeros(robot.n), np.zeros(robot.n)
+        other._unseen = None
+        other._load_watch = other._loads_watched(None)  # what the check let pass may be the load that is now known
+        for name in ("_slide", "_hold", "_speed_watch", "_drift_watch", "_long_watch", "_still_watch", "_news"):
             setattr(other, name, copy.copy(getattr(self, name)))
         if self._seen is not None:
             other._fit(self._seen)
@@ -186,10 +211,26 @@ class FloatLaw:
         self._seen = self._places = frozen(sample.q)
         self._last = None
         self._drifts, self.stop_kind, self.stop_reason = 0, "", ""
+        self._held_at = -math.inf
+        self._load_watch.suspect(None)
         self._news.clear()
-        for watch in (self._speed_watch, self._drift_watch, self._still_watch, self._slide, self._hold):
+        self._extra = np.zeros(len(self._seen))
+        for watch in (self._speed_watch, *self._motion_watches, self._slide, self._hold):
             watch.clear()
         self._fit(self._seen)
+        if self._unseen is not None and self._unseen.hides.any():
+            self._news.append(("hidden_load", self._told_hidden(self._unseen)))
+
+    def _told_hidden(self, unseen: UnseenLoads) -> str:
+        joints = np.flatnonzero(unseen.hides.any(axis=1))
+        places = np.flatnonzero(unseen.hides.any(axis=0))
+        worst = {unseen.places.links[k]: 0.0 for k in places}
+        for k in places:
+            worst[unseen.places.links[k]] = max(worst[unseen.places.links[k]], float(unseen.mass[k]))
+        loads = ", ".join(f"{mass:.2g} kg on '{link}'" for link, mass in worst.items())
+        units = position_units(self.robot)
+        ways = ", ".join(f"'{self.robot.joint_names[j]}' {self._near[j]:.2g} {units[j]}" for j in joints)
+        return f"the check cannot show loads of up to {loads}; held when pulled as by these for: {ways}"
 
     def _fit(self, q: Array) -> None:
         """Fit gains, damping and cushions to the inertias at q [rad or m], shape (n,)."""
@@ -215,24 +256,25 @@ class FloatLaw:
 
     def torque(self, sample: Sample, time: float) -> Array:
         """Return the torques [N m or N], shape (n,); always the same array."""
-        q, dq, tau = sample.q, sample.dq, self._tau
+        q, dq, tau, extra = sample.q, sample.dq, self._tau, self._extra
         elapsed = 0.0 if self._last is None else min(max(time - self._last, 0.0), 1.0)
         self._last, self._seen = time, q
-        if self.adds_gravity:
-            self.robot.gravity(q, out=tau)
-        else:
-            tau[:] = 0.0
-        self._decide(q, time)
+        self._decide(sample, time, elapsed)
         held = self._hold.torque(q, dq, elapsed)
         # A hold is not to be helped across the friction that holds with it.
-        tau += (1.0 - self._hold.level) * self._friction_share(q, dq, elapsed)
-        tau -= np.where(self._free, self.damping, 0.0) * dq
+        extra[:] = (1.0 - self._hold.level) * self._friction_share(q, dq, elapsed)
+        extra -= np.where(self._free, self.damping, 0.0) * dq
         if self._cushions is not None:
-            tau += self._cushions.torque(q, dq)
+            extra += self._cushions.torque(q, dq)
         if self.locked:
-            tau += self._lock_kp * (self._places - q) - self._lock_kd * dq
+            extra += self._lock_kp * (self._places - q) - self._lock_kd * dq
         if held is not None:
-            tau += held
+            extra += held
+        if self.adds_gravity:
+            self.robot.gravity(q, out=tau)
+            tau += extra
+        else:
+            tau[:] = extra
         return tau
 
     def must_stop(self, sample: Sample) -> bool:
@@ -262,32 +304,60 @@ class FloatLaw:
         level = np.abs(self._friction.torque(way * np.maximum(np.abs(dq), self._least_speed)))
         return np.asarray(self.share * state * level)
 
-    def _decide(self, q: Array, time: float) -> None:
-        """Catch an arm that drifts, or one that was released."""
-        hold = self._hold
+    def _decide(self, sample: Sample, time: float, elapsed: float) -> None:
+        """Catch an arm that drifts, one that a load pulls, or one that was released."""
+        q, hold = sample.q, self._hold
         if hold.holding or hold.level > 0.0:
-            self._drift_watch.clear()
-            self._still_watch.clear()
+            for watch in self._motion_watches:
+                watch.clear()
+            self._held_at = time
             return
-        none = np.zeros(len(q), dtype=bool)
-        drift = self._drift_watch.drifting(time, q, none if self._cushions is None else self._cushions.touched(q))
+        if time - self._held_at > SUSPECTED_TIME or time < self._held_at:
+            self._load_watch.suspect(None)
+        touched = np.zeros(len(q), dtype=bool) if self._cushions is None else self._cushions.touched(q)
+        load = self._load_watch.pulled(time, q, sample.dq, self._extra, elapsed, touched)
+        drift = self._drift_watch.drifting(time, q, touched)
+        if drift is not None and abs(drift[1]) > self._slow[drift[0]]:
+            # An even motion that no load explains is most often a hand: it is a drift if it goes on for longer.
+            drift = drift if self._load_watch.explains(drift[0], self._drift_time) else None
+        drift = self._long_watch.drifting(time, q, touched) or drift
         if drift is not None:
-            self._caught(*drift)
+            joint, speed = drift
+            self._caught(f"{self._named(joint)} drifts at {speed:.2g} {position_units(self.robot)[joint]}/s")
             hold.catch(q)
+        elif load is not None:
+            unit = position_units(self.robot)[load.joint]
+            pulled = (
+                f"{self._named(load.joint)} has gone {load.travel:.2g} {unit} at {load.speed:.2g} {unit}/s as a load of "
+                f"about {load.mass:.2g} kg on link '{self._load_watch.link(load)}' would pull it"
+            )
+            self._caught(pulled)
+            self._load_watch.suspect(load.joint)
+            hold.catch(q, load.holding)
+            if not hold.can_bear(load.holding):
+                self._end(pulled, "that is more than the hold can bear")
         elif self.hold_when_released and self._still_watch.still(time, q):
             hold.catch(q)
 
-    def _caught(self, joint: int, speed: float) -> None:
+    @property
+    def _motion_watches(self) -> tuple[DriftWatch, DriftWatch, LoadWatch, StillWatch]:
+        return self._drift_watch, self._long_watch, self._load_watch, self._still_watch
+
+    def _named(self, joint: int) -> str:
+        return f"joint '{self.robot.joint_names[joint]}'"
+
+    def _caught(self, drift: str) -> None:
         self._drifts += 1
-        unit = position_units(self.robot)[joint]
-        drift = f"joint '{self.robot.joint_names[joint]}' drifts at {speed:.2g} {unit}/s"
         self._news.append(("drift", f"{drift}; the arm is held until it is pushed"))
         if self._drifts >= self._most_drifts:
-            self.stop_kind = "drifting"
-            self.stop_reason = (
-                f"{drift}, and {self._drifts} drifts were found by now: the gravity model does not fit, or an unknown "
-                "payload is there. Calibrate, state the payload, or take a smaller share of the friction"
-            )
+            self._end(drift, f"{self._drifts} drifts were found by now")
+
+    def _end(self, drift: str, why: str) -> None:
+        self.stop_kind = "drifting"
+        self.stop_reason = (
+            f"{drift}, and {why}: the gravity model does not fit, or an unknown payload is there. Calibrate, state the "
+            "payload, or take a smaller share of the friction"
+        )
 
     def _placed(self, cushion: Cushion, damping: Array) -> Cushions:
         margin = np.where(rotary(self.robot), cushion.rotary, cushion.linear)

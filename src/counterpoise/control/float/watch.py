@@ -36,7 +36,10 @@ class WatchSettings:
         drift_time: How long a joint moves steadily before that is called a drift [s].
         drift_rotary: Slowest and fastest speed of a drift [rad/s].
         drift_linear: Slowest and fastest speed of a drift [m/s].
-        drifts: Drifts after which the run must end; those before are only held.
+        load_rotary: How far a joint turns one way, pulled as by a load, before it is held [rad]; and how far where the
+            check may have let such a load pass.
+        load_linear: How far it slides [m]; likewise.
+        drifts: Drifts and pulling loads after which the run must end; those before are only held.
     """
 
     speed_rotary: float = 2.0
@@ -44,6 +47,8 @@ class WatchSettings:
     drift_time: float = 3.0
     drift_rotary: tuple[float, float] = (1e-3, 0.3)
     drift_linear: tuple[float, float] = (5e-4, 0.1)
+    load_rotary: tuple[float, float] = (0.35, 0.2)
+    load_linear: tuple[float, float] = (0.12, 0.06)
     drifts: int = 3
 
     def __post_init__(self) -> None:
@@ -56,6 +61,10 @@ class WatchSettings:
             slow, fast = getattr(self, name)
             if not 0.0 < slow < fast <= 1e6:
                 raise InputError(f"{name} is {(slow, fast)!r}; expected a slow and a fast speed above 0")
+        for name in ("load_rotary", "load_linear"):
+            far, near = getattr(self, name)
+            if not 0.0 < near <= far <= 1e6:
+                raise InputError(f"{name} is {(far, near)!r}; expected a way above 0, and one that is not longer")
 
 
 class SpeedWatch:
