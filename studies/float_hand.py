@@ -78,6 +78,11 @@ class RandomHand:
         self._fresh, self._tremor = True, 10.0
         self.strokes = dict.fromkeys(KINDS, 0)
 
+    @property
+    def stroke(self) -> str:
+        """Kind of the present stroke."""
+        return self._kind
+
     def wrench(self, time: float, q: Array) -> tuple[str, Array]:
         """Return the link that is held, and the wrench at its origin in base axes [N, N m], shape (6,).
 

@@ -256,7 +256,8 @@ class PoseBlindness:
 
         Few joints are moved, and no further than is needed: one joint after another, each time the one that shows most;
         where that does not do, on straight ways to poses spread over the range, the same ones every time. Distance is
-        the root of the sum of the squared ways of the joints, 1 m counting as 1 rad. Where none shows all of it, the one that leaves least is returned; None where none leaves less than this one.
+        the root of the sum of the squared ways of the joints, 1 m counting as 1 rad. Where no pose shows all of it, the
+        one that leaves least is returned; None where none leaves less than this one.
 
         Args:
             joints: What the check found at the joints that are to float.

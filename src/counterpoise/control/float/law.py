@@ -317,7 +317,7 @@ class FloatLaw:
         touched = np.zeros(len(q), dtype=bool) if self._cushions is None else self._cushions.touched(q)
         load = self._load_watch.pulled(time, q, sample.dq, self._extra, elapsed, touched)
         drift = self._drift_watch.drifting(time, q, touched)
-        if drift is not None and abs(drift[1]) > self._slow[drift[0]]:
+        if drift is not None:
             # An even motion that no load explains is most often a hand: it is a drift if it goes on for longer.
             drift = drift if self._load_watch.explains(drift[0], self._drift_time) else None
         drift = self._long_watch.drifting(time, q, touched) or drift
@@ -328,8 +328,8 @@ class FloatLaw:
         elif load is not None:
             unit = position_units(self.robot)[load.joint]
             pulled = (
-                f"{self._named(load.joint)} has gone {load.travel:.2g} {unit} at {load.speed:.2g} {unit}/s as a load of "
-                f"about {load.mass:.2g} kg on link '{self._load_watch.link(load)}' would pull it"
+                f"{self._named(load.joint)} has gone {load.travel:.2g} {unit} at {load.speed:.2g} {unit}/s as a load "
+                f"of about {load.mass:.2g} kg on link '{self._load_watch.link(load)}' would pull it"
             )
             self._caught(pulled)
             self._load_watch.suspect(load.joint)

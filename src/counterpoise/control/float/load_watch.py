@@ -200,17 +200,21 @@ class LoadWatch:
         return np.where(np.abs(dq) > self._slow, np.asarray(self._law.torque(dq)), 0.0)
 
     def explains(self, joint: int, seconds: float) -> bool:
-        """Say whether a load may be what has moved a joint evenly and slowly.
+        """Say whether a load may be what has moved a joint evenly and slowly, or one that is missing.
+
+        Slower than ``slow`` friction may take any value: then it counts whether a load could pull the joint at all.
 
         Args:
             joint: The joint.
             seconds: For how long it has moved so [s].
         """
         blocks = list(self._blocks)[::-1]
+        if blocks and abs(blocks[0].travel[joint]) <= self._slow[joint] * blocks[0].seconds:
+            return bool(np.any(np.abs(self._places.pull(blocks[0].q)[joint]) > LEAST_PULL))
         count = int(np.searchsorted(np.cumsum([block.seconds for block in blocks]), seconds - 2.0 * BLOCK)) + 1
         if count > len(blocks) or count < LEAST_BLOCKS:
             return True  # it was not seen from the beginning: nothing speaks against a load
-        return self._explained(joint, blocks[:count], DRIFT_EVEN) is not None
+        return self._explained(joint, blocks[:count], DRIFT_EVEN, missing=True) is not None
 
     def suspect(self, joint: int | None) -> None:
         """Look for a load after a shorter way at one joint, because it was held before; None for no longer."""
@@ -242,7 +246,9 @@ class LoadWatch:
                     return found
         return None
 
-    def _explained(self, joint: int, blocks: list[_Block], even: float, early: bool = False) -> PullingLoad | None:
+    def _explained(
+        self, joint: int, blocks: list[_Block], even: float, early: bool = False, missing: bool = False
+    ) -> PullingLoad | None:
         """Return the load that explains some blocks, the last one first; None where there is none."""
         # Means over parts of the way: what ripples within them is the drive's or the sensor's, not the load's.
         parts = [blocks[k : k + len(blocks) // PARTS] for k in _begins(len(blocks))]
@@ -268,7 +274,12 @@ class LoadWatch:
         viscous = np.where((viscous > 0.0) & (determinant > 0.0), viscous, 0.0)
         left = e[:, None] - mass * u + viscous * v[:, None]
         misfit = np.sqrt(np.mean(left * left, axis=0)) / max(felt, 1e-12)
-        fits = (np.abs(u).max(axis=0) > LEAST_PULL) & (mass > 0.0) & (mass <= self._heaviest) & (misfit <= even)
+        fits = (
+            (np.abs(u).max(axis=0) > LEAST_PULL)
+            & ((mass > 0.0) | missing)
+            & (np.abs(mass) <= self._heaviest)
+            & (misfit <= even)
+        )
         way = float(sum(block.travel[joint] for block in blocks))
         if early and self._unseen is not None:
             fits &= self._unseen.hides[joint] & (mass <= MASS_MARGIN * self._unseen.mass)
