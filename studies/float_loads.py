@@ -5,15 +5,16 @@
     python studies/float_loads.py hands --arm wam7                     # 10 minutes of hand guiding, simulated
     python studies/float_loads.py tables                               # writes the tables of docs/float.md
 
-**Loads.** The simulated presets float at share 0.7 at two poses drawn about their own, and 0.8 s later a load of 0.2 to 2 kg
-is fixed to a link's origin. What counts is the largest way of any joint from there, until half a second after the watch
+**Loads.** The simulated presets float at share 0.7 at two poses drawn about their own, and 0.8 s later a load of 0.2
+to 2 kg is fixed to a link's origin. What counts is the largest way of any joint from there, until half a second after the watch
 first held or stopped the arm, or for 5 s if it did not. The check is not made: it would have refused some of them.
 
 **Hands.** A plain MuJoCo arm that shares no code with ``counterpoise.plants`` (``float_plant.py``) is led by a random
 hand (``float_hand.py``), with the right model and drives that are up to 1.5 % off. Every hold is a false one. Motion
 that is too fast is counted apart and goes on: the watch of 0.1.0 has it, too.
 
-Development used the arms' own poses and seeds below 100; the tables are from seeds 100 and above, judged once.
+Development used the arms' own poses and hands of seeds up to 100; the tables are from poses of seeds 101 and 102 and
+hands from seed 200 on, run once.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ COMES, WATCHED, AFTER = 0.8, 5.0, 0.5
 """When the load comes, how long it is watched at most, and for how long after the watch first acts [s]."""
 POSES, AROUND = (101, 102), 0.3
 """Seeds of the poses, and how far they are from the preset's own [rad]."""
+HANDS = 200
+"""First seed of the hands."""
 GUIDED_DT = 5e-3
 GUIDED_SPEED = {"wam7": 0.22, "puma550": 0.18, "dualarm19": 0.22, "titan2": 0.2}
 TARGET = Path(__file__).with_suffix(".json")
@@ -225,7 +228,7 @@ def main() -> None:
         put(DOCS, "hands", [*HAND_HEAD, *hand_rows(known)])
         return
     if arguments.part == "hands":
-        for seed in range(100, 100 + max(1, round(arguments.seconds / 100.0))):
+        for seed in range(HANDS, HANDS + max(1, round(arguments.seconds / 100.0))):
             run = guided(name, seed, min(100.0, arguments.seconds))
             print(name, seed, len(run["holds"]), f"{time.perf_counter() - began:.0f} s", flush=True)
             known = _known()

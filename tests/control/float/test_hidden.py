@@ -59,7 +59,7 @@ def test_the_load_told_just_passes_and_a_heavier_one_does_not(difference: float)
 
 
 def test_blind_pose_of_the_puma_names_the_load_and_a_pose_that_shows_it() -> None:
-    """2 kg on the wrist pass where the forearm stands upright; elsewhere they pull a joint by many times what holds it."""
+    """2 kg on the wrist pass at some poses; elsewhere they pull a joint by many times what holds it."""
     pose = next(
         q
         for q in spread_poses(np.zeros(6), np.ones(6, dtype=bool), PUMA.lower, PUMA.upper, 20000)

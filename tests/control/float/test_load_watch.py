@@ -76,7 +76,7 @@ def plain(name: str, seconds: float, load: float, hand: bool) -> tuple[FloatLaw,
 
 
 def test_on_another_plant_a_load_is_held_and_a_hand_is_not() -> None:
-    """A plain MuJoCo arm that shares nothing with ours: a load at the WAM's tip is held, the PUMA's hand leads freely."""
+    """A plain MuJoCo arm, not of our plants: a load at the WAM's tip is held, and a hand leads the PUMA freely."""
     law, _, way = plain("wam7", 2.6, 0.3, hand=False)
     assert law.drifts == 1 and law.holding and way < 0.8
     law, led, way = plain("puma550", 12.0, 0.0, hand=True)

@@ -10,7 +10,7 @@ length, and asks whether one load explains all of this motion:
 
 - at that joint, −m u(q) − b q̇ follows e within EVEN of its size; b ≥ 0 stands for viscous friction that the friction
   law may not know. Falling loads are followed within 1 to 5 %, hands seldom within 10 %,
-- the joint does not slow down on the way: a weight keeps pulling,
+- the joint does not slow down on the way: a weight keeps pulling (not asked of slow drifts, which may fade out),
 - at the other joints it does not contradict what they do: those that move are pulled as the load would pull them, and
   those that rest can bear it by their friction.
 
@@ -214,7 +214,7 @@ class LoadWatch:
         count = int(np.searchsorted(np.cumsum([block.seconds for block in blocks]), seconds - 2.0 * BLOCK)) + 1
         if count > len(blocks) or count < LEAST_BLOCKS:
             return True  # it was not seen from the beginning: nothing speaks against a load
-        return self._explained(joint, blocks[:count], DRIFT_EVEN, missing=True) is not None
+        return self._explained(joint, blocks[:count], DRIFT_EVEN, drift=True) is not None
 
     def suspect(self, joint: int | None) -> None:
         """Look for a load after a shorter way at one joint, because it was held before; None for no longer."""
@@ -247,7 +247,7 @@ class LoadWatch:
         return None
 
     def _explained(
-        self, joint: int, blocks: list[_Block], even: float, early: bool = False, missing: bool = False
+        self, joint: int, blocks: list[_Block], even: float, early: bool = False, drift: bool = False
     ) -> PullingLoad | None:
         """Return the load that explains some blocks, the last one first; None where there is none."""
         # Means over parts of the way: what ripples within them is the drive's or the sensor's, not the load's.
@@ -255,7 +255,7 @@ class LoadWatch:
         speed = np.array([sum(b.travel for b in part) / sum(b.seconds for b in part) for part in parts])
         v = speed[:, joint]
         size = np.abs(v)
-        if size.min() < STEADY * size.mean() or size[:2].mean() < SLOWING * size.max():
+        if size.min() < STEADY * size.mean() or (not drift and size[:2].mean() < SLOWING * size.max()):
             return None
         external = np.array([np.mean([block.external for block in part], axis=0) for part in parts])
         pull = self._places.pull(np.array([np.mean([block.q for block in part], axis=0) for part in parts]))
@@ -276,7 +276,7 @@ class LoadWatch:
         misfit = np.sqrt(np.mean(left * left, axis=0)) / max(felt, 1e-12)
         fits = (
             (np.abs(u).max(axis=0) > LEAST_PULL)
-            & ((mass > 0.0) | missing)
+            & ((mass > 0.0) | drift)
             & (np.abs(mass) <= self._heaviest)
             & (misfit <= even)
         )
