@@ -6,8 +6,8 @@
     python studies/float_loads.py tables                               # writes the tables of docs/float.md
 
 **Loads.** The simulated presets float at share 0.7 at two poses drawn about their own, and 0.8 s later a load of 0.2
-to 2 kg is fixed to a link's origin. What counts is the largest way of any joint from there, until half a second after the watch
-first held or stopped the arm, or for 5 s if it did not. The check is not made: it would have refused some of them.
+to 2 kg is fixed to a link's origin. What counts is the largest way of any joint from there, until half a second after
+the watch first held or stopped the arm, or for 5 s if it did not. The check is not made: it would have refused some.
 
 **Hands.** A plain MuJoCo arm that shares no code with ``counterpoise.plants`` (``float_plant.py``) is led by a random
 hand (``float_hand.py``), with the right model and drives that are up to 1.5 % off. Every hold is a false one. Motion
