@@ -272,11 +272,13 @@ def _natural_duration(reference: Reference) -> float:
 
 def _law(name: str, arm: SimulatedArm, model: Robot, gains: Gains, reference: Reference) -> Law:
     if name == "pd":
-        return PD(gains.kp, gains.kd, reference)
+        return PD(gains.kp, gains.kd, reference, reach=gains.reach)
     if name == "pid":
         limit = arm.effort_limit
-        return PID(gains.kp, gains.ki, gains.kd, integral_limit=limit, dt=arm.dt, reference=reference)
-    return PDGravity(model, gains.kp, gains.kd, reference)
+        return PID(
+            gains.kp, gains.ki, gains.kd, integral_limit=limit, dt=arm.dt, reference=reference, reach=gains.reach
+        )
+    return PDGravity(model, gains.kp, gains.kd, reference, reach=gains.reach)
 
 
 def _notes(law: str, arm: SimulatedArm, chosen: Preset) -> list[str]:

@@ -182,5 +182,6 @@ def track_simulated(
             return False
 
         gains = careful_gains(model, start, arm.effort_limit, arm.dt)
-        ControlLoop(arm, PDGravity(model, gains.kp, gains.kd, reference), model).run(duration, until=watch)
+        law = PDGravity(model, gains.kp, gains.kd, reference, reach=gains.reach)
+        ControlLoop(arm, law, model).run(duration, until=watch)
     return tracker.finished()

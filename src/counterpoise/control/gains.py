@@ -39,6 +39,22 @@ def gain(value: npt.ArrayLike, name: str, n: int | None = None, *, most: float =
     return frozen(given)
 
 
+def checked_reach(value: npt.ArrayLike, n: int) -> Array:
+    """Return the largest position errors that K_p acts on [rad or m] as a read-only float64 array of shape (n,).
+
+    Args:
+        value: One number per joint, above 0, infinite for any error; a single number holds for all joints.
+        n: Number of joints.
+
+    Raises:
+        InputError: Other shapes, or a number that is not above 0.
+    """
+    given = np.asarray(value, dtype=np.float64)
+    if given.shape not in ((), (n,)) or not np.all(given > 0.0):
+        raise InputError(f"reach is {given.tolist()}; expected {n} numbers above 0 [rad or m]")
+    return frozen(np.broadcast_to(given, (n,)))
+
+
 def checked_dt(dt: object) -> float:
     """Return the time between two ticks [s].
 

@@ -43,7 +43,7 @@ class Gravity:
 
 
 class PDGravity(PD):
-    """τ = K_p (q_d − q) + K_d (dq_d − dq) + g(q).
+    """τ = K_p clip(q_d − q, ± reach) + K_d (dq_d − dq) + g(q).
 
     Attributes:
         robot: The arm, payload included.
@@ -51,7 +51,15 @@ class PDGravity(PD):
 
     adds_gravity = True
 
-    def __init__(self, robot: Robot, kp: npt.ArrayLike, kd: npt.ArrayLike, reference: Reference | None = None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        kp: npt.ArrayLike,
+        kd: npt.ArrayLike,
+        reference: Reference | None = None,
+        *,
+        reach: npt.ArrayLike | None = None,
+    ) -> None:
         """Make the law.
 
         Args:
@@ -59,8 +67,9 @@ class PDGravity(PD):
             kp: Stiffness [N m/rad or N/m], shape (n,).
             kd: Damping [N m s/rad or N s/m], shape (n,) or one number.
             reference: What to follow; None holds the pose the arm has at the start.
+            reach: See PD.
         """
-        super().__init__(kp, kd, reference)
+        super().__init__(kp, kd, reference, reach=reach)
         if len(self.kp) != robot.n:
             raise InputError(f"kp has {len(self.kp)} entries; the robot has {robot.n} joints")
         self.robot = robot
@@ -68,7 +77,7 @@ class PDGravity(PD):
 
     def with_robot(self, robot: Robot) -> Self:
         """Return the law for the arm with another payload, following the same reference from where it is now."""
-        other = type(self)(robot, self.kp, self.kd, self.reference)
+        other = type(self)(robot, self.kp, self.kd, self.reference, reach=self.reach)
         other._begin = self._begin
         return other
 

@@ -15,7 +15,7 @@ from .reference import Reference
 
 
 class PID:
-    """τ = K_p e + K_d de + I, dI/dt = K_i e, with e = q_d − q.
+    """τ = K_p clip(e, ± reach) + K_d de + I, dI/dt = K_i e, with e = q_d − q.
 
     The integral is clamped to ±integral_limit, and a joint's integral rests while the safety filter sends less than was
     asked for in the direction in which it would grow. It starts at zero: the loop fades the law in.
@@ -42,6 +42,7 @@ class PID:
         dt: float,
         reference: Reference | None = None,
         rests: Callable[[float], bool] | None = None,
+        reach: npt.ArrayLike | None = None,
     ) -> None:
         """Make the law.
 
@@ -53,8 +54,9 @@ class PID:
             dt: Nominal time between two ticks [s].
             reference: What to follow; None holds the pose the arm has at the start.
             rests: Says whether the integral rests, by the reference's time [s]; None for never.
+            reach: See PD.
         """
-        self._pd = PD(kp, kd, reference)
+        self._pd = PD(kp, kd, reference, reach=reach)
         n = len(self._pd.kp)
         self.ki = gain(ki, "ki", n)
         self.integral_limit = gain(integral_limit, "integral_limit", n)

@@ -158,7 +158,7 @@ def _check_joint(joint: Joint, path: str | None) -> None:
     for label, value in (("velocity limit", joint.velocity_limit), ("effort limit", joint.effort_limit)):
         if math.isnan(value) or value < 0.0:
             refuse(f"{label} {value!r} must be zero or positive")
-    if not (0.0 <= joint.rotor_inertia <= MAX_MASS):
+    if joint.rotor_inertia is not None and not (0.0 <= joint.rotor_inertia <= MAX_MASS):
         refuse(f"rotor inertia {joint.rotor_inertia!r} must lie from 0 to {MAX_MASS:g}")
 
 

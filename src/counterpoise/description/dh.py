@@ -123,7 +123,7 @@ class _Builder:
             upper=self._limit(row, "upper", where, math.inf),
             velocity_limit=math.inf if row.velocity is None else row.velocity,
             effort_limit=math.inf if row.effort is None else row.effort,
-            rotor_inertia=0.0 if row.rotor_inertia is None else row.rotor_inertia,
+            rotor_inertia=row.rotor_inertia,
             line=self._document.line(where),
         )
 

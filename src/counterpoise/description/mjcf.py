@@ -200,6 +200,7 @@ class _Tree:
         unlimited = math.isinf(lower) and math.isinf(upper)
         if self.model.jnt_actfrclimited[joint_id]:
             effort_limit = _symmetric_limit(self.model.jnt_actfrcrange[joint_id])
+        armature = float(self.model.dof_armature[int(joint.dofadr[0])]) + drive_inertia
         return Joint(
             joint.name,
             JointKind.PRISMATIC if not rotates else JointKind.CONTINUOUS if unlimited else JointKind.REVOLUTE,
@@ -211,7 +212,7 @@ class _Tree:
             lower=float(lower),
             upper=float(upper),
             effort_limit=effort_limit,
-            rotor_inertia=float(self.model.dof_armature[int(joint.dofadr[0])]) + drive_inertia,
+            rotor_inertia=armature if armature > 0.0 else None,  # 0 is MuJoCo's default, and says nothing
             line=line,
         )
 

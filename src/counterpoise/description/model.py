@@ -97,7 +97,7 @@ class Joint(PublishedData):
         upper: Upper position limit [rad or m]; +inf where none.
         velocity_limit: Largest speed [rad/s or m/s]; +inf where unknown.
         effort_limit: Largest torque or force [N m or N]; +inf where unknown.
-        rotor_inertia: Inertia of the drive reflected to the link side [kg m² or kg].
+        rotor_inertia: Inertia of the drive reflected to the link side [kg m² or kg]; None where unknown, 0 for none.
         mimic: Set when the joint follows another one.
         line: Line of the file that defines it, counted from 1; None where unknown.
     """
@@ -113,7 +113,7 @@ class Joint(PublishedData):
     upper: float = math.inf
     velocity_limit: float = math.inf
     effort_limit: float = math.inf
-    rotor_inertia: float = 0.0
+    rotor_inertia: float | None = None
     mimic: Mimic | None = None
     line: int | None = None
 

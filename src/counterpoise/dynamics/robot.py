@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from ..description.checks import MAX_GRAVITY, MAX_LENGTH, MAX_MASS, unphysical_r
 from ..description.frozen import Array, frozen
 from ..description.model import Description, Inertia
 from ..description.rotations import rotation_from_rpy
-from ..errors import InputError
+from ..errors import InputError, listed
 from .base_parameters import BaseParameters, base_parameters
 from .first_moments import first_moments, gravity_from_first_moments
 from .inputs import as_rows, link_name
@@ -41,7 +43,9 @@ class Robot(Kernel):
         upper: Upper position limits [rad or m], shape (n,); +inf where none.
         velocity_limit: Largest speeds [rad/s or m/s], shape (n,); +inf where unknown.
         effort_limit: Largest torques [N m or N], shape (n,); +inf where unknown.
-        rotor_inertia: Drive inertia reflected to the link side [kg m² or kg], shape (n,). Not part of inverse_dynamics.
+        rotor_inertia: Drive inertia reflected to the link side [kg m² or kg], shape (n,); 0 where none is known. Not part
+            of inverse_dynamics.
+        rotor_inertia_known: Whether that number was stated, shape (n,), bool: a stated 0 is a drive without a rotor.
         mount: Rotation world ← base, shape (3, 3).
         gravity_world: Gravity in the world [m/s²], shape (3,).
         gravity_base: Gravity in the base frame [m/s²], shape (3,).
@@ -68,6 +72,7 @@ class Robot(Kernel):
         "name",
         "payloads",
         "rotor_inertia",
+        "rotor_inertia_known",
         "total_mass",
         "upper",
         "velocity_limit",
@@ -85,6 +90,7 @@ class Robot(Kernel):
     velocity_limit: Array
     effort_limit: Array
     rotor_inertia: Array
+    rotor_inertia_known: npt.NDArray[np.bool_]
     mount: Array
     gravity_world: Array
     gravity_base: Array
@@ -123,7 +129,10 @@ class Robot(Kernel):
         joints = [by_name[name] for name in tree.joint_names]
         rotor_inertia = np.zeros(tree.n)
         for body, name in enumerate(tree.body_names):
-            rotor_inertia[tree.q_index[body]] += tree.q_gain[body] ** 2 * by_name[name].rotor_inertia
+            rotor_inertia[tree.q_index[body]] += tree.q_gain[body] ** 2 * (by_name[name].rotor_inertia or 0.0)
+        # A joint that mimics another one has no drive of its own: what is known of the master's counts.
+        known = np.array([joint.rotor_inertia is not None for joint in joints], dtype=bool)
+        known.setflags(write=False)
         for attribute, value in {
             "description": description,
             "name": description.name,
@@ -137,6 +146,7 @@ class Robot(Kernel):
             "velocity_limit": frozen([joint.velocity_limit for joint in joints]),
             "effort_limit": frozen([joint.effort_limit for joint in joints]),
             "rotor_inertia": frozen(rotor_inertia),
+            "rotor_inertia_known": known,
             "mount": rotation,
             "gravity_world": gravity_world,
             "gravity_base": gravity_base,
@@ -201,6 +211,24 @@ class Robot(Kernel):
         """Return this robot without any load: exactly the robot it was before the first one."""
         return self._remade(payloads=())
 
+    def with_rotor_inertia(self, rotor_inertia: npt.ArrayLike | Mapping[str, float | None]) -> Self:
+        """Return this robot with other rotor inertias; they are never assumed, so state what you know.
+
+        Args:
+            rotor_inertia: Inertia of each drive reflected to the link side, gear ratio squared times rotor inertia
+                [kg m² or kg], from 0: n numbers, or some of them by joint name. A stated 0 is a drive without a rotor;
+                None by name makes a joint's unknown again.
+
+        Raises:
+            InputError: A joint that does not exist, or a number that makes no sense.
+        """
+        given = _rotor_inertias(rotor_inertia, self.joint_names)
+        joints = tuple(
+            replace(joint, rotor_inertia=given[joint.name]) if joint.name in given else joint
+            for joint in self.description.joints
+        )
+        return self._remade(description=replace(self.description, joints=joints))
+
     @property
     def base_gravity_parameters(self) -> Array:
         """Values of the base gravity parameters, shape (b,): gravity(q) == base_gravity_regressor(q) @ these."""
@@ -255,12 +283,13 @@ class Robot(Kernel):
 
     def _remade(self, **changes: Any) -> Self:
         settings: dict[str, Any] = {
+            "description": self.description,
             "mount": self.mount,
             "gravity": self.gravity_world,
             "payloads": self.payloads,
             "allow_unphysical": self._allow_unphysical,
         }
-        return type(self)(self.description, **(settings | changes))
+        return type(self)(**(settings | changes))
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a robot does not change; mounted() and with_payload() return new ones."""
@@ -304,6 +333,33 @@ def _frozen_again(*arrays: Array) -> None:
     """Take back the write access that unpickling gives."""
     for array in arrays:
         array.setflags(write=False)
+
+
+def _rotor_inertias(
+    given: npt.ArrayLike | Mapping[str, float | None], names: tuple[str, ...]
+) -> dict[str, float | None]:
+    """Return rotor inertias by joint name, checked."""
+    if isinstance(given, Mapping):
+        values: dict[str, Any] = {str(name): value for name, value in given.items()}
+        if foreign := [name for name in values if name not in names]:
+            raise InputError(f"rotor_inertia: there is no joint '{foreign[0]}'; the joints are {listed(names)}")
+    else:
+        rows = as_rows(given, "rotor_inertia", names)
+        if rows.ndim != 1:
+            raise InputError(f"rotor_inertia has shape {rows.shape}; expected ({len(names)},), one number per joint")
+        values = dict(zip(names, rows.tolist(), strict=True))
+    checked: dict[str, float | None] = {}
+    for name, value in values.items():
+        if value is not None:
+            number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if not (number and 0.0 <= float(value) <= MAX_MASS):
+                raise InputError(
+                    f"rotor_inertia of joint '{name}' is {value!r}; expected a number from 0 to {MAX_MASS:g} "
+                    "[kg m² or kg], at the link side of the gear"
+                )
+            value = float(value)
+        checked[name] = value
+    return checked
 
 
 def _rotation(rotation: npt.ArrayLike) -> Array:

@@ -94,7 +94,7 @@ def _joint(joint: Joint) -> ElementTree.Element:
         ends = (max(joint.lower, -UNLIMITED), min(joint.upper, UNLIMITED))
         limits = {"limited": "true", "range": numbers_text(ends)}
     named = {"name": joint.name, "type": "hinge" if joint.kind.rotates else "slide", "axis": "0 0 1"}
-    return ElementTree.Element("joint", {**named, "armature": numbers_text([joint.rotor_inertia]), **limits})
+    return ElementTree.Element("joint", {**named, "armature": numbers_text([joint.rotor_inertia or 0.0]), **limits})
 
 
 def _motor(joint: Joint) -> ElementTree.Element:

@@ -61,7 +61,7 @@ def load_found(arm: HiddenArm, fit: Fit) -> FoundLoad:
         return False
 
     with plant:
-        law = PDGravity(robot, gains.kp, gains.kd, reference)
+        law = PDGravity(robot, gains.kp, gains.kd, reference, reach=gains.reach)
         ControlLoop(plant, law, robot).run(reference.duration, until=listen)
     estimate = estimator.look()
     noticed = [time for time, event in estimator.events if time > came and event.kind == "attached"]

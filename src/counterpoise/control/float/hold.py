@@ -50,9 +50,17 @@ class YieldingHold:
         self.set_gains(kp, kd, threshold)
         self.clear()
 
-    def set_gains(self, kp: Array, kd: Array, threshold: Array) -> None:
-        """Take other gains, in the state that it is in; arguments as when it was made."""
+    def set_gains(self, kp: Array, kd: Array, threshold: Array, most: Array | None = None) -> None:
+        """Take other gains, in the state that it is in; arguments as when it was made.
+
+        Args:
+            kp: Stiffness [N m/rad or N/m], shape (n,).
+            kd: Damping [N m s/rad or N s/m], shape (n,).
+            threshold: Torque at which it yields [N m or N], shape (n,).
+            most: Largest torque of its spring, before it counts as a push [N m or N], shape (n,); None for any.
+        """
         self._kp, self._kd, self.threshold = frozen(kp), frozen(kd), frozen(threshold)
+        self._most = None if most is None else frozen(most)
 
     def clear(self) -> None:
         """Let go at once and forget the past."""
@@ -104,6 +112,8 @@ class YieldingHold:
         spring = self._kp * (self._anchor - q)
         if self._on and np.any(self.level * np.abs(spring) > self.threshold):
             self._on = False
+        if self._most is not None:
+            spring = np.clip(spring, -self._most, self._most)
         fade = BRAKE_IN if self._braking > 0.0 else FADE_IN
         step = elapsed / fade if self._on else -elapsed / FADE_OUT
         self.level = min(max(self.level + step, 0.0), 1.0)

@@ -56,6 +56,8 @@ LEAST_ROTARY, LEAST_LINEAR = 0.05, 0.01
 """Least speeds at which the friction law is asked [rad/s, m/s]: below them it may have its breakaway peak."""
 SPEED_SHARE = 0.5
 """Fastest motion by hand, as a share of a joint's velocity limit."""
+FULL_REACH = 1e6
+"""Position error beyond any, where a spring is not bounded [rad or m]."""
 CAREFUL_DT = 5e-3
 """Time between two ticks for which gains are made when none is told [s]: careful for any faster loop."""
 
@@ -163,6 +165,7 @@ class FloatLaw:
         self._still_watch = StillWatch(np.where(turns, STILL_ROTARY, STILL_LINEAR), STILL_TIME)
         self._hold = YieldingHold(np.zeros(n), np.zeros(n), np.zeros(n), self._slow)
         self._lock_kp = self._lock_kd = frozen(np.zeros(n))
+        self._reach: Array | None = None
         self._places = frozen(np.zeros(n))
         self._seen: Array | None = None
         self._last: float | None = None
@@ -249,9 +252,13 @@ class FloatLaw:
         free = self._free
         kp = np.where(np.isfinite(gains.kp), gains.kp, 0.0)
         self._lock_kp, self._lock_kd = frozen(np.where(free, 0.0, kp)), frozen(np.where(free, 0.0, gains.kd))
+        self._reach = gains.reach
         effort = np.where(np.isfinite(self._effort), self._effort, kp)
         self._hold.set_gains(
-            np.where(free, kp, 0.0), np.where(free, gains.kd, 0.0), np.maximum(YIELD_SHARE * effort, 1e-9)
+            np.where(free, kp, 0.0),
+            np.where(free, gains.kd, 0.0),
+            np.maximum(YIELD_SHARE * effort, 1e-9),
+            None if gains.reach is None else kp * np.where(np.isfinite(gains.reach), gains.reach, FULL_REACH),
         )
 
     def torque(self, sample: Sample, time: float) -> Array:
@@ -267,7 +274,10 @@ class FloatLaw:
         if self._cushions is not None:
             extra += self._cushions.torque(q, dq)
         if self.locked:
-            extra += self._lock_kp * (self._places - q) - self._lock_kd * dq
+            error = self._places - q
+            if self._reach is not None:
+                error = np.clip(error, -self._reach, self._reach)
+            extra += self._lock_kp * error - self._lock_kd * dq
         if held is not None:
             extra += held
         if self.adds_gravity:

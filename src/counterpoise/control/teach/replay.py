@@ -116,9 +116,9 @@ class Replay:
         self.law_name = "pd" if plant.adds_gravity else law
         self._playback = Playback(plan, self._tolerance)
         kp, kd = self.gains.kp, self.gains.kd
-        chosen: Law = PD(kp, kd, self._playback)
+        chosen: Law = PD(kp, kd, self._playback, reach=self.gains.reach)
         if self.law_name == "pd-gravity":
-            chosen = PDGravity(robot, kp, kd, self._playback)
+            chosen = PDGravity(robot, kp, kd, self._playback, reach=self.gains.reach)
         self._plant, self._robot = plant, robot
         self._loop = ControlLoop(
             plant, chosen, robot, safety=filter_, pace=pace, clock=clock, i_have_an_estop=i_have_an_estop

@@ -23,7 +23,9 @@ from ...logs.log import Log
 from ...logs.sample import Sample, SampleFlag
 from ..base_sensor_control import plate_of
 from ..careful_gains import careful_gains
+from ..gravity import Gravity
 from ..loop import ControlLoop
+from ..pd import PD
 from ..plant import Plant
 from ..plate_torque import AT_ITS_END
 from ..reference import Desired
@@ -310,7 +312,9 @@ def holding_loop(
     plant: Plant, robot: Robot, *, safety: SafetyFilter | None = None, i_have_an_estop: str | None = None
 ) -> ControlLoop:
     """Return a loop that holds an arm that nobody has tuned where it stands; arguments as for ControlLoop."""
-    law = holding_gains(plant, robot, plant.read().q).laws(plant, robot)
+    gains = careful_gains(robot, plant.read().q, plant.effort_limit, plant.dt)
+    pd = PD(gains.kp, gains.kd, reach=gains.reach)
+    law = (pd,) if plant.adds_gravity else (pd, Gravity(robot))
     return ControlLoop(plant, law, robot, safety=safety, i_have_an_estop=i_have_an_estop)
 
 

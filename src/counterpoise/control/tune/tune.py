@@ -123,7 +123,7 @@ class JointTuner:
         self._name = robot.joint_names[joint]
         self._limits: list[GainLimit] = []
         self._notes: list[str] = []
-        if robot.rotor_inertia[joint] == 0.0:
+        if not robot.rotor_inertia_known[joint]:
             self._notes.append(
                 "the model states no rotor inertia; where the drive has one, the bandwidth is lower than stated"
             )
