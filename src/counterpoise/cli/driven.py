@@ -15,6 +15,7 @@ from .options import Decorator
 from .output import warn
 from .payload import Carried, payload_options
 from .plant import PlantOptions, pace_option, plant_options
+from .rotors import measure_option
 
 if TYPE_CHECKING:
     from ..calibration.fit import Fit
@@ -129,7 +130,7 @@ def floating_options(share: float) -> Decorator:
     def added(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def gathered(**given: Any) -> Any:
-            names = ("share", "damping", "locked", "hold_when_released", "by")
+            names = ("share", "damping", "locked", "hold_when_released", "by", "measure_rotors")
             return command(how={name: given.pop(name) for name in names}, **given)
 
         options = (
@@ -161,6 +162,7 @@ def floating_options(share: float) -> Decorator:
                 show_default=True,
                 help="What tells the holding torque: the measured effort, or the command.",
             ),
+            measure_option,
             click.option(
                 "--push",
                 "pushes",

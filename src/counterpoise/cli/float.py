@@ -26,6 +26,7 @@ from .output import (
 )
 from .payload import misjudged, model_error_option, unknown_payload_option
 from .plant import yes_option
+from .rotors import print_inertias, settled
 
 if TYPE_CHECKING:
     from ..control.float.check_result import CheckResult
@@ -104,6 +105,7 @@ def float_(
     script = None
     if driven.simulated:
         script = Script(driven.arm, driven.arm.robot, scripted, held=how["hold_when_released"])
+    how |= settled(driven.robot, how["measure_rotors"], simulated=driven.simulated, locked=how["locked"])
     floating = Floating(
         driven.plant,
         misjudged(driven.robot, model_error),
@@ -154,6 +156,8 @@ def _floated(name: str, driven: Plant, floating: Floating, seconds: float | None
 
 def _print(plant: str, report: FloatReport, pushed: list[dict[str, Any]]) -> None:
     screen = console()
+    if report.inertias is not None:
+        print_inertias(report.inertias)
     if report.check is not None:
         screen.print(f"{plant}: what holding takes, from both sides, against the model ({report.check.seconds:.0f} s)")
         screen.print(_check_table(report.check))

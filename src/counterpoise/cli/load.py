@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from .options import exit_codes, json_option
 from .output import console, limit, print_json, printable, table
@@ -57,10 +59,11 @@ def load(source: Source, as_json: bool) -> None:
 
 
 def _document(robot: Robot) -> dict[str, Any]:
-    """Return everything about a robot as JSON-ready data; unlimited becomes null."""
+    """Return everything about a robot as JSON-ready data; unlimited and unknown become null."""
     description = robot.description
     by_name = {joint.name: joint for joint in description.joints}
-    values = (robot.lower, robot.upper, robot.velocity_limit, robot.effort_limit, robot.rotor_inertia)
+    rotors = np.where(robot.rotor_inertia_known, robot.rotor_inertia, math.nan)
+    values = (robot.lower, robot.upper, robot.velocity_limit, robot.effort_limit, rotors)
     fields = ("lower", "upper", "velocity_limit", "effort_limit", "rotor_inertia")
     return {
         "name": robot.name,
@@ -198,7 +201,7 @@ def _joint_table(robot: Robot) -> Table:
             printable(name),
             by_name[name].kind.value,
             *(limit(float(value[index])) for value in values),
-            f"{robot.rotor_inertia[index]:.4g}",
+            f"{robot.rotor_inertia[index]:.4g}" if robot.rotor_inertia_known[index] else "unknown",
         )
     return rows
 

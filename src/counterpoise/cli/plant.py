@@ -12,7 +12,7 @@ import click
 
 from ..errors import InputError
 from .options import seed_option
-from .source import Source, mount_option
+from .source import Source, mount_option, rotor_option, stated_rotors
 
 if TYPE_CHECKING:
     from ..control.plant import Plant
@@ -38,6 +38,8 @@ class PlantOptions:
     options: tuple[str, ...]
     seed: int
     estop: str | None
+    rotor_inertia: str | None = None
+    unknown_rotors: bool = False
 
     def preset(self, name: str) -> Preset | None:
         """Return the preset of a simulated arm; None where the plant is not simulated.
@@ -50,9 +52,10 @@ class PlantOptions:
 
         if name.partition(":")[0] not in VARIANTS:
             return None
-        if self.source is not None or self.mount_rpy is not None or self.options:
+        if self.source is not None or self.mount_rpy is not None or self.options or self.rotor_inertia is not None:
             raise click.UsageError(
-                f"'{name}' is simulated and brings its own model: leave out --robot, --mount-rpy and --option"
+                f"'{name}' is simulated and brings its own model: leave out --robot, --mount-rpy, --rotor-inertia and "
+                "--option"
             )
         return named_preset(name)
 
@@ -68,7 +71,7 @@ class PlantOptions:
 
         if (preset := self.preset(name)) is not None:
             arm = preset.arm(seed=self.seed)
-            return True, arm, arm.robot
+            return True, arm, self._told(arm.robot)
         installed = installed_plants()
         if name not in installed:
             raise InputError(
@@ -77,8 +80,18 @@ class PlantOptions:
             )
         if self.source is None:
             raise click.UsageError(f"plant '{name}' needs the arm's model: --robot arm.urdf, or a bundled name")
+        if self.unknown_rotors:
+            raise click.UsageError("--unknown-rotors is for simulated arms, whose rotors are known")
         plant = make_plant(name, **_driver_options(self.options))
-        return False, plant, Source(self.source, mount_rpy=self.mount_rpy).load()
+        return False, plant, self._told(Source(self.source, mount_rpy=self.mount_rpy).load())
+
+    def _told(self, robot: Robot) -> Robot:
+        """Return the model with the rotors that were stated, or without any."""
+        if self.unknown_rotors:
+            return robot.with_rotor_inertia(dict.fromkeys(robot.joint_names))
+        if self.rotor_inertia is None:
+            return robot
+        return robot.with_rotor_inertia(stated_rotors(self.rotor_inertia, robot))
 
 
 def plant_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,14 +104,23 @@ def plant_options(command: Callable[..., Any]) -> Callable[..., Any]:
         options: tuple[str, ...],
         seed: int,
         estop: str | None,
+        rotor_inertia: str | None,
+        unknown_rotors: bool,
         **others: Any,
     ) -> Any:
-        return command(asked=PlantOptions(source, mount_rpy, options, seed, estop), **others)
+        asked = PlantOptions(source, mount_rpy, options, seed, estop, rotor_inertia, unknown_rotors)
+        return command(asked=asked, **others)
 
     decorated: Callable[..., Any] = gathered
     for option in (
         click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog."),
         seed_option(),
+        click.option(
+            "--unknown-rotors",
+            is_flag=True,
+            help="Simulated: keep the rotor inertias from the model, to see how an arm is driven without them.",
+        ),
+        rotor_option(),
         click.option(
             "--option", "options", multiple=True, metavar="KEY=VALUE", help="For the plant's driver; repeatable."
         ),

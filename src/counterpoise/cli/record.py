@@ -10,6 +10,7 @@ from ..errors import InputError, SafetyError
 from .options import exit_codes, json_option, log_option
 from .output import EXIT_ERROR, LOG_ENDINGS, Progressing, console, note, note_written, print_json, refuse_file, warn
 from .plant import PlantOptions, pace_option, plant_options, yes_option
+from .rotors import measure_option, print_inertias, settled
 
 if TYPE_CHECKING:
     from ..control.plant import Plant
@@ -55,6 +56,7 @@ SIMULATED_DWELL = 1.0
     show_default=True,
     help="Joints with integral action on the way; it always rests while measuring.",
 )
+@measure_option
 @plant_options
 @pace_option
 @yes_option
@@ -67,6 +69,7 @@ def record(
     dwell: float | None,
     settle: float | None,
     integral: str,
+    measure_rotors: bool | None,
     asked: PlantOptions,
     pace: str,
     yes: bool,
@@ -88,10 +91,12 @@ def record(
 
     simulated, driven, robot = asked.made(plant)
     plan = _plan(poses_path, robot, simulated, dwell, settle)
+    moves = simulated or yes
     recording = Recording(
         driven,
         robot,
         plan,
+        **(settled(robot, measure_rotors, simulated=simulated) if moves else {}),
         integral=integral,  # type: ignore[arg-type]
         pace="plant" if simulated else pace,  # type: ignore[arg-type]
         i_have_an_estop=asked.estop,
@@ -154,7 +159,8 @@ def _print_plan(recording: Recording, driven: Plant) -> None:
     screen.print(f"  largest speed  {facts['largest_speed'][fastest]:.3g} rad/s or m/s ({fastest})")
     gravity = "the arm's own gravity compensation" if driven.adds_gravity else "the model's gravity"
     integral = f"; integral action on {', '.join(facts['integral'])}" if facts["integral"] else ""
-    screen.print(f"  law            PD with {gravity}{integral}")
+    soft = f"; soft on {', '.join(recording.measures)} until measured" if recording.measures else ""
+    screen.print(f"  law            PD with {gravity}{integral}{soft}")
     screen.print("  Moves are straight in joint space; nothing checks for collisions.", style="dim")
     for text in facts["plan_notes"]:
         note(text)
@@ -166,8 +172,11 @@ def _report(recording: Recording, log: Log, out_path: str, *, interrupted: bool,
     reached, doubts = len(arrivals(log)), arrival_notes(log)
     if as_json:
         facts = _facts(recording) | {"samples": len(log), "reached": reached, "doubts": doubts}
+        facts["inertias"] = None if recording.measurement is None else recording.measurement.as_data()
         print_json(facts | {"interrupted": interrupted, "out": out_path})
         return
+    if recording.measurement is not None:
+        print_inertias(recording.measurement)
     span = float(log.time[-1] - log.time[0])
     console().print(
         f"Recorded {len(log)} samples in {span:.4g} s: {reached} of {2 * len(recording.plan.poses)} approaches"

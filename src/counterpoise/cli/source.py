@@ -27,6 +27,7 @@ class Source:
         allow_xacro: Permit xacro, which runs code.
         xacro_arguments: Values for the xacro file.
         mount_rpy: Roll, pitch, yaw of the base in the world, in the unit of the command line; None for upright.
+        rotor_inertia: Rotor inertias as they were stated; None for the file's.
     """
 
     text: str
@@ -34,6 +35,7 @@ class Source:
     allow_xacro: bool = False
     xacro_arguments: dict[str, str] = field(default_factory=dict)
     mount_rpy: tuple[float, float, float] | None = None
+    rotor_inertia: str | None = None
 
     def load(self, *, degrees: bool = False) -> Robot:
         """Read the robot and put it on its mount.
@@ -47,6 +49,8 @@ class Source:
         from ..dynamics.load import load
 
         robot = load(self.text, strict=self.strict, allow_xacro=self.allow_xacro, xacro_arguments=self.xacro_arguments)
+        if self.rotor_inertia is not None:
+            robot = robot.with_rotor_inertia(stated_rotors(self.rotor_inertia, robot))
         if self.mount_rpy is None:
             return robot
         angles = [math.radians(angle) for angle in self.mount_rpy] if degrees else list(self.mount_rpy)
@@ -69,6 +73,37 @@ def mount_option(default: str = "upright") -> Decorator:
     )
 
 
+def rotor_option() -> Decorator:
+    """Return the option that states rotor inertias."""
+    return click.option(
+        "--rotor-inertia",
+        metavar="NUMBERS",
+        help="Drive inertias at the link side [kg m² or kg], one per joint or some as joint=number, with commas; a "
+        "URDF file states none.",
+    )
+
+
+def stated_rotors(text: str, robot: Robot) -> list[float] | dict[str, float]:
+    """Return the rotor inertias that --rotor-inertia states, in joint order or by name.
+
+    Raises:
+        click.UsageError: It is neither.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        if not any("=" in part for part in parts):
+            return [float(part) for part in parts]
+        pairs = [part.rpartition("=") for part in parts]
+        named = {name.strip(): float(value) for name, separator, value in pairs if separator}
+    except ValueError:
+        named = {}
+    if len(named) != len(parts):
+        raise click.UsageError(
+            f"--rotor-inertia {text!r} is neither {robot.n} numbers nor joint=number, each joint once, with commas"
+        )
+    return named
+
+
 def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add SOURCE and its options to a command, which receives them as one ``source``."""
 
@@ -79,15 +114,17 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
         allow_xacro: bool,
         xacro_argument: tuple[str, ...],
         mount_rpy: tuple[float, float, float] | None,
+        rotor_inertia: str | None,
         **others: Any,
     ) -> Any:
         arguments = _xacro_arguments(xacro_argument)
         if arguments and not allow_xacro:
             raise click.UsageError("--xacro-arg needs --allow-xacro: xacro files run code, so ask for it by name")
-        return command(source=Source(source, strict, allow_xacro, arguments, mount_rpy), **others)
+        return command(source=Source(source, strict, allow_xacro, arguments, mount_rpy, rotor_inertia), **others)
 
     decorated: Callable[..., Any] = gathered
     for option in (
+        rotor_option(),
         mount_option(),
         click.option(
             "--xacro-arg",

@@ -26,6 +26,7 @@ from .output import (
     warn,
 )
 from .plant import yes_option
+from .rotors import settled
 
 if TYPE_CHECKING:
     from ..control.teach.teacher import Taught
@@ -135,6 +136,7 @@ def teach(
     _refuse_unguided(driven.simulated, bool(demo or pushes), yes)
     guide = _Guide(driven, (demo, demo_link, demo_size), pushes, mark_every)
     span = guide.seconds if duration is None and driven.simulated else duration
+    how |= settled(driven.robot, how["measure_rotors"], simulated=driven.simulated, locked=how["locked"])
     teaching = Teaching(
         driven.plant,
         driven.robot,

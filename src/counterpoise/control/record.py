@@ -21,9 +21,10 @@ from ..calibration.pose_plan import PosePlan, approach_within
 from ..description.frozen import Array, frozen
 from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
-from ..errors import InputError
+from ..errors import InputError, SafetyError
 from ..logs.declared import Declared
 from ..logs.log import Log
+from ..logs.sample import Sample
 from .both_sides import BothSides
 from .careful_gains import Gains, softest_gains
 from .clock import Clock
@@ -33,7 +34,9 @@ from .loop import ControlLoop
 from .pid import PID
 from .plant import Plant
 from .report import RunReport
+from .rotors.measurement import InertiaMeasurement, measured_on, tell, unknown_rotors
 from .safety import SafetyFilter
+from .swing import SwingWatch
 
 MARGIN_ROTARY, MARGIN_LINEAR = 0.02, 0.005
 """Distance kept from the joint limits [rad, m]."""
@@ -52,7 +55,9 @@ class Recording:
         plan: The plan.
         offsets: How far beyond each pose its approaches begin [rad or m], shape (k, n).
         notes: What was changed to keep clear of the joint limits, one sentence each.
-        gains: The gains; K_i is 0 for the joints without integral.
+        gains: The gains; K_i is 0 for the joints without integral. Soft for unknown rotors until they are measured.
+        measures: Names of the joints that :meth:`run` pulses first, because the model does not know their rotors.
+        measurement: What came of that; None before, or where there was nothing to measure.
         reference: The motion.
         log: What has been recorded, also by a run that was interrupted; None before.
         loop: The loop that drives the arm.
@@ -67,6 +72,8 @@ class Recording:
         integral: Literal["auto", "none", "all"] = "auto",
         gains: Gains | None = None,
         margin: npt.ArrayLike | None = None,
+        measure_rotors: bool | Sequence[str] = True,
+        announce: Callable[[str], None] = tell,
         safety: SafetyFilter | None = None,
         pace: Literal["plant", "clock"] = "plant",
         clock: Clock | None = None,
@@ -81,6 +88,10 @@ class Recording:
             integral: Which joints get integral action.
             gains: Gains; None derives careful ones (control.careful_gains).
             margin: Distance kept from the joint limits [rad or m], one or n; None for 0.02 rad and 5 mm.
+            measure_rotors: Whether to measure what a joint's torque moves, by torque pulses, where the model does not
+                know its rotor (control/rotors) and no gains are given; or the names of the joints to which that is
+                restricted. The others keep soft gains.
+            announce: Told what is about to happen before the first pulse; by default a Python warning.
             safety: The filter; None makes one.
             pace: See ControlLoop.
             clock: See ControlLoop.
@@ -103,14 +114,14 @@ class Recording:
         self.offsets, self.notes = approach_within(plan, limits.lower, limits.upper, margin)
         _refuse_too_fast(plan, limits.velocity)
         _refuse_too_heavy(robot, plan, limits.effort)
-        self.gains = softest_gains(robot, plan.poses, limits.effort, plant.dt) if gains is None else gains
-        needed = {"all": np.ones(robot.n, dtype=bool), "none": np.zeros(robot.n, dtype=bool)}.get(integral)
-        if needed is None:
-            # Turning friction around takes 2 F / K_p of the approach; the rest is for creeping.
-            needed = 2.0 * GUESSED_FRICTION * limits.effort / self.gains.kp > 0.5 * np.min(self.offsets, axis=0)
-        self.gains = replace(self.gains, ki=frozen(np.where(needed, self.gains.ki, 0.0)))
+        self._plant, self._robot, self._integral = plant, robot, integral
+        self.measurement: InertiaMeasurement | None = None
+        chosen = (robot.joint_names if measure_rotors else ()) if isinstance(measure_rotors, bool) else measure_rotors
+        self.measures = tuple(name for name in unknown_rotors(robot) if gains is None and name in chosen)
+        self._announce = announce
+        soft = softest_gains(robot, plan.poses, limits.effort, plant.dt) if gains is None else gains
+        self.gains = self._with_integral_chosen(soft, limits.effort)
         self.reference = BothSides(plan, self.offsets)
-        self._plant, self._robot = plant, robot
         self.loop = ControlLoop(
             plant,
             self._laws(limits.effort),
@@ -135,14 +146,17 @@ class Recording:
     def run(self, progress: Callable[[float, float], None] | None = None) -> Log:
         """Drive the arm through the plan, and back to where it stood; the plant must have been entered.
 
+        Where ``measures`` names joints, they are pulsed first, and the gains follow what was found.
+
         Args:
             progress: Called now and then with the seconds done and in all.
 
         Raises:
-            SafetyError: A fault stopped the arm; ``log`` has what was recorded before.
+            SafetyError: A fault or a growing swing stopped the arm; ``log`` has what was recorded before.
         """
+        self.measure(progress)
         try:
-            self.loop.run(self.duration_from(self._plant.read().q), progress=progress, log=True)
+            self.drive(self.duration_from(self._plant.read().q), progress=progress, log=True)
         finally:
             report = self.loop.last_report
             if report is not None and report.log is not None:
@@ -150,6 +164,83 @@ class Recording:
         if self.log is None:
             raise InputError("nothing was recorded")
         return self.log
+
+    def measure(
+        self,
+        progress: Callable[[float, float], None] | None = None,
+        *,
+        until: Callable[[Sample], bool] | None = None,
+    ) -> bool:
+        """Measure the inertias that are unknown, and take gains by them; the arm is left held for what comes next.
+
+        Args:
+            progress: Called now and then with the share of the joints that are done, and 1.
+            until: Called with every good sample; true ends the measurement.
+
+        Returns:
+            False where ``until`` ended it.
+
+        Raises:
+            SafetyError: A fault or a growing swing stopped the arm.
+        """
+        if not self.measures or self.measurement is not None:
+            return True
+        robot, limits = self._robot, self.loop.safety.limits
+        try:
+            found = measured_on(
+                self.loop,
+                self._plant,
+                robot,
+                joints=self.measures,
+                announce=self._announce,
+                progress=progress,
+                until=until,
+            )
+            if found is not None:
+                self.measurement = found
+                gains = found.gains(self.plan.poses, limits.effort, self._plant.dt)
+                self.gains = self._with_integral_chosen(gains, limits.effort)
+        finally:
+            self.loop.switch(self._laws(limits.effort))
+        return found is not None
+
+    def drive(
+        self,
+        seconds: float,
+        *,
+        until: Callable[[Sample], bool] | None = None,
+        progress: Callable[[float, float], None] | None = None,
+        log: bool = False,
+        then: Literal["stop", "keep"] = "stop",
+    ) -> RunReport:
+        """Follow the plan with the gains as they are, for ``seconds``; the rest as of ControlLoop.run.
+
+        Raises:
+            SafetyError: A fault stopped the arm, or a swing that grew.
+        """
+        swing, reference, began = SwingWatch(self._robot), self.reference, None
+
+        def watch(sample: Sample) -> bool:
+            nonlocal began
+            began = float(sample.time) if began is None else began
+            speed = sample.dq - reference.at(float(sample.time) - began).dq
+            return swing.grows(float(sample.time), speed) or (until is not None and until(sample))
+
+        report = self.loop.run(seconds, until=watch, progress=progress, log=log, then=then)
+        if swing.reason:
+            if then == "keep":
+                self.loop.run(0.0)  # nobody goes on from here: bring the arm to its safe stop
+            raise SafetyError(f"the run was ended: {swing.reason}", report=report)
+        return report
+
+    def _with_integral_chosen(self, gains: Gains, effort_limit: Array) -> Gains:
+        """Return gains with K_i for the joints that need it."""
+        n = len(gains.kp)
+        needed = {"all": np.ones(n, dtype=bool), "none": np.zeros(n, dtype=bool)}.get(self._integral)
+        if needed is None:
+            # Turning friction around takes 2 F / K_p of the approach; the rest is for creeping.
+            needed = 2.0 * GUESSED_FRICTION * effort_limit / gains.kp > 0.5 * np.min(self.offsets, axis=0)
+        return replace(gains, ki=frozen(np.where(needed, gains.ki, 0.0)))
 
     def _laws(self, effort_limit: Array) -> Sequence[Law]:
         pid = PID(
@@ -160,6 +251,7 @@ class Recording:
             dt=self._plant.dt,
             reference=self.reference,
             rests=self.reference.resting,
+            reach=self.gains.reach,
         )
         return (pid,) if self._plant.adds_gravity else (pid, Gravity(self._robot))
 
@@ -169,10 +261,11 @@ class Recording:
         driven = (report.ticks - report.stop_ticks + 0.5) * self._plant.dt
         windows = [window.as_data() for window in self.reference.windows if window.end <= driven]
         plan = self.plan.as_data() | {"offsets": self.offsets.tolist(), "windows": windows}
+        measured = {} if self.measurement is None else {"inertias": self.measurement.as_data()}
         return replace(
             by_plant,
             gravity_base=self._robot.gravity_base,
-            notes={**by_plant.notes, "robot": self._robot.name, "plan": plan},
+            notes={**by_plant.notes, "robot": self._robot.name, "plan": plan, **measured},
         )
 
 

@@ -22,3 +22,8 @@ def position_units(robot: Robot) -> list[str]:
 def effort_units(robot: Robot) -> list[str]:
     """Return the unit of each joint's torque or force, in joint order."""
     return ["N m" if turns else "N" for turns in rotary(robot)]
+
+
+def inertia_units(robot: Robot) -> list[str]:
+    """Return the unit of each joint's inertia, in joint order."""
+    return ["kg m²" if turns else "kg" for turns in rotary(robot)]

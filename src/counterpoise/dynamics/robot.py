@@ -43,8 +43,8 @@ class Robot(Kernel):
         upper: Upper position limits [rad or m], shape (n,); +inf where none.
         velocity_limit: Largest speeds [rad/s or m/s], shape (n,); +inf where unknown.
         effort_limit: Largest torques [N m or N], shape (n,); +inf where unknown.
-        rotor_inertia: Drive inertia reflected to the link side [kg m² or kg], shape (n,); 0 where none is known. Not part
-            of inverse_dynamics.
+        rotor_inertia: Drive inertia reflected to the link side [kg m² or kg], shape (n,); 0 where it is unknown. Not
+            part of inverse_dynamics.
         rotor_inertia_known: Whether that number was stated, shape (n,), bool: a stated 0 is a drive without a rotor.
         mount: Rotation world ← base, shape (3, 3).
         gravity_world: Gravity in the world [m/s²], shape (3,).
@@ -357,8 +357,7 @@ def _rotor_inertias(
                     f"rotor_inertia of joint '{name}' is {value!r}; expected a number from 0 to {MAX_MASS:g} "
                     "[kg m² or kg], at the link side of the gear"
                 )
-            value = float(value)
-        checked[name] = value
+        checked[name] = None if value is None else float(value)
     return checked
 
 

@@ -36,6 +36,7 @@ from ..clock import Clock
 from ..gains import gain
 from ..plant import Plant, standing_sample
 from ..record import MARGIN_LINEAR, MARGIN_ROTARY, Recording
+from ..rotors.measurement import tell
 from ..safety import SafetyFilter
 from .check_result import CheckResult, JointCheck
 from .hidden import blindness
@@ -71,6 +72,8 @@ class FloatCheck:
         calibration: Fit | None = None,
         repeats: int = 3,
         by: Literal["effort", "command"] = "effort",
+        measure_rotors: bool = True,
+        announce: Callable[[str], None] = tell,
         safety: SafetyFilter | None = None,
         pace: Literal["plant", "clock"] = "plant",
         clock: Clock | None = None,
@@ -88,6 +91,8 @@ class FloatCheck:
             repeats: How often the joints creep from both sides, at least 2: their scatter tells how sure the result is.
             by: What tells the holding torque: the efforts measured, or the torques sent. A plant that adds gravity
                 itself is always judged by what is sent.
+            measure_rotors: See Recording.
+            announce: See Recording.
             safety: The filter; None makes one.
             pace: See ControlLoop.
             clock: See ControlLoop.
@@ -116,6 +121,9 @@ class FloatCheck:
         self._plant, self._robot, self._friction, self._repeats = plant, robot, friction, repeats
         self._covariance = None if calibration is None else gravity_covariance(robot, calibration)
         self._settings: dict[str, Any] = {
+            # Locked joints are not moved: those whose rotor is unknown are held softly.
+            "measure_rotors": [name for name, free in zip(names, self._free, strict=True) if free and measure_rotors],
+            "announce": announce,
             "safety": SafetyFilter(robot, plant=plant) if safety is None else safety,
             "pace": pace,
             "clock": clock,
@@ -154,7 +162,11 @@ class FloatCheck:
         recording = self.recording = self._prepared(sample.q)
         limits, room = recording.loop.safety.limits, self._room()
         unseen = blindness(robot, sample.q, self._free, limits.lower + room, limits.upper - room, limits.effort)
-        loop, duration = recording.loop, recording.duration_from(sample.q)
+        if not recording.measure(progress, until=until):
+            if then == "stop":
+                recording.loop.run(0.0)
+            return None
+        loop, duration = recording.loop, recording.duration_from(plant.read().q)
         held = HoldingTorques(
             robot,
             recording.reference,
@@ -167,7 +179,7 @@ class FloatCheck:
             held.take(sample)
             return bool(held.failure) or (until is not None and until(sample))
 
-        report = loop.run(duration, until=watch, progress=progress, then=then)
+        report = recording.drive(duration, until=watch, progress=progress, then=then)
         complete = report.ticks - report.stop_ticks >= round(duration / plant.dt)
         windows = held.finish() if complete else ()
         if held.failure:

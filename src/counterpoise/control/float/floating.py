@@ -22,6 +22,7 @@ from ..gains import gain
 from ..loop import ControlLoop
 from ..plant import Plant
 from ..report import RunReport
+from ..rotors.measurement import InertiaMeasurement, tell
 from ..safety import SafetyFilter
 from .check import FloatCheck
 from .check_result import CheckResult
@@ -73,6 +74,8 @@ class Floating:
         yields: npt.ArrayLike | None = None,
         began: Callable[[], None] | None = None,
         each: Callable[[Sample], None] | None = None,
+        measure_rotors: bool = True,
+        announce: Callable[[str], None] = tell,
         safety: SafetyFilter | None = None,
         pace: Literal["plant", "clock"] = "plant",
         clock: Clock | None = None,
@@ -97,6 +100,8 @@ class Floating:
             yields: See FloatLaw.
             began: Called once, from the loop, when the arm is let go.
             each: Called with every good sample while it floats, from the loop: a tick must be enough for it.
+            measure_rotors: See Recording; locked joints are not measured.
+            announce: See Recording.
             safety: The filter; None makes one.
             pace: See ControlLoop.
             clock: See ControlLoop.
@@ -133,6 +138,8 @@ class Floating:
             calibration=calibration,
             repeats=repeats,
             by=by,
+            measure_rotors=measure_rotors,
+            announce=announce,
             safety=self._safety,
             pace=pace,
             clock=clock,
@@ -154,6 +161,11 @@ class Floating:
     def check(self) -> CheckResult | None:
         """What the check found; None before it is complete."""
         return self._result
+
+    @property
+    def inertias(self) -> InertiaMeasurement | None:
+        """What the joints' torques move, where that had to be measured; None before, or where all rotors are known."""
+        return None if self._check.recording is None else self._check.recording.measurement
 
     def run(self, seconds: float | None = None, *, progress: Progress | None = None, log: bool = False) -> FloatReport:
         """Check the arm and let it float; the plant must have been entered.
@@ -275,7 +287,10 @@ class Floating:
             found = {joint.joint: joint.friction for joint in result.joints}
             friction = CoulombViscous([found.get(name, 0.0) for name in self._robot.joint_names])
         unseen = None if result.blindness is None else result.blindness.unseen(result.joints)
-        return FloatLaw(self._robot, friction, self._share, unseen=unseen, **self._settings)
+        measured = self.inertias
+        robot = self._robot if measured is None else measured.lightest
+        softer = 1.0 if measured is None else measured.share
+        return FloatLaw(robot, friction, self._share, unseen=unseen, softer=softer, **self._settings)
 
     def _watch(self, law: FloatLaw) -> Callable[[Sample], bool]:
         let_go = False
@@ -309,6 +324,7 @@ class Floating:
             hold_when_released=self._settings["hold_when_released"],
             end=end,
             reason=reason,
+            inertias=self.inertias,
             check=self._result,
             seconds=driven * self._plant.dt,
             travel=frozen(self._highest - self._lowest),

@@ -96,6 +96,7 @@ class FloatLaw:
         watch: WatchSettings = WatchSettings(),  # noqa: B008  frozen
         yields: npt.ArrayLike | None = None,
         unseen: UnseenLoads | None = None,
+        softer: npt.ArrayLike = 1.0,
     ) -> None:
         """Make the law.
 
@@ -116,6 +117,8 @@ class FloatLaw:
                 Shorter helps a push to break them loose, but must not be shorter than they really yield.
             unseen: Loads that the check before may have let pass: the watch then looks for them after a shorter way.
                 None where no check was made, or where nothing could hide.
+            softer: Share of the gains of locks and holds, one number or n, for joints that swing under the whole of
+                them (``share`` of control.rotors.measurement).
 
         Raises:
             InputError: A share above 1, a joint that does not exist, or another value that makes no sense.
@@ -161,6 +164,7 @@ class FloatLaw:
         if not np.all(way > 0.0):
             raise InputError(f"yields is {way.tolist()}; expected ways above 0 [rad or m]")
         self._slide = Slide(way)
+        self._softer = gain(softer, "softer", n, most=1.0)
         self._least_speed = frozen(np.where(turns, LEAST_ROTARY, LEAST_LINEAR))
         self._still_watch = StillWatch(np.where(turns, STILL_ROTARY, STILL_LINEAR), STILL_TIME)
         self._hold = YieldingHold(np.zeros(n), np.zeros(n), np.zeros(n), self._slow)
@@ -240,6 +244,7 @@ class FloatLaw:
         robot = self.robot
         inertia = joint_inertias(robot, q)
         gains = careful_gains(robot, q, self._effort, self._dt)
+        kd = self._softer * gains.kd
         rotor = np.asarray(robot.rotor_inertia)
         # Behind a compliant gear a damper on the motor meets the rotor first: see control/careful_gains.py.
         most = np.where(rotor > 0.0, rotor / (ROTOR_TICKS * self._dt), np.inf)
@@ -250,13 +255,13 @@ class FloatLaw:
             damper = np.minimum(np.sqrt(2.0 * critical.most / critical.margin * inertia), most)
             self._cushions = self._placed(self._cushion, damper)
         free = self._free
-        kp = np.where(np.isfinite(gains.kp), gains.kp, 0.0)
-        self._lock_kp, self._lock_kd = frozen(np.where(free, 0.0, kp)), frozen(np.where(free, 0.0, gains.kd))
+        kp = np.where(np.isfinite(gains.kp), self._softer * gains.kp, 0.0)
+        self._lock_kp, self._lock_kd = frozen(np.where(free, 0.0, kp)), frozen(np.where(free, 0.0, kd))
         self._reach = gains.reach
         effort = np.where(np.isfinite(self._effort), self._effort, kp)
         self._hold.set_gains(
             np.where(free, kp, 0.0),
-            np.where(free, gains.kd, 0.0),
+            np.where(free, kd, 0.0),
             np.maximum(YIELD_SHARE * effort, 1e-9),
             None if gains.reach is None else kp * np.where(np.isfinite(gains.reach), gains.reach, FULL_REACH),
         )

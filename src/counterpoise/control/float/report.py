@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ...description.frozen import Array, PublishedData
 from ..report import RunReport
+from ..rotors.measurement import InertiaMeasurement
 from .check_result import CheckResult
 
 End = Literal["done", "stopped", "too fast", "drifting", "refused", "interrupted", "fault"]
@@ -26,6 +27,7 @@ class FloatReport(PublishedData):
         hold_when_released: Whether the arm was to hold when released.
         end: How it ended.
         reason: The same in a sentence; "" where it ended as asked.
+        inertias: What the joints' torques move, where their rotors were unknown and measured; None where not.
         check: What the check found; None where it was broken off.
         seconds: How long the arm floated.
         travel: How far each joint moved, from its lowest to its highest position [rad or m].
@@ -42,6 +44,7 @@ class FloatReport(PublishedData):
     hold_when_released: bool
     end: End
     reason: str
+    inertias: InertiaMeasurement | None
     check: CheckResult | None
     seconds: float
     travel: Array
@@ -71,6 +74,7 @@ class FloatReport(PublishedData):
             "travel": self.travel.tolist(),
             "top_speed": self.top_speed.tolist(),
             "drifts": self.drifts,
+            "inertias": None if self.inertias is None else self.inertias.as_data(),
             "check": None if self.check is None else self.check.as_data(),
             "safe_stop": None if run is None else {"end": run.end.value, "then": run.stop},
             "events": [] if run is None else [asdict(event) for event in run.events],

@@ -9,11 +9,13 @@ d the delay between command and torque; c what gravity, its error and dry fricti
 depends on the speed; δ the twist of the gear, which swings at ω about what the torque twists it by. Integrated twice it
 is linear in positions, which encoders tell far better than accelerations:
 
-    q_j = q_0 + v_0 t + p (∬w(t − d) − Σ_k M_jk Δq_k) − p c t²/2 − p b ∫Δq_j − p s ∬e^{−|q̇|/v_s} + κ h_ω(t − d) + ringing,
+    q_j = q_0 + v_0 t + p (∬w(t − d) − Σ_k M_jk Δq_k) − p c t²/2 − p b ∫Δq_j − p s ∬e^{−|q̇|/v_s}
+          + κ h_ω(t − d) + ringing,
 
 p = 1/J, h_ω the answer of an oscillator to w. q_0, v_0, c and the ringing from before are each pulse's own and are
-projected out of it; p, b, s, κ, ω and d belong to the joint. A pulse pushes, lets the joint coast and brakes it while it
-slides the same way, so that the torque has several levels at the same sign of friction: that is what tells p from c.
+projected out of it; p, b, s, κ, ω and d belong to the joint. A pulse pushes the joint, eases off and pushes it again
+while it slides the same way, so that the torque has several levels at the same sign of friction: that is what tells p
+from c.
 
 All ω, d and choices of what friction may do are fitted, and averaged by how well each explains the positions; their
 scatter is part of the uncertainty. So is how much the average changes when any one pulse is left out (jackknife), and
@@ -27,6 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ...description.frozen import Array
 
@@ -41,6 +44,8 @@ LEAST_CYCLES = 1.0
 """Periods of a mode that a slide must last for the mode to be looked for."""
 LEAST_ROWS = 8
 """Ticks for which a joint must slide in a pulse."""
+LEAST_STEPS = 20.0
+"""Steps of its encoder that a joint must slide."""
 LEAST_PULSES = 4
 """Pulses that a joint's inertia needs."""
 ROWS_PER_FACT = 3.0
@@ -49,10 +54,22 @@ STUDENT = (12.7, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
 """97.5 % points of Student's distribution for 1, 2, … degrees of freedom."""
 TORQUE_ERROR = 0.03
 """Standard deviation of a drive's torque constant, relative: what is commanded is not quite what the motor gives."""
+MODEL_ERROR = 0.04
+"""... and of p by what friction and gears do that none of the fits allows for, relative (studies/unknown_rotors.py)."""
 MOST_SPREAD = 0.6
 """Largest half-width of the 95 % band, as a logarithm: J known within a factor of 1.8."""
-COLUMNS = ((0, 3), (0, 1, 3), (0, 1, 2, 3))
+COLUMNS = ((0,), (0, 1), (0, 1, 2), (0, 3), (0, 1, 3), (0, 1, 2, 3))
 """What may go into a fit: p (0), viscosity (1), Stribeck (2), twist (3)."""
+TWIST = 3
+"""Index of the twist's column."""
+SURELY = 0.95
+"""Weight of the fits whose p is positive that is asked for."""
+MODE_ROWS = 14
+"""Ticks that a pulse needs before its own ringing is taken out of it."""
+STANDS = 0.2
+"""Share of its top speed below which a joint no longer surely slides."""
+STIFF = 15.0
+"""Least frequency of a gear that twists without swinging [Hz]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,35 +169,44 @@ def reduced(pulse: Pulse, dt: float) -> Grams | None:
     return Grams(products, last - first)
 
 
-def fitted(pulses: list[Grams]) -> Inertia95 | str:
+def fitted(pulses: list[Grams], links: float) -> Inertia95 | str:
     """Return the inertia that pulses of one joint show, or why they show none.
 
     Args:
         pulses: The pulses, reduced.
+        links: The links' share of it, by the model [kg m² or kg].
     """
     n = len(pulses)
     if n < LEAST_PULSES:
         return f"only {n} pulses moved it long enough to be used; {LEAST_PULSES} are needed"
     each = np.array([pulse.products for pulse in pulses])
-    each = each[:, ~np.isnan(each).any(axis=(0, 2, 3, 4))]  # modes that every pulse could tell
+    told = ~np.isnan(each).any(axis=(0, 2, 3, 4))  # modes that every pulse could tell
+    each, modes = each[:, told], np.array(MODES)[told]
     rows = np.array([pulse.rows for pulse in pulses])
     total = each.sum(axis=0)
-    known = _averaged(total, int(rows.sum()))
-    without = [_averaged(total - one, int(rows.sum() - count)) for one, count in zip(each, rows, strict=True)]
+    known = _averaged(total, int(rows.sum()), modes, links)
+    without = [
+        _averaged(total - one, int(rows.sum() - count), modes, links) for one, count in zip(each, rows, strict=True)
+    ]
     left = [other[0] for other in without if other is not None]
     if known is None or len(left) < n:
         return "the pulses do not tell its inertia from its friction"
     mean, scatter = known
     jackknife = math.sqrt((n - 1) / n * float(np.sum((np.array(left) - np.mean(left)) ** 2)))
     student = STUDENT[min(n - 1, len(STUDENT)) - 1]
-    half = math.sqrt((student * jackknife) ** 2 + (1.96 * scatter) ** 2 + (1.96 * TORQUE_ERROR) ** 2)
+    half = math.sqrt((student * jackknife) ** 2 + (1.96 * scatter) ** 2 + 1.96**2 * (TORQUE_ERROR**2 + MODEL_ERROR**2))
     if half > MOST_SPREAD:
         return f"its inertia is known only within a factor of {math.exp(min(half, 20.0)):.2g}"
     return Inertia95(math.exp(-mean), math.exp(-mean - half), math.exp(-mean + half))
 
 
-def _averaged(products: Array, rows: int) -> tuple[float, float] | None:
-    """Return ln p averaged over all fits, and its standard deviation; None where p is not surely positive."""
+def _averaged(products: Array, rows: int, modes: Array, links: float) -> tuple[float, float] | None:
+    """Return ln p averaged over all fits, and its standard deviation; None where p is not surely positive.
+
+    A motor that turns against its links by a gear moves by ρ h_ω / (J ω²) beyond what both do together, ρ being the
+    links' inertia by the rotor's, and −1 where the encoder sits on the link: fits with another twist do not count.
+    """
+    omega = (2.0 * math.pi * np.where(modes > 0.0, modes, STIFF))[:, None]
     values, spreads, scores = [], [], []
     for columns in COLUMNS:
         chosen = list(columns)
@@ -191,9 +217,15 @@ def _averaged(products: Array, rows: int) -> tuple[float, float] | None:
         inverse = np.linalg.inv(normal)
         solved = np.einsum("...ij,...j->...i", inverse, b / scale)
         left = np.maximum(products[..., 4, 4] - np.einsum("...i,...i", solved, b / scale), 1e-30)
-        values.append(solved[..., 0] / scale[..., 0])
+        p = solved[..., 0] / scale[..., 0]
+        values.append(p)
+        if TWIST in columns:
+            J = 1.0 / np.where(p > 0.0, p, np.inf)
+            ratio = solved[..., -1] / scale[..., -1] * omega**2 * J
+            most = 0.3 + 1.5 * links / np.maximum(J - links, 0.05 * J + 1e-30)
+            left = np.where((p <= 0.0) | (ratio < -1.5) | (ratio > most), np.inf, left)
         facts = max(rows / ROWS_PER_FACT - len(chosen) - 2, 1.0)
-        spreads.append(inverse[..., 0, 0] / scale[..., 0] ** 2 * left / facts)
+        spreads.append(inverse[..., 0, 0] / scale[..., 0] ** 2 * np.where(np.isinf(left), 0.0, left) / facts)
         scores.append(-0.5 * facts * np.log(left) - 0.5 * len(chosen) * math.log(rows))
     p, variance, score = np.array(values), np.array(spreads), np.array(scores)
     weight = np.exp(score - score.max())
@@ -207,10 +239,6 @@ def _averaged(products: Array, rows: int) -> tuple[float, float] | None:
     return mean, math.sqrt(spread)
 
 
-SURELY = 0.95
-"""Weight of the fits whose p is positive that is asked for."""
-
-
 class _HeldTorque:
     """A torque that is held between ticks, and its double integral, at any time."""
 
@@ -220,16 +248,16 @@ class _HeldTorque:
         self._once = np.concatenate([[0.0], np.cumsum(torque[:-1] * steps)])
         self._twice = np.concatenate([[0.0], np.cumsum(self._once[:-1] * steps + 0.5 * torque[:-1] * steps**2)])
 
-    def at(self, time: Array) -> tuple[Array, Array, Array, Array]:
+    def at(self, time: Array) -> tuple[npt.NDArray[np.int64], Array, Array, Array]:
         """Return rows, times since them, the torque and its double integral; nothing before the first tick."""
-        row = np.clip(np.searchsorted(self.time, time, side="right") - 1, 0, len(self.time) - 1)
+        row = np.clip(np.searchsorted(self.time, time, side="right") - 1, 0, len(self.time) - 1).astype(np.int64)
         begun = time >= self.time[0]
         since = np.where(begun, time - self.time[row], 0.0)
         twice = self._twice[row] + self._once[row] * since + 0.5 * self.torque[row] * since**2
         return row, since, np.where(begun, self.torque[row], 0.0), np.where(begun, twice, 0.0)
 
 
-def _twists(torque: _HeldTorque, frequency: float) -> Callable[[Array, Array, Array], Array] | None:
+def _twists(torque: _HeldTorque, frequency: float) -> Callable[[npt.NDArray[np.int64], Array, Array], Array] | None:
     """Return what gives the twist by rows, times since them and the torque there; None for the torque itself."""
     if frequency == 0.0:
         return None
@@ -244,7 +272,7 @@ def _twists(torque: _HeldTorque, frequency: float) -> Callable[[Array, Array, Ar
         state = (state * turn[row - 1] if row else 0.0j) + (before - value) * jump
         states[row], before = state, value
 
-    def at(rows: Array, since: Array, value: Array) -> Array:
+    def at(rows: npt.NDArray[np.int64], since: Array, value: Array) -> Array:
         return np.asarray(value + (states[rows] * np.exp(pole * since)).real)
 
     return at
@@ -260,10 +288,6 @@ def _basis(time: Array, frequency: float) -> Array:
     return np.linalg.qr(np.column_stack(columns))[0]
 
 
-MODE_ROWS = 14
-"""Ticks that a pulse needs before its own ringing is taken out of it."""
-
-
 def _sliding(way: Array, time: Array, slide: float) -> tuple[int, int] | None:
     """Return first and last + 1 of the rows at which the joint slides; None where it does not."""
     begun = np.flatnonzero(way >= slide)
@@ -274,10 +298,6 @@ def _sliding(way: Array, time: Array, slide: float) -> tuple[int, int] | None:
     peak = first + int(np.argmax(speed[first:]))
     slow = np.flatnonzero(speed[peak:] < STANDS * speed[peak])
     return first, peak + int(slow[0]) if slow.size else len(way)
-
-
-STANDS = 0.2
-"""Share of its top speed below which a joint no longer surely slides."""
 
 
 def _smooth_speed(q: Array, time: Array) -> Array:

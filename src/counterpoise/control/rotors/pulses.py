@@ -1,13 +1,14 @@
 """The law that pulses one joint after the other, while it holds the rest of the arm.
 
-    hold     g(q) + soft PD (control/careful_gains.py) about where each joint stands
+    rest     g(q) + soft PD (control/careful_gains.py) about where each joint stands
     push     the joint's own PD is frozen; a torque is added to it: from 1 % of the effort limit, more from pulse to
              pulse, to either side in turn, until the joint moves
-    coast    no more torque than held it
-    brake    the same torque the other way, until it all but stands; then hold, where it has come to
+    ease     at 0.11 rad/s (0.03 m/s): no more than held it, or less, or nearly as much as the push, whatever slows it
+             down; below half that speed it is pushed again
+    brake    after 12 of the 20 mrad (3 of 5 mm) that it may go: friction first, then the same torque the other way
 
-A push ends when the joint has gone a third of the 0.02 rad (5 mm) that it may go, or at 0.12 rad/s (0.03 m/s): what is
-sent then still takes a few ticks to act, and 0.2 rad/s (0.05 m/s) is what it should not exceed.
+What is sent takes a few ticks to act; 0.2 rad/s (0.05 m/s) is what a joint should not exceed. A joint that swings under
+the soft law gets half of its gains, and half again: with a small rotor behind a compliant gear they are too much.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ import numpy as np
 
 from ...description.frozen import Array, frozen
 from ...dynamics.inertia import mass_matrix
-from ...dynamics.joint_units import rotary
+from ...dynamics.joint_units import effort_units, position_units, rotary
 from ...dynamics.robot import Robot
 from ...errors import ModelError
 from ...logs.sample import Sample
 from ..careful_gains import careful_gains
 from ..safety import SafetyFilter
-from .fit import Grams, Inertia95, Pulse, fitted, reduced
+from .fit import LEAST_STEPS, Grams, Inertia95, Pulse, fitted, reduced
 
 LINEAR = 0.25
 """Metres that stand for a radian, for linear joints: 0.02 rad are 5 mm, 0.2 rad/s are 0.05 m/s."""
@@ -53,7 +54,7 @@ STUCK_TIME, PUSH_TIME = 0.1, 0.5
 """How long a push lasts where nothing moves, and where it does [s]."""
 PUSH_LASTS, PUSH_TICKS = 0.045, 8
 """How long a push should last, once it is known how hard the joint is to move [s, ticks]."""
-FIRST, GROWTH, LAST = 0.01, 1.25, 0.3
+FIRST, GROWTH, LAST = 0.01, 1.15, 0.3
 """Pulses as shares of the effort limit: the first, from one to the next, and the largest."""
 MOST_EFFORT = 0.9
 """Largest share of the effort limit that holding and a pulse may take together."""
@@ -61,8 +62,12 @@ WANTED, MOST_TRIES = 8, 20
 """Pulses that are to be used for a joint, and pulses beyond the first that moves it before it is given up."""
 STILL, STILL_TIME = 0.001, 0.08
 """An arm stands when no joint has moved by this much [rad] for this time [s]."""
-LEAST_REST, MOST_REST = 0.1, 2.0
-"""How long it is left alone between two pulses that moved it, at least and at most [s]."""
+STILL_STEPS, MOST_STEP = 1.5, 0.005
+"""... or by this many of the steps that its encoder is seen to make, of at most this size [rad]."""
+LEAST_REST, MOST_REST = 0.1, 0.8
+"""How long it is left alone between two pulses that moved it, at least, and until its gains are halved [s]."""
+LEAST_SHARE = 1.0 / 64.0
+"""The soft gains of a joint that swings are halved down to this share: behind a compliant gear they may be too much."""
 FIRST_REST = 0.3
 """How long it is left alone before a joint's first pulse [s]."""
 STRAY = 0.1
@@ -101,6 +106,7 @@ class PulseLaw:
 
     Attributes:
         found: What came of each joint that is done, by its index.
+        share: Share of the soft gains under which every joint came to rest, shape (n,).
         ended: Why the measurement was ended before all joints were done; "" where it was not.
     """
 
@@ -118,16 +124,41 @@ class PulseLaw:
         self.adds_gravity = gravity
         self.found: dict[int, Found] = {}
         self.ended = ""
+        self.share = np.ones(robot.n)
         self._robot, self._safety, self._joints = robot, safety, joints
         self._scale = np.where(rotary(robot), 1.0, LINEAR)
         self._tau = np.zeros(robot.n)
         self._recent: deque[Array] = deque(maxlen=max(2, math.ceil(STILL_TIME / safety.dt)))
-        self._step = np.full(robot.n, np.inf)
+        self._step = np.full(robot.n, np.inf)  # of each encoder, as far as it was seen
+        self._mass = np.zeros((robot.n, robot.n))
+        self._home, self._anchor = frozen(np.zeros(robot.n)), np.zeros(robot.n)
+        self._phase: Phase = "done"
+        # of the present joint
+        self._queue: deque[int] = deque()
+        self._joint, self._unit = -1, ""
+        self._level = self._moves_at = self._largest = self._way = 0.0
+        self._low = 0.0  # share of the push that is left while easing off
+        self._direction, self._moving, self._tries = 1.0, False, 0
+        self._rest_from = 0.0
+        self._grams: list[Grams] = []
+        # of the present pulse
+        self._began = self._phase_from = 0.0
+        self._from = self._peak = self._furthest = 0.0
+        self._frozen = self._wave = 0.0
+        self._pushes: list[float] = []
+        self._eases: list[float] = []
+        self._times: list[float] = []
+        self._places: list[Array] = []
+        self._sent: list[float] = []
 
     @property
     def done(self) -> float:
         """Share of the joints that are done."""
         return len(self.found) / max(len(self._joints), 1)
+
+    def links(self, joint: int) -> float:
+        """Return what a joint moves of the links, the others standing, where the arm was at the start [kg m² or kg]."""
+        return float(self._mass[joint, joint] - self._robot.rotor_inertia[joint])
 
     def over(self, sample: Sample) -> bool:
         """Say whether all joints are done, or nothing more can be; for ``until`` of ControlLoop.run."""
@@ -145,13 +176,9 @@ class PulseLaw:
             self._mass = np.zeros((robot.n, robot.n))
         self._home, self._anchor = q, np.array(q)
         self._queue = deque(self._joints)
-        self._phase: Phase = "rest"
-        self._frozen = 0.0
-        self._wave = 0.0
-        self._began: float | None = None
-        self._phase_from = 0.0
         self._recent.clear()
-        self._joint = -1
+        self.share = np.ones(robot.n)
+        self.found.clear()
         self._next_joint(0.0)
 
     def torque(self, sample: Sample, time: float) -> Array:
@@ -170,10 +197,10 @@ class PulseLaw:
         joint = self._joint
         if self._phase == "brake" or (self._phase == "rest" and joint >= 0 and time < self._rest_from):
             self._anchor[joint] = q[joint]  # hold it where it comes to rest
-        spring = self._kp * np.clip(self._anchor - q, -self._reach, self._reach) - self._kd * sample.dq
+        spring = self.share * (self._kp * np.clip(self._anchor - q, -self._reach, self._reach) - self._kd * sample.dq)
         if self._phase in ("push", "ease", "brake"):
             if not self._times:
-                self._frozen = float(spring[joint] + self._kd[joint] * sample.dq[joint])
+                self._frozen = float(spring[joint] + self.share[joint] * self._kd[joint] * sample.dq[joint])
             spring[joint] = self._frozen + self._wave
             self._times.append(float(sample.time))
             self._places.append(q)
@@ -198,13 +225,22 @@ class PulseLaw:
             return
         if time < self._rest_from:
             return
-        still = len(self._recent) == self._recent.maxlen and bool(
-            np.all(np.ptp(np.array(self._recent), axis=0) <= STILL * self._scale)
-        )
-        if still:
+        if len(self._recent) < (self._recent.maxlen or 0):
+            return
+        seen = np.array(self._recent)
+        ranges = np.ptp(seen, axis=0)
+        coarse = np.where(np.isfinite(self._step), STILL_STEPS * self._step, 0.0)  # one count to and fro is no motion
+        moves = ranges > np.maximum(STILL * self._scale, np.minimum(coarse, MOST_STEP * self._scale))
+        if not moves.any():
             self._begin_pulse(sample, time)
         elif time > self._rest_from + MOST_REST:
-            self._finish("the arm does not come to rest under the soft law")
+            swings = moves & (np.abs(seen[-1] - seen[0]) < 0.7 * ranges)
+            worst = int(np.argmax(np.where(moves, ranges / self._scale, 0.0)))
+            if swings.any() and self.share[worst] > LEAST_SHARE:
+                self.share = np.where(swings, 0.5 * self.share, self.share)
+                self._rest_from = time
+                return
+            self._finish(f"joint '{self._robot.joint_names[worst]}' does not come to rest under the soft law", time)
 
     def _begin_pulse(self, sample: Sample, time: float) -> None:
         joint, limits = self._joint, self._safety.limits
@@ -218,21 +254,17 @@ class PulseLaw:
                 break
             self._direction = -self._direction
         else:
-            self._finish("it stands too near to its limits")
+            self._finish("it stands too near to its limits", time)
             return
         held = abs(float(self._safety.last[joint]))
         if self._level > LAST * effort or held + self._level > MOST_EFFORT * effort:
-            moved = "" if self._moving else f"a pulse of {self._level / GROWTH:.3g} does not move it"
-            self._finish(moved or "")
+            self._finish("" if self._moving else f"a pulse of {self._largest:.3g} {self._unit} does not move it", time)
             return
-        self._times: list[float] = []
-        self._places: list[Array] = []
-        self._sent: list[float] = []
+        self._times, self._places, self._sent = [], [], []
         self._began = time
         self._to("push", 1.0, time)
         self._from, self._peak, self._furthest = q, 0.0, 0.0
-        self._pushes: list[float] = []
-        self._eases: list[float] = []
+        self._pushes, self._eases = [], []
         self._largest = max(self._largest, self._level)
 
     def _pulse(self, sample: Sample, time: float) -> None:
@@ -241,7 +273,7 @@ class PulseLaw:
         speed = self._direction * self._speed(sample) / scale
         self._furthest = max(self._furthest, way)
         self._peak = max(self._peak, speed)
-        since, lasted = time - (self._began or 0.0), time - self._phase_from
+        since, lasted = time - self._began, time - self._phase_from
         if self._phase != "brake" and (way >= LAST_WAY * WAY or since >= PUSH_TIME):
             self._to("brake", 0.0, time)
         elif self._phase == "push":
@@ -270,8 +302,8 @@ class PulseLaw:
         if way < MOVED:
             return True
         ticks = min(round(0.5 * STUCK_TIME / self._safety.dt), len(self._places))
-        joint = self._joint
-        return ticks > 0 and abs(self._places[-1][joint] - self._places[-ticks][joint]) < 0.2 * MOVED * self._scale[joint]
+        lately = abs(self._places[-1][self._joint] - self._places[-ticks][self._joint])
+        return bool(lately < 0.2 * MOVED * self._scale[self._joint])
 
     def _to(self, phase: Phase, share: float, time: float) -> None:
         """Go to a phase, with a share of the pulse's torque."""
@@ -290,30 +322,27 @@ class PulseLaw:
 
     def _end_pulse(self, time: float) -> None:
         """Judge the pulse that is over, and prepare the next."""
-        joint, scale = self._joint, float(self._scale[self._joint])
         moved = self._furthest >= MOVED
-        self._way = max(self._way, self._furthest * scale)
+        self._way = max(self._way, self._furthest * float(self._scale[self._joint]))
         self._phase, self._wave = "rest", 0.0
         self._rest_from = time + (LEAST_REST if moved else 0.0)
         self._recent.clear()
-        tries = self._tries
         if moved:
             if not self._moving:
                 self._moving, self._moves_at = True, self._level
-            if (grams := reduced(self._recorded(), self._safety.dt)) is not None:
+            if (grams := reduced(self._recorded(), self._safety.dt)) is not None and not self._coarse:
                 self._grams.append(grams)
             self._fit_level()
-            if len(self._grams) >= WANTED:
+            if len(self._grams) >= WANTED or self._coarse:
                 self._finish("", time)
                 return
         else:
             self._level *= GROWTH
-        self._tries = tries + self._moving
+        self._tries += self._moving
         if self._tries > MOST_TRIES:
             self._finish("", time)
             return
         self._direction = -self._direction
-        _ = joint
 
     def _fit_level(self) -> None:
         """Choose the next levels so that pushing and easing last neither too long nor too short."""
@@ -325,6 +354,12 @@ class PulseLaw:
             self._level = max(self._level / 1.1, self._moves_at)
         if self._eases and np.mean(self._eases) < 0.5 * wanted:
             self._low += 0.5 * (LEAST_EASE - self._low)
+
+    @property
+    def _coarse(self) -> bool:
+        """Whether the joint's encoder has too few steps in the way of a pulse."""
+        step = self._step[self._joint]
+        return bool(np.isfinite(step) and LAST_WAY * WAY * self._scale[self._joint] < LEAST_STEPS * step)
 
     def _recorded(self) -> Pulse:
         joint = self._joint
@@ -346,11 +381,14 @@ class PulseLaw:
             scale=float(self._scale[joint]),
         )
 
-    def _finish(self, reason: str, time: float = 0.0) -> None:
+    def _finish(self, reason: str, time: float) -> None:
         """Close the present joint and go on to the next."""
         inertia: Inertia95 | None = None
+        if not reason and self._coarse:
+            unit = position_units(self._robot)[self._joint]
+            reason = f"its encoder is too coarse for so short a way: steps of {self._step[self._joint]:.2g} {unit}"
         if not reason:
-            shown = fitted(self._grams)
+            shown = fitted(self._grams, self.links(self._joint))
             inertia, reason = (shown, "") if isinstance(shown, Inertia95) else (None, shown)
         self.found[self._joint] = Found(inertia, reason, len(self._grams), self._largest, self._way)
         self._next_joint(time)
@@ -361,10 +399,11 @@ class PulseLaw:
             self._phase = "done"
             return
         self._joint = self._queue.popleft()
+        self._unit = effort_units(self._robot)[self._joint]
         self._level = FIRST * float(self._safety.limits.effort[self._joint])
         self._direction, self._moving, self._tries, self._low = 1.0, False, 0, 0.0
         self._largest = self._way = 0.0
-        self._grams: list[Grams] = []
+        self._grams = []
         self._rest_from = time + FIRST_REST
 
     def _end(self, reason: str) -> None:

@@ -24,6 +24,7 @@ from ..pd import PD
 from ..plant import Plant, standing_sample
 from ..report import RunReport
 from ..safety import SafetyFilter
+from ..swing import SwingWatch
 from .plan import LEAD, ReplayPlan
 from .playback import Playback, refuse_other_pose
 from .replay_report import Outcome, ReplayReport, Trace, trace_of, tracking_errors
@@ -184,6 +185,7 @@ class Replay:
         positions: list[Array] = []
         every, reason = max(1, round(0.1 / self._plant.dt)), ""
         before: Sample | None = None
+        swing = SwingWatch(self._robot)
 
         def each(sample: Sample) -> bool:
             """Judge the tick before: its sample and what was then desired are both known now."""
@@ -201,6 +203,8 @@ class Replay:
             plan_time.append(playback.plan_time)
             positions.append(last.q)
             reason = self._strayed(playback.desired.q - last.q)
+            if not reason and swing.grows(float(last.time), last.dq - playback.desired.dq):
+                reason = swing.reason
             if progress is not None and len(clock) % every == 0:
                 progress(playback.plan_time, plan.duration)
             return bool(reason) or playback.over or (self._stopping and playback.standing)
