@@ -210,11 +210,11 @@ def test_branches_name_their_parent_and_the_rest_follow_on() -> None:
 
 
 def test_what_the_file_leaves_out_is_unlimited_or_absent() -> None:
-    """No limits, no rotor, no base mass and standard gravity where nothing is said."""
+    """No limits, an unknown rotor, no base mass and standard gravity where nothing is said."""
     description = parse_dh(table("standard", ROWS[:1]).encode())
     joint = description.joints[0]
     assert (joint.lower, joint.upper) == (-math.inf, math.inf)
-    assert (joint.velocity_limit, joint.effort_limit, joint.rotor_inertia) == (math.inf, math.inf, 0.0)
+    assert (joint.velocity_limit, joint.effort_limit, joint.rotor_inertia) == (math.inf, math.inf, None)
     assert description.links[0].inertia is None
     np.testing.assert_array_equal(description.gravity_world, [0.0, 0.0, -9.81])
     assert (description.name, description.summary, description.warnings) == ("arm", "a test", ())

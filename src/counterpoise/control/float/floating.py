@@ -289,7 +289,7 @@ class Floating:
         unseen = None if result.blindness is None else result.blindness.unseen(result.joints)
         measured = self.inertias
         robot = self._robot if measured is None else measured.lightest
-        softer = 1.0 if measured is None else measured.share
+        softer = 1.0 if measured is None else measured.softer
         return FloatLaw(robot, friction, self._share, unseen=unseen, softer=softer, **self._settings)
 
     def _watch(self, law: FloatLaw) -> Callable[[Sample], bool]:

@@ -118,7 +118,7 @@ class FloatLaw:
             unseen: Loads that the check before may have let pass: the watch then looks for them after a shorter way.
                 None where no check was made, or where nothing could hide.
             softer: Share of the gains of locks and holds, one number or n, for joints that swing under the whole of
-                them (``share`` of control.rotors.measurement).
+                them (``softer`` of control.rotors.measurement).
 
         Raises:
             InputError: A share above 1, a joint that does not exist, or another value that makes no sense.

@@ -50,11 +50,13 @@ LEAST_PULSES = 4
 """Pulses that a joint's inertia needs."""
 ROWS_PER_FACT = 3.0
 """Neighbouring rows err together: so many of them count as one."""
+MISFIT_FACTS = 6.0
+"""What no fit explains counts as if it had been seen in so few independent rows."""
 STUDENT = (12.7, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
 """97.5 % points of Student's distribution for 1, 2, … degrees of freedom."""
 TORQUE_ERROR = 0.03
 """Standard deviation of a drive's torque constant, relative: what is commanded is not quite what the motor gives."""
-MODEL_ERROR = 0.04
+MODEL_ERROR = 0.05
 """... and of p by what friction and gears do that none of the fits allows for, relative (studies/unknown_rotors.py)."""
 MOST_SPREAD = 0.6
 """Largest half-width of the 95 % band, as a logarithm: J known within a factor of 1.8."""
@@ -169,12 +171,13 @@ def reduced(pulse: Pulse, dt: float) -> Grams | None:
     return Grams(products, last - first)
 
 
-def fitted(pulses: list[Grams], links: float) -> Inertia95 | str:
+def fitted(pulses: list[Grams], links: float, step: float) -> Inertia95 | str:
     """Return the inertia that pulses of one joint show, or why they show none.
 
     Args:
         pulses: The pulses, reduced.
         links: The links' share of it, by the model [kg m² or kg].
+        step: Step of the joint's encoder [rad or m]; 0 where none was seen.
     """
     n = len(pulses)
     if n < LEAST_PULSES:
@@ -184,9 +187,11 @@ def fitted(pulses: list[Grams], links: float) -> Inertia95 | str:
     each, modes = each[:, told], np.array(MODES)[told]
     rows = np.array([pulse.rows for pulse in pulses])
     total = each.sum(axis=0)
-    known = _averaged(total, int(rows.sum()), modes, links)
+    floor = step**2 / 12.0
+    known = _averaged(total, int(rows.sum()), n, modes, links, floor)
     without = [
-        _averaged(total - one, int(rows.sum() - count), modes, links) for one, count in zip(each, rows, strict=True)
+        _averaged(total - one, int(rows.sum() - count), n - 1, modes, links, floor)
+        for one, count in zip(each, rows, strict=True)
     ]
     left = [other[0] for other in without if other is not None]
     if known is None or len(left) < n:
@@ -200,11 +205,16 @@ def fitted(pulses: list[Grams], links: float) -> Inertia95 | str:
     return Inertia95(math.exp(-mean), math.exp(-mean - half), math.exp(-mean + half))
 
 
-def _averaged(products: Array, rows: int, modes: Array, links: float) -> tuple[float, float] | None:
+def _averaged(
+    products: Array, rows: int, pulses: int, modes: Array, links: float, floor: float
+) -> tuple[float, float] | None:
     """Return ln p averaged over all fits, and its standard deviation; None where p is not surely positive.
 
     A motor that turns against its links by a gear moves by ρ h_ω / (J ω²) beyond what both do together, ρ being the
     links' inertia by the rotor's, and −1 where the encoder sits on the link: fits with another twist do not count.
+
+    What is left beyond the encoder's own steps is no noise but something that the fit does not know. It may look like
+    inertia, however many rows there are, and counts as a few facts against it.
     """
     omega = (2.0 * math.pi * np.where(modes > 0.0, modes, STIFF))[:, None]
     values, spreads, scores = [], [], []
@@ -224,9 +234,13 @@ def _averaged(products: Array, rows: int, modes: Array, links: float) -> tuple[f
             ratio = solved[..., -1] / scale[..., -1] * omega**2 * J
             most = 0.3 + 1.5 * links / np.maximum(J - links, 0.05 * J + 1e-30)
             left = np.where((p <= 0.0) | (ratio < -1.5) | (ratio > most), np.inf, left)
-        facts = max(rows / ROWS_PER_FACT - len(chosen) - 2, 1.0)
-        spreads.append(inverse[..., 0, 0] / scale[..., 0] ** 2 * np.where(np.isinf(left), 0.0, left) / facts)
-        scores.append(-0.5 * facts * np.log(left) - 0.5 * len(chosen) * math.log(rows))
+        # A model with more numbers must explain more; the ringing takes two of each pulse.
+        free = len(chosen) + np.where(modes > 0.0, 2.0 * pulses, 0.0)[:, None]
+        facts = np.maximum(rows / ROWS_PER_FACT - len(chosen) - 2, 1.0)
+        noise = np.where(np.isinf(left), 0.0, left)
+        unknown = np.maximum(noise - rows * floor, 0.0) / MISFIT_FACTS
+        spreads.append(inverse[..., 0, 0] / scale[..., 0] ** 2 * (noise / facts + unknown))
+        scores.append(-0.5 * facts * np.log(left) - 0.5 * free * math.log(rows))
     p, variance, score = np.array(values), np.array(spreads), np.array(scores)
     weight = np.exp(score - score.max())
     weight /= weight.sum()
@@ -235,7 +249,7 @@ def _averaged(products: Array, rows: int, modes: Array, links: float) -> tuple[f
         return None
     weight, p, variance = weight[good] / weight[good].sum(), p[good], variance[good]
     mean = float(np.sum(weight * np.log(p)))
-    spread = float(np.sum(weight * ((np.log(p) - mean) ** 2 + np.minimum(variance / p**2, 1.0))))
+    spread = float(np.sum(weight * ((np.log(p) - mean) ** 2 + np.minimum(variance / p**2, 4.0))))
     return mean, math.sqrt(spread)
 
 

@@ -29,6 +29,8 @@ from .pulses import FIRST, LAST, Found, PulseLaw
 
 RESOLVED = 0.3
 """The rotor's share counts as known where its lower bound is at least this share of its estimate."""
+UNRESOLVED_SHARE = 0.25
+"""Share of the damping of a joint whose rotor is lost beside its links."""
 FAST_SWING = 0.12
 """Longest half-swing that is looked for while joints are pulsed to and fro [s]."""
 LONGEST = 30.0
@@ -74,10 +76,14 @@ class JointInertia:
         return max(self.inertia - self.links, 0.0) if self.measured else float("nan")
 
     @property
+    def resolved(self) -> bool:
+        """Whether the band tells the rotor from the links: a rotor that is small beside them is lost in it."""
+        return self.measured and self.low - self.links >= max(RESOLVED * self.rotor, 1e-12)
+
+    @property
     def rotor_low(self) -> float:
         """Lower end of the rotor's share for gains [``unit``]; 0 where the band does not resolve it."""
-        low = self.low - self.links if self.measured else float("nan")
-        return low if not self.measured or low >= RESOLVED * self.rotor else 0.0
+        return self.low - self.links if self.resolved else 0.0 if self.measured else float("nan")
 
     @property
     def rotor_high(self) -> float:
@@ -124,6 +130,17 @@ class InertiaMeasurement:
         return self.robot.with_rotor_inertia({joint.joint: joint.rotor_high for joint in self.joints if joint.measured})
 
     @property
+    def softer(self) -> Array:
+        """Share of the damping that each joint gets, shape (n,).
+
+        A joint that swung under the soft law gets what it was calm with. Where the rotor is lost beside the links, the
+        damping that a compliant gear bears is unknown: a quarter of what suits the links is then enough.
+        """
+        lost = {joint.joint for joint in self.joints if joint.measured and not joint.resolved}
+        part = [UNRESOLVED_SHARE if name in lost else 1.0 for name in self.robot.joint_names]
+        return frozen(self.share * np.array(part))
+
+    @property
     def option(self) -> str:
         """The option that tells the commands these rotors the next time; "" where none was measured."""
         found = [f"{joint.joint}={joint.rotor:.4g}" for joint in self.joints if joint.measured]
@@ -144,16 +161,9 @@ class InertiaMeasurement:
             effort_limit: Largest torques [N m or N], shape (n,).
             dt: Time between two ticks [s].
         """
-        places = list(poses)
-        found = softest_gains(self.lightest, places, effort_limit, dt, heaviest=self.heaviest)
-        if np.all(self.share == 1.0):
-            return found
-        # A joint that swung under the soft gains gets no more damping than it was calm with.
-        soft = softest_gains(self.robot, places, effort_limit, dt)
-        swung = self.share < 1.0
-        kd = np.where(swung, np.minimum(found.kd, self.share * soft.kd), found.kd)
-        kept = np.where(found.kd > 0.0, kd / np.where(found.kd > 0.0, found.kd, 1.0), 1.0)
-        return Gains(frozen(found.kp * kept), frozen(found.ki * kept**2), frozen(kd), found.reach)
+        found = softest_gains(self.lightest, list(poses), effort_limit, dt, heaviest=self.heaviest)
+        share = self.softer
+        return Gains(frozen(self.share * found.kp), frozen(share**2 * found.ki), frozen(share * found.kd), found.reach)
 
     def as_data(self) -> dict[str, Any]:
         """Return the measurement as JSON has it."""

@@ -60,12 +60,14 @@ MOST_EFFORT = 0.9
 """Largest share of the effort limit that holding and a pulse may take together."""
 WANTED, MOST_TRIES = 8, 20
 """Pulses that are to be used for a joint, and pulses beyond the first that moves it before it is given up."""
-STILL, STILL_TIME = 0.001, 0.08
+STILL, STILL_TIME = 0.0003, 0.08
 """An arm stands when no joint has moved by this much [rad] for this time [s]."""
-STILL_STEPS, MOST_STEP = 1.5, 0.005
+STILL_STEPS, MOST_STEP = 1.2, 0.005
 """... or by this many of the steps that its encoder is seen to make, of at most this size [rad]."""
-LEAST_REST, MOST_REST = 0.1, 0.8
-"""How long it is left alone between two pulses that moved it, at least, and until its gains are halved [s]."""
+SWING_TIME, DRIFT = 0.4, 0.7
+"""Time over which a joint that does not stand is looked at [s], and the share of its range that makes it a drift."""
+LEAST_REST, MOST_REST, LONGEST_REST = 0.1, 0.6, 2.5
+"""How long it is left alone between two pulses that moved it: at least, until its gains are halved, at most [s]."""
 LEAST_SHARE = 1.0 / 64.0
 """The soft gains of a joint that swings are halved down to this share: behind a compliant gear they may be too much."""
 FIRST_REST = 0.3
@@ -128,7 +130,8 @@ class PulseLaw:
         self._robot, self._safety, self._joints = robot, safety, joints
         self._scale = np.where(rotary(robot), 1.0, LINEAR)
         self._tau = np.zeros(robot.n)
-        self._recent: deque[Array] = deque(maxlen=max(2, math.ceil(STILL_TIME / safety.dt)))
+        self._still_ticks = max(2, math.ceil(STILL_TIME / safety.dt))
+        self._recent: deque[Array] = deque(maxlen=max(2, math.ceil(SWING_TIME / safety.dt)))
         self._step = np.full(robot.n, np.inf)  # of each encoder, as far as it was seen
         self._mass = np.zeros((robot.n, robot.n))
         self._home, self._anchor = frozen(np.zeros(robot.n)), np.zeros(robot.n)
@@ -225,22 +228,28 @@ class PulseLaw:
             return
         if time < self._rest_from:
             return
-        if len(self._recent) < (self._recent.maxlen or 0):
+        lately = min(len(self._recent), self._still_ticks)
+        if lately < self._still_ticks:
             return
         seen = np.array(self._recent)
-        ranges = np.ptp(seen, axis=0)
-        coarse = np.where(np.isfinite(self._step), STILL_STEPS * self._step, 0.0)  # one count to and fro is no motion
-        moves = ranges > np.maximum(STILL * self._scale, np.minimum(coarse, MOST_STEP * self._scale))
+        moves = np.ptp(seen[-lately:], axis=0) > self._calm
         if not moves.any():
             self._begin_pulse(sample, time)
         elif time > self._rest_from + MOST_REST:
-            swings = moves & (np.abs(seen[-1] - seen[0]) < 0.7 * ranges)
-            worst = int(np.argmax(np.where(moves, ranges / self._scale, 0.0)))
-            if swings.any() and self.share[worst] > LEAST_SHARE:
+            ranges = np.ptp(seen, axis=0)
+            swings = (ranges > self._calm) & (np.abs(seen[-1] - seen[0]) < DRIFT * ranges) & (self.share > LEAST_SHARE)
+            if swings.any():
                 self.share = np.where(swings, 0.5 * self.share, self.share)
                 self._rest_from = time
-                return
-            self._finish(f"joint '{self._robot.joint_names[worst]}' does not come to rest under the soft law", time)
+            elif time > self._rest_from + LONGEST_REST:
+                worst = self._robot.joint_names[int(np.argmax(ranges / self._scale))]
+                self._finish(f"joint '{worst}' does not come to rest under the soft law", time)
+
+    @property
+    def _calm(self) -> Array:
+        """How far each joint may move and still count as standing [rad or m], shape (n,)."""
+        coarse = np.where(np.isfinite(self._step), STILL_STEPS * self._step, 0.0)  # one count to and fro is no motion
+        return np.maximum(STILL * self._scale, np.minimum(coarse, MOST_STEP * self._scale))
 
     def _begin_pulse(self, sample: Sample, time: float) -> None:
         joint, limits = self._joint, self._safety.limits
@@ -388,7 +397,8 @@ class PulseLaw:
             unit = position_units(self._robot)[self._joint]
             reason = f"its encoder is too coarse for so short a way: steps of {self._step[self._joint]:.2g} {unit}"
         if not reason:
-            shown = fitted(self._grams, self.links(self._joint))
+            step = float(self._step[self._joint])
+            shown = fitted(self._grams, self.links(self._joint), step if math.isfinite(step) else 0.0)
             inertia, reason = (shown, "") if isinstance(shown, Inertia95) else (None, shown)
         self.found[self._joint] = Found(inertia, reason, len(self._grams), self._largest, self._way)
         self._next_joint(time)
