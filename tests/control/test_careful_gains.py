@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.careful_gains import FULL_EFFORT_AT, ROTOR_TICKS, careful_gains
+from counterpoise.control.careful_gains import FULL_EFFORT_AT, ROTOR_TICKS, careful_gains, softest_gains
 from counterpoise.dynamics.inertia import joint_inertias
 
 ARMS = [entry.name for entry in cp.catalog()]
@@ -43,3 +43,42 @@ def test_stiffness_scales_position_gain() -> None:
     stiff = careful_gains(robot, np.zeros(6), robot.effort_limit, 1.0 / 300.0, stiffness=2.0)
     assert stiff.kp == pytest.approx(2.0 * plain.kp)
     assert np.all(stiff.kd <= np.sqrt(2.0) * plain.kd * (1.0 + 1e-12))
+
+
+def unknown(name: str) -> cp.Robot:
+    """Return a bundled arm whose rotors the model does not know."""
+    robot = cp.load(name)
+    return robot.with_rotor_inertia(dict.fromkeys(robot.joint_names))
+
+
+@pytest.mark.parametrize("name", ["puma560", "wam7", "gantry"])
+def test_unknown_rotors_get_the_soft_law(name: str) -> None:
+    """Gains of the links alone, no integral, and a spring that drives no faster than 0.2 rad/s or 0.05 m/s."""
+    robot = unknown(name)
+    q = 0.5 * (np.maximum(robot.lower, -1.0) + np.minimum(robot.upper, 1.0))
+    gains = careful_gains(robot, q, robot.effort_limit, 2e-3)
+    links = careful_gains(robot.with_rotor_inertia(np.zeros(robot.n)), q, robot.effort_limit, 2e-3)
+    assert gains.kp == pytest.approx(links.kp) and gains.kd == pytest.approx(links.kd)
+    assert np.all(gains.ki == 0.0) and np.all(links.ki > 0.0) and links.reach is None
+    assert gains.reach is not None
+    assert gains.kp * gains.reach == pytest.approx(gains.kd * (0.05 if name == "gantry" else 0.2))
+
+
+def test_one_unknown_rotor_softens_its_joint_alone() -> None:
+    """The others keep what they have."""
+    robot = cp.load("puma560")
+    known = careful_gains(robot, np.zeros(6), robot.effort_limit, 1.0 / 300.0)
+    mixed = careful_gains(robot.with_rotor_inertia({"joint6": None}), np.zeros(6), robot.effort_limit, 1.0 / 300.0)
+    assert mixed.reach is not None and np.isinf(mixed.reach[:5]).all() and np.isfinite(mixed.reach[5])
+    assert mixed.ki[5] == 0.0 and np.all(mixed.ki[:5] > 0.0)
+    assert mixed.kp[:5] == pytest.approx(known.kp[:5], rel=0.05)
+
+
+def test_the_softest_of_some_poses_keeps_the_reach() -> None:
+    """The lowest of all, joint by joint."""
+    robot = unknown("puma560")
+    poses = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 6))
+    found = softest_gains(robot, poses, robot.effort_limit, 2e-3)
+    each = [careful_gains(robot, pose, robot.effort_limit, 2e-3) for pose in poses]
+    assert found.reach is not None
+    assert found.reach == pytest.approx(np.min([one.reach for one in each], axis=0))

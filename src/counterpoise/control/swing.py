@@ -21,6 +21,10 @@ LEAST_ROTARY, LEAST_LINEAR = 0.1, 0.025
 """Least peak of the last one [rad/s, m/s]."""
 NOISE = 0.05
 """Speeds below this share of the least peak have no sign."""
+LEAST_TICKS, LEAST_TIME = 2.5, 0.004
+"""Shortest half-swing that counts, in ticks and [s]: noise changes its sign as often as there are samples."""
+EVEN = 2.5
+"""Longest by shortest of the half-swings: a swing keeps its time."""
 SLOWEST = 0.75
 """Longest half-swing that counts [s]: what takes longer is a motion, not a swing."""
 
@@ -44,6 +48,7 @@ class SwingWatch:
         self._least = np.where(rotary(robot), LEAST_ROTARY, LEAST_LINEAR)
         self._slowest = slowest
         n = robot.n
+        self._tick, self._last = np.inf, -np.inf
         self._sign, self._peak, self._since = np.zeros(n), np.zeros(n), np.zeros(n)
         self._peaks: list[list[float]] = [[] for _ in range(n)]
         self._lengths: list[list[float]] = [[] for _ in range(n)]
@@ -59,6 +64,8 @@ class SwingWatch:
         """
         if self.reason:
             return True
+        if self._last < time:
+            self._tick, self._last = min(self._tick, time - self._last), time
         size = np.abs(speed)
         sign = np.where(size > NOISE * self._least, np.sign(speed), 0.0)
         for joint in np.flatnonzero((sign != 0.0) & (sign != self._sign)):
@@ -70,7 +77,7 @@ class SwingWatch:
         """Close a half-swing and begin the next."""
         lasted = time - float(self._since[joint])
         peaks, lengths = self._peaks[joint], self._lengths[joint]
-        if self._sign[joint] == 0.0 or lasted > self._slowest:
+        if self._sign[joint] == 0.0 or not max(LEAST_TIME, LEAST_TICKS * self._tick) <= lasted <= self._slowest:
             peaks.clear()
             lengths.clear()
         else:
@@ -83,10 +90,13 @@ class SwingWatch:
         peaks = self._peaks[joint]
         if len(peaks) < HALF_SWINGS - 1 or time - self._since[joint] > self._slowest:
             return False
+        lengths = self._lengths[joint]
+        if max(lengths) > EVEN * min(lengths):
+            return False
         seen = np.array([*peaks, float(self._peak[joint])])
         if not (np.all(seen[1:] >= EACH * seen[:-1]) and seen[-1] >= ALL * seen[0]):
             return False
-        frequency = 0.5 * len(peaks) / sum(self._lengths[joint])
+        frequency = 0.5 * len(peaks) / sum(lengths)
         self.joint = joint
         self.reason = (
             f"joint '{self._names[joint]}' swings at {frequency:.2g} Hz, and the swing grows: from {seen[0]:.2g} to "

@@ -38,6 +38,8 @@ LAST_WAY = 0.6
 """Share of that way at which the joint is braked."""
 PUSH_SPEED, SLOW_SPEED = 0.11, 0.055
 """Speeds at which a push ends, and at which a joint that has been let ease off is pushed again [rad/s]."""
+TOO_FAST = 0.3
+"""A joint that a pulse made faster than this is left alone [rad/s]."""
 EASE_TIME = 0.06
 """A joint that has not slowed down after this time is let ease off more [s]."""
 HARDEST = 2.2
@@ -242,8 +244,8 @@ class PulseLaw:
                 self.share = np.where(swings, 0.5 * self.share, self.share)
                 self._rest_from = time
             elif time > self._rest_from + LONGEST_REST:
-                worst = self._robot.joint_names[int(np.argmax(ranges / self._scale))]
-                self._finish(f"joint '{worst}' does not come to rest under the soft law", time)
+                name = self._robot.joint_names[int(np.argmax(ranges / self._scale))]
+                self._finish(f"joint '{name}' does not come to rest under the soft law", time)
 
     @property
     def _calm(self) -> Array:
@@ -337,6 +339,9 @@ class PulseLaw:
         self._rest_from = time + (LEAST_REST if moved else 0.0)
         self._recent.clear()
         if moved:
+            if self._peak > TOO_FAST:
+                self._finish("it is too light: a pulse that moves it makes it too fast within a few ticks", time)
+                return
             if not self._moving:
                 self._moving, self._moves_at = True, self._level
             if (grams := reduced(self._recorded(), self._safety.dt)) is not None and not self._coarse:
