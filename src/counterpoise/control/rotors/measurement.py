@@ -29,7 +29,7 @@ from .pulses import FIRST, LAST, Found, PulseLaw
 
 RESOLVED = 0.3
 """The rotor's share counts as known where its lower bound is at least this share of its estimate."""
-UNRESOLVED_SHARE = 0.25
+UNRESOLVED_SHARE = 0.125
 """Share of the damping of a joint whose rotor is lost beside its links."""
 FAST_SWING = 0.12
 """Longest half-swing that is looked for while joints are pulsed to and fro [s]."""
@@ -134,7 +134,7 @@ class InertiaMeasurement:
         """Share of the damping that each joint gets, shape (n,).
 
         A joint that swung under the soft law gets what it was calm with. Where the rotor is lost beside the links, the
-        damping that a compliant gear bears is unknown: a quarter of what suits the links is then enough.
+        damping that a compliant gear bears is unknown: an eighth of what suits the links has to do.
         """
         lost = {joint.joint for joint in self.joints if joint.measured and not joint.resolved}
         part = [UNRESOLVED_SHARE if name in lost else 1.0 for name in self.robot.joint_names]

@@ -38,8 +38,8 @@ LAST_WAY = 0.6
 """Share of that way at which the joint is braked."""
 PUSH_SPEED, SLOW_SPEED = 0.11, 0.055
 """Speeds at which a push ends, and at which a joint that has been let ease off is pushed again [rad/s]."""
-TOO_FAST = 0.3
-"""A joint that a pulse made faster than this is left alone [rad/s]."""
+TOO_FAST, AVERAGED = 0.3, 0.01
+"""A joint that a pulse made faster than this is left alone [rad/s], on an average over this time [s]."""
 EASE_TIME = 0.06
 """A joint that has not slowed down after this time is let ease off more [s]."""
 HARDEST = 2.2
@@ -331,6 +331,15 @@ class PulseLaw:
             return 0.0
         return float(sample.q[joint] - self._places[-ticks][joint]) / (ticks * dt)
 
+    def _fastest(self) -> float:
+        """Return the top speed of the pulse [rad/s], over some ticks: a gear that rings is no fast joint."""
+        ticks = max(2, math.ceil(AVERAGED / self._safety.dt))
+        q = np.array(self._places)[:, self._joint]
+        if len(q) <= ticks:
+            return 0.0
+        speed = np.abs(q[ticks:] - q[:-ticks]) / (ticks * self._safety.dt)
+        return float(speed.max() / self._scale[self._joint])
+
     def _end_pulse(self, time: float) -> None:
         """Judge the pulse that is over, and prepare the next."""
         moved = self._furthest >= MOVED
@@ -339,7 +348,7 @@ class PulseLaw:
         self._rest_from = time + (LEAST_REST if moved else 0.0)
         self._recent.clear()
         if moved:
-            if self._peak > TOO_FAST:
+            if self._fastest() > TOO_FAST:
                 self._finish("it is too light: a pulse that moves it makes it too fast within a few ticks", time)
                 return
             if not self._moving:
