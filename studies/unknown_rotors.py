@@ -20,6 +20,7 @@ included, and no watch for swings.
 from __future__ import annotations
 
 import argparse
+import json
 import time as wall
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -44,7 +45,7 @@ from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.view.arms import _with_limits, _without_followers
 
-PRESETS = ("dualarm19", "puma550", "puma550:50Hz", "puma550:20Hz", "wam7", "titan2")
+PRESETS = ("puma550", "puma550:50Hz", "puma550:20Hz", "wam7", "titan2", "dualarm19")
 URDFS = {
     "panda": "panda_description/urdf/panda.urdf",
     "ur3": "ur_description/urdf/ur3_robot.urdf",
@@ -296,13 +297,15 @@ def main() -> None:
     parser.add_argument("--urdfs", type=Path)
     parser.add_argument("--half", choices=tuple(SEEDS), default="chosen")
     parser.add_argument("--arms", nargs="*", default=[])
-    parser.add_argument("--no-old", action="store_true")
+    parser.add_argument("--no-old", action="store_true", help="take what 0.1.0 did from the run before")
     parser.add_argument("--jobs", type=int, default=2)
     chosen = parser.parse_args()
-    arms = chosen.arms or [*PRESETS, *(URDFS if chosen.urdfs is not None else ())]
+    arms = chosen.arms or [*(URDFS if chosen.urdfs is not None else ()), *PRESETS]
     tasks = [(name, seed, chosen.urdfs, not chosen.no_old) for seed in SEEDS[chosen.half] for name in arms]
     results: list[dict[str, Any]] = []
     before: list[dict[str, Any]] = []
+    if chosen.no_old and SAVED.exists():  # what 0.1.0 did does not change with our rules
+        before = json.loads(SAVED.read_text(encoding="utf-8"))["old"]
     with ProcessPoolExecutor(chosen.jobs) as pool:
         for result, old, line in pool.map(done, tasks):
             print(line, flush=True)
