@@ -233,12 +233,14 @@ def measured_on(
     ended = False
 
     def watch(sample: Sample) -> bool:
-        nonlocal ended
+        nonlocal ended, swing
         if until is not None and until(sample):
             ended = True
         if progress is not None:
             progress(law.done, 1.0)
-        return ended or law.over(sample) or swing.grows(sample.time, sample.dq)
+        if swing.grows(sample.time, sample.dq) and swing.joint is not None and law.soften(swing.joint):
+            swing = SwingWatch(robot, slowest=FAST_SWING)  # with half of the gains it may come to rest
+        return ended or law.over(sample) or bool(swing.reason)
 
     loop.switch(law)
     report = loop.run(LONGEST * max(len(indices), 1), until=watch, then="keep")

@@ -165,6 +165,13 @@ class PulseLaw:
         """Return what a joint moves of the links, the others standing, where the arm was at the start [kg m² or kg]."""
         return float(self._mass[joint, joint] - self._robot.rotor_inertia[joint])
 
+    def soften(self, joint: int) -> bool:
+        """Halve the soft gains of a joint that swings; False where they are as low as they go."""
+        if self.share[joint] <= LEAST_SHARE:
+            return False
+        self.share[joint] *= 0.5
+        return True
+
     def over(self, sample: Sample) -> bool:
         """Say whether all joints are done, or nothing more can be; for ``until`` of ControlLoop.run."""
         return self._phase == "done"
