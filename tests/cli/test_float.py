@@ -170,7 +170,7 @@ REAL = ("mydriver", "--robot", "planar3", "--share", 0.5, "--yes")
 
 @pytest.mark.parametrize(
     ("when", "seconds", "code", "floated"),
-    [(5.0, (), 1, False), (16.0, (), 0, True), (16.0, ("--duration", 60), 1, True)],
+    [(5.0, (), 1, False), (22.0, (), 0, True), (22.0, ("--duration", 60), 1, True)],
     ids=["in the check", "until Ctrl-C", "before its time"],
 )
 def test_ctrl_c_ends_in_the_safe_stop_and_keeps_the_recording(
