@@ -95,8 +95,8 @@ class FloatLaw:
         gravity: bool = True,
         watch: WatchSettings = WatchSettings(),  # noqa: B008  frozen
         yields: npt.ArrayLike | None = None,
-        unseen: UnseenLoads | None = None,
         softer: npt.ArrayLike = 1.0,
+        unseen: UnseenLoads | None = None,
     ) -> None:
         """Make the law.
 
@@ -115,10 +115,10 @@ class FloatLaw:
             watch: When the arm counts as too fast or drifting.
             yields: How far the joints yield before they slide [rad or m], one number or n; None for 2 mrad and 0.5 mm.
                 Shorter helps a push to break them loose, but must not be shorter than they really yield.
-            unseen: Loads that the check before may have let pass: the watch then looks for them after a shorter way.
-                None where no check was made, or where nothing could hide.
             softer: Share of the gains of locks and holds, one number or n, for joints that swing under the whole of
                 them (``softer`` of control.rotors.measurement).
+            unseen: Loads that the check before may have let pass: the watch then looks for them after a shorter way.
+                None where no check was made, or where nothing could hide.
 
         Raises:
             InputError: A share above 1, a joint that does not exist, or another value that makes no sense.
@@ -179,7 +179,9 @@ class FloatLaw:
 
     def _loads_watched(self, unseen: UnseenLoads | None) -> LoadWatch:
         places = load_places(self.robot) if unseen is None else unseen.places
-        return LoadWatch(places, self._free, self._far, self._least, self._slow, self._friction, unseen, self._near)
+        rotor = self.robot.rotor_inertia  # measured ones too, which the places' model may lack
+        free, friction = self._free, self._friction
+        return LoadWatch(places, rotor, free, self._far, self._least, self._slow, friction, unseen, self._near)
 
     def with_robot(self, robot: Robot) -> Self:
         """Return the law for the arm with another payload, in the state that this one is in.

@@ -100,6 +100,7 @@ class LoadWatch:
     def __init__(
         self,
         places: LoadPlaces,
+        rotor: Array,
         free: npt.NDArray[np.bool_],
         far: Array,
         least: Array,
@@ -112,6 +113,7 @@ class LoadWatch:
 
         Args:
             places: Where loads may be.
+            rotor: Rotor inertias, as declared or measured [kg m² or kg], link side, shape (n,).
             free: Joints that float, shape (n,), bool.
             far: How far each joint goes one way before a load is looked for [rad or m], shape (n,).
             least: Slowest mean speed of such a motion [rad/s or m/s], shape (n,); slower ones are drifts.
@@ -128,7 +130,7 @@ class LoadWatch:
         self._unseen = unseen
         early = np.zeros(len(far), dtype=bool) if unseen is None else unseen.hides.any(axis=1)
         self._nearest = frozen(far if near is None else np.where(early, np.minimum(near, far), far))
-        self._rotor = np.asarray(places.robot.rotor_inertia)
+        self._rotor = np.asarray(rotor)
         self._still = places.still
         self._blocks: deque[_Block] = deque(maxlen=BLOCKS)
         self._suspected: int | None = None
