@@ -52,7 +52,8 @@ def test_states_of_a_seven_joint_arm_reach_a_client() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arm", "number", "stop"), [("puma550", signal.SIGTERM, "brake"), ("planar3", signal.SIGINT, "zero")]
+    ("arm", "number", "stop"),
+    [("puma550", signal.SIGTERM, "brake"), ("planar3", signal.SIGINT, "zero"), ("planar3", signal.SIGHUP, "zero")],
 )
 def test_a_killed_server_leaves_the_arm_in_its_safe_state(arm: str, number: signal.Signals, stop: str) -> None:
     """The process ends by itself, with exit code 0, after the loop's safe stop and the plant's own."""
@@ -71,7 +72,7 @@ def test_a_killed_server_leaves_the_arm_in_its_safe_state(arm: str, number: sign
         process.kill()
     served = json.loads(told.strip().splitlines()[-1])
     assert process.returncode == 0
-    assert (served["ended_by"], served["end"], served["stop"]) == (number.name, "completed", stop)
+    assert (served["ended_by"], served["end"], served["stop"]) == (number.name, "gravity stop", stop)
 
 
 A_THOUSAND_KILLS = """

@@ -22,6 +22,7 @@ from .output import (
     printable,
     refuse_file,
     table,
+    tell_interruption,
     warn,
 )
 from .payload import misjudged, model_error_option, unknown_payload_option
@@ -46,6 +47,7 @@ Examples:
     "it floated, and ended as asked",
     "a limit too near; a fault that stopped the arm; Ctrl-C before the end of --duration",
     not_trusted="refused by the check, or stopped because it was too fast or drifted again and again",
+    drives=True,
 )
 
 
@@ -117,7 +119,7 @@ def float_(
         **how,
     )
     lasts = script.seconds if script is not None and duration is None else duration
-    report = _floated(plant, driven.plant, floating, lasts, log=out_path is not None or script is not None)
+    report, ended = _floated(plant, driven.plant, floating, lasts, log=out_path is not None or script is not None)
     log = None if report.run is None else report.run.log
     written = out_path if log is not None else None
     if written is not None and log is not None:
@@ -132,26 +134,34 @@ def float_(
         note_written("recording", written)
     if report.end in ("refused", "too fast", "drifting"):
         raise SystemExit(EXIT_NOT_TRUSTED)
-    if report.end == "interrupted" and (duration is not None or not report.floated):
-        raise SystemExit(EXIT_ERROR)
+    if ended is not None:
+        code = tell_interruption(ended)
+        if code != EXIT_ERROR or duration is not None or not report.floated:
+            raise SystemExit(code)
 
 
-def _floated(name: str, driven: Plant, floating: Floating, seconds: float | None, *, log: bool) -> FloatReport:
+def _floated(
+    name: str, driven: Plant, floating: Floating, seconds: float | None, *, log: bool
+) -> tuple[FloatReport, BaseException | None]:
+    """Return the report, and what a signal raised when the arm had been stopped; None where none came."""
+    from ..control.stop_signals import INTERRUPTIONS, SignalSafe, StoppedFromOutside
+
+    ended: BaseException | None = None
     try:
-        with driven, Progressing(f"checking and floating {name}") as progressing:
+        with SignalSafe(driven), Progressing(f"checking and floating {name}") as progressing:
             if seconds is None:
                 note("first the check, then it floats until Ctrl-C")
-            return floating.run(
-                seconds, progress=lambda done, total: progressing.update(done, total or done + 1.0), log=log
-            )
-    except KeyboardInterrupt:
-        pass
+            floating.run(seconds, progress=lambda done, total: progressing.update(done, total or done + 1.0), log=log)
+    except INTERRUPTIONS as caught:
+        ended = caught
     except SafetyError:
         if floating.report is None or floating.report.end != "refused":
             raise
     if floating.report is None:
+        if isinstance(ended, StoppedFromOutside):
+            raise ended
         raise InputError("interrupted before anything was known")
-    return floating.report
+    return floating.report, ended
 
 
 def _print(plant: str, report: FloatReport, pushed: list[dict[str, Any]]) -> None:

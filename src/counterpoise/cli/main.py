@@ -64,6 +64,7 @@ EXIT_CODES = exit_codes(
     "done",
     'a fault that stopped an arm; Ctrl-C; stderr has one line "error: ..."',
     not_trusted="the result is not to be trusted; float: refused, or stopped by its own watch",
+    drives=True,
 )
 JSON_ERRORS = 'With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.\n'
 NUMBERS = (click.types.IntParamType, click.types.FloatParamType)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .output import EXIT_ERROR, EXIT_NOT_TRUSTED, EXIT_USAGE, LOG_ENDINGS
+from .output import EXIT_ERROR, EXIT_HUNG_UP, EXIT_NOT_TRUSTED, EXIT_TERMINATED, EXIT_USAGE, LOG_ENDINGS
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -29,22 +29,26 @@ def seed_option(what: str = "a simulated arm's noise") -> Decorator:
     return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=f"Seed of {what}.")
 
 
-def exit_codes(done: str, error: str = "", *, not_trusted: str = "") -> str:
+def exit_codes(done: str, error: str = "", *, not_trusted: str = "", drives: bool = False) -> str:
     """Return how a help text tells the exit codes of its command.
 
     Args:
         done: What 0 means.
         error: What 1 may mean besides an error in a file or a value.
         not_trusted: What 3 means; "" where a command never ends so.
+        drives: Whether the command drives an arm: SIGHUP and SIGTERM then end in its safe stop.
     """
     meanings = {
         0: done,
         EXIT_ERROR: f"an error in a file or a value{'; ' if error else ''}{error}",
         EXIT_USAGE: "the command line itself is wrong",
         EXIT_NOT_TRUSTED: not_trusted,
+        EXIT_HUNG_UP: "SIGHUP, e.g. by a closed terminal: the arm was brought to its safe stop" if drives else "",
+        EXIT_TERMINATED: "SIGTERM: the same" if drives else "",
     }
+    width = 3 if drives else 1
     lines = [
-        textwrap.fill(meaning, 110, initial_indent=f"  {code}  ", subsequent_indent="     ")
+        textwrap.fill(meaning, 110, initial_indent=f"  {code:<{width}}  ", subsequent_indent=" " * (width + 4))
         for code, meaning in meanings.items()
         if meaning
     ]

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import stat
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_NOT_TRUSTED = 3
+EXIT_HUNG_UP, EXIT_TERMINATED = 129, 143
 """Exit code of a result that is not to be trusted, or of an arm that was not let float."""
 LOG_ENDINGS = (".npz", ".csv")
 """Endings of a recording that is written."""
@@ -123,6 +125,30 @@ def note(message: str) -> None:
     click.echo(click.style(f"note: {printable(message)}", fg="cyan"), err=True)
 
 
+def drop_lost_terminal() -> None:
+    """Send what is still to be printed nowhere, where the terminal has gone (SIGHUP): printing must not fail."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            number = stream.fileno()
+        except (OSError, ValueError):  # no file at all
+            continue
+        if stat.S_ISCHR(os.fstat(number).st_mode) and not os.isatty(number):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+
+
+def tell_interruption(error: BaseException) -> int:
+    """Say what went wrong while a signal ended the run; return the exit code: EXIT_ERROR, or 128 + signal.
+
+    Args:
+        error: What was raised after the arm had been stopped.
+    """
+    for text in getattr(error, "__notes__", ()):
+        warn(text)
+    return EXIT_ERROR if isinstance(error, KeyboardInterrupt) else int(getattr(error, "code", EXIT_ERROR))
+
+
 def note_written(what: str, path: str | Path | None) -> None:
     """Say that something was written, where a file for it was given."""
     if path is not None:
@@ -173,7 +199,9 @@ class Progressing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar off the screen."""
+        """Take the bar off the screen, where that is still there."""
+        if error is not None:
+            drop_lost_terminal()
         if self._bar is not None:
             self._bar.stop()
 

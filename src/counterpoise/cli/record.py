@@ -8,7 +8,17 @@ import click
 
 from ..errors import InputError, SafetyError
 from .options import exit_codes, json_option, log_option
-from .output import EXIT_ERROR, LOG_ENDINGS, Progressing, console, note, note_written, print_json, refuse_file, warn
+from .output import (
+    LOG_ENDINGS,
+    Progressing,
+    console,
+    note,
+    note_written,
+    print_json,
+    refuse_file,
+    tell_interruption,
+    warn,
+)
 from .plant import PlantOptions, pace_option, plant_options, yes_option
 from .rotors import measure_option, print_inertias, settled
 
@@ -30,7 +40,7 @@ Poses: a CSV file with a header of joint names, or a plan:
   schema = "counterpoise/poses-1"
   joints = ["shoulder", "elbow"]
   poses = [[0.0, 0.5], [0.3, -0.2]]     and, if wanted, approach, creep_speed, travel_speed, settle, dwell
-""" + exit_codes("the recording is written", "a fault that stopped the arm; Ctrl-C")
+""" + exit_codes("the recording is written", "a fault that stopped the arm; Ctrl-C", drives=True)
 SIMULATED_DWELL = 1.0
 """Time to measure at each pose of a simulated arm [s], unless the plan or the command line says otherwise."""
 
@@ -83,10 +93,11 @@ def record(
     gone from the mean of the two. It ends where it began.
 
     The plan is checked against the limits and printed before anything moves. Moves are straight in joint space, and
-    nothing checks for collisions. Ctrl-C ends in the safe stop; what was recorded is still written.
+    nothing checks for collisions. Ctrl-C, SIGTERM and SIGHUP end in the safe stop; what was recorded is still written.
     """
     refuse_file("--out", out_path, LOG_ENDINGS)
     from ..control.record import Recording
+    from ..control.stop_signals import INTERRUPTIONS, SignalSafe, StoppedFromOutside
     from ..logs.files import write_log
 
     simulated, driven, robot = asked.made(plant)
@@ -105,12 +116,12 @@ def record(
         _print_plan(recording, driven)
     if not simulated and not yes:
         raise click.UsageError("this would move a real arm: look at the plan, clear its way, then add --yes")
-    interrupted = False
+    ended: BaseException | None = None
     try:
-        with driven, Progressing(f"recording {plant}") as progressing:
+        with SignalSafe(driven), Progressing(f"recording {plant}") as progressing:
             recording.run(progressing.update)
-    except KeyboardInterrupt:
-        interrupted = True
+    except INTERRUPTIONS as caught:
+        ended = caught
     except SafetyError:
         if recording.log is not None:
             write_log(recording.log, out_path)
@@ -118,11 +129,13 @@ def record(
         raise
     log = recording.log
     if log is None:
+        if isinstance(ended, StoppedFromOutside):
+            raise ended
         raise InputError("interrupted before anything was recorded")
     write_log(log, out_path)
-    _report(recording, log, out_path, interrupted=interrupted, as_json=as_json)
-    if interrupted:
-        raise SystemExit(EXIT_ERROR)
+    _report(recording, log, out_path, interrupted=ended is not None, as_json=as_json)
+    if ended is not None:
+        raise SystemExit(tell_interruption(ended))
 
 
 def _plan(path: str, robot: Robot, simulated: bool, dwell: float | None, settle: float | None) -> Any:

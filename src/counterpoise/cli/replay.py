@@ -23,6 +23,7 @@ from .output import (
     refuse_file,
     refuse_page,
     table,
+    tell_interruption,
     warn,
 )
 from .plant import yes_option
@@ -40,7 +41,9 @@ Examples:
   counterpoise replay wam7 loop.path.csv --payload 2 --radius 0.05 --table 0 --dry-run
   counterpoise replay mydriver wipe.path.csv --robot arm.urdf --speed 0.3 --yes     a real arm: it moves
 """ + exit_codes(
-    "done", "the path cannot be followed; a fault that stopped the arm, or it strayed from its path; Ctrl-C"
+    "done",
+    "the path cannot be followed; a fault that stopped the arm, or it strayed from its path; Ctrl-C",
+    drives=True,
 )
 
 
@@ -106,11 +109,12 @@ def replay(
     motion, the slow way to its start included, is planned and checked before anything moves: joint limits, speeds,
     torques with the payload, and collisions where --radius or --table is given. A path that cannot be followed is
     refused with the first instant and joint. Then the arm goes to the start, follows with PD and gravity, and its
-    tracking errors are told. It is stopped when it strays. Ctrl-C ends in the safe stop.
+    tracking errors are told. It is stopped when it strays. Ctrl-C, SIGTERM and SIGHUP end in the safe stop.
     """
     refuse_page(page_path)
     refuse_file("--out", out_path, LOG_ENDINGS)
     from ..control.plant import standing_sample
+    from ..control.stop_signals import INTERRUPTIONS, SignalSafe
     from ..control.teach.path_file import read_path
     from ..control.teach.plan import PlanSettings, plan_replay
     from ..control.teach.replay import Replay
@@ -125,8 +129,8 @@ def replay(
     settings = PlanSettings(waypoints=waypoints, effort_share=1.0 - margin)  # type: ignore[arg-type]
     report: ReplayReport | None = None
     error: SafetyError | None = None
-    interrupted = False
-    with driven.plant:
+    interrupted: BaseException | None = None
+    with SignalSafe(driven.plant):
         try:
             plan = plan_replay(
                 driven.robot,
@@ -159,8 +163,8 @@ def replay(
             try:
                 with Progressing(f"replaying {path.name}") as progressing:
                     job.run(progressing.update, log=out_path is not None)
-            except KeyboardInterrupt:
-                interrupted = True
+            except INTERRUPTIONS as ended:
+                interrupted = ended
             except SafetyError as caught:
                 error = caught
             report = job.report
@@ -169,15 +173,19 @@ def replay(
         raise error
     if as_json:
         document = {"plan": plan.as_data(), "report": None if report is None else report.as_data()}
-        print_json(document | {"dry_run": dry_run, "interrupted": interrupted, "out": written, "page": page_path})
+        print_json(
+            document | {"dry_run": dry_run, "interrupted": interrupted is not None, "out": written, "page": page_path}
+        )
     else:
         if report is not None:
             _print_report(report)
         note_written("recording", written)
         note_written("page", page_path)
+    if interrupted is not None and (code := tell_interruption(interrupted)) != EXIT_ERROR:
+        raise SystemExit(code)
     if not dry_run and report is None:
         raise InputError("interrupted before anything moved")
-    if interrupted or (report is not None and report.outcome != "completed"):
+    if interrupted is not None or (report is not None and report.outcome != "completed"):
         raise SystemExit(EXIT_ERROR)
 
 

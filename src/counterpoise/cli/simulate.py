@@ -8,7 +8,6 @@ import click
 
 from .options import exit_codes, json_option, log_option, page_option, seed_option
 from .output import (
-    EXIT_ERROR,
     LOG_ENDINGS,
     Progressing,
     console,
@@ -20,6 +19,7 @@ from .output import (
     refuse_file,
     refuse_page,
     table,
+    tell_interruption,
     warn,
 )
 from .payload import Carried, model_error_option, payload_options, unknown_payload_option
@@ -45,7 +45,7 @@ Examples:
 Arms:
   puma550 (stiff, 50Hz, 20Hz), wam7 (ground, plate), titan2 (torque-source, flow-valve), dualarm19 (ground);
   a variant is given as puma550:50Hz, the first is the default.
-""" + exit_codes("done", "a fault that stopped the arm; Ctrl-C")
+""" + exit_codes("done", "a fault that stopped the arm; Ctrl-C", drives=True)
 SKIPPED = 1.0
 """Time at the start that does not count for the errors [s]: law and reference are being faded in."""
 
@@ -121,7 +121,7 @@ def simulate(
     PRESET is a simulated arm with everything between a controller and its links: friction that sticks, gears that
     yield, encoders that count, a plate that drifts. The torques go through the safety filter, as on a real arm.
 
-    Ctrl-C ends in the safe stop; what was recorded until then is still shown and written, and the exit code is 1.
+    Ctrl-C, SIGTERM and SIGHUP end in the safe stop; what was recorded until then is still shown and written.
     """
     if gains_path is not None and (law is not None or stiffness != 1.0):
         raise click.UsageError("--gains brings its law and its stiffness: leave out --law and --stiffness")
@@ -171,8 +171,8 @@ def simulate(
         print_json(_document(simulation, outcome, joint_results, out_path, page_path))
     else:
         _print(simulation, outcome, joint_results, out_path, page_path)
-    if outcome.interrupted:
-        raise SystemExit(EXIT_ERROR)
+    if outcome.interruption is not None:
+        raise SystemExit(tell_interruption(outcome.interruption))
 
 
 def _judged(outcome: EndedRun) -> tuple[JointTracking, ...]:

@@ -20,6 +20,7 @@ from ..control.pd import PD
 from ..control.pid import PID
 from ..control.reference import Eased, Hold, PoseList, Reference, Sine, Triangle
 from ..control.report import RunReport
+from ..control.stop_signals import INTERRUPTIONS, SignalSafe
 from ..control.tune.gains import read_gains
 from ..control.tune.probe import holding_loop, take_tare
 from ..control.tune.rule import TuningRule
@@ -82,7 +83,7 @@ class EndedRun:
         desired: What was desired at the first k samples [rad or m], shape (k, n).
         hidden: What only the simulation knows; None where it was not watched.
         seconds: Time the simulation took on the wall [s].
-        interrupted: Whether Ctrl-C ended it.
+        interruption: What was raised for the signal that ended it; None where none did.
         error: The fault that ended it; None where none did.
     """
 
@@ -93,8 +94,13 @@ class EndedRun:
     desired: Array
     hidden: Hidden | None
     seconds: float
-    interrupted: bool
+    interruption: BaseException | None
     error: SafetyError | None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended it."""
+        return self.interruption is not None
 
 
 class Simulation:
@@ -156,14 +162,15 @@ class Simulation:
             ticks += 1
             return False
 
-        interrupted, error = False, None
+        interruption: BaseException | None = None
+        error: SafetyError | None = None
         begun = time.perf_counter()
-        with arm:
+        with SignalSafe(arm):
             loop = self._loop()
             try:
                 loop.run(self.duration, until=watch, log=True)
-            except KeyboardInterrupt:
-                interrupted = True
+            except INTERRUPTIONS as ended:
+                interruption = ended
             except SafetyError as caught:
                 if caught.report is None:
                     raise
@@ -175,7 +182,7 @@ class Simulation:
         samples = min(report.ticks - report.stop_ticks, len(report.log))
         desired = np.array([self.reference.at(tick * dt).q for tick in range(samples)]).reshape(samples, arm.n)
         hidden = Hidden(np.array(instants), np.array(friction)) if friction else None
-        return EndedRun(self.preset, arm.robot, arm.effort_limit, report, desired, hidden, seconds, interrupted, error)
+        return EndedRun(self.preset, arm.robot, arm.effort_limit, report, desired, hidden, seconds, interruption, error)
 
     def _loop(self) -> ControlLoop:
         """Return the loop with its law; for tuned gains the arm is held first, and its plate tared."""

@@ -23,6 +23,7 @@ from .output import (
     printable,
     refuse_file,
     table,
+    tell_interruption,
     warn,
 )
 from .plant import yes_option
@@ -52,6 +53,7 @@ The file is CSV: a commented head, then time [s] and every joint with its unit. 
 """ + exit_codes(
     "the path is written; also when Ctrl-C ended it",
     "refused by the check, or not guided; a fault, too fast, drifting: what was recorded before is written",
+    drives=True,
 )
 
 
@@ -123,6 +125,7 @@ def teach(
     refuse_file("--out", out_path, (".csv",))
     if mark_every is not None and kind != "waypoints":
         raise click.UsageError("--mark-every belongs to --kind waypoints")
+    from ..control.stop_signals import INTERRUPTIONS, SignalSafe, StoppedFromOutside
     from ..control.teach.path import one_line
     from ..control.teach.path_file import write_path
     from ..control.teach.teaching import Teaching
@@ -151,23 +154,26 @@ def teach(
     )
     guide.teaching = teaching
     _listen(teaching, driven.simulated)
-    interrupted, fault = False, None
+    interrupted: BaseException | None = None
+    fault: SafetyError | None = None
     try:
-        with driven.plant, Progressing(f"teaching {plant}") as progressing:
+        with SignalSafe(driven.plant), Progressing(f"teaching {plant}") as progressing:
             teaching.run(span, progress=lambda done, total: progressing.update(done, total or done + 1.0))
-    except KeyboardInterrupt:
-        interrupted = True  # on a real arm the usual way to end; it stands in its safe stop
+    except INTERRUPTIONS as caught:
+        interrupted = caught  # on a real arm the usual way to end; it stands in its safe stop
     except SafetyError as error:
         if teaching.teacher.count < 2:
             raise
         fault = error  # somebody has guided the arm so far: that is kept
     report = teaching.report
-    ended = "interrupted" if interrupted or report is None else report.end
+    ended = "interrupted" if interrupted is not None or report is None else report.end
     notes = {"by": "counterpoise teach", "plant": plant}
     if demo:
         notes["guided"] = f"by a simulated hand around a loop of {2 * demo_size:g} m"
     if ended not in ("done", "stopped"):
         notes["ended"] = ended
+    if isinstance(interrupted, StoppedFromOutside) and teaching.teacher.count < 2:
+        raise interrupted
     taught = _finished(teaching, fault, named, cutoff=smooth or None, trim=not no_trim, notes=notes)
     write_path(taught.path, out_path)
     if fault is not None:
@@ -179,6 +185,8 @@ def teach(
         _print(taught, plant, out_path, guide)
         if report is not None and report.reason:
             warn(report.reason)
+    if interrupted is not None and (code := tell_interruption(interrupted)) != EXIT_ERROR:
+        raise SystemExit(code)
     if ended not in ("done", "stopped", "interrupted"):
         raise SystemExit(EXIT_ERROR)
 

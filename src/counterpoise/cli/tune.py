@@ -39,7 +39,7 @@ The rule, the same for every law:
   K_p, K_d   position loop of --bandwidth (-3 dB) and --damping; less where the plant oscillates near it
   K_i        80 % of the smallest value that is unstable for a step of --step degrees (pi: 75 %)
   k_int      75 % of the smallest value at which the structure oscillates
-""" + exit_codes("the gains are found", "a fault that stopped the arm")
+""" + exit_codes("the gains are found", "a fault that stopped the arm; Ctrl-C", drives=True)
 
 
 @click.command(epilog=EXAMPLES)

@@ -27,7 +27,7 @@ Examples:
 Arms:
   puma550 (stiff, 50Hz, 20Hz), wam7 (plate, ground), titan2 (torque-source), dualarm19 (ground), with their drives;
   any other bundled arm (see counterpoise catalog) or file, with drives that are assumed.
-""" + exit_codes("ended by Ctrl-C, SIGTERM or --duration")
+""" + exit_codes("ended by Ctrl-C, SIGTERM, SIGHUP or --duration")
 
 
 @click.command(epilog=EXAMPLES)

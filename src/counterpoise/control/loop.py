@@ -6,6 +6,7 @@ The states and which fault ends in which are specified in docs/safety-filter.md.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -24,10 +25,13 @@ from .law import Law
 from .limits import joint_array
 from .permission import refuse_gravity_twice, refuse_unclear_plant, refuse_without_watchdog, refuse_wrong_filter
 from .plant import Plant
+from .plant_use import PlantUse
 from .report import EndState, RunReport
 from .run import Run
 from .run_parts import Kept, Switch
+from .safe_stop import nominal_time
 from .safety import SafetyFilter
+from .stop_signals import Deferral, Driving, keep, longest_stop, refuse_left_plant
 
 TOLD_EVERY = 0.1
 """Time between two calls of what is told the progress of a run [s]."""
@@ -42,7 +46,8 @@ class ControlLoop:
             report = ControlLoop(plant, law, robot).run(5.0)
 
     A fault is bridged for some ticks by holding the torque; then the arm is stopped safely and the matching SafetyError
-    is raised, with the last samples in ``history`` and the whole run in ``report``.
+    is raised, with the last samples in ``history`` and the whole run in ``report``. SIGINT (Ctrl-C), SIGTERM and SIGHUP
+    end a run in the safe stop, too, and are raised after it (control.stop_signals).
 
     Attributes:
         safety: The filter.
@@ -97,6 +102,7 @@ class ControlLoop:
             raise InputError(f"stop_damping is {self._damping.tolist()}; expected finite numbers from 0")
         self._run: Run | None = None
         self._kept: Kept | None = None
+        self._drive_kept: PlantUse | None = None
         self.last_report: RunReport | None = None
 
     def switch(
@@ -161,6 +167,8 @@ class ControlLoop:
             SafetyError: The run was refused, or ended by a fault; which one, by the class. PlantError also when the
                 plant's own stop failed at the end of a good run.
             InputError: A bad argument.
+            KeyboardInterrupt: SIGINT came; the arm was stopped first.
+            StoppedFromOutside: SIGTERM or SIGHUP came, or the plant's block was left; the arm was stopped first.
         """
         if duration is not None and not (math.isfinite(duration) and duration >= 0.0):
             raise InputError(f"duration is {duration!r}; expected a time from 0 [s], or None")
@@ -169,8 +177,33 @@ class ControlLoop:
         if self._run is not None:
             raise InputError("this loop is running already; end that run first (request_stop), or switch its law")
         ticks = math.inf if duration is None else round(duration / self.safety.dt)
+        with Deferral(), Driving(self._taken_over()) as drive:
+            if drive.asked is not None and self._kept is None:
+                raise drive.error()  # a signal came before: nothing is applied, and nothing is sent
+            refuse_left_plant(self._plant)
+            return self._driven(drive, ticks, duration, until, progress, log, then)
+
+    def _taken_over(self) -> PlantUse:
+        """Return what keeps a torque applied, or something new."""
+        drive, self._drive_kept = self._drive_kept, None
+        if drive is None:
+            nominal = nominal_time(self._plant, self.safety.settings, self.safety.limits)
+            return PlantUse(self._plant, longest_stop(nominal))
+        drive.thread = threading.get_ident()
+        return drive
+
+    def _driven(
+        self,
+        drive: PlantUse,
+        ticks: float,
+        duration: float | None,
+        until: Callable[[Sample], bool] | None,
+        progress: Callable[[float, float], None] | None,
+        log: bool,
+        then: Literal["stop", "keep"],
+    ) -> RunReport:
         run = Run(
-            self._plant,
+            drive,
             self._laws,
             self._robot,
             self.safety,
@@ -183,6 +216,8 @@ class ControlLoop:
         try:
             halt = run.go(ticks, until if progress is None else self._telling(progress, duration, until))
             report = self.last_report = run.finish(halt, then)
+            if report.stop is None and report.end is not EndState.END_OF_LOG and drive.asked is not None:
+                report = self.last_report = run.finish(halt, "stop")  # a signal came while it was being kept
         except BaseException as error:  # above all KeyboardInterrupt: the arm is stopped before anything else happens
             self.last_report = run.interrupt()
             if run.stop_failure is not None:
@@ -197,9 +232,16 @@ class ControlLoop:
             )
             told = f"{told}; {failed}" if failed else told
             raise error_of(halt.fault)(told, history=run.recorder.history(), report=report) from halt.cause
+        if drive.asked is not None:
+            interrupted = drive.error()
+            if failed:
+                interrupted.add_note(failed)
+            raise interrupted
         if failed:
             raise PlantError(failed, history=run.recorder.history(), report=report) from run.stop_failure
-        self._kept = run.kept if report.end is EndState.COMPLETED and report.stop is None else None
+        if report.end is EndState.COMPLETED and report.stop is None:
+            self._kept, self._drive_kept = run.kept, drive
+            keep(drive)
         return report
 
     def _telling(

@@ -20,7 +20,8 @@ from .clock import Clock
 from .fall_watch import FallWatch
 from .fault import REFUSED, Fault, FilterFlag, error_of
 from .law import Law
-from .plant import BrakedPlant, Plant
+from .plant import BrakedPlant
+from .plant_use import PlantUse
 from .report import EndState, Recorder, RunReport
 from .run_parts import Halt, Kept, Switch, cut_of, shown
 from .safe_stop import SafeStop, stop_damping
@@ -44,7 +45,7 @@ class Run:
 
     def __init__(
         self,
-        plant: Plant,
+        drive: PlantUse,
         laws: Sequence[Law],
         robot: Robot,
         safety: SafetyFilter,
@@ -57,7 +58,7 @@ class Run:
         """Read the first sample and prepare everything that a tick needs; nothing is sent yet.
 
         Args:
-            plant: What is driven.
+            drive: What is driven, and whether it has to end.
             laws: Laws to be summed.
             robot: The arm's model.
             safety: The filter.
@@ -69,7 +70,8 @@ class Run:
         Raises:
             SafetyError: The first sample cannot be had or is bad, or a law cannot start.
         """
-        self._plant, self._safety, self._clock = plant, safety, clock
+        plant = drive.plant
+        self._drive, self._plant, self._safety, self._clock = drive, plant, safety, clock
         self.switches: deque[Switch] = deque()
         self.ending = False
         self.stop_failure: Exception | None = None
@@ -157,11 +159,11 @@ class Run:
             raise LawError(told) from error
 
     def go(self, ticks: float, until: Callable[[Sample], bool] | None) -> Halt:
-        """Run ticks until the end or a fault that is not bridged."""
+        """Run ticks until the end, a fault that is not bridged, or a signal."""
         if self._braked is not None and ticks > 0 and (halt := self._open_brakes(self._braked)) is not None:
             return halt
-        recorder = self.recorder
-        while recorder.tick < ticks:
+        recorder, drive = self.recorder, self._drive
+        while recorder.tick < ticks and drive.asked is None:
             if (halt := self._choose_torque(until)) is not None or (halt := self._exchange()) is not None:
                 return halt
         return Halt()
@@ -176,7 +178,7 @@ class Run:
         self.recorder.event("started", "on closed brakes")
         start = BrakedStart(plant, self._safe_stop.robot, safety)
         while True:
-            if self.ending:
+            if self.ending or self._drive.asked is not None:
                 return Halt()
             if self._fault == Fault.FROZEN and start.closed and self._sample is not None:
                 safety.forget()  # nothing can move, whatever the torque: sameness is no fault here
@@ -250,7 +252,7 @@ class Run:
         """Send what is in the filter, wait for the next tick, and read the next sample."""
         plant, safety = self._plant, self._safety
         try:
-            sent = plant.write(safety.out)
+            sent = self._drive.write(safety.out)
         except Exception as error:  # a driver's code: whatever it raises, nothing more can be sent
             message = f"the plant could not be written: {type(error).__name__}: {error}"
             self.recorder.event("write_failed", message)
@@ -352,27 +354,32 @@ class Run:
         return Halt(Fault.OVERRUN, message) if self._late.bad() else None
 
     def finish(self, halt: Halt, then: str) -> RunReport:
-        """Bring the run to its end state and return the report."""
+        """Bring the run to its end state and return the report; one that was interrupted keeps nothing applied."""
         stop: Literal["zero", "brake"] | None = self._plant.stop
+        interrupted = self._drive.asked is not None
         if halt.end_of_log:
             end, stop = EndState.END_OF_LOG, None
-        elif not halt.fault and then == "keep":
+        elif not halt.fault and then == "keep" and not interrupted:
             end, stop = EndState.COMPLETED, None
         elif halt.fault in _AT_ONCE or (halt.fault is Fault.FELL and stop == "brake"):  # brakes catch it sooner
             end = EndState.PLANT_STOP
             self.stopped_at = self.recorder.tick * self._safety.dt
             self._declared_stop(end)
         else:
-            end = self._stop(halt.message or "the run is over")
-            if not halt.fault and end is EndState.GRAVITY_STOP:
+            end = self._stop(halt.message or (self._drive.why if interrupted else "the run is over"))
+            if not halt.fault and not interrupted and end is EndState.GRAVITY_STOP:
                 end = EndState.COMPLETED
         return self.recorder.report(end, halt.fault, stop)
 
     def interrupt(self) -> RunReport:
-        """Stop because of an exception from outside, such as Ctrl-C; a second one stops at once."""
+        """Stop because of an exception that is no fault, such as a KeyboardInterrupt; a second one stops at once.
+
+        Signals do not come this way (control.stop_signals): what does is raised by code that the loop calls.
+        """
         end = EndState.PLANT_STOP
         try:
-            end = self._stop("interrupted", unsure=True)
+            if not self._drive.abandoned:  # else it hung: the plant was stopped, and nothing is sent any more
+                end = self._stop("interrupted", unsure=True)
         finally:
             if end is EndState.PLANT_STOP:
                 self._declared_stop(end)

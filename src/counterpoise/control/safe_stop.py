@@ -20,6 +20,7 @@ from .limits import Limits
 from .plant import Plant
 from .report import EndState
 from .safety import SafetyFilter
+from .settings import SafetySettings
 
 SLOWEST_TICKS = 20
 """The damping of a stop slows no joint faster than with a time constant of this many periods: delays are survived."""
@@ -53,7 +54,7 @@ class SafeStop:
         self._settle_ticks = math.ceil(settings.settle_time / dt)
         self._ramp_ticks = 0 if plant.stop == "brake" else math.ceil(settings.ramp_time / dt)
         # Damping may leave a torque at the end of the ramp; it then goes to zero as fast as the rate limit allows.
-        rest = float(np.max(safety.limits.effort / safety.limits.rate, initial=0.0))
+        rest = _rest_time(safety.limits)
         self._rest_ticks = 0 if plant.stop == "brake" else math.ceil(rest / dt) + 1
         self._blind_ticks = math.ceil(settings.blind_time / dt)
         self._tick = 0
@@ -85,6 +86,18 @@ class SafeStop:
         if damped:
             tau -= np.clip(self._damping * sample.dq, -self._most_damping, self._most_damping)
         return tau
+
+
+def nominal_time(plant: Plant, settings: SafetySettings, limits: Limits) -> float:
+    """Return how long a gravity stop takes at most when every tick takes its period [s]."""
+    if plant.stop == "brake":
+        return settings.settle_time
+    return settings.settle_time + settings.ramp_time + _rest_time(limits)
+
+
+def _rest_time(limits: Limits) -> float:
+    """Return how long the largest torque takes to zero at the rate limit [s]."""
+    return float(np.max(limits.effort / limits.rate, initial=0.0))
 
 
 def stop_damping(robot: Robot, q: Array, limits: Limits, share: float, dt: float) -> Array:

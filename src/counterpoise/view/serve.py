@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any
 
+from ..control.stop_signals import Deferral
 from .arms import ViewArm
 from .comparison import ModelPair
 from .page import LOCAL_HOST, PORT, ViewPage
@@ -29,7 +27,7 @@ class Served:
         frames: States of the arm that were sent.
         end: How the arm's last run ended, e.g. "completed"; None where it never ran.
         stop: What holds the arm now: "zero" torque or its "brake"; None where it never ran.
-        ended_by: "SIGINT", "SIGTERM" or "time".
+        ended_by: "SIGINT", "SIGTERM", "SIGHUP" or "time".
     """
 
     url: str
@@ -52,7 +50,7 @@ def serve(
     allow_origins: Sequence[str] = (),
     started: Callable[[str], None] = lambda url: None,
 ) -> Served:
-    """Serve the page until SIGINT (Ctrl-C), SIGTERM or the end of the time; then the arm ends in its safe stop.
+    """Serve the page until SIGINT (Ctrl-C), SIGTERM, SIGHUP or the end of the time; the arm ends in its safe stop.
 
     Call it from the main thread: signals arrive there.
 
@@ -71,30 +69,22 @@ def serve(
         InputError: The address cannot be listened at, a bad share, or foreign pages cannot be turned away.
         MissingExtraError: viser is not installed.
     """
-    ended_by = ""
-
-    def end(number: int, _: FrameType | None) -> None:
-        nonlocal ended_by  # nothing with a lock: a signal may arrive inside the very wait that holds it
-        ended_by = signal.Signals(number).name
-
     session = Session(arm, share=share)
-    before: dict[int, Any] = {}
     begun = time.monotonic()
-    with session:  # whatever happens below, the arm ends in its safe stop
-        page = ViewPage(
-            session, host=host, port=port, timeline=timeline, comparison=comparison, allow_origins=allow_origins
-        )
-        try:
-            before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-            started(page.url)
-            until = math.inf if seconds is None else time.monotonic() + seconds
-            # Naps, not one long wait: a signal that comes just before a wait begins does not wake it.
-            while not ended_by and time.monotonic() < until:
-                time.sleep(NAP)
-        finally:
-            page.close()
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    with Deferral(deliver=False) as signals:
+        with session:  # whatever happens below, the arm ends in its safe stop
+            page = ViewPage(
+                session, host=host, port=port, timeline=timeline, comparison=comparison, allow_origins=allow_origins
+            )
+            try:
+                started(page.url)
+                until = math.inf if seconds is None else time.monotonic() + seconds
+                # Naps, not one long wait: a signal that comes just before a wait begins does not wake it.
+                while signals.arrived is None and time.monotonic() < until:
+                    time.sleep(NAP)
+            finally:
+                page.close()
+        ended_by = signals.claim()
     report = session.report
     return Served(
         url=page.url,
@@ -102,5 +92,5 @@ def serve(
         frames=page.frames,
         end=None if report is None else report.end.value,
         stop=None if report is None else report.stop,
-        ended_by=ended_by or "time",
+        ended_by="time" if ended_by is None else ended_by.name,
     )

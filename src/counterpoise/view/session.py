@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..control.loop import ControlLoop
+from ..control.plant_use import INTERRUPTIONS
 from ..control.report import RunReport
 from ..description.frozen import Array
 from ..dynamics.inputs import link_name
@@ -242,6 +243,8 @@ class Session:
                     loop.run(None, until=self._tick)
             except SafetyError as error:
                 guide.stop(str(error))
+            except INTERRUPTIONS:  # a signal, or the program's end: the arm was stopped, and stays so
+                self._ending = True
             finally:
                 self.report = loop.last_report or self.report
             self._publish()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,9 +22,12 @@ from ..clock import Clock
 from ..gains import gain
 from ..loop import ControlLoop
 from ..plant import Plant
+from ..plant_use import INTERRUPTIONS, PlantUse
 from ..report import RunReport
 from ..rotors.measurement import InertiaMeasurement, tell
+from ..safe_stop import nominal_time
 from ..safety import SafetyFilter
+from ..stop_signals import Deferral, Driving, drive_begins, drive_ends, longest_stop
 from .check import FloatCheck
 from .check_result import CheckResult
 from .cushion import Cushion
@@ -34,6 +38,9 @@ from .watch import WatchSettings
 if TYPE_CHECKING:
     from ...calibration.fit import Fit
 
+LEAVING = 1.0
+"""How much longer than its last run the end of a job may take [s]."""
+
 Progress = Callable[[float, float], None]
 Phase = Literal["ready", "checking", "floating", "ended"]
 
@@ -43,12 +50,16 @@ class Floating:
 
     ::
 
-        with plant:
+        with SignalSafe(plant):
             floating = Floating(plant, robot, share=0.5)
             floating.start()
             ...  # move it by hand
             floating.stop()
             report = floating.wait()
+
+    SIGINT (Ctrl-C), SIGTERM and SIGHUP end it in the safe stop, and are raised in the main thread after that, with
+    ``with plant:`` as well. SignalSafe (control.stop_signals) makes sure that its block is never left while the thread
+    drives the arm, whatever is raised in it.
 
     Attributes:
         phase: "ready", "checking", "floating" or "ended".
@@ -147,7 +158,8 @@ class Floating:
         )
         self._plant, self._robot, self._friction = plant, robot, friction
         self._began, self._each = began, each
-        self._stopping = threading.Event()
+        self._stopping = False  # no Event: a signal may find the main thread inside one
+        self._job: PlantUse | None = None
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
         self._ran: RunReport | None = None
@@ -181,7 +193,20 @@ class Floating:
         Raises:
             SafetyError: The check does not let it float (the report is in ``report``), or a fault stopped the arm.
             InputError: A joint is too near to a limit to be checked, or ``seconds`` is no time.
+            KeyboardInterrupt: SIGINT came; the arm was stopped first.
+            StoppedFromOutside: SIGTERM or SIGHUP came, or the plant's block was left; the arm was stopped first.
         """
+        if self._job is not None:  # start() has begun it
+            return self._run(self._job, seconds, progress, log)
+        with Deferral(), Driving(self._new_job()) as job:
+            return self._run(job, seconds, progress, log)
+
+    def _new_job(self) -> PlantUse:
+        """Return what is driven from the first look at the arm to its stop, also between the check and the floating."""
+        nominal = nominal_time(self._plant, self._safety.settings, self._safety.limits)
+        return PlantUse(self._plant, longest_stop(nominal) + LEAVING, sends=False)
+
+    def _run(self, job: PlantUse, seconds: float | None, progress: Progress | None, log: bool) -> FloatReport:
         if self.phase != "ready":
             raise InputError(f"this object is {self.phase}; make another one to float again")
         _refuse_no_time(seconds)
@@ -189,9 +214,11 @@ class Floating:
         end: End = "fault"
         reason = ""
         try:
+            if job.asked is not None:
+                raise job.error()
             end, reason = self._do(seconds, progress, log)
-        except KeyboardInterrupt:
-            end, reason = "interrupted", "interrupted"
+        except INTERRUPTIONS:
+            end, reason = "interrupted", "interrupted" if job.asked is None else job.why
             raise
         except CounterpoiseError as error:
             reason = str(error)
@@ -204,16 +231,30 @@ class Floating:
         return self.report
 
     def start(self, seconds: float | None = None, *, log: bool = False) -> None:
-        """Do :meth:`run` in a thread of its own; end it with :meth:`stop` and :meth:`wait` before leaving the plant."""
+        """Do :meth:`run` in a thread of its own; end it with :meth:`stop` and :meth:`wait` before leaving the plant.
+
+        Called from the main thread, it takes care of signals until it is over. When the program ends, so does it, in
+        the safe stop.
+        """
         if self._thread is not None:
             raise InputError("it was started already")
         _refuse_no_time(seconds)
-        self._thread = threading.Thread(target=self._run_and_keep, args=(seconds, log), name="floating")
-        self._thread.start()
+        with Deferral():
+            self._job = self._new_job()
+            # A daemon: the interpreter would wait for it at its end, for ever, instead of asking it to stop.
+            self._thread = threading.Thread(
+                target=self._run_and_keep, args=(self._job, seconds, log), name="floating", daemon=True
+            )
+            drive_begins(self._job)
+            try:
+                self._thread.start()
+            except BaseException:
+                drive_ends(self._job)
+                raise
 
     def stop(self) -> None:
         """End it in the safe stop, after the present tick; from any thread, also during the check."""
-        self._stopping.set()
+        self._stopping = True
 
     def wait(self, timeout: float | None = None) -> FloatReport:
         """Wait until what :meth:`start` began is over; return its report, or raise what it raised.
@@ -226,8 +267,16 @@ class Floating:
         """
         if self._thread is None:
             raise InputError("it was not started")
-        self._thread.join(timeout)
-        if self._thread.is_alive():
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        with Deferral():
+            while self._thread.is_alive() and not (self._job is None or self._job.abandoned):
+                if (left := until - time.monotonic()) <= 0.0:
+                    break
+                self._thread.join(min(left, 0.1))
+            return self._over()
+
+    def _over(self) -> FloatReport:
+        if self._thread is not None and self._thread.is_alive():
             raise InputError(f"it is still {self.phase}")
         if self._error is not None:
             raise self._error
@@ -235,23 +284,26 @@ class Floating:
             raise InputError("it ended without a report")
         return self.report
 
-    def _run_and_keep(self, seconds: float | None, log: bool) -> None:
+    def _run_and_keep(self, job: PlantUse, seconds: float | None, log: bool) -> None:
+        job.thread = threading.get_ident()
         try:
             self.run(seconds, log=log)
         except BaseException as error:  # handed to whoever waits
             self._error = error
+        finally:
+            drive_ends(job)
 
     def _do(self, seconds: float | None, progress: Progress | None, log: bool) -> tuple[End, str]:
-        if self._stopping.is_set():
+        if self._stopping:
             return "stopped", ""
-        result = self._check.run(progress, until=lambda _: self._stopping.is_set(), then="keep")
+        result = self._check.run(progress, until=lambda _: self._stopping, then="keep")
         recording = self._check.recording
         if recording is None:
             raise InputError("the check left no loop to go on with")
         loop, floats = recording.loop, False
         try:
             self._result = result
-            if result is None or self._stopping.is_set():
+            if result is None or self._stopping:
                 return "stopped", ""
             if not result.passed:
                 return "refused", "the arm is not let go: " + ". ".join(result.reasons)
@@ -265,7 +317,7 @@ class Floating:
         self._float(loop, law, seconds, progress, log)
         if law.stop_kind:
             return law.stop_kind, law.stop_reason
-        return "stopped" if self._stopping.is_set() else "done", ""
+        return "stopped" if self._stopping else "done", ""
 
     def _float(
         self, loop: ControlLoop, law: FloatLaw, seconds: float | None, progress: Progress | None, log: bool
@@ -307,7 +359,7 @@ class Floating:
             self._fastest = np.maximum(self._fastest, np.abs(sample.dq))
             if self._each is not None:
                 self._each(sample)
-            return self._stopping.is_set() or law.must_stop(sample)
+            return self._stopping or law.must_stop(sample)
 
         return watch
 
@@ -352,7 +404,7 @@ def float_arm(
 
     ::
 
-        with plant:
+        with SignalSafe(plant):
             report = float_arm(plant, robot, 60.0, share=0.5)
 
     Args:

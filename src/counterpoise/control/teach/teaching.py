@@ -19,7 +19,7 @@ class Teaching(Floating):
 
     ::
 
-        with plant:
+        with SignalSafe(plant):
             teaching = Teaching(plant, robot, "waypoints")
             teaching.start()
             ...  # guide the arm by hand, and at each way point:

@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...friction.dahl import Dahl
 from ..base_sensor_control import plate_of
 from ..reference import Triangle
+from ..stop_signals import SignalSafe
 from .gains import LawGains
 from .probe import MakePlant, holding_loop, take_tare
 from .rule import WITH_PLATE, TuningRule
@@ -68,7 +69,7 @@ def learned_friction(
     plant = make_plant()
     swings = np.zeros(robot.n)
     swings[joint] = AMPLITUDE
-    with plant:
+    with SignalSafe(plant):
         sensor = plate_of(plant, robot)
         loop = holding_loop(plant, robot, i_have_an_estop=i_have_an_estop)
         take_tare(loop, sensor, TuningRule())

@@ -31,6 +31,7 @@ from ..plate_torque import AT_ITS_END
 from ..reference import Desired
 from ..report import RunReport
 from ..safety import SafetyFilter
+from ..stop_signals import SignalSafe
 from .gains import LawGains
 from .oscillation import NO_SWING, PURE, Swing, rings, sustained, swing
 from .rule import WITH_PLATE, TuningRule
@@ -174,7 +175,7 @@ class Prober:
 
     def _once(self, gains: LawGains, motion: MotionKind, least: float, stretch: float, side: float) -> Probed:
         plant, rule = self._make(), self._rule.stretched(stretch)
-        with plant:
+        with SignalSafe(plant):
             start = plant.read().q.copy()
             side = self._homewards(plant, start, side)
             reference = ProbeMotion(self._joint, self._direction(plant, start, side) * rule.step, motion, rule)

@@ -13,6 +13,7 @@ from ...dynamics.robot import Robot
 from ...errors import InputError
 from ..base_sensor_control import plate_of
 from ..reference import Triangle
+from ..stop_signals import SignalSafe
 from .gains import LawGains
 from .probe import MakePlant, MakeSafety, holding_loop, take_tare
 from .rule import WITH_PLATE, TuningRule
@@ -56,7 +57,7 @@ class TriangleTask:
         swings = np.zeros(self.robot.n)
         swings[joint] = self.amplitude
         reference = Triangle(swings, self.period)
-        with plant:
+        with SignalSafe(plant):
             sensor = plate_of(plant, self.robot) if gains.kind in WITH_PLATE else None
             safety = None if self.safety is None else self.safety(plant)
             loop = holding_loop(plant, self.robot, safety=safety, i_have_an_estop=self.i_have_an_estop)

@@ -10,6 +10,7 @@ from ...description.frozen import Array
 from ...dynamics.inertia import mass_matrix
 from ...dynamics.robot import Robot
 from ...errors import InputError
+from ..stop_signals import SignalSafe
 from .gains import LawGains
 from .probe import MakePlant, MakeSafety, MotionKind, Probed, Prober, holding_gains
 from .report import GainLimit, JointTuning, Tuning
@@ -79,7 +80,7 @@ def tuned(
     first = make_plant()
     if kind in WITH_PLATE and first.plate is None:
         raise InputError(f"'{kind}' needs a plate under the base, and this plant has none")
-    with first:
+    with SignalSafe(first):
         q = first.read().q.copy()
     gains = replace(holding_gains(first, robot, q), kind=kind)
     order = range(robot.n) if joints is None else joints
