@@ -172,9 +172,13 @@ def teach(
         notes["guided"] = f"by a simulated hand around a loop of {2 * demo_size:g} m"
     if ended not in ("done", "stopped"):
         notes["ended"] = ended
-    if isinstance(interrupted, StoppedFromOutside) and teaching.teacher.count < 2:
-        raise interrupted
-    taught = _finished(teaching, fault, named, cutoff=smooth or None, trim=not no_trim, notes=notes)
+    try:
+        taught = _finished(teaching, fault, named, cutoff=smooth or None, trim=not no_trim, notes=notes)
+    except InputError as nothing:
+        if isinstance(interrupted, StoppedFromOutside):
+            warn(str(nothing))
+            raise interrupted from nothing
+        raise
     write_path(taught.path, out_path)
     if fault is not None:
         note_written("what was recorded before the fault is", out_path)
