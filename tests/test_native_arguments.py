@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.base_sensor.plate_kernel import ReferencePlateKernel
-from counterpoise.dynamics.native_module import native_module
+from counterpoise.dynamics.native_module import imported_module
 from counterpoise.dynamics.reference import ReferenceKernel
 from counterpoise.logs.sample import Sample
 from counterpoise.plants.layout import DRIVE_PARAMETERS, DRIVE_STATES, LINK_PARAMETERS, LINK_STATES
 
 ROOMS = ("control", "dynamics", "estimation", "logs", "plants")
-NATIVE = {room: native_module(room) for room in ROOMS}
+NATIVE = {room: imported_module(room) for room in ROOMS}
 pytestmark = pytest.mark.skipif(
     None in NATIVE.values(), reason="not all extensions are built here, or they are disabled"
 )

@@ -197,17 +197,17 @@ def test_an_arm_that_is_flung_leaves_no_path(run: Any, tmp_path: Path) -> None:
 
 
 class Guided(SimulatedArm):
-    """The planar arm of the floating tests, not simulated as far as the commands can know: its tip is pushed at 15 s,
-    and what ``befalls`` it comes at 17 s."""
+    """The planar arm of the floating tests, not simulated as far as the commands can know: its tip is pushed at 21 s,
+    and what ``befalls`` it comes at 23 s."""
 
     befalls: BaseException | str = ""
 
     def read(self) -> Sample:
         """Return a sample, unless something befalls it."""
-        if 15.0 <= self.time < 15.0 + 0.5 * self.dt:
+        if 21.0 <= self.time < 21.0 + 0.5 * self.dt:
             pushed(self, (0.0, 0.0, 5.0), 0.0, 0.3)
         sample = super().read()
-        if self.time < 17.0:
+        if self.time < 23.0:
             return sample
         if isinstance(self.befalls, BaseException):
             error, self.befalls = self.befalls, ""
@@ -239,7 +239,7 @@ def test_what_was_taught_before_the_end_is_kept(
     assert result.exit_code == code, result.output
     path = read_path(file)
     assert path.notes["ended"] == ("fault" if code else "interrupted") and np.ptp(path.q, axis=0).max() > 0.02
-    assert arms[0].time > (17.05 if code else 18.2)  # held blindly for a moment; or settled and let down
+    assert arms[0].time > (23.05 if code else 24.2)  # held blindly for a moment; or settled and let down
     if code:
         assert "before the fault is written" in result.stderr and "error:" in result.stderr
 

@@ -60,7 +60,12 @@ def some_links(robot: cp.Robot) -> list[str]:
 def test_urdf_against_pinocchio(path: Path) -> None:
     """Its URDF reader takes mimic joints for independent ones, unbounded joints for (cos, sin)."""
     robot = loaded(path)
-    twin = PinocchioTwin(pin.buildModelFromUrdf(str(path)), Coordinates(robot.description), np.eye(3), GRAVITY)
+    try:
+        model = pin.buildModelFromUrdf(str(path))
+    except ValueError as error:
+        assert "min_dry_friction" in str(error)
+        pytest.skip(f"Pinocchio refuses its negative friction: {error}")
+    twin = PinocchioTwin(model, Coordinates(robot.description), np.eye(3), GRAVITY)
     compare(robot, twin, random_motion(robot, 0, POSES), some_links(robot), path)
 
 

@@ -49,7 +49,9 @@ for path in sys.argv[1:]:
             told = f"{len(read_log(path, recover=recover))} rows"
         except CounterpoiseError as error:
             told = str(error)
-        print(json.dumps([path, told, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
+        with open("/proc/self/status") as status:  # ru_maxrss would count what the parent held at the fork
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+        print(json.dumps([path, told, peak * 1024]))
 """
 
 

@@ -223,8 +223,9 @@ class Recording:
         def watch(sample: Sample) -> bool:
             nonlocal began
             began = float(sample.time) if began is None else began
-            speed = sample.dq - reference.at(float(sample.time) - began).dq
-            return swing.grows(float(sample.time), speed) or (until is not None and until(sample))
+            planned = reference.at(float(sample.time) - began).dq
+            grows = swing.grows(float(sample.time), sample.dq - planned, planned)
+            return grows or (until is not None and until(sample))
 
         report = self.loop.run(seconds, until=watch, progress=progress, log=log, then=then)
         if swing.reason:

@@ -2,10 +2,12 @@
 
 A half-swing is the time between two changes of sign of a joint's speed beside what was asked for. Where seven of them
 follow one another, three whole periods, and each has a higher peak than the one before, the loop feeds energy in. Small
-swings do not count: friction and encoders make them, and they stay as they are.
+swings do not count: friction, encoders and the planned motion itself make them, and they stay as they are.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -19,6 +21,9 @@ EACH, ALL = 1.02, 1.5
 """Least growth from one half-swing to the next, and from the first to the last."""
 LEAST_ROTARY, LEAST_LINEAR = 0.1, 0.025
 """Least peak of the last one [rad/s, m/s]."""
+MOTION_SHARE, MOTION_TIME = 0.5, 1.0
+"""... and at least this share of the fastest planned speed, which is remembered for about this time [s]: a fast motion
+shakes the other joints of a sound arm."""
 NOISE = 0.05
 """Speeds below this share of the least peak have no sign."""
 LEAST_TICKS, LEAST_TIME = 2.5, 0.004
@@ -52,18 +57,23 @@ class SwingWatch:
         self._sign, self._peak, self._since = np.zeros(n), np.zeros(n), np.zeros(n)
         self._peaks: list[list[float]] = [[] for _ in range(n)]
         self._lengths: list[list[float]] = [[] for _ in range(n)]
+        self._planned = 0.0
         self.joint: int | None = None
         self.reason = ""
 
-    def grows(self, time: float, speed: Array) -> bool:
+    def grows(self, time: float, speed: Array, planned: Array | None = None) -> bool:
         """Take the next sample and say whether a swing grows; once it does, it goes on saying so.
 
         Args:
             time: When it was taken [s].
             speed: Speeds beside what was asked for [rad/s or m/s], shape (n,).
+            planned: Speeds that were asked for [rad/s or m/s], shape (n,); None for an arm that is to stand.
         """
         if self.reason:
             return True
+        faded = math.exp(-max(time - self._last, 0.0) / MOTION_TIME)
+        self._planned = max(faded * self._planned, 0.0 if planned is None else float(np.abs(planned).max(initial=0.0)))
+        least = np.maximum(self._least, MOTION_SHARE * self._planned)
         if self._last < time:
             self._tick, self._last = min(self._tick, time - self._last), time
         size = np.abs(speed)
@@ -71,7 +81,7 @@ class SwingWatch:
         for joint in np.flatnonzero((sign != 0.0) & (sign != self._sign)):
             self._turned(int(joint), time, float(sign[joint]))
         self._peak = np.maximum(self._peak, size)
-        return any(self._grown(int(joint), time) for joint in np.flatnonzero(self._peak >= self._least))
+        return any(self._grown(int(joint), time) for joint in np.flatnonzero(self._peak >= least))
 
     def _turned(self, joint: int, time: float, sign: float) -> None:
         """Close a half-swing and begin the next."""

@@ -212,7 +212,7 @@ class _Tree:
             lower=float(lower),
             upper=float(upper),
             effort_limit=effort_limit,
-            rotor_inertia=armature if armature > 0.0 else None,  # 0 is MuJoCo's default, and says nothing
+            rotor_inertia=armature if armature != 0.0 else None,  # 0 is MuJoCo's default, and says nothing
             line=line,
         )
 

@@ -203,7 +203,8 @@ class Replay:
             plan_time.append(playback.plan_time)
             positions.append(last.q)
             reason = self._strayed(playback.desired.q - last.q)
-            if not reason and swing.grows(float(last.time), last.dq - playback.desired.dq):
+            planned = playback.desired.dq
+            if not reason and swing.grows(float(last.time), last.dq - planned, planned):
                 reason = swing.reason
             if progress is not None and len(clock) % every == 0:
                 progress(playback.plan_time, plan.duration)
