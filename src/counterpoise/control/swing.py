@@ -21,9 +21,10 @@ EACH, ALL = 1.02, 1.5
 """Least growth from one half-swing to the next, and from the first to the last."""
 LEAST_ROTARY, LEAST_LINEAR = 0.1, 0.025
 """Least peak of the last one [rad/s, m/s]."""
-MOTION_SHARE, MOTION_TIME = 0.5, 1.0
-"""... and at least this share of the fastest planned speed, which is remembered for about this time [s]: a fast motion
-shakes the other joints of a sound arm."""
+MOTION_TIME = 1.0
+"""... and at least the fastest planned speed, which is remembered for about this time [s]: as stiction breaks and
+inertias couple, fast travel shakes a sound arm for some periods. No joint is then faster than twice what was planned.
+"""
 NOISE = 0.05
 """Speeds below this share of the least peak have no sign."""
 LEAST_TICKS, LEAST_TIME = 2.5, 0.004
@@ -73,7 +74,7 @@ class SwingWatch:
             return True
         faded = math.exp(-max(time - self._last, 0.0) / MOTION_TIME)
         self._planned = max(faded * self._planned, 0.0 if planned is None else float(np.abs(planned).max(initial=0.0)))
-        least = np.maximum(self._least, MOTION_SHARE * self._planned)
+        least = np.maximum(self._least, self._planned)
         if self._last < time:
             self._tick, self._last = min(self._tick, time - self._last), time
         size = np.abs(speed)
