@@ -115,6 +115,7 @@ def test_any_number_made_absurd_is_refused_or_harmless(
 @pytest.mark.parametrize(
     ("place", "value", "words"),
     [
+        (("data", "samples"), 10**400, r"data\.samples is inf"),
         (("model", "bodies", 0), 1e300, r"model\.bodies\[0\] is 1e\+300"),
         (("model", "bodies", 3), -1e9, r"model\.bodies\[3\] is -1e\+09"),
         (("model", "values", 1), 1e200, r"model\.values\[1\] \(.*\) is 1e\+200"),

@@ -7,6 +7,7 @@ units has other units for the same things, and COMMAND_UNITS as much room.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -188,7 +189,7 @@ def _within(
     least: float | None = None,
 ) -> None:
     """Refuse a number beyond ±most, or below ``least``; null says nothing."""
-    given = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
+    given = np.array([0.0 if value is None else _as_float(value) for value in values])
     lower = -np.asarray(most) if least is None else np.full(given.shape, least)
     bad = np.flatnonzero(~((given <= most) & (given >= lower)))  # NaN too
     if len(bad):
@@ -197,3 +198,11 @@ def _within(
         label = f" ({names[at]})" if names else ""
         place = f"[{at}]" if len(given) > 1 else ""
         raise InputError(f"{name}{place}{label} is {given[at]:g}; expected {low:g} to {high:g}")
+
+
+def _as_float(value: float) -> float:
+    """Return a number as a float; a whole number too long for one is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
