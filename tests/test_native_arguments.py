@@ -290,6 +290,14 @@ LOGS: dict[str, Arguments] = {
 }
 
 
+def test_numbers_are_not_written_into_an_array_of_objects() -> None:
+    """They would be taken for pointers."""
+    objects = np.array([None] * 12, dtype=object)
+    with pytest.raises(ValueError, match="numbers can be written"):
+        NATIVE["logs"].parse_rows(b"1,2,3\n4,5,6\n", 0, objects, 3, ord(","), bytes(3))
+    assert objects.tolist() == [None] * 12
+
+
 @pytest.mark.parametrize("name", LOGS)
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())

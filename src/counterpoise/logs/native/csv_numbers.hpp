@@ -337,11 +337,19 @@ inline PyObject* parse_rows(PyObject*, PyObject* args) {
     Py_buffer text, out, skip;
     Py_ssize_t begin, columns;
     int delimiter;
-    if (!PyArg_ParseTuple(args, "y*nw*niy*", &text, &begin, &out, &columns, &delimiter, &skip)) return nullptr;
+    PyObject* numbers;
+    if (!PyArg_ParseTuple(args, "y*nOniy*", &text, &begin, &numbers, &columns, &delimiter, &skip)) return nullptr;
+    // Asked for with its format: an array of objects would take the numbers for pointers.
+    if (PyObject_GetBuffer(numbers, &out, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+        PyBuffer_Release(&text);
+        PyBuffer_Release(&skip);
+        return nullptr;
+    }
     PyObject* result = nullptr;
     if (begin < 0 || begin > text.len || columns < 1 || skip.len != columns || delimiter < 0 || delimiter > 127) {
         PyErr_SetString(PyExc_ValueError, "begin, columns, delimiter and skip do not belong together");
-    } else if (reinterpret_cast<std::uintptr_t>(out.buf) % alignof(double) != 0) {
+    } else if (out.format == nullptr || strcmp(out.format, "d") != 0 ||
+               reinterpret_cast<std::uintptr_t>(out.buf) % alignof(double) != 0) {
         PyErr_SetString(PyExc_ValueError, "out does not lie where numbers can be written");
     } else {
         const auto* data = static_cast<const char*>(text.buf);
