@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..logs.log import Log
 from .cost import AMBIGUOUS
 from .finding import Consequence, Finding, LogFault
-from .plate_fit import LEVER, PlateClass, PlateFit, PlateModel, axes_of, fit_plate, turn
+from .plate_axes import SURE, PlateAxes, upright
+from .plate_fit import LEVER, PlateFit, PlateModel, fit_plate, turn
 from .plate_turn import PlateTurn
 from .prepared import Prepared
 from .wording import PLATE_CHANNELS, short, spread
@@ -33,13 +33,11 @@ SMALL_MIX = 0.03
 """Share of a foreign component that good plates stay far below (0.5 %); per N m in force channels over 0.5 m."""
 LEAST_TIME = 5.0
 """Shortest recording that a plate is judged by [s]."""
-SURE = 5.0
-"""Standard deviations by which a number must differ from none."""
 BELIEVED = 10.0
 """Log evidence over the plate as declared from which something is wrong."""
 UNRELATED = 0.7
 """Deviation of mx and my from the prediction, relative to their own, from which the comparison means nothing."""
-NEAR_AXIS = math.radians(20.0)
+DECLARE = "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation)."
 _FACTOR = {"on_robot": 1.0, "on_sensor": -1.0, None: 1.0}
 
 
@@ -48,7 +46,7 @@ def check_plate(robot: Robot, log: Log, smooth: Prepared | None) -> list[Finding
 
     Found, on arms that move over a good part of their range: sign; mirrored axes; yaw and tilt above 2° and SURE
     standard deviations; delays above SMALL_LAG; shares of mx and my in other channels above SMALL_MIX. Smaller ones are
-    left alone.
+    left alone, but for turns beside a larger one: what is sure of them is stated and mended with it.
 
     Args:
         robot: The model, mounted as the robot stands.
@@ -66,16 +64,14 @@ def check_plate(robot: Robot, log: Log, smooth: Prepared | None) -> list[Finding
     fit = fit_plate(model)
     if fit.mismatch > UNRELATED:
         return []
-    findings = _discrete(fit, declared.sensor_reads) + _turns(fit)
     mixed = _cross_talk(fit)
-    findings += _lag(fit, log.rate, mixed=bool(mixed)) + mixed
-    return _with_one_fix(findings, fit, declared.sensor_reads)
+    return _axes(fit, declared.sensor_reads) + _lag(fit, log.rate, mixed=bool(mixed)) + mixed
 
 
 def _numbers(fit: PlateFit) -> dict[str, Any]:
     """Return what every finding about the plate rests on."""
     degrees = np.degrees
-    turned = _told(fit)
+    turned = PlateAxes.of(fit).found
     return {
         "log_evidence_gain": fit.gain,
         "log_evidence_margin": fit.margin if math.isfinite(fit.margin) else None,
@@ -92,55 +88,77 @@ def _numbers(fit: PlateFit) -> dict[str, Any]:
     }
 
 
-def _told(fit: PlateFit) -> PlateTurn:
-    """Return the turn as it is told: an upside-down plate's from half a turn about x on."""
-    return _upright(fit.kind, PlateTurn(fit.yaw, *fit.tilt.tolist()))
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What is said about turns.
+
+    Attributes:
+        yaw: The yaw is a fault by itself.
+        tilt: The tilt is one.
+        stated_yaw: The yaw is stated, there or beside another fault of the axes, and mended.
+        stated_tilt: The same of the tilt.
+    """
+
+    yaw: bool
+    tilt: bool
+    stated_yaw: bool
+    stated_tilt: bool
 
 
-def _upright(kind: PlateClass, found: PlateTurn) -> PlateTurn:
-    axes = axes_of(kind, np.array([found.yaw, found.tilt_x, found.tilt_y]), np.eye(3))
-    return found if axes is None or not kind.mirrored else PlateTurn.between(axes, np.eye(3))
+def _named(fit: PlateFit, axes: PlateAxes) -> _Named:
+    """Decide what is said; a yaw that mixed channels explain is not."""
+    shear = _shear(fit)
+    by_mixing = shear is not None and abs(shear.turn) < 1.3 * shear.size + 3.0 * shear.std
+    other = bool(axes.left_handed) or axes.found.upside_down
+    sure = axes.sure_yaw and not by_mixing
+    yaw = sure and not other and abs(axes.found.yaw) > SMALL_YAW
+    tilt = axes.sure_tilt and float(np.linalg.norm(fit.tilt)) > SMALL_TILT
+    turned = yaw or tilt or other
+    return _Named(yaw, tilt, axes.found.upside_down or (turned and sure), turned and axes.sure_tilt)
 
 
-def _is_half_turn(yaw: float) -> bool:
-    return abs(abs(yaw) - math.pi) < NEAR_AXIS
+def _axes(fit: PlateFit, reads: str | None) -> list[Finding]:
+    """Return what is wrong with signs and axes; the first finding has the fix, which applies what all of them state."""
+    if fit.gain < BELIEVED:
+        return []
+    axes = PlateAxes.of(fit)
+    named = _named(fit, axes)
+    findings = _discrete(fit, axes, named, reads) + _turns(fit, axes, named)
+    if not findings:
+        return []
+    if {finding.fault for finding in findings} == {LogFault.PLATE_SIGN} and fit.kind.force == fit.kind.moment:
+        change: dict[str, Any] = {"reads": "on_robot" if reads == "on_sensor" else "on_sensor"}
+    else:
+        change = axes.correction(yaw=named.stated_yaw, tilt=named.stated_tilt)
+    return [replace(findings[0], fix={"wrench": change}), *findings[1:]]
 
 
-def _discrete(fit: PlateFit, reads: str | None) -> list[Finding]:
+def _discrete(fit: PlateFit, axes: PlateAxes, named: _Named, reads: str | None) -> list[Finding]:
     """Return what signs and mirror mean."""
     kind = fit.kind
-    if fit.gain < BELIEVED or (kind.force, kind.moment, kind.mirrored) == (1.0, 1.0, False):
+    if (kind.force, kind.moment, kind.mirrored) == (1.0, 1.0, False):
         return []
     also = _alternatives(fit)
-    if not kind.mirrored and _is_half_turn(fit.yaw) and kind.force < 0.0:
-        return [_left_handed(fit, "z points the other way", ("plate-sign with a yaw of 180°", *also))]
-    if not kind.mirrored:
+    if axes.found.upside_down:
+        return [_upside_down(fit, axes, named, also)]
+    if not axes.left_handed:
         which = {(-1.0, -1.0): "forces and moments", (-1.0, 1.0): "forces", (1.0, -1.0): "moments"}[
             kind.force, kind.moment
         ]
         return [_sign(fit, which, reads, also)]
-    if kind.force < 0.0 and kind.moment < 0.0:
-        return [_upside_down(fit, also)]
-    findings = [_left_handed(fit, _MIRRORED[round(fit.yaw / (0.5 * math.pi)) % 4], also)]
+    if not kind.mirrored:
+        return [_left_handed(fit, axes, named, ("plate-sign with a yaw of 180°", *also))]
+    findings = [_left_handed(fit, axes, named, also)]
     if kind.force < 0.0:
         findings.append(_sign(fit, "forces", reads, also))
     return findings
-
-
-_MIRRORED = (
-    "y points the other way",
-    "x and y are exchanged",
-    "x points the other way",
-    "x and y are exchanged, and both point the other way",
-)
-"""What a mirrored class is, by the nearest quarter of its yaw."""
 
 
 def _alternatives(fit: PlateFit) -> tuple[str, ...]:
     if fit.margin > AMBIGUOUS:
         return ()
     kind, yaw = fit.runner_up
-    turned = _upright(kind, PlateTurn(yaw, 0.0, 0.0))
+    turned = upright(kind, PlateTurn(yaw, 0.0, 0.0))
     if turned.upside_down:
         return (f"upside down with a yaw of {math.degrees(turned.yaw):.0f}°",)
     told = [] if kind.force > 0.0 and kind.moment > 0.0 else ["plate-sign"]
@@ -163,71 +181,63 @@ def _sign(fit: PlateFit, which: str, reads: str | None, also: tuple[str, ...]) -
     )
 
 
-def _left_handed(fit: PlateFit, axes: str, also: tuple[str, ...]) -> Finding:
+def _left_handed(fit: PlateFit, axes: PlateAxes, named: _Named, also: tuple[str, ...]) -> Finding:
+    turned = axes.words(yaw=named.stated_yaw, tilt=named.stated_tilt and not named.tilt)
+    rest = f" Once its axes are right-handed, the plate is {turned} against what is declared." if turned else ""
     return Finding(
         LogFault.PLATE_HANDEDNESS,
         Consequence.DANGER,
         ("plate",),
-        f"The plate's axes are left-handed: {axes} (log evidence {short(fit.gain)} better than as declared).",
+        f"The plate's axes are left-handed: {axes.left_handed} (log evidence {short(fit.gain)} better than as "
+        f"declared).{rest}",
         "Convert to right-handed axes with the matrix below ([wrench] matrix).",
-        _numbers(fit) | {"axes": axes, "mirrored": True, "R_base_sensor": None},
+        _numbers(fit) | {"axes": axes.left_handed, "mirrored": True, "R_base_sensor": None},
         alternatives=also,
     )
 
 
-def _yaw_words(fit: PlateFit) -> str:
-    std = math.degrees(float(fit.std[0]))
-    return f"turned by {math.degrees(_told(fit).yaw):.1f} ± {std:.1f}° about its z axis"
-
-
-def _upside_down(fit: PlateFit, also: tuple[str, ...]) -> Finding:
+def _upside_down(fit: PlateFit, axes: PlateAxes, named: _Named, also: tuple[str, ...]) -> Finding:
+    turned = axes.words(yaw=True, tilt=named.stated_tilt and not named.tilt)
     return Finding(
         LogFault.PLATE_TILT,
         Consequence.DANGER,
         ("plate",),
-        f"The plate is mounted upside down: half a turn about its x axis, and from there {_yaw_words(fit)} "
+        f"The plate is mounted upside down: half a turn about its x axis, and from there {turned} "
         f"(log evidence {short(fit.gain)} better).",
-        "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
+        DECLARE,
         _numbers(fit),
         alternatives=also,
     )
 
 
-def _turns(fit: PlateFit) -> list[Finding]:
-    """Return yaw and tilt beyond what the class says."""
-    if fit.gain < BELIEVED:
-        return []
+def _turns(fit: PlateFit, axes: PlateAxes, named: _Named) -> list[Finding]:
+    """Return yaw and tilt beyond what the class says; a smaller one beside them is stated with them."""
     findings = []
-    numbers = _numbers(fit)
-    half_turn = not fit.kind.mirrored and fit.kind.force < 0.0 and _is_half_turn(fit.yaw)
-    shear = _shear(fit)
-    by_mixing = shear is not None and abs(shear.turn) < 1.3 * shear.size + 3.0 * shear.std
-    wide = max(SMALL_YAW, SURE * float(fit.std[0]))
-    if not fit.kind.mirrored and not half_turn and abs(fit.yaw) > wide and not by_mixing:
+    against = "against what is declared"
+    if named.yaw:
+        turned = axes.words(yaw=True, tilt=named.stated_tilt and not named.tilt)
         findings.append(
             Finding(
                 LogFault.PLATE_YAW,
-                Consequence.DANGER if abs(fit.yaw) > 0.5 * math.pi else Consequence.SPOILS,
+                Consequence.DANGER if abs(axes.found.yaw) > 0.5 * math.pi else Consequence.SPOILS,
                 ("plate",),
-                f"The plate is {_yaw_words(fit)} against what is declared.",
-                "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
-                numbers,
+                f"The plate is {turned} {against}.",
+                DECLARE,
+                _numbers(fit),
             )
         )
-    tilt = float(np.linalg.norm(fit.tilt))
-    sure = SURE * float(np.linalg.norm(fit.std[1:3] * fit.tilt)) / max(tilt, 1e-12)
-    if tilt > max(SMALL_TILT, sure):
-        x, y = math.degrees(_told(fit).tilt_x), math.degrees(_told(fit).tilt_y)
-        std = math.degrees(float(fit.std[1:3].max()))
+    if named.tilt:
+        told_before = named.yaw or bool(axes.left_handed) or axes.found.upside_down
+        turned = axes.words(yaw=named.stated_yaw and not told_before, tilt=True)
+        begin = "Once its axes are right-handed, the" if axes.left_handed else "The"
         findings.append(
             Finding(
                 LogFault.PLATE_TILT,
                 Consequence.SPOILS,
                 ("plate",),
-                f"The plate is tilted by {x:.1f}° about its x axis and {y:.1f}° about its y axis (± {std:.1f}°) "
-                "against what is declared.",
-                "Declare the plate's true pose ([wrench] T_base_sensor), or turn its reading ([wrench] rotation).",
-                numbers,
+                f"{begin} plate is {turned} {against}.",
+                DECLARE,
+                _numbers(fit),
                 alternatives=("plate-cross-talk", "mount"),
             )
         )
@@ -321,45 +331,3 @@ def _cross_talk(fit: PlateFit) -> list[Finding]:
             alternatives=("plate-yaw",) if worst in ((3, 4), (4, 3)) else (),
         )
     ]
-
-
-def _with_one_fix(findings: list[Finding], fit: PlateFit, reads: str | None) -> list[Finding]:
-    """Give the change of signs, mirror and turns to the first finding that needs it: it mends all of them at once."""
-    turned = [index for index, finding in enumerate(findings) if finding.fault in _TURNS]
-    if not turned:
-        return findings
-    first = turned[0]
-    only_sign = [findings[index].fault for index in turned] == [LogFault.PLATE_SIGN]
-    kind = fit.kind
-    if only_sign and kind.force < 0.0 and kind.moment < 0.0:
-        other = "on_robot" if reads == "on_sensor" else "on_sensor"
-        change: dict[str, Any] = {"reads": other}
-    else:
-        angles = np.array([fit.yaw, *fit.tilt])
-        named = {findings[index].fault for index in turned}
-        if not named & {LogFault.PLATE_TILT}:
-            angles[1:] = 0.0
-        if only_sign:
-            angles[:] = 0.0
-        change = _correction(kind, angles)
-    mended = list(findings)
-    mended[first] = replace(findings[first], fix={"wrench": change})
-    return mended
-
-
-_TURNS = (
-    LogFault.PLATE_SIGN,
-    LogFault.PLATE_HANDEDNESS,
-    LogFault.PLATE_YAW,
-    LogFault.PLATE_TILT,
-)
-
-
-def _correction(kind: PlateClass, angles: Array) -> dict[str, Any]:
-    """Return the mapping's change that turns a reading back: a rotation, or a matrix where signs or mirrors differ."""
-    back = turn(kind, angles).T
-    if kind.force > 0.0 and kind.moment > 0.0 and not kind.mirrored:
-        return {"rotation": back.tolist()}
-    matrix = np.zeros((6, 6))
-    matrix[:3, :3], matrix[3:, 3:] = kind.force * back, kind.moment * back
-    return {"matrix": matrix.tolist()}
