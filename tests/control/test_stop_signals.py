@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import random
 import signal
 import subprocess
 import sys
@@ -16,8 +17,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from braked_arm import BrakedArm, side_by_side
+from counterpoise.control.braked_start import MOST_LINEAR, MOST_ROTARY
+from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.report import EndState
 from counterpoise.control.stop_signals import SignalSafe, StoppedFromOutside
@@ -304,3 +309,54 @@ def test_a_thread_that_begins_when_the_block_was_left_drives_nothing() -> None:
     assert "has left this plant" in found[0] and not any(call[1] == "write" for call in plant.calls)
     with SignalSafe(plant):
         assert loop.run(0.1).end is EndState.COMPLETED
+
+
+class PacedArm(BrakedArm):
+    """Brakes that take 80 ms to open; a nap in every period, so that a signal can meet any instruction of it."""
+
+    def __init__(self) -> None:
+        super().__init__(BRAKED, opening=0.08)
+
+    def read(self) -> Any:
+        time.sleep(2e-5)
+        return super().read()
+
+
+BRAKED, CASES = side_by_side(), 25
+START_TICKS = 400
+"""Periods of PacedArm's start: 37 ms to the torque, 100 ms with it, 80 ms until the brakes are open, 200 ms watched."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_the_braked_start_leaves_the_brakes_closed(usual: Any, number: signal.Signals) -> None:
+    """At random instants of the start: the brakes end closed, the plant's stop comes, and nothing is written after."""
+    met: list[str] = []
+    in_start = 0
+    draw = random.Random(int(number))
+    for case in range(CASES):
+        arm, tick = PacedArm(), round(START_TICKS * (case + draw.random()) / CASES)
+
+        def kill(arm: PacedArm = arm, tick: int = tick) -> None:
+            while arm.ticks < tick:
+                time.sleep(0.0)
+            met.append("closed" if arm.closed else "opening" if arm.locked else "open")
+            os.kill(os.getpid(), number)
+
+        loop = ControlLoop(arm, PDGravity(BRAKED, [60.0, 200.0], [12.0, 40.0]), BRAKED)
+        thread = threading.Thread(target=kill)
+        with pytest.raises(KeyboardInterrupt if number == signal.SIGINT else StoppedFromOutside), SignalSafe(arm):
+            thread.start()
+            try:
+                loop.run(0.5)
+            finally:
+                thread.join()  # while the signal is still handled
+        last = arm.calls.index("stop")
+        assert arm.closed
+        assert "write" not in arm.calls[last:] and "release" not in arm.calls[last:]
+        assert np.all(np.abs(arm.q) < [MOST_ROTARY, MOST_LINEAR])
+        assert loop.last_report is not None and loop.last_report.end is EndState.GRAVITY_STOP
+        kinds = [event.kind for event in loop.last_report.events]
+        in_start += "brakes_opened" not in kinds
+        assert loop.last_report.events[-2].message == f"interrupted by {number.name}"
+    assert in_start > 0.5 * CASES  # the thread that sends them may be late
+    assert set(met) == {"closed", "opening", "open"}
