@@ -13,6 +13,8 @@ from .plant import Plant
 
 NO_SIGNAL = 0
 """In place of a signal's number: asked to end because the program ends, or because the plant's block is left."""
+STOPPING = "counterpoise emergency stop"
+"""Name of the thread that stops the plant of a drive that did not end in time."""
 
 
 class StoppedFromOutside(SystemExit):
@@ -52,7 +54,7 @@ class PlantUse:
         asked: The signal for which it has to end, or NO_SIGNAL; None while it may go on.
         asked_at: When that was, by the monotonic clock [s].
         steps: Torques sent so far: it gets on while this grows.
-        sends: Whether it sends torques by itself; a job leaves that to its runs.
+        sends: Whether it sends torques by itself; a job leaves that to its runs, and entering or leaving has none.
         abandoned: It did not end in time: the plant was stopped by others, and nothing is sent any more.
     """
 
@@ -100,27 +102,34 @@ class PlantUse:
         self.steps += 1
         return sent
 
+    def shut(self, patience: float) -> None:
+        """Send nothing any more; from a thread that does not drive.
+
+        A write that hangs cannot be taken back.
+
+        Args:
+            patience: How long to wait for a write under way [s].
+        """
+        self.abandoned = True
+        if self._gate.acquire(timeout=patience):  # whoever comes after this sees the flag
+            self._gate.release()
+
     def abandon(self, patience: float) -> None:
         """Stop the plant at once, from a thread that does not drive; nothing is sent after that.
 
-        A write that hangs cannot be taken back: the plant is stopped beside it.
+        Beside a write that hangs the plant is stopped all the same.
 
         Args:
             patience: How long to wait for a write under way, and for the plant's own stop [s].
         """
-        self.abandoned = True
-        held = self._gate.acquire(timeout=patience)
+        self.shut(patience)
+        stopping = threading.Thread(target=self._stop_plant, daemon=True, name=STOPPING)
         try:
-            stopping = threading.Thread(target=self._stop_plant, daemon=True, name="counterpoise emergency stop")
-            try:
-                stopping.start()
-            except RuntimeError:  # the interpreter ends: no more threads
-                self._stop_plant()
-            else:
-                stopping.join(patience)
-        finally:
-            if held:
-                self._gate.release()
+            stopping.start()
+        except RuntimeError:  # the interpreter ends: no more threads
+            self._stop_plant()
+        else:
+            stopping.join(patience)
 
     def _stop_plant(self) -> None:
         with suppress(Exception):  # a driver's code: nothing is left to do from here but to send no more

@@ -23,7 +23,8 @@ STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SI
 STALLED = 1.0
 """A drive that was asked to end and sends nothing for this long hangs [s]; its plant is stopped from outside."""
 KEPT_WAIT = 0.2
-"""How long a torque that was kept (``then="keep"``) may wait for the run that takes it over when a signal comes [s]."""
+"""How long a torque that was kept (``then="keep"``) may wait for the run that takes it over when a signal comes [s].
+As STALLED, in looks of the watching thread: on a machine that lets nobody run it is longer."""
 PATIENCE = 0.5
 """How long a hanging write, and the plant's own stop, are waited for [s]."""
 POLL = 0.01
@@ -234,6 +235,7 @@ class ProcessSignals:
 
     def _see_to_the_end(self, reading: int) -> None:
         seen: dict[int, tuple[int, int]] = {}
+        waits: dict[int, int] = {}
         sent_at = -1.0
         while True:
             with suppress(
@@ -251,8 +253,10 @@ class ProcessSignals:
                 if idle * POLL > STALLED or over > 0.0:
                     self._abandon(drive)
             for drive in self.kept():
-                if drive.asked is not None and time.monotonic() - drive.asked_at > KEPT_WAIT:
-                    self._kept.pop(id(drive), None)
+                if drive.asked is not None:
+                    waits[id(drive)] = waits.get(id(drive), 0) + 1
+                    if waits[id(drive)] * POLL > KEPT_WAIT:
+                        self._kept.pop(id(drive), None)
             if not asked and all(drive.asked is None for drive in self.kept()):
                 if not self.pending:
                     return
@@ -262,6 +266,10 @@ class ProcessSignals:
             time.sleep(POLL)
 
     def _abandon(self, drive: PlantUse) -> None:
+        if not drive.sends:  # a job: a run of it that began later may still have time, and must not go on writing
+            for run in tuple(self.drives.values()):
+                if run.plant is drive.plant and run.sends:
+                    run.shut(PATIENCE)
         drive.abandon(PATIENCE)
         self.end(drive)
         if drive.thread == threading.main_thread().ident and self.pending:

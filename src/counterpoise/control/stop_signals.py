@@ -10,6 +10,7 @@ that does not end in time.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 
 from ..errors import SafetyError
@@ -21,6 +22,8 @@ __all__ = ["INTERRUPTIONS", "Deferral", "SignalSafe", "StoppedFromOutside"]
 
 EXTRA_TIME, EXTRA_SHARE = 2.0, 3.0
 """A safe stop may take EXTRA_SHARE times its nominal length and EXTRA_TIME [s] more; then the same."""
+SWITCHING = 5.0
+"""How long a plant may take to be entered, or left, once a signal has come [s]: drives are switched on and off."""
 
 
 def longest_stop(nominal: float) -> float:
@@ -85,7 +88,9 @@ class SignalSafe:
     whichever thread it runs; the plant is left after that, and only then KeyboardInterrupt (SIGINT) or
     StoppedFromOutside (a SystemExit with status 128 + signal) is raised. So does an exception in the block. The block
     is never left while something drives its plant; a drive that hangs is given up after a bound, the plant is stopped
-    by ``emergency_stop()`` from another thread, and nothing more is sent. Further signals change nothing.
+    by ``emergency_stop()`` from another thread, and nothing more is sent. Further signals change nothing. A signal that
+    comes while the plant is being entered or left waits until that is done; after SWITCHING it is interrupted, and a
+    plant that was being entered is left all the same.
 
     Signals that are ignored stay so (``nohup``). Those for which the program has a handler of its own are left to it.
     Handlers can only be installed in the main thread: in another one the block does the rest.
@@ -101,8 +106,15 @@ class SignalSafe:
         if PROCESS.pending:
             with Deferral():
                 pass  # raises it
-        with Deferral(deliver=False), Driving(PlantUse(self._plant, longest_stop(0.0))):
-            self._plant.__enter__()
+        with Deferral(deliver=False):
+            with Driving(self._switching()) as use:
+                try:
+                    self._plant.__enter__()
+                except INTERRUPTIONS as error:
+                    if use.abandoned:  # nobody else would leave it: its block never begins
+                        with suppress(Exception):
+                            self._left(type(error), error, error.__traceback__)
+                    raise
             PROCESS.left.pop(id(self._plant), None)
             PROCESS.entered.append(self._plant)
             self._counts = in_main_thread()
@@ -117,12 +129,20 @@ class SignalSafe:
             try:
                 PROCESS.leave(self._plant)  # before the look at what drives: whoever begins then sees it
                 PROCESS.end_all(self._plant)
-                with Driving(PlantUse(self._plant, longest_stop(0.0))):
-                    return self._plant.__exit__(kind, error, trace)
+                return self._left(kind, error, trace)
             finally:
                 PROCESS.entered[:] = [plant for plant in PROCESS.entered if plant is not self._plant]
                 PROCESS.blocks -= self._counts
                 self._counts = False
+
+    def _left(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        with Driving(self._switching()):
+            return self._plant.__exit__(kind, error, trace)
+
+    def _switching(self) -> PlantUse:
+        return PlantUse(self._plant, SWITCHING, sends=False)
 
 
 PROTECTED.update((SignalSafe.__enter__.__code__, SignalSafe.__exit__.__code__))
