@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 from types import TracebackType
 from typing import Any, Literal
@@ -20,10 +21,12 @@ INERTIA, WEIGHT, DRY, VISCOUS = 0.2814, 5.886, 0.3, 0.2
 """J with the rotor [kg m²], A [N m], friction [N m, N m s/rad]."""
 EFFORT = 15.0
 """Effort limit of the arm [N m]."""
+OUTSIDER = "counterpoise emergency stop"
+"""Name of the thread that stops a plant whose own stop takes too long."""
 
 
 class RecordingPlant:
-    """The plant. Calls are noted as (time, kind, torque, position): in ``calls``, or as lines of a file."""
+    """The plant. Calls are noted as (time, kind, torque, torque that holds it): in ``calls``, or as lines of a file."""
 
     joint_names = ("joint1",)
     adds_gravity = False
@@ -61,11 +64,11 @@ class RecordingPlant:
         self._stopped = True
 
     def _note(self, kind: str, tau: float = math.nan) -> None:
-        row = (time.monotonic(), kind, tau, self.q)
+        row = (time.monotonic(), kind, tau, WEIGHT * math.sin(self.q))
         if self._file < 0:
             self.calls.append(row)
         else:
-            os.write(self._file, f"{row[0]:.6f} {kind} {tau:.17g} {self.q:.17g}\n".encode())
+            os.write(self._file, f"{row[0]:.6f} {kind} {tau:.17g} {row[3]:.17g}\n".encode())
 
     def _hangs(self, call: str) -> None:
         while call == self._hang and self.time >= self._hang_at:
@@ -114,8 +117,10 @@ class RecordingPlant:
         self.q += dt * self.dq
 
     def emergency_stop(self) -> None:
-        """Send nothing any more."""
+        """Send nothing any more; noted besides where the stop was given up for its time."""
         self._stopped = True
+        if threading.current_thread().name == OUTSIDER:
+            self._note("given_up")
         self._note("emergency_stop")
 
 
@@ -125,6 +130,6 @@ def read_calls(path: str) -> list[tuple[float, str, float, float]]:
     with open(path, encoding="ascii") as file:
         for line in file:
             if line.endswith("\n"):
-                when, kind, tau, q = line.split()
-                rows.append((float(when), kind, float(tau), float(q)))
+                when, kind, tau, holding = line.split()
+                rows.append((float(when), kind, float(tau), float(holding)))
     return rows

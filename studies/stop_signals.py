@@ -1,12 +1,13 @@
 """Real signals at random instants while an arm is driven: what the plant is told until the end, call by call.
 
-    python studies/stop_signals.py                        # half an hour; writes the JSON beside it and the docs' tables
+    python studies/stop_signals.py                        # half an hour; writes the JSON beside it and docs/safety.md
     python studies/stop_signals.py --in-process 20 --processes 2 --out /tmp/small.json
     python studies/stop_signals.py --old PATH             # the same with the package of a checkout of 0.1.0
 
 In one process per pattern, signals come from a thread, at instants spread evenly over the pattern's time (entering and
 leaving the plant included), some of them twice or three times. Every command is started as often as asked for per kind
-of signal, on a plant that a package registers by entry point. A case is good when, whatever the instant,
+of signal, on a plant that a package registers by entry point; ``simulate`` and ``view``, which drive simulated arms
+alone, on one of those, from its first torque on. A case is good when, whatever the instant,
 
 - the plant was stopped or left after it was entered (``emergency_stop`` or ``__exit__``),
 - nothing was written after ``emergency_stop`` or once ``__exit__`` had begun,
@@ -30,13 +31,14 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from docs_page import put, write_result
+from docs_page import commit, put, write_result
 from recording_plant import EFFORT, WEIGHT, RecordingPlant, read_calls
 
 import counterpoise as cp
@@ -66,8 +68,8 @@ except ImportError:  # 0.1.0
 
 Call = tuple[float, str, float, float]
 HERE = Path(__file__).parent
-RATE = EFFORT / 0.1
-"""Default rate limit [N m/s]: the effort limit in 0.1 s."""
+RISE = 0.1
+"""Time in which the default rate limit lets a torque rise to its limit [s]."""
 RAMP = 1.0
 """Time in which the safe stop lets the arm down [s]."""
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -77,20 +79,38 @@ ROBOT = cp.load("pendulum")
 STATUS = {"SIGINT": {0, 1}, "SIGTERM": {143}, "SIGHUP": {129}, "SIGINT twice": {0, 1, 130}}
 """Exit statuses that are documented. Ctrl-C is how floating and teaching end: 0 where they have begun. A
 second one that comes when the arm is stopped and results are written is Python's own: 130."""
+SERVED = {"SIGINT": {0}, "SIGTERM": {0}, "SIGHUP": {0}, "SIGINT twice": {0, 130}}
+"""The same of the page, which any signal ends as its user wishes."""
+NO_STOP, GIVEN_UP = "no gravity stop", "no gravity stop: it took too long and was given up"
 
 
-def judged(calls: list[Call], dt: float, limit: float = RATE) -> list[str]:
+@dataclass(frozen=True)
+class Noted:
+    """What the calls of an arm are judged by.
+
+    Attributes:
+        dt: Its period [s].
+        effort: Effort limit of the joint whose torques are noted [N m].
+        weight: Torque that holds it, the largest or that at the start [N m].
+    """
+
+    dt: float = RecordingPlant.dt
+    effort: float = EFFORT
+    weight: float = WEIGHT
+
+
+def judged(calls: list[Call], arm: Noted = Noted()) -> list[str]:
     """Return what is wrong with the calls of a case that is over; nothing where it is good."""
     wrong: list[str] = []
     if not calls:
         return wrong
     begins = [index for index, call in enumerate(calls) if call[1] == "entering"]
     for begin, end in zip(begins, [*begins[1:], len(calls)], strict=True):
-        wrong += _wrong_in_a_stay(calls[begin:end], dt, limit)
+        wrong += _wrong_in_a_stay(calls[begin:end], arm)
     return wrong
 
 
-def _wrong_in_a_stay(calls: list[Call], dt: float, limit: float) -> list[str]:
+def _wrong_in_a_stay(calls: list[Call], arm: Noted) -> list[str]:
     kinds = [call[1] for call in calls]
     ends = [index for index, kind in enumerate(kinds) if kind in ("emergency_stop", "exiting")]
     writes = [index for index, kind in enumerate(kinds) if kind == "write"]
@@ -99,22 +119,23 @@ def _wrong_in_a_stay(calls: list[Call], dt: float, limit: float) -> list[str]:
         if writes and kind in kinds and writes[-1] > kinds.index(kind):
             wrong.append(f"written after {words}")
     if writes:
-        wrong += _not_a_gravity_stop([calls[index] for index in writes], dt)
+        if not _is_gravity_stop([calls[index] for index in writes], arm):
+            wrong.append(GIVEN_UP if "given_up" in kinds else NO_STOP)
         steps = np.abs(np.diff([calls[index][2] for index in writes]))
-        if steps.size and steps.max() > limit * dt * (1.0 + 1e-9):
+        if steps.size and steps.max() > arm.effort / RISE * arm.dt * (1.0 + 1e-9):
             wrong.append("a step beyond the rate limit")
     return wrong
 
 
-def _not_a_gravity_stop(writes: list[Call], dt: float) -> list[str]:
-    ramp = round(RAMP / dt)
+def _is_gravity_stop(writes: list[Call], arm: Noted) -> bool:
+    ramp = round(RAMP / arm.dt)
     if len(writes) < ramp:
-        return ["no gravity stop"]
-    _, _, tau, q = writes[-ramp]
-    near = abs(tau - WEIGHT * math.sin(q)) < 0.15 * WEIGHT
-    ended = abs(writes[-1][2]) < 0.02 * EFFORT
+        return False
+    _, _, tau, holding = writes[-ramp]
+    near = abs(tau - holding) < 0.15 * arm.weight
+    ended = abs(writes[-1][2]) < 0.02 * arm.effort
     falls = np.polyfit(np.arange(ramp), [abs(write[2]) for write in writes[-ramp:]], 1)[0] < 0.0
-    return [] if near and ended and falls else ["no gravity stop"]
+    return bool(near and ended and falls)
 
 
 # ------------------------------------------------------------------------------------------------------- one process
@@ -129,24 +150,23 @@ def _pd(plant: RecordingPlant) -> PDGravity:
     return PDGravity(ROBOT, gains.kp, gains.kd)
 
 
+def _for_two_seconds(job: Floating | Teaching) -> None:
+    job.start()
+    time.sleep(2.0)
+    job.stop()
+    job.wait()
+
+
 def floating_start_as_in_0_1_0(plant: RecordingPlant) -> None:
     """The pattern of the docstring at 0.1.0."""
     with plant:
-        floating = Floating(plant, ROBOT, repeats=2)
-        floating.start()
-        time.sleep(2.0)
-        floating.stop()
-        floating.wait()
+        _for_two_seconds(Floating(plant, ROBOT, repeats=2))
 
 
 def floating_start(plant: RecordingPlant) -> None:
     """The pattern of the docstring."""
     with SignalSafe(plant):
-        floating = Floating(plant, ROBOT, repeats=2)
-        floating.start()
-        time.sleep(2.0)
-        floating.stop()
-        floating.wait()
+        _for_two_seconds(Floating(plant, ROBOT, repeats=2))
 
 
 def floating_start_and_an_error(plant: RecordingPlant) -> None:
@@ -204,11 +224,7 @@ def recording(plant: RecordingPlant) -> None:
 def teaching(plant: RecordingPlant) -> None:
     """Teaching in its thread."""
     with SignalSafe(plant):
-        job = Teaching(plant, ROBOT, repeats=2)
-        job.start()
-        time.sleep(2.0)
-        job.stop()
-        job.wait()
+        _for_two_seconds(Teaching(plant, ROBOT, repeats=2))
 
 
 def replaying(plant: RecordingPlant) -> None:
@@ -316,7 +332,7 @@ def in_process(pattern: str, count: int, signals: tuple[str, ...], seed: int) ->
         found: set[str] | None = None
         while found is None:  # of two signals at once the interpreter may raise the second one only now
             with contextlib.suppress(*INTERRUPTIONS):
-                found = set(judged(list(plant.calls), plant.dt))
+                found = set(judged(list(plant.calls)))
         if not (ended or math.isnan(came[0])):
             found.add("the signal was lost")
         wrong.update(found or {"good"})
@@ -333,7 +349,13 @@ COMMANDS = {
     "teach": ("teach", "recording", "--out", "{folder}/{case}.path.csv"),
     "replay": ("replay", "recording", "{folder}/loop.path.csv"),
     "tune": ("tune", "recording", "--law", "pid"),
+    "simulate": ("simulate", "titan2", "--reference", "hold", "--duration", "600"),
+    "view": ("view", "titan2", "--port", "{port}"),
 }
+SIMULATED = ("simulate", "view")
+"""Commands that drive simulated arms alone; here one with so much friction that it hardly sinks in the ramp."""
+LATEST = {"float": 1.5, "record": 1.2, "teach": 1.5, "replay": 0.6, "tune": 1.5, "simulate": 1.5, "view": 1.5}
+"""Longest time from the beginning of a command until the signal comes [s]."""
 REGISTERED = "[counterpoise.plants]\nrecording = recording_plant:RecordingPlant\n"
 
 
@@ -347,21 +369,31 @@ def prepared(folder: Path) -> None:
     write_path(_path(), folder / "loop.path.csv")
 
 
-def _noted(calls: Path) -> bool:
-    return calls.exists() and calls.stat().st_size > 0
+def _begun(calls: Path, command: str) -> bool:
+    """Return whether a plant is being entered; of a simulated one, which is looked at before, whether it is driven."""
+    return calls.exists() and (b"write" in calls.read_bytes() if command in SIMULATED else calls.stat().st_size > 0)
 
 
-def one_process(folder: Path, case: str, command: str, how: str, wait: float, old: str | None) -> dict[str, Any]:
+def one_process(
+    folder: Path, case: str, command: str, how: str, wait: float, old: str | None, options: Sequence[str] = ()
+) -> dict[str, Any]:
     """Start a command, send the signal ``wait`` seconds after the plant is being entered, and judge the calls.
 
-    ``how`` is a signal, "SIGTERM twice" and the like, or "nohup SIGHUP": ignored, then ended by SIGTERM.
+    ``how`` is a signal, "SIGTERM twice" and the like, or "nohup SIGHUP": ignored, then ended by SIGTERM. ``options`` go
+    to the plant, as ``--option``.
     """
     calls = folder / f"{case}.calls"
-    arguments = [text.format(folder=folder, case=case) for text in COMMANDS[command]]
-    arguments += ["--robot", "pendulum", "--yes", "--option", f"file={calls}"]
+    port = 20000 + random.randrange(20000)
+    arguments = [text.format(folder=folder, case=case, port=port) for text in COMMANDS[command]]
     start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     if how.startswith("nohup"):
         start += "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    if command in SIMULATED:
+        start += f"from noted_simulation import note_calls; note_calls({str(calls)!r})\n"
+    else:
+        arguments += ["--robot", "pendulum", "--yes"]
+        for option in (f"file={calls}", *options):
+            arguments += ["--option", option]
     start += "from counterpoise.cli.main import main; main()"
     paths = [str(folder), str(HERE), f"{old}/src" if old else os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OPENBLAS_NUM_THREADS": "1"}
@@ -374,7 +406,7 @@ def one_process(folder: Path, case: str, command: str, how: str, wait: float, ol
         text=True,
     )
     deadline = time.monotonic() + 60.0
-    while not _noted(calls) and process.poll() is None and time.monotonic() < deadline:
+    while not _begun(calls, command) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
     time.sleep(wait)
     over = process.poll() is not None
@@ -398,9 +430,11 @@ def one_process(folder: Path, case: str, command: str, how: str, wait: float, ol
         _, told = process.communicate()
         wrong.append("did not end")
     rows = read_calls(str(calls)) if calls.exists() else []
-    wrong += judged(rows, RecordingPlant.dt)
+    facts = Path(f"{calls}.arm")
+    wrong += judged(rows, Noted(**json.loads(facts.read_text())) if facts.exists() else Noted())
     ignored = how.startswith("nohup")
-    expected = STATUS["SIGTERM"] if ignored else STATUS.get(how, STATUS[signal.Signals(number).name])
+    documented = SERVED if command == "view" else STATUS
+    expected = documented["SIGTERM"] if ignored else documented.get(how, documented[signal.Signals(number).name])
     # As a shell tells it: between two experiments of tune nothing is driven, and SIGTERM itself ends the process.
     status = process.returncode if process.returncode >= 0 else 128 - process.returncode
     if not over and status not in expected:
@@ -423,7 +457,6 @@ def in_processes(count: int, hows: tuple[str, ...], commands: tuple[str, ...], o
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(WORKERS) as pool:
         folder = Path(name)
         prepared(folder)
-        latest = {"float": 1.5, "record": 1.2, "teach": 1.5, "replay": 0.6, "tune": 1.5}
         cases = [
             pool.submit(
                 one_process,
@@ -431,7 +464,7 @@ def in_processes(count: int, hows: tuple[str, ...], commands: tuple[str, ...], o
                 f"{command}{index}{how.replace(' ', '')}",
                 command,
                 how,
-                rng.uniform(0.0, latest[command]),
+                rng.uniform(0.0, LATEST[command]),
                 old,
             )
             for command in commands
@@ -462,6 +495,35 @@ def _faults(row: dict[str, Any]) -> str:
     found, count = row["found"], row["count"]
     bad = [f"{text}: {times}" for text, times in sorted(found.items()) if text != "good"]
     return f"{count - found.get('good', 0)} of {count}" + (f" ({'; '.join(bad)})" if bad else "")
+
+
+def _total(rows: list[dict[str, Any]]) -> str:
+    """Return how many cases were wrong, and what with, in words."""
+    found = Counter[str]()
+    for row in rows:
+        found.update({text: times for text, times in row["found"].items() if text != "good"})
+    count = sum(row["count"] for row in rows)
+    wrong = count - sum(row["found"].get("good", 0) for row in rows)
+    told = "; ".join(f"{text}: {times}" for text, times in sorted(found.items()))
+    return f"{wrong} of {count} were wrong" + (f" ({told})" if told else "")
+
+
+def how(kept: dict[str, Any]) -> str:
+    """Return in words how the figures came about."""
+    now = kept["now"]
+    said = f"In one process {_total(now['patterns'])}; of the processes {_total(now['commands'])}."
+    if "load" not in now:
+        return f"{said} {kept['note']}"
+    least, most = now["load"]
+    told = f"All rows at commit {kept['commit'][:10]}, {now['day']}, on {now['processors']} processors with a load of "
+    told += f"{least:.1f} to {most:.1f}, in {now['minutes']:.0f} min."
+    before = kept.get("at 0.1.0")
+    if before is not None:
+        signals = max((row["count"] for row in before["patterns"]), default=0)
+        processes = sorted({row["count"] for row in before["commands"]}, reverse=True)
+        told += f" 0.1.0 was tried before with {signals} signals a pattern and {' or '.join(map(str, processes))} "
+        told += "processes a row."
+    return f"{said} {told}"
 
 
 def tables(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, str]:
@@ -499,10 +561,30 @@ def measured(arguments: argparse.Namespace) -> dict[str, Any]:
             return {"pattern": pattern, "count": arguments.in_process, "signals": {}, "found": {ended: 1}, "longest": 0}
         return json.loads(done.stdout.splitlines()[-1])
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        patterns = list(pool.map(own_process, PATTERNS)) if arguments.in_process else []
-    cases = in_processes(arguments.processes, HOWS, tuple(COMMANDS), arguments.old, arguments.seed)
-    return {"patterns": patterns, "commands": summary(cases), "bad": [case for case in cases if case["wrong"]][:50]}
+    begun, loads, over = time.monotonic(), [os.getloadavg()[0]], threading.Event()
+
+    def look() -> None:
+        while not over.wait(10.0):
+            loads.append(os.getloadavg()[0])
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        with ThreadPoolExecutor(WORKERS) as pool:
+            patterns = list(pool.map(own_process, PATTERNS)) if arguments.in_process else []
+        cases = in_processes(arguments.processes, HOWS, tuple(COMMANDS), arguments.old, arguments.seed)
+    finally:
+        over.set()
+        looking.join()
+    return {
+        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "minutes": (time.monotonic() - begun) / 60.0,
+        "load": [min(loads), max(loads)],
+        "processors": os.cpu_count(),
+        "patterns": patterns,
+        "commands": summary(cases),
+        "bad": [case for case in cases if case["wrong"]][:50],
+    }
 
 
 def main() -> None:
@@ -524,10 +606,12 @@ def main() -> None:
     kept = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
     if not arguments.tables:
         kept["at 0.1.0" if arguments.old else "now"] = measured(arguments)
-        kept.pop("commit", None)
+        if not arguments.old:
+            kept.pop("note", None)
+            kept["commit"] = commit()
         write_result(arguments.out, kept)
     if "now" in kept:
-        for name, text in tables(kept["now"], kept.get("at 0.1.0")).items():
+        for name, text in (tables(kept["now"], kept.get("at 0.1.0")) | {"how": how(kept)}).items():
             print(text, "\n")
             if arguments.out == HERE / "stop_signals.json":
                 put(HERE.parent / "docs" / "safety.md", name, text.splitlines())

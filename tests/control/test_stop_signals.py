@@ -6,6 +6,7 @@ The plant and the patterns are those of studies/stop_signals.py; this is its sma
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import random
@@ -14,19 +15,26 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import counterpoise as cp
 from braked_arm import BrakedArm, side_by_side
 from counterpoise.control.braked_start import MOST_LINEAR, MOST_ROTARY
+from counterpoise.control.float.floating import Floating
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
+from counterpoise.control.plant_use import NO_SIGNAL, PlantUse
+from counterpoise.control.process_signals import PROCESS
 from counterpoise.control.report import EndState
-from counterpoise.control.stop_signals import SignalSafe, StoppedFromOutside
-from counterpoise.errors import SafetyError
+from counterpoise.control.safe_stop import nominal_time
+from counterpoise.control.settings import SafetySettings
+from counterpoise.control.stop_signals import Driving, SignalSafe, StoppedFromOutside
+from counterpoise.errors import PlantError, SafetyError
 from study_module import STUDIES, load_study
 
 study = load_study("stop_signals")
@@ -70,6 +78,26 @@ def test_a_command_ends_in_the_safe_stop(registered: Path, command: str, how: st
     """As a process on a registered plant, with the exit status 128 + signal; an ignored signal stays ignored."""
     case = study.one_process(registered, f"{command}{how}{wait}".replace(" ", ""), command, how, wait, None)
     assert case["wrong"] == [], case
+
+
+@pytest.mark.parametrize("command", ["float", "replay", "tune"])
+def test_a_command_that_is_entering_its_plant_leaves_it(registered: Path, command: str) -> None:
+    """SIGINT 0.3 s into a plant's ``__enter__`` that takes 1.6 s: it is entered whole, left whole, and never driven."""
+    case = study.one_process(registered, f"{command}entering", command, "SIGINT", 0.3, None, options=("slow=1.6",))
+    calls = sys.modules["recording_plant"].read_calls(str(registered / f"{command}entering.calls"))
+    assert [call[1] for call in calls] == ["entering", "enter", "exiting", "exit"]
+    assert case["wrong"] == [], case
+
+
+@pytest.mark.parametrize("command", ["simulate", "view"])
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_simulated_arm_ends_in_the_safe_stop(tmp_path: Path, command: str, how: str) -> None:
+    """As the others, call by call; the page ends with status 0 whatever ends it."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'counterpoise[sim]'")
+    if command == "view":
+        pytest.importorskip("viser", reason="viser is not installed: pip install 'counterpoise[view]'")
+    case = study.one_process(tmp_path, f"{command}{how}", command, how, 0.3, None)
+    assert case["wrong"] == [] and not case["over"], case
 
 
 def script(
@@ -147,7 +175,7 @@ def test_the_end_of_the_program_stops_the_arm(tmp_path: Path, last: str, code: i
     body = "entered = plant.__enter__()\nfloating = Floating(plant, ROBOT)\nfloating.start()\ntime.sleep(0.3)\n" + last
     process, calls, told = script(tmp_path, body)
     assert process.returncode == code, told
-    assert study.judged(calls, RecordingPlant.dt) == []
+    assert study.judged(calls) == []
     assert calls[-1][1] == "emergency_stop"
 
 
@@ -205,7 +233,7 @@ def test_a_run_raises_the_signal_after_its_stop_and_gives_the_handlers_back(usua
         with pytest.raises(KeyboardInterrupt if number == signal.SIGINT else StoppedFromOutside) as caught:
             loop.run(5.0, until=until)
     assert handlers() == before
-    assert study.judged(plant.calls, plant.dt) == []
+    assert study.judged(plant.calls) == []
     assert loop.last_report is not None and loop.last_report.end is EndState.GRAVITY_STOP
     assert loop.last_report.events[-2].message == f"interrupted by {number.name}"
     if number != signal.SIGINT:
@@ -252,7 +280,7 @@ def test_outside_the_main_thread_the_block_still_ends_what_drives(usual: Any) ->
     thread.start()
     thread.join()
     assert found[0] == before and isinstance(found[1], StoppedFromOutside) and found[1].signal is None
-    assert study.judged(plant.calls, plant.dt) == []
+    assert study.judged(plant.calls) == []
 
 
 def test_a_closed_terminal_ends_in_the_safe_stop(registered: Path) -> None:
@@ -270,7 +298,7 @@ def test_a_closed_terminal_ends_in_the_safe_stop(registered: Path) -> None:
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert os.waitstatus_to_exitcode(ended[1]) == 129
-    assert study.judged(sys.modules["recording_plant"].read_calls(str(calls)), RecordingPlant.dt) == []
+    assert study.judged(sys.modules["recording_plant"].read_calls(str(calls))) == []
 
 
 def test_a_signal_that_meets_a_finaliser_is_not_lost(usual: Any) -> None:
@@ -309,6 +337,128 @@ def test_a_thread_that_begins_when_the_block_was_left_drives_nothing() -> None:
     assert "has left this plant" in found[0] and not any(call[1] == "write" for call in plant.calls)
     with SignalSafe(plant):
         assert loop.run(0.1).end is EndState.COMPLETED
+
+
+class HookedPlant(RecordingPlant):  # type: ignore[misc, valid-type]
+    """A plant that does something just before it notes a call."""
+
+    def __init__(self, call: str, act: Callable[[], None]) -> None:
+        super().__init__()
+        self._call, self._act = call, act
+
+    def _note(self, kind: str, tau: float = math.nan) -> None:
+        if kind == self._call:
+            self._act()
+        super()._note(kind, tau)
+
+
+def kills(number: int, then: float = 0.0) -> Callable[[], None]:
+    """Return what sends a signal to this process, and takes some more time [s] after it."""
+
+    def act() -> None:
+        os.kill(os.getpid(), number)
+        time.sleep(then)
+
+    return act
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("call", ["entering", "enter", "exiting", "exit"])
+def test_entering_and_leaving_are_completed(usual: Any, number: signal.Signals, call: str) -> None:
+    """A signal at the beginning or the end of either: the plant is entered whole and left whole, then it is raised."""
+    plant = HookedPlant(call, kills(number))
+    with pytest.raises(KeyboardInterrupt if number == signal.SIGINT else StoppedFromOutside), SignalSafe(plant):
+        ControlLoop(plant, study._pd(plant), study.ROBOT).run(0.1)
+    kinds = [call[1] for call in plant.calls if call[1] != "write"]
+    assert kinds[:2] == ["entering", "enter"] and kinds[-2:] == ["exiting", "exit"]
+    assert study.judged(plant.calls) == []
+    assert ("write" in [call[1] for call in plant.calls]) == (call in ("exiting", "exit"))
+
+
+def test_entering_at_random_instants_is_completed(usual: Any) -> None:
+    """SIGINT from a thread while the plant is being entered: it is always left, and nothing is written."""
+    for case in range(40):
+        thread = threading.Timer(0.0006 * case, os.kill, (os.getpid(), signal.SIGINT))
+        plant = HookedPlant("entering", thread.start)
+        with pytest.raises(KeyboardInterrupt), SignalSafe(plant):
+            time.sleep(30.0)
+        thread.join()
+        assert [call[1] for call in plant.calls] == ["entering", "enter", "exiting", "exit"]
+
+
+@pytest.mark.parametrize("call", ["enter", "exit"])
+def test_a_slow_plant_is_given_time_to_be_entered_and_left(usual: Any, call: str) -> None:
+    """Drives take seconds to be switched on or off: a signal does not cut that short."""
+    plant = HookedPlant(call, kills(signal.SIGTERM, then=2.5))
+    with pytest.raises(StoppedFromOutside), SignalSafe(plant):
+        time.sleep(0.0)
+    assert [call[1] for call in plant.calls] == ["entering", "enter", "exiting", "exit"]
+
+
+def test_an_entering_that_hangs_is_given_up_and_the_plant_left(usual: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its bound it is stopped from another thread, interrupted, and left all the same."""
+    monkeypatch.setattr("counterpoise.control.stop_signals.SWITCHING", 0.3)
+    plant = HookedPlant("enter", kills(signal.SIGTERM, then=60.0))
+    begun = time.monotonic()
+    with pytest.raises(StoppedFromOutside), SignalSafe(plant):
+        pytest.fail("the block began")
+    assert time.monotonic() - begun < 10.0
+    assert [call[1] for call in plant.calls] == ["entering", "given_up", "emergency_stop", "exiting", "exit"]
+
+
+def test_a_job_that_is_given_up_takes_its_run_along() -> None:
+    """A run that began late in its job has time left when the job has none: it writes nothing after the stop."""
+    plant, found = RecordingPlant(), []
+    job, run = PlantUse(plant, 0.2, sends=False), PlantUse(plant, 60.0)
+
+    def work() -> None:
+        job.thread = run.thread = threading.get_ident()
+        until = time.monotonic() + 3.0
+        with Driving(job), Driving(run):
+            job.ask(NO_SIGNAL)
+            PROCESS.wake()
+            try:
+                while time.monotonic() < until:
+                    run.write(np.zeros(1))
+                    plant.read()
+            except PlantError as error:
+                found.append(str(error))
+
+    with SignalSafe(plant):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    kinds = [call[1] for call in plant.calls]
+    assert "stopped from outside" in found[0]
+    assert "write" in kinds and "write" not in kinds[kinds.index("emergency_stop") :]
+
+
+def test_a_stop_that_the_machine_makes_slow_is_given_up_in_time() -> None:
+    """Torques go on, each of them late: after 3 times the nominal length and 2 s the plant is stopped without the rest.
+
+    Seen once in the study, at a load of 20; "no gravity stop" is then all that is wrong.
+    """
+
+    class SlowPlant(RecordingPlant):  # type: ignore[misc, valid-type]
+        slow = False
+
+        def read(self) -> Any:
+            time.sleep(0.07 if self.slow else 0.0)
+            return super().read()
+
+    plant = SlowPlant()
+    with SignalSafe(plant):
+        floating = Floating(plant, study.ROBOT)
+        floating.start()
+        while plant.time < 0.5:
+            time.sleep(0.001)
+        plant.slow = True
+    nominal = nominal_time(plant, SafetySettings(), cp.SafetyFilter(study.ROBOT, plant=plant).limits)
+    stopped = next(call[0] for call in plant.calls if call[1] == "emergency_stop")
+    last = max(call[0] for call in plant.calls if call[1] == "write")
+    assert study.judged(plant.calls) == [study.GIVEN_UP]
+    assert last < stopped
+    assert stopped - plant.calls[0][0] > 3.0 * nominal + 2.0
 
 
 class PacedArm(BrakedArm):
