@@ -42,7 +42,7 @@ class ControlLoop:
 
     ::
 
-        with plant:
+        with SignalSafe(plant):  # control.stop_signals
             report = ControlLoop(plant, law, robot).run(5.0)
 
     A fault is bridged for some ticks by holding the torque; then the arm is stopped safely and the matching SafetyError
@@ -69,7 +69,7 @@ class ControlLoop:
         """Prepare a loop; nothing is read or sent yet.
 
         Args:
-            plant: What is driven. Enter it (``with plant:``) around the runs.
+            plant: What is driven. Enter it (``with SignalSafe(plant):``) around the runs.
             law: One law, or several whose torques are summed.
             robot: The arm's model, payload included: gravity of the safe stop, limits.
             safety: The filter; None makes one with the tighter of the robot's and the plant's limits.

@@ -282,7 +282,7 @@ def record(
 
     ::
 
-        with plant:
+        with SignalSafe(plant):  # control.stop_signals
             log = record(plant, robot, PosePlan.of(robot, poses))
 
     ``log.declared.notes["plan"]`` holds the plan and the windows in which the arm is at rest.

@@ -269,7 +269,7 @@ def measure_inertias(
 
     ::
 
-        with plant:
+        with SignalSafe(plant):  # control.stop_signals
             found = measure_inertias(plant, robot)
         robot = robot.with_rotor_inertia({joint.joint: joint.rotor for joint in found.joints if joint.measured})
 

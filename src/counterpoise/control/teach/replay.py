@@ -42,7 +42,7 @@ class Replay:
 
     ::
 
-        with plant:
+        with SignalSafe(plant):  # control.stop_signals
             plan = plan_replay(robot, read_path("wipe.path.csv"), 0.5, start=plant.read().q, plant=plant)
             report = Replay(plant, robot, plan).run()
 
