@@ -57,6 +57,7 @@ class RandomHand:
         home: Array,
         seed: int,
         speed: float = 0.5,
+        leads: bool = True,
     ) -> None:
         """Begin with the hand off the arm.
 
@@ -66,10 +67,15 @@ class RandomHand:
             home: Pose about which the arm is led [rad or m], shape (n,).
             seed: Of the strokes.
             speed: Fastest mean speed of a stroke [m/s].
+            leads: Whether slow even leads are among the strokes.
         """
         self._grips, self._place, self._speed = grips, place, speed
         self._home = {grip.link: place(grip.link, home)[:3, 3] for grip in grips}
         self._random = np.random.default_rng(seed)
+        shares = np.array(
+            [share if leads or kind != "lead" else 0.0 for kind, share in zip(KINDS, SHARES, strict=True)]
+        )
+        self._shares = shares / shares.sum()
         self._was: Array | None = None
         self._begin, self._end = 0.0, 0.0
         self._kind, self._grip = "off", grips[0]
@@ -116,7 +122,7 @@ class RandomHand:
     def _next(self, time: float, q: Array) -> None:
         random = self._random
         before = self._grip.link if self._kind != "off" else None
-        self._kind = str(random.choice(KINDS, p=SHARES))
+        self._kind = str(random.choice(KINDS, p=self._shares))
         self.strokes[self._kind] += 1
         if self._kind != "pause" and random.random() < 0.25:
             self._grip = self._grips[int(random.integers(len(self._grips)))]

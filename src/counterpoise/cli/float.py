@@ -82,9 +82,9 @@ def float_(
     """Let an arm float, with as much friction as you leave it.
 
     PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. First the arm
-    is held, and every joint that is to float creeps from both sides by 0.03 rad (1 cm): what holding takes is compared
-    with the model. Where they differ by more than the friction that is left can hold, the arm is not let go, and the
-    joint is named. There is no way around this check.
+    is held, and every joint that is to float creeps from both sides by 0.03 rad (1 cm), or by 0.1 rad (3 cm) where that
+    is not enough to make it slide: what holding takes is compared with the model. Where they differ by more than the
+    friction that is left can hold, the arm is not let go, and the joint is named. There is no way around this check.
 
     Then it floats: in front of the joint limits there are cushions, an arm that is too fast is stopped, and one that
     drifts is held. Everything goes through the safety filter, and ends in the safe stop.
@@ -101,8 +101,8 @@ def float_(
         raise click.UsageError("--push, --model-error and --unknown-payload are for simulated arms")
     if not driven.simulated and not yes:
         raise click.UsageError(
-            "this would move a real arm by 0.03 rad (1 cm) at every joint and then let it go: clear its way, keep the "
-            "emergency stop in reach, then add --yes"
+            "this would move a real arm by 0.03 rad (1 cm) at every joint, or by 0.1 rad (3 cm) at one that does not "
+            "creep, and then let it go: clear its way, keep the emergency stop in reach, then add --yes"
         )
     script = None
     if driven.simulated:

@@ -40,14 +40,18 @@ def settled(robot: Robot, choice: bool | None, *, simulated: bool, locked: Seque
     from ..control.rotors.measurement import announcement, unknown_rotors
 
     names = [name for name in unknown_rotors(robot) if name not in locked]
-    measure = choice is not False
+    measure, announced = choice is not False, announcement(robot, names)
     if names and measure:
-        warn(announcement(robot, names))
+        warn(announced)
         if choice is None and not simulated and sys.stdin.isatty():
             measure = click.confirm("Pulse these joints now? Otherwise they are driven softly", err=True)
     if names and not measure:
         note(f"soft gains, and no pulses, on {', '.join(map(printable, names))}: their rotor inertias are unknown")
-    return {"measure_rotors": measure, "announce": lambda _: note("the pulses begin")}
+
+    def announce(text: str) -> None:
+        note("the pulses begin" if text == announced else text)
+
+    return {"measure_rotors": measure, "announce": announce}
 
 
 def print_inertias(found: InertiaMeasurement) -> None:

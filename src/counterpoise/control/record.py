@@ -111,6 +111,7 @@ class Recording:
         limits = filter_.limits
         if margin is None:
             margin = np.where(rotary(robot), MARGIN_ROTARY, MARGIN_LINEAR)
+        self._margin = margin
         self.offsets, self.notes = approach_within(plan, limits.lower, limits.upper, margin)
         _refuse_too_fast(plan, limits.velocity)
         _refuse_too_heavy(robot, plan, limits.effort)
@@ -203,6 +204,22 @@ class Recording:
         finally:
             self.loop.switch(self._laws(limits.effort))
         return found is not None
+
+    def follow(self, plan: PosePlan) -> None:
+        """Go on with another plan, with the gains as they are; the arm stays held by what was sent last.
+
+        Args:
+            plan: The poses; its joints are those of the plan before.
+
+        Raises:
+            InputError: The plan would leave the arm's limits.
+        """
+        limits = self.loop.safety.limits
+        offsets, notes = approach_within(plan, limits.lower, limits.upper, self._margin)
+        _refuse_too_fast(plan, limits.velocity)
+        self.plan, self.offsets, self.notes = plan, offsets, notes
+        self.reference = BothSides(plan, offsets)
+        self.loop.switch(self._laws(limits.effort))
 
     def drive(
         self,

@@ -11,13 +11,15 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import other_masses, visits
-from counterpoise.control.float.check import FloatCheck, gravity_covariance, gravity_std, least_friction
+from counterpoise.control.float.check import FloatCheck, gravity_covariance, gravity_std, judged, least_friction
 from counterpoise.control.float.check_result import CheckResult, JointCheck
+from counterpoise.control.float.holding import HeldWindow
 from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
 from counterpoise.friction.asymmetric import Asymmetric
 from counterpoise.friction.coulomb_viscous import CoulombViscous
 from counterpoise.friction.stribeck import Stribeck
 from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
 from floating_arms import (
     GANTRY,
@@ -265,3 +267,53 @@ def test_an_arm_whose_place_is_not_known_is_not_moved() -> None:
         with plant, pytest.raises(error, match="Nothing was moved"):
             FloatCheck(plant, PLANAR).run()
         assert plant.sent == []
+
+
+def test_joint_that_does_not_creep_is_tried_again_from_further_away() -> None:
+    """The Titan's elbow sticks and leaps on the first way; the second one is announced, and only the elbow moves."""
+    chosen = preset("titan2")
+    robot = chosen.robot()
+    pose = (-0.6, 0.34, -0.09, -0.77, 0.19, 1.72)
+    plant = SimulatedArm(robot, chosen.config.replaced(seed=0, position=pose, plate=None))
+    said: list[str] = []
+    after: list[np.ndarray] = []
+
+    def seen(sample: Sample) -> bool:
+        if said:
+            after.append(sample.q)
+        return False
+
+    with plant:
+        check = FloatCheck(plant, robot, locked=("joint4", "joint5", "joint6"), repeats=2, announce=said.append)
+        result = check.run(until=seen)
+    assert result is not None and result.seconds > 30.0
+    assert said == [
+        "did not come to rest from both sides: 'joint3'. They are tried again, 0.1 rad (3 cm) to either side"
+    ]
+    assert all(joint.crept for joint in result.joints)
+    travel = np.ptp(np.array(after[300:]), axis=0)  # after the first second, in which the others come back to the pose
+    assert travel[2] > 0.15 and np.all(travel[[0, 1, 3, 4, 5]] < 0.02)
+
+
+def test_joint_without_room_is_not_tried_again() -> None:
+    """Beside a limit there is no way of 0.1 rad."""
+    plant = planar()
+    check = FloatCheck(plant, PLANAR)
+    stuck = [replace(JOINT, joint=name, crept=False) for name in PLANAR.joint_names]
+    inside = 0.5 * (plant.lower + plant.upper)
+    assert check._may_go_further(inside, stuck).all()
+    assert not check._may_go_further(plant.upper - 0.1, stuck).any()
+    assert not check._may_go_further(inside, [replace(JOINT, joint=name) for name in PLANAR.joint_names]).any()
+
+
+def test_drive_that_relaxes_at_rest_is_judged_while_it_slides() -> None:
+    """Rest torques of −40 and 0 beside ±80 while sliding mean no error of 20: a coarse encoder let the drive relax."""
+    n = PLANAR.n
+    zero, all_of_them = np.zeros(n), np.ones(n, dtype=bool)
+
+    def window(below: bool, rest: float, creep: float) -> HeldWindow:
+        return HeldWindow(below, np.full(n, rest), np.full(n, 0.1), np.full(n, creep), zero, all_of_them)
+
+    windows = [window(False, -40.0, -79.0), window(True, 0.0, 81.0)] * 2
+    for joint in judged(windows, PLANAR, free=all_of_them, share=zero, friction_law=None, model_std=zero):
+        assert joint.difference == pytest.approx(1.0) and joint.friction == pytest.approx(20.0) and joint.passed

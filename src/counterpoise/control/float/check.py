@@ -11,14 +11,19 @@ friction that is compensated. The check therefore asks for
     |difference| + 2 σ < (1 − c) F_c
 
 F_c is what was found, or what the friction law says, whichever is smaller; and where the law says more than was found,
-what it takes too much is counted against it: (1 − c) F_c = min(F, F_law) − c F_law. It holds for the pose where it was
-made. Which loads would not show there, and where they would, is worked out beside it (control/float/hidden.py); the
-watch looks for them while the arm floats (control/float/load_watch.py).
+what it takes too much is counted against it: (1 − c) F_c = min(F, F_law) − c F_law.
+
+Joints that do not come to rest from both sides, because friction lets them go in leaps only, are tried once more while
+the others stand, from 0.1 rad (3 cm) and faster.
+
+The result holds for the pose where it was made. Which loads would not show there, and where they would, is worked out
+beside it (control/float/hidden.py); the watch looks for them while the arm floats (control/float/load_watch.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -50,6 +55,10 @@ SETTLE, DWELL = 1.0, 0.5
 """Times to come to rest and to measure, at each side [s]."""
 LOCKED_APPROACH = 1e-9
 """How far a locked joint "goes" to either side [rad or m]: nowhere."""
+RELAXED = 0.6
+"""Least friction found at rest, over that found while sliding, for what was held at rest to tell."""
+FAR_ROTARY, FAR_LINEAR = 0.1, 0.03
+"""How far a joint goes to either side that did not creep before [rad, m], and how fast it creeps then [rad/s, m/s]."""
 SLOW, FAST = 1e-3, 0.5
 """Speeds between which the least friction of a law is looked for [rad/s or m/s]."""
 
@@ -166,9 +175,37 @@ class FloatCheck:
             if then == "stop":
                 recording.loop.run(0.0)
             return None
-        loop, duration = recording.loop, recording.duration_from(plant.read().q)
+        judge = partial(judged, robot=robot, share=self._share, friction_law=friction_law, model_std=model_std)
+        windows = self._held(recording, progress, until)
+        joints = judge(windows, free=self._free)
+        seconds = recording.reference.duration if windows else 0.0
+        if (stuck := self._may_go_further(sample.q, joints)).any():
+            self._settings["announce"](self._again(stuck))
+            recording.follow(self._further(recording.plan, stuck))
+            windows = self._held(recording, progress, until)
+            second = {joint.joint: joint for joint in judge(windows, free=stuck)}
+            joints = tuple(second.get(joint.joint, joint) for joint in joints)
+            seconds += recording.reference.duration if windows else 0.0
+        if then == "stop":
+            recording.loop.run(0.0)
+        return CheckResult(joints, frozen(sample.q), self._by, seconds, unseen) if windows else None
+
+    def _held(
+        self,
+        recording: Recording,
+        progress: Callable[[float, float], None] | None,
+        until: Callable[[Sample], bool] | None,
+    ) -> tuple[HeldWindow, ...]:
+        """Follow the recording's plan; return what holding took, () where ``until`` ended it. The arm stays held.
+
+        Raises:
+            SafetyError: A fault stopped the arm.
+            SensorFaultError: In one of the measurements most samples are not to be used; the arm was stopped.
+        """
+        plant, loop = self._plant, recording.loop
+        duration = recording.duration_from(plant.read().q)
         held = HoldingTorques(
-            robot,
+            self._robot,
             recording.reference,
             loop.safety,
             by_command=self._by == "command",
@@ -179,37 +216,54 @@ class FloatCheck:
             held.take(sample)
             return bool(held.failure) or (until is not None and until(sample))
 
-        report = recording.drive(duration, until=watch, progress=progress, then=then)
+        report = recording.drive(duration, until=watch, progress=progress, then="keep")
         complete = report.ticks - report.stop_ticks >= round(duration / plant.dt)
         windows = held.finish() if complete else ()
         if held.failure:
-            if then == "keep":
-                loop.run(0.0)  # nobody goes on from here: bring the arm to its safe stop
+            loop.run(0.0)  # nobody goes on from here: bring the arm to its safe stop
             raise SensorFaultError(held.failure)
-        if not complete:
-            return None
-        joints = judged(
-            windows,
-            robot,
-            free=self._free,
-            share=self._share,
-            friction_law=friction_law,
-            model_std=model_std,
+        return windows
+
+    def _may_go_further(self, q: Array, joints: Sequence[JointCheck]) -> npt.NDArray[np.bool_]:
+        """Return the joints that did not come to rest from both sides and have the room to go further, (n,), bool."""
+        failed = {joint.joint for joint in joints if not joint.crept}
+        limits = self._settings["safety"].limits
+        room: Array = np.minimum(q - limits.lower, limits.upper - q) - self._margin()
+        stuck = np.array([name in failed for name in self._robot.joint_names], dtype=bool)
+        return np.asarray(stuck & (room >= self._far()))
+
+    def _further(self, plan: PosePlan, stuck: npt.NDArray[np.bool_]) -> PosePlan:
+        """Return the plan in which only ``stuck`` joints move, from further away and faster."""
+        far = self._far()
+        return plan.replaced(
+            approach=np.where(stuck, far, LOCKED_APPROACH),
+            creep_speed=np.where(stuck, np.minimum(far, plan.travel_speed), plan.creep_speed),
         )
-        return CheckResult(joints, frozen(sample.q), self._by, duration, unseen)
+
+    def _again(self, stuck: npt.NDArray[np.bool_]) -> str:
+        """Say which joints are tried again, and how far they go."""
+        names = ", ".join(f"'{self._robot.joint_names[joint]}'" for joint in np.flatnonzero(stuck))
+        return (
+            f"did not come to rest from both sides: {names}. They are tried again, {FAR_ROTARY:g} rad "
+            f"({1e2 * FAR_LINEAR:g} cm) to either side"
+        )
+
+    def _far(self) -> Array:
+        return np.where(np.array(rotary(self._robot), dtype=bool), FAR_ROTARY, FAR_LINEAR)
+
+    def _margin(self) -> Array:
+        return np.where(np.array(rotary(self._robot), dtype=bool), MARGIN_ROTARY, MARGIN_LINEAR)
 
     def _room(self) -> Array:
         """Return how far from its limits each joint must be to be checked with ease [rad or m], shape (n,)."""
-        turns = np.array(rotary(self._robot), dtype=bool)
         plan = PosePlan.of(self._robot, np.zeros((1, self._robot.n)))
-        return np.asarray(np.where(turns, MARGIN_ROTARY, MARGIN_LINEAR) + plan.approach)
+        return np.asarray(self._margin() + plan.approach)
 
     def _prepared(self, q: Array) -> Recording:
         robot, free = self._robot, self._free
-        turns = np.array(rotary(robot), dtype=bool)
         plan = PosePlan.of(robot, np.repeat(q[None, :], self._repeats, axis=0), settle=SETTLE, dwell=DWELL)
         plan = plan.replaced(approach=np.where(free, plan.approach, LOCKED_APPROACH))
-        margin = np.where(turns, MARGIN_ROTARY, MARGIN_LINEAR)
+        margin = self._margin()
         limits = self._settings["safety"].limits
         room = np.minimum(q - limits.lower, limits.upper - q) - margin
         if (near := np.flatnonzero(free & (room < plan.approach / 3.0))).size:
@@ -263,18 +317,25 @@ def judged(
         share: Share of the friction that is to be compensated, shape (n,).
         friction_law: What the friction law says at least [N m or N], shape (n,); None for the friction found.
         model_std: Standard deviation of the model's gravity [N m or N], shape (n,).
+
+    Returns:
+        The joints that are to float; () without a window.
     """
+    if not windows:
+        return ()
     rest, noise, creep, gravity, crept = (
         np.array([getattr(window, name) for window in windows])
         for name in ("rest", "noise", "creep", "gravity", "crept")
     )
     below = np.array([window.below for window in windows])
-    difference = 0.5 * (rest[below] + rest[~below]).mean(axis=0)
+    at_rest, sliding = (0.5 * (means[below] - means[~below]).mean(axis=0) for means in (rest, creep))
+    found = np.maximum(np.minimum(at_rest, sliding), 0.0)
+    # A coarse encoder lets the drive relax at rest, by any part of the friction. Sliding, all of it is on.
+    held = np.where(at_rest < RELAXED * sliding, creep, rest)
+    difference = 0.5 * (held[below] + held[~below]).mean(axis=0)
     # Of both sides apart: what scatters is how each joint comes to rest, and twice the data tell it better.
-    scatter = (rest[below].var(axis=0, ddof=1) + rest[~below].var(axis=0, ddof=1)) / (2.0 * len(windows))
+    scatter = (held[below].var(axis=0, ddof=1) + held[~below].var(axis=0, ddof=1)) / (2.0 * len(windows))
     std = np.sqrt(scatter + np.sum(noise**2, axis=0) / len(noise) ** 2 + model_std**2)
-    bands = [0.5 * (means[below] - means[~below]).mean(axis=0) for means in (rest, creep)]
-    found = np.maximum(np.minimum(*bands), 0.0)
     by_law = found if friction_law is None else friction_law
     expected = gravity.mean(axis=0)
     return tuple(

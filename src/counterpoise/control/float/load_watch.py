@@ -52,6 +52,8 @@ FRICTION_SHARE = 0.3
 """What of the friction stays unknown while a joint moves."""
 OTHERS = 0.4
 """Largest misfit at another joint that moves, over the larger of what the load and what it feels, beside friction."""
+LEAST_KNOWN = 0.2
+"""What of the friction of another joint that goes on moving may be missing."""
 RESTING = 1.5
 """How many times its friction found a joint at rest may bear."""
 AGAIN = 0.3
@@ -211,11 +213,12 @@ class LoadWatch:
             seconds: For how long it has moved so [s].
         """
         blocks = list(self._blocks)[::-1]
-        if blocks and abs(blocks[0].travel[joint]) <= self._slow[joint] * blocks[0].seconds:
-            return bool(np.any(np.abs(self._places.pull(blocks[0].q)[joint]) > LEAST_PULL))
         count = int(np.searchsorted(np.cumsum([block.seconds for block in blocks]), seconds - 2.0 * BLOCK)) + 1
         if count > len(blocks) or count < LEAST_BLOCKS:
             return True  # it was not seen from the beginning: nothing speaks against a load
+        way = abs(sum(block.travel[joint] for block in blocks[:count]))
+        if way <= self._slow[joint] * sum(block.seconds for block in blocks[:count]):
+            return bool(np.any(np.abs(self._places.pull(blocks[0].q)[joint]) > LEAST_PULL))
         return self._explained(joint, blocks[:count], DRIFT_EVEN, drift=True) is not None
 
     def suspect(self, joint: int | None) -> None:
@@ -304,6 +307,10 @@ class LoadWatch:
         friction = self._friction[:, None]
         off = np.abs(expected - felt) - FRICTION_SHARE * friction
         contradicted = moving[:, None] & (off > OTHERS * np.maximum(np.abs(expected), np.abs(felt)))
+        # Motion that goes on needs a pull: friction would have ended it. Viscous friction only adds to that.
+        sign = np.sign(speed.mean(axis=0))[:, None]
+        missing = sign * felt - LEAST_KNOWN * friction - (1.0 + OTHERS) * sign * expected
+        contradicted |= moving[:, None] & (missing > 0.0)
         contradicted |= resting[:, None] & (np.abs(expected) > RESTING * friction)
         return np.asarray(~contradicted.any(axis=0))
 
