@@ -202,9 +202,9 @@ assert report.end.value == "completed" and report.ticks > 300, report
     assert process.returncode == 0, told
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def usual() -> Any:
-    """The handlers of a program that was started from a terminal."""
+    """The handlers of a program that was started from a terminal, for this process and those that it starts."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -219,7 +219,7 @@ def handlers() -> list[Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_run_raises_the_signal_after_its_stop_and_gives_the_handlers_back(usual: Any, number: signal.Signals) -> None:
+def test_a_run_raises_the_signal_after_its_stop_and_gives_the_handlers_back(number: signal.Signals) -> None:
     """The report is that of an interrupted run, and the exception carries the exit status."""
     plant, before = RecordingPlant(), handlers()
 
@@ -240,7 +240,7 @@ def test_a_run_raises_the_signal_after_its_stop_and_gives_the_handlers_back(usua
         assert caught.value.code == 128 + number and caught.value.signal is number  # type: ignore[attr-defined]
 
 
-def test_handlers_of_the_program_and_ignored_signals_are_left_alone(usual: Any) -> None:
+def test_handlers_of_the_program_and_ignored_signals_are_left_alone() -> None:
     """A program that has its own handler decides itself; what is ignored stays so."""
     plant, seen = RecordingPlant(), []
     signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
@@ -257,7 +257,7 @@ def test_handlers_of_the_program_and_ignored_signals_are_left_alone(usual: Any) 
     assert report.end is EndState.COMPLETED and seen == [signal.SIGTERM]
 
 
-def test_outside_the_main_thread_the_block_still_ends_what_drives(usual: Any) -> None:
+def test_outside_the_main_thread_the_block_still_ends_what_drives() -> None:
     """No handler can be installed there; a loop in yet another thread is stopped before the plant is left."""
     plant, before = RecordingPlant(), handlers()
     found: list[Any] = []
@@ -297,11 +297,14 @@ def test_a_closed_terminal_ends_in_the_safe_stop(registered: Path) -> None:
     os.close(terminal)
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
         time.sleep(0.05)
+    if ended[0] == 0:
+        os.kill(child, signal.SIGKILL)
+        ended = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(ended[1]) == 129
     assert study.judged(sys.modules["recording_plant"].read_calls(str(calls))) == []
 
 
-def test_a_signal_that_meets_a_finaliser_is_not_lost(usual: Any) -> None:
+def test_a_signal_that_meets_a_finaliser_is_not_lost() -> None:
     """What is raised in __del__ is printed and forgotten: the signal is raised a little later instead."""
 
     class Meets:
@@ -364,7 +367,7 @@ def kills(number: int, then: float = 0.0) -> Callable[[], None]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("call", ["entering", "enter", "exiting", "exit"])
-def test_entering_and_leaving_are_completed(usual: Any, number: signal.Signals, call: str) -> None:
+def test_entering_and_leaving_are_completed(number: signal.Signals, call: str) -> None:
     """A signal at the beginning or the end of either: the plant is entered whole and left whole, then it is raised."""
     plant = HookedPlant(call, kills(number))
     with pytest.raises(KeyboardInterrupt if number == signal.SIGINT else StoppedFromOutside), SignalSafe(plant):
@@ -375,7 +378,7 @@ def test_entering_and_leaving_are_completed(usual: Any, number: signal.Signals, 
     assert ("write" in [call[1] for call in plant.calls]) == (call in ("exiting", "exit"))
 
 
-def test_entering_at_random_instants_is_completed(usual: Any) -> None:
+def test_entering_at_random_instants_is_completed() -> None:
     """SIGINT from a thread while the plant is being entered: it is always left, and nothing is written."""
     for case in range(40):
         thread = threading.Timer(0.0006 * case, os.kill, (os.getpid(), signal.SIGINT))
@@ -387,7 +390,7 @@ def test_entering_at_random_instants_is_completed(usual: Any) -> None:
 
 
 @pytest.mark.parametrize("call", ["enter", "exit"])
-def test_a_slow_plant_is_given_time_to_be_entered_and_left(usual: Any, call: str) -> None:
+def test_a_slow_plant_is_given_time_to_be_entered_and_left(call: str) -> None:
     """Drives take seconds to be switched on or off: a signal does not cut that short."""
     plant = HookedPlant(call, kills(signal.SIGTERM, then=2.5))
     with pytest.raises(StoppedFromOutside), SignalSafe(plant):
@@ -395,7 +398,7 @@ def test_a_slow_plant_is_given_time_to_be_entered_and_left(usual: Any, call: str
     assert [call[1] for call in plant.calls] == ["entering", "enter", "exiting", "exit"]
 
 
-def test_an_entering_that_hangs_is_given_up_and_the_plant_left(usual: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entering_that_hangs_is_given_up_and_the_plant_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """After its bound it is stopped from another thread, interrupted, and left all the same."""
     monkeypatch.setattr("counterpoise.control.stop_signals.SWITCHING", 0.3)
     plant = HookedPlant("enter", kills(signal.SIGTERM, then=60.0))
@@ -478,7 +481,7 @@ START_TICKS = 400
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_during_the_braked_start_leaves_the_brakes_closed(usual: Any, number: signal.Signals) -> None:
+def test_a_signal_during_the_braked_start_leaves_the_brakes_closed(number: signal.Signals) -> None:
     """At random instants of the start: the brakes end closed, the plant's stop comes, and nothing is written after."""
     met: list[str] = []
     in_start = 0
