@@ -5,6 +5,9 @@ The plant and the patterns are those of studies/stop_signals.py; this is its sma
 
 from __future__ import annotations
 
+import _imp
+import contextlib
+import importlib
 import json
 import math
 import os
@@ -16,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -320,6 +324,33 @@ def test_a_signal_that_meets_a_finaliser_is_not_lost() -> None:
     assert plant.calls[-1][1] == "exit"
 
 
+def test_a_signal_that_meets_an_import_is_not_lost(usual: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled modules drop exceptions of their first code, and a callback of imports has nobody to give them to."""
+
+    def first_code(module: Any) -> None:
+        with contextlib.suppress(BaseException):
+            kills(signal.SIGTERM, then=0.01)()
+
+    plant = RecordingPlant()
+    monkeypatch.setattr(_imp, "exec_dynamic", first_code)
+    with pytest.raises(StoppedFromOutside), SignalSafe(plant):
+        ExtensionFileLoader("compiled", "compiled.so").exec_module(sys)
+        time.sleep(5.0)
+    acquire = _imp.acquire_lock
+
+    def acquired() -> None:
+        acquire()
+        kills(signal.SIGTERM, then=0.01)()
+
+    with pytest.raises(StoppedFromOutside), SignalSafe(plant):
+        lock = importlib._bootstrap._get_module_lock("of_no_module")  # type: ignore[attr-defined]
+        monkeypatch.setattr(_imp, "acquire_lock", acquired)
+        del lock  # its callback takes the lock of imports
+        monkeypatch.setattr(_imp, "acquire_lock", acquire)
+        time.sleep(5.0)
+    assert plant.calls[-1][1] == "exit"
+
+
 def test_a_thread_that_begins_when_the_block_was_left_drives_nothing() -> None:
     """The block ended before the thread came to its run: nothing is written, and the error says why."""
     plant, left, found = RecordingPlant(), threading.Event(), []
@@ -434,6 +465,35 @@ def test_a_job_that_is_given_up_takes_its_run_along() -> None:
     kinds = [call[1] for call in plant.calls]
     assert "stopped from outside" in found[0]
     assert "write" in kinds and "write" not in kinds[kinds.index("emergency_stop") :]
+
+
+def test_a_block_that_is_left_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However the threads take turns: what hangs in another thread when the block ends is given up after its bound."""
+    wake = PROCESS.wake
+
+    def slowly() -> None:
+        wake()
+        time.sleep(0.1)  # the watching thread has looked by now
+
+    monkeypatch.setattr(PROCESS, "wake", slowly)
+    plant, begun = RecordingPlant(), threading.Event()
+    use = PlantUse(plant, 0.2)
+
+    def hang() -> None:
+        use.thread = threading.get_ident()
+        until = time.monotonic() + 4.0
+        with Driving(use):
+            begun.set()
+            while time.monotonic() < until and not use.abandoned:
+                time.sleep(0.01)
+
+    with SignalSafe(plant):
+        thread = threading.Thread(target=hang)
+        thread.start()
+        begun.wait()
+    thread.join()
+    assert use.abandoned
+    assert [call[1] for call in plant.calls][-4:] == ["given_up", "emergency_stop", "exiting", "exit"]
 
 
 def test_a_stop_that_the_machine_makes_slow_is_given_up_in_time() -> None:

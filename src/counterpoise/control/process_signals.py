@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import select
 import signal
@@ -11,6 +12,7 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.machinery import ExtensionFileLoader
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Self
 from weakref import WeakSet, ref
@@ -31,6 +33,10 @@ POLL = 0.01
 """How often the watching thread looks [s]."""
 _WEAKREFS = (__file__, weakref.__file__, WeakSet.add.__code__.co_filename)
 """Files with callbacks of weakrefs, whose exceptions Python prints and forgets."""
+_MODULE_LOCK = "_get_module_lock.<locals>.cb"
+"""Name of such a callback in Python's own imports."""
+_EXTENSIONS = (ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__)
+"""Functions that import compiled modules, whose first code may drop any exception without a word."""
 LATE = 0.1
 """A handler that has not run by then [s] is not waited for: the main thread is busy, or hangs in a driver."""
 
@@ -145,6 +151,8 @@ class ProcessSignals:
         asked = [each.asked for each in self._here() if each.asked is not None]
         if self.pending or asked:
             drive.ask(self.pending or asked[0])
+        if drive.asked is not None:  # also one that takes over a torque, and was asked to end before
+            self.wake()
 
     def end(self, drive: PlantUse) -> None:
         """Note that it is over."""
@@ -193,11 +201,10 @@ class ProcessSignals:
 
     def end_all(self, plant: Plant | None = None) -> None:
         """Ask what other threads drive, or do with a plant, to end, and wait for it."""
-        if self._elsewhere(plant):
-            self.wake()
         while asked := self._elsewhere(plant):
             for drive in asked:
                 drive.ask(NO_SIGNAL)
+            self.wake()  # after that: the watching thread goes back to sleep where it finds nothing to watch
             time.sleep(POLL)
 
     # ------------------------------------------------------------------------------------------- the watching thread
@@ -329,11 +336,13 @@ def _inside(frame: FrameType | None, codes: set[CodeType]) -> bool:
 
 
 def _swallows(frame: FrameType | None) -> bool:
-    """Return whether an exception raised here may be printed and lost: in a finaliser or a callback of a weakref."""
-    for _ in range(8):
+    """Return whether an exception raised here may be lost: in a finaliser, a callback of a weakref, or an import."""
+    for place in itertools.count():
         if frame is None:
             return False
-        if frame.f_code.co_name == "__del__" or frame.f_code.co_filename in _WEAKREFS:
+        code = frame.f_code
+        callback = code.co_name == "__del__" or code.co_filename in _WEAKREFS or code.co_qualname == _MODULE_LOCK
+        if code in _EXTENSIONS or (callback and place < 8):
             return True
         frame = frame.f_back
     return False
