@@ -77,6 +77,18 @@ def test_shortened_offsets_are_used() -> None:
     assert reference.at(first.creep).q == pytest.approx(PLAN.poses[0] + 0.5 * PLAN.approach)
 
 
+def test_it_waits_before_the_first_move() -> None:
+    """The same motion, later by the wait; until then the arm is left where it is."""
+    later, now = BothSides(PLAN, wait=0.5), begun()
+    later.reset(START)
+    assert later.duration == pytest.approx(now.duration + 0.5)
+    for time in (0.0, 0.3, 0.5):
+        assert later.at(time).q == pytest.approx(START) and not later.at(time).dq.any()
+    for time in np.linspace(0.0, now.duration, 23):
+        assert later.at(time + 0.5).q == pytest.approx(now.at(time).q)
+    assert [window.begin - 0.5 for window in later.windows] == pytest.approx([w.begin for w in now.windows])
+
+
 def test_misuse_is_refused() -> None:
     """Not reset, other joints, other shapes."""
     with pytest.raises(InputError, match="not reset"):

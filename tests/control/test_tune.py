@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from counterpoise.friction.dahl import Dahl
 from counterpoise.plants.config import ArmConfig, Encoder, Timing
 from counterpoise.plants.presets import preset
 from counterpoise.plants.single_joint import OneLink, SingleJoint
+from two_link_arm import TwoLinkArm, two_links
 
 RNG = np.random.default_rng(3)
 PERIOD = 1.0 / 300.0
@@ -287,6 +290,47 @@ def test_whole_arm_one_joint() -> None:
     assert tuning.gains.kp[2] == pytest.approx(tuning.joints[0].inertia * natural_frequency(3.0, 0.5) ** 2)
     assert tuning.gains.kp[0] != 0.0 and not tuning.gains.ki.any()
     assert told == sorted(told) and told[-1] == 1.0
+
+
+class Watched(TwoLinkArm):
+    """Notes the largest torques beyond gravity."""
+
+    def __init__(self, model: cp.Robot, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.model, self.pull = model, np.zeros(2)
+
+    def write(self, tau: Array) -> Array:
+        self.pull = np.maximum(self.pull, np.abs(tau - self.model.gravity(self.q)))
+        return super().write(tau)
+
+
+def test_unknown_rotors_are_probed_softly(tmp_path: Path) -> None:
+    """A joint that friction holds back by the whole move is not pulled harder than the soft law pulls."""
+    model, rule = two_links(tmp_path), TuningRule(bandwidth=3.0, move_time=0.5, rest_time=0.4, resolution=0.3)
+    arms: list[Watched] = []
+
+    def make() -> TwoLinkArm:
+        arms.append(Watched(model, (4.0, 0.5), (20.0, 3.0)))
+        return arms[-1]
+
+    tuning = tuned(make, model, "pd", joints=[0], rule=rule)
+    assert any("no rotor inertia" in note for note in tuning.joints[0].notes)
+    omega = natural_frequency(rule.bandwidth / rule.oscillation_share, rule.damping)
+    stiffest = 2.0 * rule.damping * omega * tuning.joints[0].inertia  # K_d of the stiffest experiment
+    planned = rule.step / rule.move_time
+    assert max(arm.pull[0] for arm in arms) <= stiffest * (0.2 + planned) * 1.05
+    assert max(arm.top.max() for arm in arms) < 0.5
+
+
+@pytest.mark.parametrize("kind", ["pid", "pi", "bsc-p"])
+def test_unknown_rotors_are_refused_where_the_search_begins_with_the_inertia(tmp_path: Path, kind: LawKind) -> None:
+    """An integral by the links' inertia alone may be many times what the real one bears; nothing is driven."""
+    model = two_links(tmp_path)
+    with pytest.raises(cp.InputError, match=r"does not know the rotor of joint1, joint2\. State it .*measure it first"):
+        tuned(lambda: pytest.fail("a plant was made"), model, kind)
+    stated = model.with_rotor_inertia({"joint2": 0.5})
+    with pytest.raises(cp.InputError, match=r"rotor of joint1\."):
+        tuned(lambda: pytest.fail("a plant was made"), stated, kind)
 
 
 def test_free_tuner_keeps_the_best_candidate() -> None:

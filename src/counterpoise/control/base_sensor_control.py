@@ -32,6 +32,7 @@ def base_sensor_control(
     proportional: npt.ArrayLike = 0.0,
     derivative: npt.ArrayLike = 0.0,
     thorough: bool = False,
+    reach: npt.ArrayLike | None = None,
 ) -> TorqueLoop:
     """Return the law τ = g + τ_des + k_int ∫ (τ_des − τ_est) dt with τ_des = K_p (q_d − q) + K_d (dq_d − dq).
 
@@ -52,6 +53,7 @@ def base_sensor_control(
         proportional: Proportional gain of the torque loop, shape (n,) or one number; 0 in the paper.
         derivative: Derivative gain of the torque loop [s], shape (n,) or one number; 0 in the paper.
         thorough: Judge every estimate by BaseSensor.estimate, contacts included; slower.
+        reach: Largest position error that K_p acts on [rad or m], above 0, shape (n,) or one number; None for any.
 
     Raises:
         InputError: Gains, or a plant and a sensor, that do not fit.
@@ -74,7 +76,7 @@ def base_sensor_control(
         derivative=derivative,
     )
     return TorqueLoop(
-        PD(gain(kp, "kp", n), kd, reference),
+        PD(gain(kp, "kp", n), kd, reference, reach=reach),
         PlateTorque(sensor, form, thorough=thorough),
         compensator,
         dt=plant.dt,

@@ -59,17 +59,19 @@ class BothSides:
     Attributes:
         plan: The poses.
         offsets: How far beyond each pose its approaches begin [rad or m], shape (k, n).
+        wait: How long the arm is left where it is before the first move [s].
     """
 
-    def __init__(self, plan: PosePlan, offsets: Array | None = None) -> None:
+    def __init__(self, plan: PosePlan, offsets: Array | None = None, wait: float = 0.0) -> None:
         """Prepare to go through ``plan``.
 
         Args:
             plan: The poses.
             offsets: How far beyond each pose its approaches begin [rad or m], shape (k, n), as approach_within()
                 returns them; None for the plan's own.
+            wait: How long the arm is left where it is before the first move [s].
         """
-        self.plan = plan
+        self.plan, self.wait = plan, wait
         self.offsets = np.broadcast_to(plan.approach, plan.poses.shape) if offsets is None else np.asarray(offsets)
         if self.offsets.shape != plan.poses.shape:
             raise InputError(f"offsets has shape {self.offsets.shape}; expected {plan.poses.shape}")
@@ -85,7 +87,7 @@ class BothSides:
         if q.shape != (len(plan.joint_names),):
             raise InputError(f"q has shape {q.shape}; the plan has {len(plan.joint_names)} joints")
         self._moves, self._windows = [], []
-        here, time = frozen(q), 0.0
+        here, time = frozen(q), self.wait
         for index, pose in enumerate(plan.poses):
             for side, sign in (("above", 1.0), ("below", -1.0)):
                 beyond = frozen(pose + sign * self.offsets[index])

@@ -81,21 +81,49 @@ def careful_gains(
     """
     inertia = joint_inertias(robot, q)
     rotor = np.asarray(robot.rotor_inertia)
-    omega_0 = min(BANDWIDTH, 1.0 / (LEAST_TICKS * dt))
     most_damping = np.where(rotor > 0.0, rotor / (ROTOR_TICKS * dt), math.inf)
     known = (rotor > 0.0) & (inertia > 0.0)
     by_rotor = np.where(known, rotor / np.where(known, inertia, 1.0), 0.0) / (ROTOR_TICKS * dt)
-    omega = np.maximum(omega_0, by_rotor)
+    omega = np.maximum(least_frequency(dt), by_rotor)
     kp = stiffness * np.minimum(inertia * omega**2, effort_limit / FULL_EFFORT_AT)
     kd = np.minimum(2.0 * DAMPING_RATIO * np.sqrt(kp * inertia), most_damping)
     most = inertia if heaviest is None else np.maximum(inertia, joint_inertias(heaviest, q))
     stated = robot.rotor_inertia_known
     ki = np.where(stated, INTEGRAL_SHARE * kp * kd / np.where(most > 0.0, most, np.inf), 0.0)
+    return Gains(frozen(kp), frozen(ki), frozen(kd), soft_reach(robot, kp, kd))
+
+
+def soft_reach(robot: Robot, kp: Array, kd: Array) -> Array | None:
+    """Return the largest position errors that K_p may act on [rad or m], shape (n,); None where every rotor is known.
+
+    It is infinite for a joint whose rotor is known. For the others see the rule above.
+
+    Args:
+        robot: The arm.
+        kp: K_p [N m/rad or N/m], shape (n,).
+        kd: K_d [N m s/rad or N s/m], shape (n,).
+    """
+    stated = robot.rotor_inertia_known
     if stated.all():
-        return Gains(frozen(kp), frozen(ki), frozen(kd))
+        return None
     speed = np.where(rotary(robot), SOFT_SPEED_ROTARY, SOFT_SPEED_LINEAR)
     soft = np.where(kp > 0.0, kd * speed / np.where(kp > 0.0, kp, 1.0), 0.0)
-    return Gains(frozen(kp), frozen(ki), frozen(kd), frozen(np.where(stated, np.inf, np.maximum(soft, LEAST_REACH))))
+    return frozen(np.where(stated, np.inf, np.maximum(soft, LEAST_REACH)))
+
+
+def soft_damping(inertia: Array, dt: float) -> Array:
+    """Return K_d of the soft law for joints that move these inertias [N m s/rad or N s/m], shape (n,).
+
+    Args:
+        inertia: Of the links [kg m² or kg], shape (n,).
+        dt: Time between two ticks [s].
+    """
+    return 2.0 * DAMPING_RATIO * least_frequency(dt) * inertia
+
+
+def least_frequency(dt: float) -> float:
+    """Return ω_0 [rad/s] for a control period ``dt`` [s]."""
+    return min(BANDWIDTH, 1.0 / (LEAST_TICKS * dt))
 
 
 def softest_gains(

@@ -122,7 +122,8 @@ class Recording:
         self._announce = announce
         soft = softest_gains(robot, plan.poses, limits.effort, plant.dt) if gains is None else gains
         self.gains = self._with_integral_chosen(soft, limits.effort)
-        self.reference = BothSides(plan, self.offsets)
+        self._wait = filter_.settings.blend_time
+        self.reference = self._planned()
         self.loop = ControlLoop(
             plant,
             self._laws(limits.effort),
@@ -140,7 +141,7 @@ class Recording:
 
     def duration_from(self, q: Array) -> float:
         """Return the time of the whole recording when the arm stands at q [rad or m], shape (n,) [s]."""
-        planned = BothSides(self.plan, self.offsets)
+        planned = self._planned()
         planned.reset(frozen(q))
         return planned.duration
 
@@ -218,7 +219,7 @@ class Recording:
         offsets, notes = approach_within(plan, limits.lower, limits.upper, self._margin)
         _refuse_too_fast(plan, limits.velocity)
         self.plan, self.offsets, self.notes = plan, offsets, notes
-        self.reference = BothSides(plan, offsets)
+        self.reference = self._planned()
         self.loop.switch(self._laws(limits.effort))
 
     def drive(
@@ -250,6 +251,10 @@ class Recording:
                 self.loop.run(0.0)  # nobody goes on from here: bring the arm to its safe stop
             raise SafetyError(f"the run was ended: {swing.reason}", report=report)
         return report
+
+    def _planned(self) -> BothSides:
+        """Return the motion; while the loop fades the law in, nothing moves: a law that lags would make up for it."""
+        return BothSides(self.plan, self.offsets, self._wait)
 
     def _with_integral_chosen(self, gains: Gains, effort_limit: Array) -> Gains:
         """Return gains with K_i for the joints that need it."""

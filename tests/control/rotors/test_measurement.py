@@ -10,8 +10,16 @@ import pytest
 from counterpoise.calibration.pose_plan import PosePlan
 from counterpoise.control.careful_gains import Gains
 from counterpoise.control.float.floating import Floating
+from counterpoise.control.gravity import Gravity
+from counterpoise.control.loop import ControlLoop
 from counterpoise.control.record import Recording
-from counterpoise.control.rotors.measurement import InertiaMeasurement, JointInertia, measure_inertias, unknown_rotors
+from counterpoise.control.rotors.measurement import (
+    InertiaMeasurement,
+    JointInertia,
+    measure_inertias,
+    measured_on,
+    unknown_rotors,
+)
 from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.errors import InputError, SafetyError
 from two_link_arm import TwoLinkArm, two_links
@@ -43,6 +51,18 @@ def test_an_arm_of_another_kind_is_measured(tmp_path: Path, rotor: tuple[float, 
         assert joint.way <= 0.02 + TICK_SLACK
     assert np.all(arm.top < 0.3)
     assert arm.ended
+
+
+def test_the_arm_is_at_rest_when_the_measurement_is_over(tmp_path: Path) -> None:
+    """The last pulse leaves a joint moving and a torque that braked it: what comes next must not begin with either."""
+    arm, model = TwoLinkArm((0.3, 0.06), FRICTION), two_links(tmp_path)
+    loop = ControlLoop(arm, Gravity(model), model)
+    with arm:
+        assert measured_on(loop, arm, model, joints=["joint2"], announce=quiet) is not None
+        beyond = arm.read().effort - model.gravity(arm.q)
+        assert np.all(np.abs(arm.dq) < 1e-3)
+        assert abs(beyond[1]) < 0.8 * FRICTION[1]
+        loop.run(0.0)
 
 
 def test_a_coarse_encoder_is_not_measured_and_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
+from counterpoise.control.careful_gains import careful_gains
 from counterpoise.control.law import Law
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.safety import SafetyFilter
@@ -151,6 +152,24 @@ def test_damping_that_is_scaled_down_is_told_once_and_names_the_joint() -> None:
     gentle = started(Impedance(ROBOT, (50.0,) * 3 + (0.5,) * 3))
     gentle.torque(sample(Q), 2e-3)
     assert gentle.news() == []
+
+
+def test_unknown_rotors_get_no_more_damping_than_the_soft_law() -> None:
+    """Where the model lacks a rotor, the damping is bounded all the same, and it is told why."""
+    model = ROBOT.with_rotor_inertia({"joint4": None, "joint6": None})
+    law = started(Impedance(model, (2000.0,) * 3 + (50.0,) * 3, bandwidth=1e3, damping_ratio=1.0))
+    state = tip_state(model, Q, ZERO, "toolplate")
+    own = np.diag(state.jacobian.T @ law.inertias(Q, state, 2e-3).damping @ state.jacobian)
+    soft = careful_gains(model, Q, model.effort_limit, 2e-3).kd
+    unknown = [3, 5]
+    assert np.all(own[unknown] <= 1.000001 * soft[unknown])
+    blind = ROBOT.with_rotor_inertia(dict.fromkeys(ROBOT.joint_names))
+    law = started(Impedance(blind, (2000.0,) * 3 + (50.0,) * 3, bandwidth=1e3, damping_ratio=1.0))
+    own = np.diag(state.jacobian.T @ law.inertias(Q, state, 2e-3).damping @ state.jacobian)
+    soft = careful_gains(blind, Q, blind.effort_limit, 2e-3).kd
+    assert np.max(own / soft) == pytest.approx(1.0)
+    ((kind, message),) = law.news()
+    assert kind == "damped_less" and "is unknown" in message and "rotor_inertia" in message
 
 
 def test_a_law_for_another_payload_starts_anew_where_the_arm_is_then() -> None:

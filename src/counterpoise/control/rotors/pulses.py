@@ -8,7 +8,8 @@
     brake    after 12 of the 20 mrad (3 of 5 mm) that it may go: friction first, then the same torque the other way
 
 What is sent takes a few ticks to act; 0.2 rad/s (0.05 m/s) is what a joint should not exceed. A joint that swings under
-the soft law gets half of its gains, and half again: with a small rotor behind a compliant gear they are too much.
+the soft law gets half of its gains, and half again: with a small rotor behind a compliant gear they are too much. After
+the last pulse the arm comes to rest before the law is over.
 """
 
 from __future__ import annotations
@@ -242,15 +243,18 @@ class PulseLaw:
             return
         seen = np.array(self._recent)
         moves = np.ptp(seen[-lately:], axis=0) > self._calm
-        if not moves.any():
+        waited = time - self._rest_from
+        if self._joint < 0 and (waited > LONGEST_REST or not moves.any()):
+            self._phase = "done"
+        elif not moves.any():
             self._begin_pulse(sample, time)
-        elif time > self._rest_from + MOST_REST:
+        elif waited > MOST_REST:
             ranges = np.ptp(seen, axis=0)
             swings = (ranges > self._calm) & (np.abs(seen[-1] - seen[0]) < DRIFT * ranges) & (self.share > LEAST_SHARE)
             if swings.any():
                 self.share = np.where(swings, 0.5 * self.share, self.share)
                 self._rest_from = time
-            elif time > self._rest_from + LONGEST_REST:
+            elif waited > LONGEST_REST:
                 name = self._robot.joint_names[int(np.argmax(ranges / self._scale))]
                 self._finish(f"joint '{name}' does not come to rest under the soft law", time)
 
@@ -426,8 +430,8 @@ class PulseLaw:
 
     def _next_joint(self, time: float) -> None:
         self._phase = "rest"
-        if not self._queue:
-            self._phase = "done"
+        if not self._queue:  # the last pulse leaves the arm moving: what comes next begins at rest
+            self._joint, self._rest_from = -1, time + LEAST_REST
             return
         self._joint = self._queue.popleft()
         self._unit = effort_units(self._robot)[self._joint]
@@ -441,5 +445,6 @@ class PulseLaw:
         """Give up what is not done."""
         self.ended, self._phase = reason, "done"
         for joint in (self._joint, *self._queue):
-            self.found[joint] = Found(None, reason, 0, 0.0, 0.0)
+            if joint >= 0:
+                self.found[joint] = Found(None, reason, 0, 0.0, 0.0)
         self._queue.clear()

@@ -11,7 +11,8 @@ Nᵀ = 1 − Jᵀ Λ J M⁻¹: it does not accelerate the tip ([Khatib1987]). Ne
 never grows, and all torques beyond gravity are held within a bound.
 
 Behind a compliant gear the motor feels its own inertia only. D is therefore scaled down, as a whole, until no joint's
-own share (Jᵀ D J)_jj exceeds J_m / (8 T), T the control period: the rule of careful_gains.py.
+own share (Jᵀ D J)_jj exceeds J_m / (8 T), T the control period: the rule of careful_gains.py. Where the model does not
+know J_m, that share is at most the damping of the soft law, as everywhere (docs/unknown-rotors.md).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ...dynamics.inertia import mass_matrix
 from ...dynamics.inputs import link_name, numbers
 from ...dynamics.robot import Robot
 from ...logs.sample import Sample
-from ..careful_gains import ROTOR_TICKS
+from ..careful_gains import ROTOR_TICKS, soft_damping
 from ..gains import gain
 from .bounds import number_of, shortened, square_of, torque_bound, within
 from .tip_path import StayThere, TipPath
@@ -212,23 +213,33 @@ class Impedance:
         if damping is None:
             shape, omega = swings(axes, masses, self.stiffness)
             damping = (shape * (2.0 * self._ratio * omega)) @ shape.T
-        return Inertias(mass, task, self._bearable(state.jacobian, damping) * damping)
+        return Inertias(mass, task, self._bearable(state.jacobian, damping, mass) * damping)
 
-    def _bearable(self, jacobian: Array, damping: Array) -> float:
+    def _bearable(self, jacobian: Array, damping: Array, mass: Array) -> float:
         """Return the factor up to 1 by which a damping stays bearable for the rotors."""
         own = np.einsum("ij,ik,kj->j", jacobian, damping, jacobian)
-        rotor = self.robot.rotor_inertia
-        felt = (rotor > 0.0) & (own > 0.0)
+        rotor, unknown = self.robot.rotor_inertia, ~self.robot.rotor_inertia_known
+        felt = ((rotor > 0.0) | unknown) & (own > 0.0)
         if self._dt == 0.0 or not felt.any():
             return 1.0
-        bearable = rotor[felt] / (ROTOR_TICKS * self._dt * own[felt])
+        most = rotor / (ROTOR_TICKS * self._dt)
+        if unknown.any():
+            most = np.where(unknown, soft_damping(1.0 / np.diag(np.linalg.inv(mass)), self._dt), most)
+        bearable = most[felt] / own[felt]
         factor = min(1.0, float(bearable.min()))
         if factor < self._tell_below:
             self._tell_below = 0.5 * factor  # and again where it becomes much worse
-            joint = self.robot.joint_names[int(np.flatnonzero(felt)[np.argmin(bearable)])]
-            told = f"the rotor of joint '{joint}' bears {factor:.0%} of the damping; all of it is scaled down to that"
-            self._told.append(("damped_less", f"{told}. A softer spring needs less, a shorter period bears more"))
+            self._told.append(("damped_less", self._less(int(np.flatnonzero(felt)[np.argmin(bearable)]), factor)))
         return factor
+
+    def _less(self, joint: int, factor: float) -> str:
+        """Say which joint asks for less damping, and what helps."""
+        name = self.robot.joint_names[joint]
+        if self.robot.rotor_inertia_known[joint]:
+            why = f"the rotor of joint '{name}' bears {factor:.0%} of the damping; all of it is scaled down to that"
+            return f"{why}. A softer spring needs less, a shorter period bears more"
+        why = f"the rotor of joint '{name}' is unknown; the damping is scaled down to {factor:.0%}, as of the soft law"
+        return f"{why}. State the rotor (rotor_inertia), or take a softer spring, which needs less"
 
     def spring(self, state: TipState, pose: Array) -> Array:
         """Return sat(K e), what the spring exerts on the surroundings [N, N m], base axes, shape (6,)."""

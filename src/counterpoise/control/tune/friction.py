@@ -12,6 +12,7 @@ from ...dynamics.robot import Robot
 from ...errors import InputError
 from ...friction.dahl import Dahl
 from ..base_sensor_control import plate_of
+from ..careful_gains import soft_reach
 from ..reference import Triangle
 from ..stop_signals import SignalSafe
 from .gains import LawGains
@@ -73,7 +74,8 @@ def learned_friction(
         sensor = plate_of(plant, robot)
         loop = holding_loop(plant, robot, i_have_an_estop=i_have_an_estop)
         take_tare(loop, sensor, TuningRule())
-        loop.switch(gains.laws(plant, robot, Triangle(swings, PERIOD), sensor=sensor))
+        reach = soft_reach(robot, gains.kp, gains.kd)
+        loop.switch(gains.laws(plant, robot, Triangle(swings, PERIOD), sensor=sensor, reach=reach))
         log = loop.run(CYCLES * PERIOD, log=True).log
     if log is None or log.wrench is None or log.sent is None:
         raise InputError("the move left no recording of the plate")

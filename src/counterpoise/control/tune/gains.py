@@ -91,6 +91,7 @@ class LawGains(PublishedData):
         reference: Reference | None = None,
         *,
         sensor: BaseSensor | None = None,
+        reach: Array | None = None,
         **settings: Any,
     ) -> tuple[Law, ...]:
         """Return the law, with gravity, as ControlLoop takes it.
@@ -100,6 +101,7 @@ class LawGains(PublishedData):
             robot: The arm's model: gravity, unless the plant bears its own weight.
             reference: What to follow; None holds the pose the arm has at the start.
             sensor: The base sensor, for the laws that use one.
+            reach: Largest position errors that K_p acts on [rad or m], shape (n,); None for any.
             settings: Passed on to base_sensor_control: form, feed_forward, gravity and so on.
 
         Raises:
@@ -113,9 +115,9 @@ class LawGains(PublishedData):
         if self.kind in WITH_PLATE:
             if sensor is None:
                 raise InputError(f"'{self.kind}' needs the plate: give sensor=, tared")
-            gravity = {"gravity": robot} | settings
-            return (base_sensor_control(plant, sensor, self.kp, self.kd, self.k_int, reference, **gravity), *ahead)
-        law: Law = PD(self.kp, self.kd, reference)
+            chosen = {"gravity": robot, "reach": reach} | settings
+            return (base_sensor_control(plant, sensor, self.kp, self.kd, self.k_int, reference, **chosen), *ahead)
+        law: Law = PD(self.kp, self.kd, reference, reach=reach)
         if self.kind != "pd":
             law = PID(
                 self.kp,
@@ -124,6 +126,7 @@ class LawGains(PublishedData):
                 integral_limit=plant.effort_limit,
                 dt=plant.dt,
                 reference=reference,
+                reach=reach,
             )
         return (law, *ahead) if plant.adds_gravity else (law, Gravity(robot), *ahead)
 

@@ -22,7 +22,7 @@ from ...errors import InputError, JointLimitError, SensorFaultError
 from ...logs.log import Log
 from ...logs.sample import Sample, SampleFlag
 from ..base_sensor_control import plate_of
-from ..careful_gains import careful_gains
+from ..careful_gains import careful_gains, soft_reach
 from ..gravity import Gravity
 from ..loop import ControlLoop
 from ..pd import PD
@@ -184,7 +184,8 @@ class Prober:
             loop = holding_loop(plant, self._robot, safety=safety, i_have_an_estop=self._estop)
             take_tare(loop, sensor, rule)
             used = sensor if gains.kind in WITH_PLATE else None
-            loop.switch(gains.laws(plant, self._robot, reference, sensor=used))
+            reach = soft_reach(self._robot, gains.kp, gains.kd)
+            loop.switch(gains.laws(plant, self._robot, reference, sensor=used, reach=reach))
             strayed = self._run(loop, reference)
             report = loop.last_report
             dt, limit = plant.dt, plant.effort_limit[self._joint]

@@ -12,6 +12,7 @@ from ...description.frozen import Array
 from ...dynamics.robot import Robot
 from ...errors import InputError
 from ..base_sensor_control import plate_of
+from ..careful_gains import soft_reach
 from ..reference import Triangle
 from ..stop_signals import SignalSafe
 from .gains import LawGains
@@ -62,7 +63,8 @@ class TriangleTask:
             safety = None if self.safety is None else self.safety(plant)
             loop = holding_loop(plant, self.robot, safety=safety, i_have_an_estop=self.i_have_an_estop)
             take_tare(loop, sensor, TuningRule())
-            loop.switch(gains.laws(plant, self.robot, reference, sensor=sensor, **settings))
+            reach = soft_reach(self.robot, gains.kp, gains.kd)
+            loop.switch(gains.laws(plant, self.robot, reference, sensor=sensor, reach=reach, **settings))
             log = loop.run(self.periods * self.period, log=True).log
         if log is None:
             raise InputError("the run ended before anything was recorded")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...description.frozen import Array
 from ...dynamics.inertia import mass_matrix
 from ...dynamics.robot import Robot
-from ...errors import InputError
+from ...errors import InputError, listed
 from ..stop_signals import SignalSafe
 from .gains import LawGains
 from .probe import MakePlant, MakeSafety, MotionKind, Probed, Prober, holding_gains
@@ -29,6 +29,8 @@ PROOFS = 6
 """How often the last gain is lowered because the structure swings when it is tried for longer."""
 MOST_STIFFNESS = 512.0
 """Largest K_p tried without a derivative, as a multiple of the careful one."""
+FROM_LOW_GAINS: tuple[LawKind, ...] = ("pd", "bsc")
+"""Laws whose search begins with gains that are calm on any inertia above the links'."""
 
 ShareDone = Callable[[float], None]
 """Is told the share of the work that is done, 0 to 1."""
@@ -70,20 +72,21 @@ def tuned(
         i_have_an_estop: See ControlLoop; for a plant without a watchdog.
 
     Raises:
-        InputError: The plant has no plate and the law needs one, there is no room to move, or an arm that is always the
-            same sank between two experiments.
+        InputError: The plant has no plate and the law needs one, the model does not know a rotor that the law's search
+            begins with, there is no room to move, or an arm that is always the same sank between two experiments.
         SafetyError: The plant may not be driven, or failed.
     """
     if kind not in KINDS:
         raise InputError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}")
     numbers = TuningRule() if rule is None else rule
+    order = range(robot.n) if joints is None else joints
+    _refuse_unknown_rotors(robot, kind, order)
     first = make_plant()
     if kind in WITH_PLATE and first.plate is None:
         raise InputError(f"'{kind}' needs a plate under the base, and this plant has none")
     with SignalSafe(first):
         q = first.read().q.copy()
     gains = replace(holding_gains(first, robot, q), kind=kind)
-    order = range(robot.n) if joints is None else joints
     found: list[JointTuning] = []
     seconds = 0.0
     for done, joint in enumerate(order):
@@ -269,6 +272,24 @@ def locked_inertia(robot: Robot, q: Array, joint: int) -> float:
     if not inertia > 0.0:
         raise InputError(f"joint '{robot.joint_names[joint]}' moves no inertia in the model; it cannot be tuned by it")
     return inertia
+
+
+def _refuse_unknown_rotors(robot: Robot, kind: LawKind, joints: Sequence[int]) -> None:
+    """Refuse laws whose search begins with a share of what a joint's inertia bears, where that is not known.
+
+    By the links alone the first K_i may be far beyond what a heavy rotor bears, and a K_p without a derivative has
+    nothing that calms it.
+
+    Raises:
+        InputError: A joint's rotor is unknown.
+    """
+    unknown = [robot.joint_names[joint] for joint in joints if not robot.rotor_inertia_known[joint]]
+    if unknown and kind not in FROM_LOW_GAINS:
+        raise InputError(
+            f"'{kind}' is searched for from the inertia that a joint moves, and the model does not know the rotor of "
+            f"{listed(unknown)}. State it (--rotor-inertia, cp.load(..., rotor_inertia=)), or measure it first "
+            "(control.rotors.measurement.measure_inertias)"
+        )
 
 
 def _share(progress: ShareDone | None, done: int, total: int) -> Callable[[], None] | None:
