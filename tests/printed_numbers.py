@@ -35,16 +35,18 @@ class Rule:
         factor: Two numbers agree when neither exceeds the other by more than this factor; 1 for the digits as they are.
         reason: Why.
         skipped: Lines that are left out altogether: times, which kernel runs.
+        uncertainty: The same for what stands behind ±.
     """
 
     line: str
     factor: float
     reason: str
     skipped: bool = False
+    uncertainty: float = UNCERTAINTY_FACTOR
 
     def __post_init__(self) -> None:
         """Refuse what would agree with anything."""
-        if not 1.0 <= self.factor <= MOST_FACTOR or not self.reason:
+        if not all(1.0 <= factor <= MOST_FACTOR for factor in (self.factor, self.uncertainty)) or not self.reason:
             raise ValueError(f"{self}: expected a factor from 1 to {MOST_FACTOR:g}, and a reason")
 
 
@@ -71,7 +73,7 @@ def _agree(found: str, shown: str, rules: Sequence[Rule]) -> bool:
         if after.startswith("±") and index + 1 < len(numbers):
             good = abs(float(a) - float(b)) <= float(numbers[index + 1][0]) + _step(b)
         elif before.endswith("±"):
-            good = _within_factor(a, b, UNCERTAINTY_FACTOR)
+            good = _within_factor(a, b, UNCERTAINTY_FACTOR if rule is None else rule.uncertainty)
         elif rule is not None:
             good = _within_factor(a, b, rule.factor)
         else:

@@ -21,8 +21,9 @@ RULES = {
         Rule("times as likely", 1.5, "a logarithm of probabilities of that same recording"),
     ],
     "03": [Rule("^joint 1", 1.25, "the friction of single turns, each after another slip")],
+    "04": [Rule("^refused", 1.1, "the uncertainty is the scatter of three repeats", uncertainty=5.0)],
     "05": [
-        Rule("^link", 1.5, "shares of two links that explain the load almost equally well"),
+        Rule("^link", 4.0, "shares of two links that explain the load almost equally well"),
         Rule("largest error", 3.0, "the largest of what friction leaves"),
     ],
     "06": [Rule("rms", 1.5, "how friction lets go decides the largest error")],

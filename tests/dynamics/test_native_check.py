@@ -180,7 +180,8 @@ print(kernel.NATIVE, cp.load("pendulum").gravity([0.3]).tolist())
 def started(broken: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A fresh process that imports counterpoise with a test build, wrong where ``broken`` says."""
     command = [sys.executable, "-c", STARTED, str(built("system")), broken]
-    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    own = {name: value for name, value in os.environ.items() if name != "COUNTERPOISE_ISA"}
+    return subprocess.run(command, env=own | environment, capture_output=True, text=True, check=False)
 
 
 def test_a_fresh_process_does_not_use_a_broken_set() -> None:
