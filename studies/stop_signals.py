@@ -385,7 +385,9 @@ def one_process(
     calls = folder / f"{case}.calls"
     port = 20000 + random.randrange(20000)
     arguments = [text.format(folder=folder, case=case, port=port) for text in COMMANDS[command]]
+    # A study that runs in the background ignores some of them.
     start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    start += "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
     if how.startswith("nohup"):
         start += "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
     if command in SIMULATED:
