@@ -89,6 +89,26 @@ def test_it_waits_before_the_first_move() -> None:
     assert [window.begin - 0.5 for window in later.windows] == pytest.approx([w.begin for w in now.windows])
 
 
+def test_it_travels_more_gently_when_told() -> None:
+    """Four times the rise time is a quarter of the acceleration; creeping stays as it is."""
+    gentle = BothSides(PLAN, rise_time=2.0)
+    gentle.reset(START)
+    times = np.arange(0.0, gentle.windows[0].creep, 2e-3)
+    dq = np.array([gentle.at(time).dq for time in times])
+    assert np.all(np.abs(np.diff(dq, axis=0)) / 2e-3 <= 1.01 * PLAN.travel_speed / 2.0)
+    for slow, quick in zip(gentle.windows, begun().windows, strict=True):
+        assert slow.begin - slow.creep == pytest.approx(quick.begin - quick.creep)
+
+
+def test_it_says_when_the_arm_is_measured() -> None:
+    """From the beginning of a window to its end, not while the arm settles before it."""
+    reference = begun()
+    for window in reference.windows:
+        assert reference.measuring(window.begin + 1e-9) and reference.measuring(window.end - 1e-9)
+        assert not reference.measuring(window.begin - 1e-6) and not reference.measuring(window.end + 1e-6)
+    assert not reference.measuring(0.0)
+
+
 def test_misuse_is_refused() -> None:
     """Not reset, other joints, other shapes."""
     with pytest.raises(InputError, match="not reset"):

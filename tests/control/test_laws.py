@@ -139,6 +139,23 @@ def test_integral_rests_when_told() -> None:
     assert grown == pytest.approx([0.1, 0.2, 0.3, 0.3, 0.3, 0.3, 0.4, 0.5])
 
 
+def test_a_share_of_the_damping_acts_when_told() -> None:
+    """The velocity's part is scaled, and nothing else."""
+    law = PID(
+        np.full(N, 3.0),
+        0.0,
+        2.0,
+        integral_limit=9.0,
+        dt=0.1,
+        reference=Hold(np.full(N, 0.1)),
+        damping_share=lambda time: 0.25 if time > 0.15 else 1.0,
+    )
+    moving = sample(dq=np.full(N, 0.5))
+    law.reset(moving)
+    torques = [float(law.torque(moving, 2.0 + 0.1 * tick)[0]) for tick in range(4)]
+    assert torques == pytest.approx([0.3 - 1.0, 0.3 - 1.0, 0.3 - 0.25, 0.3 - 0.25])
+
+
 def test_pid_recovers_from_saturation_without_windup() -> None:
     """Held against an effort limit for long, the integral has not grown: it leaves the limit when the error turns."""
     arm = IdealArm(ROBOT)

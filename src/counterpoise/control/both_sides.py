@@ -20,6 +20,8 @@ from .reference import Desired, least_jerk, move_time, not_begun
 
 RISE_TIME = 0.5
 """Travel accelerates no faster than to the travel speed in this time [s]: short hops stay gentle."""
+GENTLE_RISE_TIME = 2.0
+"""... and this where rotors are not known for sure: with soft gains, or gains by a band, joints lag and overtake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,12 @@ class BothSides:
         plan: The poses.
         offsets: How far beyond each pose its approaches begin [rad or m], shape (k, n).
         wait: How long the arm is left where it is before the first move [s].
+        rise_time: Time in which travel reaches the travel speed at the soonest [s].
     """
 
-    def __init__(self, plan: PosePlan, offsets: Array | None = None, wait: float = 0.0) -> None:
+    def __init__(
+        self, plan: PosePlan, offsets: Array | None = None, *, wait: float = 0.0, rise_time: float = RISE_TIME
+    ) -> None:
         """Prepare to go through ``plan``.
 
         Args:
@@ -70,14 +75,16 @@ class BothSides:
             offsets: How far beyond each pose its approaches begin [rad or m], shape (k, n), as approach_within()
                 returns them; None for the plan's own.
             wait: How long the arm is left where it is before the first move [s].
+            rise_time: Time in which travel reaches the travel speed at the soonest [s].
         """
-        self.plan, self.wait = plan, wait
+        self.plan, self.wait, self.rise_time = plan, wait, rise_time
         self.offsets = np.broadcast_to(plan.approach, plan.poses.shape) if offsets is None else np.asarray(offsets)
         if self.offsets.shape != plan.poses.shape:
             raise InputError(f"offsets has shape {self.offsets.shape}; expected {plan.poses.shape}")
         self._moves: list[_Move] = []
         self._begins: list[float] = []
         self._creep_ends: list[float] = []
+        self._window_begins: list[float] = []
         self._windows: list[Window] = []
         self._rest = frozen(np.zeros(len(plan.joint_names)))
 
@@ -99,6 +106,7 @@ class BothSides:
                 here = pose
         self._duration = self._add(time, here, frozen(q), self._travel_time(here, q))
         self._begins = [move.begin for move in self._moves]
+        self._window_begins = [window.begin for window in self._windows]
         self._creep_ends = [window.begin - plan.settle for window in self._windows]
 
     @property
@@ -119,6 +127,12 @@ class BothSides:
         index = bisect_right(self._creep_ends, time) - 1
         return index >= 0 and time < self._windows[index].end
 
+    def measuring(self, time: float) -> bool:
+        """Say whether the arm is measured at this time: it has had its time to settle."""
+        self._require_begun()
+        index = bisect_right(self._window_begins, time) - 1
+        return index >= 0 and time < self._windows[index].end
+
     def at(self, time: float) -> Desired:
         """Return position and velocity ``time`` seconds after the reset."""
         self._require_begun()
@@ -137,7 +151,7 @@ class BothSides:
 
     def _travel_time(self, start: Array, end: Array) -> float:
         speed = self.plan.travel_speed
-        return move_time(end - start, speed, speed / RISE_TIME)
+        return move_time(end - start, speed, speed / self.rise_time)
 
     def _creep_time(self, start: Array, end: Array) -> float:
         return move_time(end - start, self.plan.creep_speed)

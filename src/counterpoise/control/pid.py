@@ -43,6 +43,7 @@ class PID:
         reference: Reference | None = None,
         rests: Callable[[float], bool] | None = None,
         reach: npt.ArrayLike | None = None,
+        damping_share: Callable[[float], float] | None = None,
     ) -> None:
         """Make the law.
 
@@ -55,13 +56,14 @@ class PID:
             reference: What to follow; None holds the pose the arm has at the start.
             rests: Says whether the integral rests, by the reference's time [s]; None for never.
             reach: See PD.
+            damping_share: Says which share of K_d acts, by the reference's time [s]; None for all of it.
         """
         self._pd = PD(kp, kd, reference, reach=reach)
         n = len(self._pd.kp)
         self.ki = gain(ki, "ki", n)
         self.integral_limit = gain(integral_limit, "integral_limit", n)
         self._dt = checked_dt(dt)
-        self._rests = rests
+        self._rests, self._damping_share = rests, damping_share
         self.integral = np.zeros(n)
         self._growth = np.zeros(n)
         self._begin: float | None = None
@@ -91,6 +93,8 @@ class PID:
         self.integral += self._growth
         np.clip(self.integral, -self.integral_limit, self.integral_limit, out=self.integral)
         tau = self._pd.torque(sample, time)
+        if self._damping_share is not None and (share := self._damping_share(elapsed)) != 1.0:
+            tau -= (1.0 - share) * self._pd.kd * (self._pd.reference.at(elapsed).dq - sample.dq)
         tau += self.integral
         return tau
 

@@ -25,7 +25,7 @@ from ..errors import InputError, SafetyError
 from ..logs.declared import Declared
 from ..logs.log import Log
 from ..logs.sample import Sample
-from .both_sides import BothSides
+from .both_sides import GENTLE_RISE_TIME, RISE_TIME, BothSides
 from .careful_gains import Gains, softest_gains
 from .clock import Clock
 from .gravity import Gravity
@@ -46,6 +46,11 @@ MOST_EFFORT = 0.9
 """Largest share of the effort limits that holding a pose may take."""
 INTEGRAL_EFFORT = 0.2
 """Largest share of the effort limits that the integral may use."""
+
+
+STILL_DAMPING = 0.25
+"""Share of the damping that acts while an arm whose rotors are not known for sure stands to be measured: friction holds
+it, and a count of an encoder to and fro is only a knock on its gears."""
 
 
 class Recording:
@@ -123,6 +128,7 @@ class Recording:
         soft = softest_gains(robot, plan.poses, limits.effort, plant.dt) if gains is None else gains
         self.gains = self._with_integral_chosen(soft, limits.effort)
         self._wait = filter_.settings.blend_time
+        self._gentle = gains is None and not robot.rotor_inertia_known.all()
         self.reference = self._planned()
         self.loop = ControlLoop(
             plant,
@@ -254,7 +260,8 @@ class Recording:
 
     def _planned(self) -> BothSides:
         """Return the motion; while the loop fades the law in, nothing moves: a law that lags would make up for it."""
-        return BothSides(self.plan, self.offsets, self._wait)
+        rise_time = GENTLE_RISE_TIME if self._gentle else RISE_TIME
+        return BothSides(self.plan, self.offsets, wait=self._wait, rise_time=rise_time)
 
     def _with_integral_chosen(self, gains: Gains, effort_limit: Array) -> Gains:
         """Return gains with K_i for the joints that need it."""
@@ -275,8 +282,13 @@ class Recording:
             reference=self.reference,
             rests=self.reference.resting,
             reach=self.gains.reach,
+            damping_share=self._damping_share if self._gentle else None,
         )
         return (pid,) if self._plant.adds_gravity else (pid, Gravity(self._robot))
+
+    def _damping_share(self, time: float) -> float:
+        """Return the share of K_d that acts, by the reference's time [s]."""
+        return STILL_DAMPING if self.reference.measuring(time) else 1.0
 
     def _declared(self, by_plant: Declared, report: RunReport) -> Declared:
         """Return what the plant declares, with the arm, the plan and those of its windows that were completed."""

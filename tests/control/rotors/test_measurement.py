@@ -22,6 +22,7 @@ from counterpoise.control.rotors.measurement import (
 )
 from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.errors import InputError, SafetyError
+from counterpoise.logs.sample import Sample
 from two_link_arm import TwoLinkArm, two_links
 
 FRICTION = (2.0, 0.6)
@@ -126,6 +127,29 @@ def test_without_the_measurement_the_arm_is_driven_softly(tmp_path: Path) -> Non
     assert told == [] and recording.measurement is None
     assert np.all(recording.gains.ki == 0.0) and recording.gains.reach is not None
     assert np.all(arm.top < 0.5)
+
+
+def test_unknown_rotors_make_a_recording_gentle(tmp_path: Path) -> None:
+    """Travel is slower, and the arm stands with less damping; neither with known rotors nor with gains of one's own."""
+    model = two_links(tmp_path)
+    plan = PosePlan.of(model, [[0.45, 0.65]], dwell=0.3, settle=0.2)
+    own = Gains(np.full(2, 50.0), np.zeros(2), np.full(2, 5.0))
+    start = np.array([0.6, 0.5])
+    shares, durations = [], []
+    for robot, gains in ((model, None), (model, own), (model.with_rotor_inertia([0.3, 0.06]), None)):
+        recording = Recording(TwoLinkArm((0.3, 0.06), FRICTION), robot, plan, gains=gains, announce=quiet)
+        recording.reference.reset(start)
+        durations.append(recording.reference.duration)
+        (pid, _), moving = recording._laws(np.array([80.0, 30.0])), np.array([0.5, 0.5])
+        moment = recording.reference.windows[0].begin + 0.1
+        at_rest = Sample(0.0, start, np.zeros(2), np.zeros(2))
+        pid.reset(at_rest)
+        pid.torque(at_rest, 0.0)
+        still = pid.torque(at_rest, moment).copy()
+        damped = pid.torque(Sample(moment, start, moving, np.zeros(2)), moment) - still
+        shares.append(float((-damped / (recording.gains.kd * moving))[0]))
+    assert shares == pytest.approx([0.25, 1.0, 1.0])
+    assert durations[0] > durations[1] + 1.0 and durations[1] == pytest.approx(durations[2])
 
 
 def test_stated_rotors_are_not_measured(tmp_path: Path) -> None:
