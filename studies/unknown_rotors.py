@@ -14,7 +14,7 @@ a factor from 0.3 to 3, which differs from seed to seed, and hidden from the mod
 Speeds are those of the links until the safe stop, which lets an arm without brakes down.
 
 "0.1.0" is the same arm with the gains that 0.1.0 takes for a model without rotors: the links' inertia, integral
-included, and no watch for swings.
+included, and no watch for swings; it travels as an arm with known rotors does.
 """
 
 from __future__ import annotations
