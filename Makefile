@@ -28,6 +28,7 @@ tests: $(VENV)/test.stamp
 
 # The tests of the native code once more, with AddressSanitizer and UndefinedBehaviorSanitizer, where the compiler has them.
 sanitize: $(VENV)/test.stamp
+	@$(BIN)/pip install -q 'setuptools>=77' # builds outside of pip, where pyproject.toml's own is not installed
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JOBS=$(JOBS) $(BIN)/python .ci/sanitize.py
 
 docs: $(VENV)/test.stamp
