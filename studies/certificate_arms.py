@@ -6,10 +6,10 @@ Nothing here comes from the package: the study's arms must not inherit a mistake
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import numpy.typing as npt

@@ -59,7 +59,8 @@ class Case:
             then, so loads are compared together with offsets.
         ideal: Gravity error (95 %) of the ideal estimator over the tolerance, shape (n,).
         truths: Faults that are in the recording, offsets and delays included.
-        identifiable: Whether the drawn fault can be told from wrong masses; False without one.
+        unknown: Faults that may be there besides, and nobody knows: they are not judged.
+        identifiable: Whether the drawn fault matters and can be told from wrong masses; False without one.
         facts: Numbers of the case, for the reader.
     """
 
@@ -79,6 +80,7 @@ class Case:
     springs: bool
     ideal: Array
     truths: tuple[Truth, ...]
+    unknown: frozenset[str]
     identifiable: bool
     facts: Mapping[str, Any]
 

@@ -1,7 +1,7 @@
 """Faults of the certificate study's simulated recordings, one at a time, half of the recordings sound.
 
-A fault changes the arm (payload, mounting), adds a torque that holds (counterbalance, spring, cable), or changes what is
-written down (gains, currents, a sign, the order, a drift).
+A fault changes the arm (payload, mounting), adds a torque that holds (counterbalance, spring, cable), or changes what
+is written down (gains, currents, a sign, the order, a drift).
 """
 
 from __future__ import annotations

@@ -62,11 +62,17 @@ class Said:
         return {name: getattr(self, name) for name in self.__slots__} | {"sentence": self.sentence[:240]}
 
 
-def said_of(findings: Iterable[Finding], truths: Sequence[Truth]) -> list[Said]:
-    """Return the findings that are judged, with whether they are true."""
+def said_of(findings: Iterable[Finding], truths: Sequence[Truth], unknown: frozenset[str]) -> list[Said]:
+    """Return the findings that are judged, with whether they are true.
+
+    Args:
+        findings: What the doctor says.
+        truths: What is there.
+        unknown: What may be there besides; not judged.
+    """
     said = []
     for finding in findings:
-        if finding.fault not in JUDGED or finding.consequence == Consequence.NOTE:
+        if finding.fault not in JUDGED or finding.fault in unknown or finding.consequence == Consequence.NOTE:
             continue
         truth = _meant(finding, truths)
         said.append(

@@ -105,7 +105,6 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
     channels = _draw_channels(arm, torque, rate, kind, fault, np.ptp(weight, axis=0) > CONSTANT, random)
     effort = _noisy(torque, channels, random)
     gains = fault.gain_along(len(effort), len(arm.moving))
-    identifiable = _identifiable(fault, described, motion, rigid + added, torque, gains, channels.noise)
     rows = scored_rows(len(motion.q))
     load = dynamics.gravity(motion.q[rows]) + added[rows]
     alone, with_offset = gravity_error(
@@ -117,6 +116,10 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
     springs = bool(fault.springs)
     effort_from, position_from = (list(order) or None for order in (fault.effort_from, fault.position_from))
     unit = np.mean(gains, axis=0)
+    allowed = tolerance(load, arm.effort)
+    recorded = _taken(gains[rows] * load, effort_from)
+    changed = np.sqrt(np.mean((recorded - Dynamics(plain).gravity(motion.q[rows])) ** 2, axis=0))
+    matters = bool(np.any(changed > allowed)) or fault.position_from != fault.effort_from
     return Case(
         part="foreign",
         seed=seed,
@@ -135,15 +138,16 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
         columns=_columns(arm, motion, effort, gains, fault, channels, random),
         measured=np.ones(len(arm.moving), dtype=bool),
         q_recorded=_taken(motion.q[rows], position_from),
-        load_recorded=_taken(gains[rows] * load, effort_from),
+        load_recorded=recorded,
         load_torque=load,
         limit_recorded=_taken((unit * arm.effort)[None], effort_from)[0],
         limit_torque=arm.effort,
         offset_recorded=_taken((unit * channels.offset)[None], effort_from)[0],
         springs=springs,
-        ideal=(with_offset if springs else alone) / tolerance(load, arm.effort),
+        ideal=(with_offset if springs else alone) / allowed,
+        unknown=frozenset(),
         truths=(*fault.truths, *_side_truths(arm, channels, unit)),
-        identifiable=identifiable,
+        identifiable=matters and _identifiable(fault, described, motion, torque, gains, channels.noise),
         facts=_facts(channels, friction.coulomb, load, described, motion),
     )
 
@@ -274,10 +278,8 @@ def _taken(values: Array, order: list[int] | None) -> Array:
     return values if order is None else values[:, order]
 
 
-def _identifiable(
-    fault: Fault, described: Arm, motion: Motion, load: Array, torque: Array, gains: Array, noise: Noise
-) -> bool:
-    """Say whether the fault can be told from wrong masses, and matters."""
+def _identifiable(fault: Fault, described: Arm, motion: Motion, torque: Array, gains: Array, noise: Noise) -> bool:
+    """Say whether the fault can be told from wrong masses."""
     if fault.name == "none":
         return False
     effort_from, position_from = (list(order) or None for order in (fault.effort_from, fault.position_from))
@@ -285,9 +287,8 @@ def _identifiable(
     parts = (_taken(values, position_from) for values in (motion.q, motion.dq, motion.ddq))
     as_recorded = Reading(Motion(motion.time, *parts, side=motion.side), recorded)
     undone = Reading(motion, torque - fault.added(motion.q))
-    return told(
-        Dynamics(described), as_recorded, undone, Dynamics(_as_described(described, fault), fault.gravity), noise
-    )
+    right = Dynamics(_as_described(described, fault), fault.gravity)
+    return told(Dynamics(described), as_recorded, undone, right, noise)
 
 
 def _as_described(described: Arm, fault: Fault) -> Arm:

@@ -1,4 +1,4 @@
-"""The product, run on a case of the certificate study as a user runs it: doctor, calibration, the fix, calibration again.
+"""The product, run on a case of the certificate study: doctor, calibration, the fix, calibration again.
 
 What a calibration states is read in one place, :func:`stated_errors`.
 """
@@ -220,7 +220,8 @@ def _compared(case: Case, fit: Fit, fix: _Fix) -> dict[str, Any]:
     allowed = tolerance(load, limit)
     stated = stated_errors(fit, q)
     std = stated.std[:, order]
-    known = case.measured & np.isfinite(std).all(axis=0)
+    # A joint that carries no weight, such as a vertical axis, is known exactly and says nothing of deviations.
+    known = case.measured & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
     error = np.sqrt(np.mean(missed**2, axis=0))
     return {
         "error": _plain(error),
@@ -266,7 +267,7 @@ def _described(case: Case, robot: cp.Robot) -> dict[str, Any]:
 
 
 def _said(diagnosis: Diagnosis, case: Case) -> Sequence[Said]:
-    return said_of(diagnosis.findings, case.truths)
+    return said_of(diagnosis.findings, case.truths, case.unknown)
 
 
 def _plain(values: Array) -> list[float | None]:

@@ -1,0 +1,191 @@
+"""How often a certificate is wrong, and how often a good fit is refused: cases whose truth is known.
+
+    python studies/certificates.py run --part foreign --half chosen --count 500 --urdfs FOLDER --out rows.jsonl
+    python studies/certificates.py run --part real --half chosen --count 150 --out rows.jsonl
+    python studies/certificates.py score --out rows.jsonl
+
+Part "foreign": random trees and real URDFs, simulated by plain NumPy and Pinocchio, with friction, sampling, faults and
+paths that nobody tuned for. Part "real": real recordings in which the arm is exchanged for a known one. Even seeds are
+the half on which rules are chosen, odd ones the half that judges, once; real recordings are divided likewise. Rows are
+appended to a file that is not part of the repository; a case that is already in it is not run again. A case that takes
+longer than --limit is stopped and reported.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # cases run side by side
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from docs_page import commit
+
+PARTS = ("foreign", "real")
+HALVES = ("chosen", "judged")
+LIMIT = 120.0
+"""Time that a case may take [s]."""
+DRAWING = 60.0
+"""Time beside that for making the case, and for the first one's imports [s]."""
+
+Task = tuple[str, int, str | None]
+"""Part, seed, folder of URDFs."""
+
+
+def run_task(task: Task) -> dict[str, Any]:
+    """Make a case, run the product on it and return the row."""
+    from certificate_foreign import foreign_case  # noqa: PLC0415  heavy, and only in the processes that work
+    from certificate_product import run_case  # noqa: PLC0415
+    from certificate_real import real_case  # noqa: PLC0415
+
+    part, seed, urdfs = task
+    case = foreign_case(seed, None if urdfs is None else Path(urdfs)) if part == "foreign" else real_case(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        return run_case(case, Path(folder))
+
+
+def _work(connection: Connection) -> None:
+    """Run tasks as they come, until None comes."""
+    while (task := connection.recv()) is not None:
+        try:
+            row = run_task(task)
+        except Exception as error:  # a row that says so is better than an end of the study
+            row = _unfinished(task) | {"broken": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+        connection.send(row)
+
+
+def _unfinished(task: Task) -> dict[str, Any]:
+    labels = {"path": "unfinished", "fault": "unfinished", "description": "unfinished"}
+    nothing = {"before": None, "after": None, "findings": [], "truths": [], "determinable": False}
+    return {"part": task[0], "seed": task[1], "labels": labels, **nothing}
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A process and what it does."""
+
+    process: Any
+    connection: Connection
+    task: Task | None = None
+    until: float = 0.0
+
+
+def rows_of(tasks: Sequence[Task], jobs: int, limit: float) -> Iterator[dict[str, Any]]:
+    """Run tasks in processes and yield their rows as they come; one that takes too long is stopped and reported.
+
+    Args:
+        tasks: The cases.
+        jobs: Processes.
+        limit: Time that a case may take [s].
+    """
+    waiting = list(reversed(tasks))
+    workers = [_started() for _ in range(min(jobs, len(tasks)))]
+    try:
+        while waiting or any(worker.task for worker in workers):
+            for worker in workers:
+                if worker.task is None and waiting:
+                    worker.task, worker.until = waiting.pop(), time.monotonic() + limit + DRAWING
+                    worker.connection.send(worker.task)
+            busy = [worker for worker in workers if worker.task is not None]
+            ready = wait([worker.connection for worker in busy], timeout=1.0)
+            for place, worker in enumerate(workers):
+                if worker.task is None:
+                    continue
+                if worker.connection in ready:
+                    yield _received(worker)
+                    worker.task = None
+                elif time.monotonic() > worker.until:
+                    yield _unfinished(worker.task) | {"timed_out": limit}
+                    _ended(worker)
+                    workers[place] = _started()
+            workers = [worker if worker.process.is_alive() else _started() for worker in workers]
+    finally:
+        for worker in workers:
+            _ended(worker)
+
+
+def _received(worker: _Worker) -> dict[str, Any]:
+    try:
+        row: dict[str, Any] = worker.connection.recv()
+    except EOFError:
+        return _unfinished(worker.task or ("", 0, None)) | {"broken": "the process ended"}
+    return row
+
+
+def _started() -> _Worker:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _ended(worker: _Worker) -> None:
+    worker.process.kill()
+    worker.process.join()
+    worker.connection.close()
+
+
+def seeds_of(half: str, count: int) -> list[int]:
+    """Return the first seeds of a half: even for "chosen", odd for "judged"."""
+    return [2 * index + HALVES.index(half) for index in range(count)]
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file; none where there is no file. A line that a stopped run left unfinished is passed."""
+    rows = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            print(f"{path.name}: an unfinished line is left out", file=sys.stderr)
+    return rows
+
+
+def main() -> None:
+    """Run cases, or print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run cases and append their rows")
+    run.add_argument("--part", choices=PARTS, required=True)
+    run.add_argument("--half", choices=HALVES, required=True)
+    run.add_argument("--count", type=int, required=True, help="cases, from the first seed of the half on")
+    run.add_argument("--seeds", type=int, nargs="+", help="these seeds of the half only")
+    run.add_argument("--jobs", type=int, default=1, help="processes")
+    run.add_argument("--urdfs", help="folder that holds the URDFs of example-robot-data")
+    run.add_argument("--limit", type=float, default=LIMIT, help="time that a case may take [s]")
+    score = commands.add_parser("score", help="print the tables")
+    score.add_argument("--half", choices=HALVES, default="chosen")
+    for command in (run, score):
+        command.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "certificates.jsonl")
+    given = parser.parse_args()
+    if given.command == "score":
+        from certificate_score import tables  # noqa: PLC0415
+
+        print(tables([row for row in read_rows(given.out) if row["seed"] % 2 == HALVES.index(given.half)]))
+        return
+    done = {(row["part"], row["seed"]) for row in read_rows(given.out)}
+    seeds = [seed for seed in given.seeds or seeds_of(given.half, given.count) if (given.part, seed) not in done]
+    at = commit()
+    with given.out.open("a", encoding="utf-8") as file:
+        for number, row in enumerate(rows_of([(given.part, s, given.urdfs) for s in seeds], given.jobs, given.limit)):
+            file.write(json.dumps(row | {"commit": at}) + "\n")
+            file.flush()
+            print(f"{number + 1} of {len(seeds)}: seed {row['seed']}, {row.get('seconds', '–')} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
