@@ -1,8 +1,15 @@
 """Known arms in real recordings: noise, friction and path stay real, the arm is exchanged for one that is known.
 
-Rigid-body torques are fitted by least squares to the *other* half of the path (or to the other recordings of the same
-arm) and subtracted; those of the known arm are added. With the same samples the answer would be right by algebra: what
-a least-squares fit leaves is orthogonal to everything that the product can fit.
+Rigid-body torques are fitted by least squares and subtracted; those of the known arm are added. With what is left as it
+stands the answer would be right by algebra: what a least-squares fit leaves is orthogonal to everything that the
+product can fit. Two ways out, in turn:
+
+- *crossed*: the torques are fitted to the other half of the path, or to other recordings of the same arm. What the
+  other half tells worse is left in the recording as gravity that is not the known arm's ("exchange" in the facts), and
+  all cases of a recording share it.
+- *turned*: they are fitted to all of it. What neither rigid bodies nor friction explain is turned over, or not, in
+  stretches of the path by the toss of a coin. Errors of fits to that are as large as such residuals make them, stretch
+  by stretch (a wild cluster bootstrap), and every case has its own.
 """
 
 from __future__ import annotations
@@ -14,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from certificate_arms import KIND_SHARES, KINDS, Array, different, urdf_text
+from certificate_arms import KIND_SHARES, KINDS, Array, Random, different, urdf_text
 from certificate_case import Case, scored_rows, tolerance
 from certificate_dynamics import Dynamics
 from certificate_ideal import Noise, gravity_error
@@ -35,10 +42,18 @@ OTHERS = {
     "lwr4 3": ("lwr4 1", "lwr4 2"),
 }
 """Other recordings of the same arm, on other paths, that are fitted instead of the other half."""
+EXCHANGES = ("turned", "crossed")
+"""How the arm is exchanged."""
+STRETCH = (1.0, 3.0)
+"""Length of a stretch that is turned over or not [s of the distinct path]."""
 PARTS = ("whole", "whole", "first 60 %", "last 60 %")
 """How much of a recording a case has; the same place twice is twice as likely."""
 FITTED_ROWS = 3000
 """Samples that a fit by hand takes, evenly chosen."""
+RESTED_ROWS = 1000
+"""Samples by which the rest is looked at."""
+WIDE = 10.0
+"""How many times wider than for a fit by hand bodies are held there."""
 MASS, CENTRE, INERTIA = 0.3, 0.05, 0.5
 """Ridge towards the description: standard deviations of a mass (share), a centre of mass [m], an inertia (share)."""
 ROUNDS = 3
@@ -59,11 +74,13 @@ class HandFit:
     """A fit by hand.
 
     Attributes:
+        x: All unknowns: bodies, drives, counterbalances, shape (p,).
         bodies: Inertial parameters, shape (10 b,).
         balance: Counterbalances [N m]: cosine and sine of the joint's angle, shape (balanced joints, 2).
         residual: Root mean square error on its own samples [N m or N], shape (n,).
     """
 
+    x: Array
     bodies: Array
     balance: Array
     residual: Array
@@ -90,12 +107,13 @@ def smoothed(name: str) -> Smoothed:
 
 
 @cache
-def fit_by_hand(name: str, half: int | None) -> HandFit:
-    """Fit a recording, or half of its path.
+def fit_by_hand(name: str, begin: float = 0.0, end: float = 1.0) -> HandFit:
+    """Fit a recording, or part of its path.
 
     Args:
         name: The recording, or several joined by "+".
-        half: 0 or 1 for the first or second half of the path; None for all of it.
+        begin: Where on the distinct path the part begins, 0 to 1 ...
+        end: ... and where it ends.
     """
     parts = name.split("+")
     first = read_recording(parts[0])
@@ -103,8 +121,8 @@ def fit_by_hand(name: str, half: int | None) -> HandFit:
     rows, efforts = [], []
     for part in parts:
         recording, filtered = read_recording(part), smoothed(part)
-        used = filtered.whole if half is None else filtered.whole & ((recording.along >= 0.5) == bool(half))
-        at = np.flatnonzero(used)
+        inside = (recording.along >= begin) & ((recording.along < end) | (end >= 1.0))
+        at = np.flatnonzero(filtered.whole & inside)
         at = at[:: max(1, len(at) * len(parts) // FITTED_ROWS)]
         rows.append(_columns(recording, dynamics, filtered.motion, at))
         efforts.append(filtered.effort[at])
@@ -112,48 +130,69 @@ def fit_by_hand(name: str, half: int | None) -> HandFit:
     described = dynamics.parameters
     start = np.concatenate([described, np.zeros(A.shape[2] - len(described))])
     size = np.concatenate([_ridge(described), np.full(len(start) - len(described), 10.0 * np.abs(y).max())])
-    sigma = y.std(axis=0)
-    x = start
-    for _ in range(ROUNDS):
-        left = y - A @ x
-        # One sample is much like the next: they count for as many as the residual's memory leaves.
-        weight = 1.0 / (np.maximum(sigma, 1e-9) * np.sqrt(_memory(left)))
-        scaled = (A * size * weight[:, None]).reshape(-1, len(size))
-        pull = scaled.T @ ((y - A @ start) * weight).ravel()
-        x = start + size * np.linalg.solve(np.eye(len(size)) + scaled.T @ scaled, pull)
-        sigma = np.sqrt(np.mean((y - A @ x) ** 2, axis=0))
+    x = _ridged(A, y, start, size)
+    sigma = np.sqrt(np.mean((y - A @ x) ** 2, axis=0))
     residual = np.full(len(first.measured), np.nan)
     residual[first.measured] = sigma
     count = len(first.balanced)
-    return HandFit(x[: len(described)], x[len(x) - 2 * count :].reshape(count, 2), residual)
+    return HandFit(x, x[: len(described)], x[len(x) - 2 * count :].reshape(count, 2), residual)
 
 
 @cache
-def without_arm(name: str) -> Array:
+def crossed(name: str) -> Array:
     """Return the recorded efforts less rigid-body torques that were fitted elsewhere [N m or N], shape (k, n)."""
     recording, filtered = read_recording(name), smoothed(name)
     dynamics = Dynamics(recording.arm)
     found = np.where(recording.measured, recording.effort, np.nan)
+    motion = filtered.motion
     if name in OTHERS:
-        return found - _rigid(recording, dynamics, filtered.motion, fit_by_hand("+".join(OTHERS[name]), None))
-    for half in (0, 1):
-        rows = (recording.along >= 0.5) == bool(half)
-        found[rows] -= _rigid(recording, dynamics, _part(filtered.motion, rows), fit_by_hand(name, 1 - half))
+        fit = fit_by_hand("+".join(OTHERS[name]))
+        return found - rigid_torques(recording, dynamics, motion.q, motion.dq, motion.ddq, fit)
+    for rows, fit in (
+        (recording.along < 0.5, fit_by_hand(name, 0.5, 1.0)),
+        (recording.along >= 0.5, fit_by_hand(name, 0.0, 0.5)),
+    ):
+        part = (values[rows] for values in (motion.q, motion.dq, motion.ddq))
+        found[rows] -= rigid_torques(recording, dynamics, *part, fit)
     return found
 
 
+@cache
+def _explained(name: str) -> tuple[Array, Array]:
+    """Return what drives add and what nothing explains, by a fit to all of a recording [N m or N], shapes (k, n)."""
+    recording, motion = read_recording(name), smoothed(name).motion
+    dynamics, fit = Dynamics(recording.arm), fit_by_hand(name)
+    parts = [np.arange(begin, min(begin + 1000, len(motion.q))) for begin in range(0, len(motion.q), 1000)]
+    whole = np.concatenate([_columns(recording, dynamics, motion, part) @ fit.x for part in parts])
+    effort = np.where(recording.measured, recording.effort, np.nan)
+    return whole - rigid_torques(recording, dynamics, motion.q, motion.dq, motion.ddq, fit), effort - whole
+
+
+def turned(name: str, random: Random) -> Array:
+    """Return what drives add, and what nothing explains, in stretches turned over or not [N m or N], shape (k, n)."""
+    recording = read_recording(name)
+    drives, unexplained = _explained(name)
+    # Stretches of the distinct path: what is driven twice is turned over twice, so that what hangs on the pose does.
+    lasts = 1.0 / float(np.median(np.abs(np.gradient(recording.along, recording.time))))
+    count = max(2, round(lasts / random.uniform(*STRETCH)))
+    stretch = np.minimum((recording.along * count).astype(int), count - 1)
+    return drives + random.choice([-1.0, 1.0], count)[stretch][:, None] * unexplained
+
+
 def real_case(seed: int) -> Case:
-    """Return the case of a seed; the recordings of a half take turns."""
+    """Return the case of a seed; the recordings of a half take turns, and so do the ways of exchange."""
     chosen = CHOSEN if seed % 2 == 0 else JUDGED
-    return known_arm_case(seed, chosen[seed // 2 % len(chosen)])
+    index = seed // 2
+    return known_arm_case(seed, chosen[index % len(chosen)], EXCHANGES[index // len(chosen) % len(EXCHANGES)])
 
 
-def known_arm_case(seed: int, name: str) -> Case:
+def known_arm_case(seed: int, name: str, exchange: str) -> Case:
     """Return a recording with a known arm in it.
 
     Args:
         seed: Seed of the arm, of the description's errors, and of how much of the recording is used.
         name: The recording.
+        exchange: One of EXCHANGES.
     """
     random = np.random.default_rng([seed, 2])
     recording, filtered = read_recording(name), smoothed(name)
@@ -163,7 +202,7 @@ def known_arm_case(seed: int, name: str) -> Case:
     rows = _taken_rows(part, len(recording.time))
     motion = _part(filtered.motion, rows)
     dynamics = Dynamics(true)
-    left = without_arm(name)[rows]
+    left = (crossed(name) if exchange == "crossed" else turned(name, random))[rows]
     effort = left + dynamics.torque(motion.q, motion.dq, motion.ddq)
     columns: dict[str, Array] = {"time": recording.time[rows] - recording.time[rows][0]}
     columns |= _named("q_{}", true.joint_names, recording.q[rows])
@@ -172,8 +211,9 @@ def known_arm_case(seed: int, name: str) -> Case:
     columns |= _named("tau_{}", true.joint_names, effort, recording.measured)
     scored = scored_rows(len(rows))
     load = dynamics.gravity(motion.q[scored])
-    noise = _noise_of(left, motion, recording)
-    alone, _ = gravity_error(dynamics, motion, noise)
+    rest = rest_of(recording, motion, left)
+    alone, _ = gravity_error(dynamics, motion, rest.noise)
+    allowed = tolerance(load, true.effort)
     nothing = np.zeros(len(true.moving))
     return Case(
         part="real",
@@ -185,6 +225,7 @@ def known_arm_case(seed: int, name: str) -> Case:
             "arm": name.partition(" ")[0],
             "description": described_as,
             "portion": part,
+            "exchange": exchange,
         },
         names=true.joint_names,
         urdf=urdf_text(described),
@@ -197,11 +238,11 @@ def known_arm_case(seed: int, name: str) -> Case:
         limit_torque=true.effort,
         offset_recorded=nothing,
         springs=False,
-        ideal=alone / tolerance(load, true.effort),
+        ideal=alone / allowed,
         unknown=frozenset({"offset", "delay-between-channels"}),
         truths=(),
         identifiable=False,
-        facts=_facts(recording, noise, load, rows),
+        facts=_facts(recording, rest, load, allowed, rows),
     )
 
 
@@ -237,14 +278,14 @@ def _columns(recording: Recording, dynamics: Dynamics, motion: Motion, at: npt.N
     return np.concatenate([dynamics.rows(part.q, part.dq, part.ddq), own], axis=2)
 
 
-def _rigid(recording: Recording, dynamics: Dynamics, motion: Motion, fit: HandFit) -> Array:
+def rigid_torques(recording: Recording, dynamics: Dynamics, q: Array, dq: Array, ddq: Array, fit: HandFit) -> Array:
     """Return a fit's rigid-body torques, counterbalances included [N m or N], shape (k, n)."""
-    found = np.empty(motion.q.shape)
+    found = np.empty(q.shape)
     for begin in range(0, len(found), 2000):
         rows = slice(begin, begin + 2000)
-        found[rows] = dynamics.rows(motion.q[rows], motion.dq[rows], motion.ddq[rows]) @ fit.bodies
+        found[rows] = dynamics.rows(q[rows], dq[rows], ddq[rows]) @ fit.bodies
     for joint, (cosine, sine) in zip(recording.balanced, fit.balance, strict=True):
-        found[:, joint] += cosine * np.cos(motion.q[:, joint]) + sine * np.sin(motion.q[:, joint])
+        found[:, joint] += cosine * np.cos(q[:, joint]) + sine * np.sin(q[:, joint])
     return found
 
 
@@ -257,6 +298,19 @@ def _ridge(parameters: Array) -> Array:
     found[:, 1:4] += (CENTRE * mass)[:, None]
     found[:, 4:] += (INERTIA * np.abs(bodies[:, [4, 6, 9]]).max(axis=1) + CENTRE**2 * mass)[:, None]
     return found.ravel()
+
+
+def _ridged(A: Array, y: Array, start: Array, size: Array) -> Array:
+    """Return the least-squares solution that is held to a start by sizes, shape (p,)."""
+    x, sigma = start, y.std(axis=0)
+    for _ in range(ROUNDS):
+        # One sample is much like the next: they count for as many as the residual's memory leaves.
+        weight = 1.0 / (np.maximum(sigma, 1e-9) * np.sqrt(_memory(y - A @ x)))
+        scaled = (A * size * weight[:, None]).reshape(-1, len(size))
+        pull = scaled.T @ ((y - A @ start) * weight).ravel()
+        x = start + size * np.linalg.solve(np.eye(len(size)) + scaled.T @ scaled, pull)
+        sigma = np.sqrt(np.mean((y - A @ x) ** 2, axis=0))
+    return np.asarray(x)
 
 
 def _memory(residual: Array) -> Array:
@@ -272,27 +326,41 @@ def _memory(residual: Array) -> Array:
     return found
 
 
-def _noise_of(left: Array, motion: Motion, recording: Recording) -> Noise:
-    """Return the noise that an ideal estimator meets: what friction, offset and rotor do not explain of the rest."""
-    n, white, slow, times = left.shape[1], [], [], []
-    period = float(np.median(np.diff(motion.time)))
-    for joint in range(n):
-        if not recording.measured[joint]:
-            white.append(1.0)
-            slow.append(0.0)
-            continue
-        speed = motion.dq[:, joint]
-        shapes = [np.ones(len(speed)), np.tanh(speed / recording.slow), speed, motion.ddq[:, joint]]
-        for first, second in recording.coupled:
-            together = motion.dq[:, first] + motion.dq[:, second]
-            shapes += [np.tanh(together / recording.slow), together] if joint in (first, second) else []
-        columns = np.column_stack(shapes)
-        rest = left[:, joint] - columns @ np.linalg.lstsq(columns, left[:, joint], rcond=None)[0]
-        fast = np.diff(rest).std() / np.sqrt(2.0)
-        white.append(float(fast))
-        slow.append(float(np.sqrt(max(rest.var() - fast**2, 0.0))))
-        times.append(float(_memory(rest[:, None])[0]) * period / 2.0)
-    return Noise(np.array(white), np.array(slow), float(np.median(times)))
+@dataclass(frozen=True, slots=True, eq=False)
+class Rest:
+    """What is left of a recording without its arm.
+
+    Attributes:
+        gravity: Gravity that a plain least-squares fit still finds in it, root mean square over the poses [N m or N],
+            shape (n,). It is the error of the exchange itself: halves of a path that tell different things leave more.
+        noise: What neither rigid bodies nor friction explain of it: the noise that an ideal estimator meets.
+    """
+
+    gravity: Array
+    noise: Noise
+
+
+def rest_of(recording: Recording, motion: Motion, left: Array) -> Rest:
+    """Look at what is left.
+
+    Args:
+        recording: The recording.
+        motion: Its motion after the filter, or part of it.
+        left: Efforts without the arm [N m or N], shape (k, n).
+    """
+    dynamics, used = Dynamics(recording.arm), recording.measured
+    at = np.arange(0, len(left), max(1, len(left) // RESTED_ROWS))
+    A, y = _columns(recording, dynamics, motion, at)[:, used], left[at][:, used]
+    bodies = len(dynamics.parameters)
+    size = np.concatenate([WIDE * _ridge(dynamics.parameters), np.full(A.shape[2] - bodies, WIDE * np.abs(y).max())])
+    x = _ridged(A, y, np.zeros(len(size)), size)
+    rest, spacing = y - A @ x, float(np.ptp(motion.time)) / len(at)
+    fast = np.diff(left[:, used], axis=0).std(axis=0) / np.sqrt(2.0)
+    white, slow = np.ones(len(used)), np.zeros(len(used))
+    white[used], slow[used] = fast, np.sqrt(np.maximum(rest.var(axis=0) - fast**2, 0.0))
+    gravity = np.zeros(len(used))
+    gravity[used] = np.sqrt(np.mean((dynamics.rows(motion.q[at])[:, used] @ x[:bodies]) ** 2, axis=0))
+    return Rest(gravity, Noise(white, slow, 0.5 * spacing * float(np.median(_memory(rest)))))
 
 
 def _named(
@@ -302,12 +370,15 @@ def _named(
     return {header.format(name): values[:, at] for at, name in enumerate(names) if chosen[at]}
 
 
-def _facts(recording: Recording, noise: Noise, load: Array, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _facts(
+    recording: Recording, rest: Rest, load: Array, allowed: Array, rows: npt.NDArray[np.int64]
+) -> dict[str, Any]:
     return {
         "rate_hz": round(len(recording.time) / float(np.ptp(recording.time)), 1),
         "rows": len(rows),
-        "noise": [float(f"{value:.3g}") for value in np.hypot(noise.white, noise.slow)],
-        "noise_time_s": round(noise.time, 3),
+        "exchange": [float(f"{value:.3g}") for value in rest.gravity / allowed],
+        "noise": [float(f"{value:.3g}") for value in np.hypot(rest.noise.white, rest.noise.slow)],
+        "noise_time_s": round(rest.noise.time, 3),
         "load_rms": [float(f"{value:.3g}") for value in np.sqrt(np.mean(load**2, axis=0))],
         "travel": [float(f"{value:.3g}") for value in np.ptp(recording.q[rows], axis=0)],
         "limit": [float(f"{value:.3g}") for value in with_limits(recording).effort],

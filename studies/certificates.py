@@ -5,10 +5,11 @@
     python studies/certificates.py score --out rows.jsonl
 
 Part "foreign": random trees and real URDFs, simulated by plain NumPy and Pinocchio, with friction, sampling, faults and
-paths that nobody tuned for. Part "real": real recordings in which the arm is exchanged for a known one. Even seeds are
-the half on which rules are chosen, odd ones the half that judges, once; real recordings are divided likewise. Rows are
-appended to a file that is not part of the repository; a case that is already in it is not run again. A case that takes
-longer than --limit is stopped and reported.
+paths that nobody tuned for. Part "real": real recordings in which the arm is exchanged for a known one. Part
+"injected": real recordings as they are, and with each of the doctor's faults (60 cases a half). Even seeds are the half
+on which rules are chosen, odd ones the half that judges, once; real recordings are divided likewise. Rows are appended
+to a file that is not part of the repository; a case that is already in it is not run again. A case that takes longer
+than --limit is stopped and reported.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from typing import Any
 
 from docs_page import commit
 
-PARTS = ("foreign", "real")
+PARTS = ("foreign", "real", "injected")
 HALVES = ("chosen", "judged")
 LIMIT = 120.0
 """Time that a case may take [s]."""
@@ -47,11 +48,15 @@ Task = tuple[str, int, str | None]
 def run_task(task: Task) -> dict[str, Any]:
     """Make a case, run the product on it and return the row."""
     from certificate_foreign import foreign_case  # noqa: PLC0415  heavy, and only in the processes that work
+    from certificate_injected import injected_case  # noqa: PLC0415
     from certificate_product import run_case  # noqa: PLC0415
     from certificate_real import real_case  # noqa: PLC0415
 
     part, seed, urdfs = task
-    case = foreign_case(seed, None if urdfs is None else Path(urdfs)) if part == "foreign" else real_case(seed)
+    if part == "foreign":
+        case = foreign_case(seed, None if urdfs is None else Path(urdfs))
+    else:
+        case = real_case(seed) if part == "real" else injected_case(seed)
     with tempfile.TemporaryDirectory() as folder:
         return run_case(case, Path(folder))
 
@@ -119,7 +124,7 @@ def rows_of(tasks: Sequence[Task], jobs: int, limit: float) -> Iterator[dict[str
 def _received(worker: _Worker) -> dict[str, Any]:
     try:
         row: dict[str, Any] = worker.connection.recv()
-    except EOFError:
+    except (EOFError, ConnectionError):
         return _unfinished(worker.task or ("", 0, None)) | {"broken": "the process ended"}
     return row
 
