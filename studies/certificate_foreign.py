@@ -32,6 +32,8 @@ STRONG = (1.5, 4.0)
 CONSTANT = 1e-6
 """A joint whose gravity torque varies less than this [N m or N] carries none, or is a slide along gravity: its weight
 and an offset are one, so it gets no offset."""
+LIGHT = 0.1
+"""A random tree whose largest gravity torque is below this [N m or N] is drawn again."""
 WEAKEST = 0.03
 """Least effort limit of a joint over the arm's largest."""
 ARMS = {
@@ -153,11 +155,13 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
 
 
 def draw_arm(random: Random, urdfs: Path | None) -> Arm:
-    """Draw a random tree or one of ARMS, with an effort limit for every joint."""
+    """Draw a random tree that carries weight, or one of ARMS, with an effort limit for every joint."""
     chosen = str(random.choice(list(ARMS)))
     real = random.random() < REAL_SHARE and urdfs is not None
-    arm = real_arm(chosen, urdfs) if real and urdfs is not None else random_arm(random)
-    largest = np.abs(workspace_gravity(Dynamics(arm), random)).max(axis=0)
+    largest = np.zeros(1)
+    while largest.max() < LIGHT:
+        arm = real_arm(chosen, urdfs) if real and urdfs is not None else random_arm(random)
+        largest = np.abs(workspace_gravity(Dynamics(arm), random)).max(axis=0)
     drawn = np.maximum(largest * random.uniform(*STRONG, len(largest)), WEAKEST * largest.max())
     return arm.with_efforts(np.where(arm.effort > 0.0, arm.effort, drawn))
 

@@ -113,12 +113,14 @@ def told(described: Dynamics, as_recorded: Reading, undone: Reading, right: Dyna
         right: The description with what the fault changed about the arm itself: payload, mounting.
         noise: The efforts' noise.
     """
-    size = np.sqrt(np.mean(undone.effort**2, axis=0))
-    return _misfit(described, as_recorded, noise, size) - _misfit(right, undone, noise, size) > MUCH
+    sizes = [np.sqrt(np.mean(reading.effort**2, axis=0)) for reading in (as_recorded, undone)]
+    # Efforts that are recorded larger have larger noise.
+    louder = Noise(*(part * sizes[0] / np.maximum(sizes[1], 1e-12) for part in (noise.white, noise.slow)), noise.time)
+    return _misfit(described, as_recorded, louder, sizes[0]) - _misfit(right, undone, noise, sizes[1]) > MUCH
 
 
 def _misfit(dynamics: Dynamics, reading: Reading, noise: Noise, size: Array) -> float:
-    """Return χ² of a reading at its best masses, friction and offsets."""
+    """Return χ² of a reading at its best masses, friction and offsets; ``size`` is that of its efforts, shape (n,)."""
     kept, each = _thinned(reading.motion)
     static = reading.motion.side is not None
     at = _kept_rows(len(reading.motion.q))
