@@ -55,8 +55,8 @@ class Case:
         limit_recorded: Effort limits, shape (n,).
         limit_torque: Effort limits [N m or N], shape (n,).
         offset_recorded: Constant part of the recorded effort, shape (n,).
-        springs: Whether the load is more than gravity. Its constant part cannot be assigned to gravity or an offset
-            then, so loads are compared together with offsets.
+        springs: Joints whose load is more than gravity, shape (n,). The constant part of a spring, an offset and
+            friction that differs by direction are one, so their loads are compared without it.
         ideal: Gravity error (95 %) of the ideal estimator over the tolerance, shape (n,).
         truths: Faults that are in the recording, offsets and delays included.
         unknown: Faults that may be there besides, and nobody knows: they are not judged.
@@ -77,7 +77,7 @@ class Case:
     limit_recorded: Array
     limit_torque: Array
     offset_recorded: Array
-    springs: bool
+    springs: npt.NDArray[np.bool_]
     ideal: Array
     truths: tuple[Truth, ...]
     unknown: frozenset[str]

@@ -72,9 +72,11 @@ def said_of(findings: Iterable[Finding], truths: Sequence[Truth], unknown: froze
     """
     said = []
     for finding in findings:
-        if finding.fault not in JUDGED or finding.fault in unknown or finding.consequence == Consequence.NOTE:
-            continue
         truth = _meant(finding, truths)
+        if finding.fault not in JUDGED or finding.consequence == Consequence.NOTE:
+            continue
+        if truth is None and finding.fault in unknown:
+            continue
         said.append(
             Said(
                 fault=finding.fault.value,

@@ -115,7 +115,7 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
         channels.noise,
         [(joint, shape(motion.q[:, joint])) for joint, _, shape in fault.springs],
     )
-    springs = bool(fault.springs)
+    springs = np.isin(np.arange(len(arm.moving)), [joint for joint, _, _ in fault.springs])
     effort_from, position_from = (list(order) or None for order in (fault.effort_from, fault.position_from))
     unit = np.mean(gains, axis=0)
     allowed = tolerance(load, arm.effort)
@@ -146,7 +146,7 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
         limit_torque=arm.effort,
         offset_recorded=_taken((unit * channels.offset)[None], effort_from)[0],
         springs=springs,
-        ideal=(with_offset if springs else alone) / allowed,
+        ideal=np.where(springs, with_offset, alone) / allowed,
         unknown=frozenset(),
         truths=(*fault.truths, *_side_truths(arm, channels, unit)),
         identifiable=matters and _identifiable(fault, described, motion, torque, gains, channels.noise),

@@ -140,7 +140,7 @@ def fault_case(seed: int, name: str, fault: str) -> Case:
         limit_recorded=np.abs(changed.unit) * arm.effort,
         limit_torque=arm.effort,
         offset_recorded=np.zeros(len(arm.moving)),
-        springs=bool(recording.balanced),
+        springs=np.isin(np.arange(len(arm.moving)), recording.balanced),
         ideal=alone / tolerance(changed.torque[at], arm.effort),
         truths=changed.truths,
         unknown=frozenset({"offset", "delay-between-channels", "payload", "counterbalance"}),

@@ -97,7 +97,7 @@ def run_case(case: Case, folder: Path) -> dict[str, Any]:
         "facts": dict(case.facts),
         "joints": list(case.names),
         "measured": case.measured.tolist(),
-        "springs": case.springs,
+        "springs": case.springs.tolist(),
         "ideal": _plain(case.ideal),
         "determinable": bool(np.all(case.ideal[case.measured] <= 0.5)),
         "identifiable": case.identifiable,
@@ -215,18 +215,20 @@ def _compared(case: Case, fit: Fit, fix: _Fix) -> dict[str, Any]:
         # A fix that converts to torques is held to them. Otherwise weight and gain are one.
         torques = [at for at, name in enumerate(case.names) if fix.converts(name)]
         load[:, torques], limit[torques] = case.load_torque[:, torques], case.limit_torque[torques]
-    missed = holding_efforts(fit, q, offsets=case.springs)[:, order] - load - (offset if case.springs else 0.0)
+    missed = holding_efforts(fit, q, offsets=False)[:, order] - load
+    bias = np.mean(missed, axis=0)
+    missed -= np.where(case.springs, bias, 0.0)
     together = holding_efforts(fit, q, offsets=True)[:, order] - load - offset
     allowed = tolerance(load, limit)
     stated = stated_errors(fit, q)
     std = stated.std[:, order]
     # A joint that carries no weight, such as a vertical axis, is known exactly and says nothing of deviations.
-    known = case.measured & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
+    known = case.measured & ~case.springs & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
     error = np.sqrt(np.mean(missed**2, axis=0))
     return {
         "error": _plain(error),
         "error_with_offset": _plain(np.sqrt(np.mean(together**2, axis=0))),
-        "bias": _plain(np.mean(missed, axis=0)),
+        "bias": _plain(bias),
         "tolerance": _plain(allowed),
         "stated": _plain(stated.error[order]),
         "std": _plain(np.sqrt(np.mean(std**2, axis=0))),

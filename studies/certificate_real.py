@@ -237,7 +237,7 @@ def known_arm_case(seed: int, name: str, exchange: str) -> Case:
         limit_recorded=true.effort,
         limit_torque=true.effort,
         offset_recorded=nothing,
-        springs=False,
+        springs=np.zeros(len(true.moving), dtype=bool),
         ideal=alone / allowed,
         unknown=frozenset({"offset", "delay-between-channels"}),
         truths=(),

@@ -104,7 +104,17 @@ def _certificates(rows: Sequence[Row], of: Callable[[Row], Mapping[str, Any] | N
         for row, result in ((row, of(row)) for row in rows)
         if _fitted(result)
     )
-    return [*lines, f"Certified, outside and worse than the untouched description: {worse}."]
+    lines += [f"Certified, outside and worse than the untouched description: {worse}."]
+    why = Counter(check for row in rows if false_refusal(row, of(row)) for check in _against(of(row)))
+    told = ", ".join(f"{check} {count}" for check, count in why.most_common())
+    return [*lines, f"What failed in false refusals: {told or 'nothing'}."]
+
+
+def _against(result: Mapping[str, Any] | None) -> set[str]:
+    """Return what kept a result from being certified."""
+    if not _fitted(result):
+        return {"no fit"}
+    return set(result["failed"]) or {"a stated error beyond the tolerance"}
 
 
 def _holds(row: Row, result: Mapping[str, Any]) -> bool:

@@ -163,6 +163,7 @@ def made_row(seed: int, *, certified: bool, inside: bool, determinable: bool = T
         "trusted": certified,
         "inside": inside,
         "covered": [0.9],
+        "failed": [] if certified else ["prior"],
         "worst": 0.5 if inside else 2.0,
         "error_with_offset": [0.1],
         "tolerance": [1.0],
@@ -180,6 +181,7 @@ def made_row(seed: int, *, certified: bool, inside: bool, determinable: bool = T
         "truths": [],
         "described": {"worst": 1.5},
         "identifiable": False,
+        "springs": [False],
         "seconds": 1.0,
         **more,
     }
@@ -212,6 +214,7 @@ def test_certificates_and_refusals_are_counted() -> None:
     assert "Sound recordings with a wrong finding that invalidates: 1 (17%)." in text
     assert "Of the false certificates, 1 hold the arm all the same" in text
     assert "Certified, outside and worse than the untouched description: 1." in text
+    assert "What failed in false refusals: prior 1, no fit 1." in text
     assert "| gain | 1 | 0 (0%) | 1 | 0 (0%) | 0 (0%) |" in text
 
 
