@@ -1,0 +1,276 @@
+"""The product, run on a case of the certificate study: doctor, calibration, the fix, calibration again.
+
+What a calibration states is read in one place, :func:`stated_errors`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from certificate_arms import Array
+from certificate_case import Case, tolerance
+from certificate_findings import Said, said_of
+
+import counterpoise as cp
+from counterpoise.calibration.estimate import AT_REST, at_rest
+from counterpoise.calibration.fit import Fit
+from counterpoise.doctor.diagnosis import Diagnosis
+from counterpoise.errors import CounterpoiseError
+from counterpoise.logs.mapping import LogMapping
+
+SURE = 1.96
+"""Standard deviations of a 95 % interval."""
+COVERED = 2.0
+"""Standard deviations whose coverage is counted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stated:
+    """What a calibration states of the gravity efforts, in the unit of the efforts that were fitted, robot's order.
+
+    Attributes:
+        error: Gravity error (95 %) of every joint over the calibrated range, shape (n,); NaN where none is stated.
+        std: Standard deviation of the gravity effort at given poses, shape (m, n); NaN where none is stated.
+    """
+
+    error: Array
+    std: Array
+
+
+def stated_errors(fit: Fit, q: Array) -> Stated:
+    """Return what a calibration states of its gravity efforts.
+
+    The verdict of a trusted fit speaks of standard errors (its check of coverage), so 1.96 of them, root mean square
+    over the poses, are what it states; a fit that is not trusted states nothing. Standard deviations are kept either
+    way.
+
+    Args:
+        fit: The calibration.
+        q: Poses of the calibrated range [rad or m], robot's order, shape (m, n).
+    """
+    robot = fit.described
+    base = robot.base_parameters.names
+    spoken = [at for at, parameter in enumerate(fit.parameters) if parameter.name in base]
+    places = [base.index(fit.parameters[at].name) for at in spoken]
+    rows = robot.base_gravity_regressor(q)[:, :, places] * fit.columns.gains(fit.x)[:, None]
+    covariance = fit.covariance[np.ix_(spoken, spoken)]
+    std = np.sqrt(np.maximum(np.einsum("kji,il,kjl->kj", rows, covariance, rows), 0.0))
+    std[:, ~fit.columns.active] = np.nan
+    error = SURE * np.sqrt(np.mean(std**2, axis=0))
+    return Stated(error if fit.trusted else np.full(robot.n, np.nan), std)
+
+
+def holding_efforts(fit: Fit, q: Array, *, offsets: bool) -> Array:
+    """Return the efforts by which a calibration holds the arm, springs included, shape (m, n), robot's order.
+
+    Args:
+        fit: The calibration.
+        q: Poses [rad or m], shape (m, n).
+        offsets: Whether fitted offsets are part of it.
+    """
+    x = np.array(fit.x)
+    if not offsets:
+        x[fit.columns.groups[AT_REST[0]]] = 0.0
+    found = np.full(q.shape, np.nan)
+    found[:, fit.columns.active] = fit.columns.predict(at_rest(fit.described, q), x)
+    return found
+
+
+def run_case(case: Case, folder: Path) -> dict[str, Any]:
+    """Run the product on a case and return what came of it, as plain values.
+
+    Args:
+        case: The case.
+        folder: Where its files are written.
+    """
+    description, recording = case.write(folder)
+    begun = time.perf_counter()
+    row: dict[str, Any] = {
+        "part": case.part,
+        "seed": case.seed,
+        "labels": dict(case.labels),
+        "facts": dict(case.facts),
+        "joints": list(case.names),
+        "measured": case.measured.tolist(),
+        "springs": case.springs.tolist(),
+        "ideal": _plain(case.ideal),
+        "determinable": bool(np.all(case.ideal[case.measured] <= 0.5)),
+        "identifiable": case.identifiable,
+        "truths": [{"fault": truth.fault, "joints": list(truth.joints)} for truth in case.truths],
+        "before": None,
+        "after": None,
+        "findings": [],
+    }
+    try:
+        robot = cp.load(description)
+        log = cp.read_log(recording, robot)
+        row["described"] = _described(case, robot)
+        diagnosis = cp.diagnose(robot, log)
+    except CounterpoiseError as error:
+        row["refused_by_reader"] = f"{type(error).__name__}: {error}"[:400]
+        return row | {"seconds": round(time.perf_counter() - begun, 2)}
+    row["findings"] = [said.as_row() for said in _said(diagnosis, case)]
+    plain = _Fix({}, case.names)
+    row["before"] = _calibrated(case, robot, log, plain, diagnosis)
+    row["seconds_before"] = round(time.perf_counter() - begun, 2)
+    if diagnosis.fix:
+        row["after"] = _mended(case, robot, log, recording, diagnosis)
+    return row | {"seconds": round(time.perf_counter() - begun, 2)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fix:
+    """A fix of the doctor, applied to the case's own arrays: what the product then calls each joint's channels.
+
+    Attributes:
+        table: The change of the mapping.
+        names: The case's joint names.
+        columns: Column headers of the case's recording; needed where the fix exchanges columns.
+    """
+
+    table: Mapping[str, Any]
+    names: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+
+    def _joint(self, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.table.get("joints", {}).get(name, {})
+        return found
+
+    def _from(self, part: str) -> list[int]:
+        """Return whose column each joint reads, by place in ``names``."""
+        order = []
+        for place, name in enumerate(self.names):
+            column = self._joint(name).get(part)
+            owners = [at for at, other in enumerate(self.names) if column is not None and _names(column, other)]
+            order.append(owners[0] if owners else place)
+        return order
+
+    def positions(self, q: Array) -> Array:
+        """Return the positions as the product reads them, shape (m, n)."""
+        degrees = self.table.get("position", {}).get("unit") == "deg"
+        signs = np.array([self._joint(name).get("position_sign", 1) for name in self.names])
+        added = np.array([self._joint(name).get("position_offset", 0.0) for name in self.names])
+        return np.asarray(q[:, self._from("position")] * signs * (np.pi / 180.0 if degrees else 1.0) + added)
+
+    def efforts(self, values: Array, *, signed: bool = True) -> Array:
+        """Return efforts as the product reads them, offsets apart, shape (…, n)."""
+        signs = np.array([self._joint(name).get("effort_sign", 1) if signed else 1 for name in self.names])
+        gains = np.array([self._joint(name).get("effort_gain", 1.0) for name in self.names])
+        return np.asarray(values[..., self._from("effort")] * signs * gains)
+
+    def offsets(self) -> Array:
+        """Return what is added to each effort, shape (n,)."""
+        return np.array([self._joint(name).get("effort_offset", 0.0) for name in self.names])
+
+    def converts(self, name: str) -> bool:
+        """Say whether the fix claims to turn a joint's effort into a torque."""
+        return "effort_gain" in self._joint(name)
+
+
+def _names(column: str, joint: str) -> bool:
+    """Say whether a column is called after a joint."""
+    rest = column.rpartition(":")[2].replace(joint, "", 1)
+    return joint in column and not any(character.isdigit() for character in rest)
+
+
+def _mended(case: Case, robot: cp.Robot, log: cp.Log, recording: Path, diagnosis: Diagnosis) -> dict[str, Any]:
+    """Read the recording again through the doctor's fix and calibrate."""
+    try:
+        mapping = LogMapping.from_table(log.declared.mapping).merged_with(diagnosis.fix)
+        again = cp.read_log(recording, robot, mapping)
+        standing = robot
+        if again.declared.gravity_base is not None:
+            standing = robot.mounted(rotation=np.eye(3), gravity=again.declared.gravity_base)
+        second = cp.diagnose(standing, again)
+    except CounterpoiseError as error:
+        return {"failure": f"{type(error).__name__}: {error}"[:400]}
+    fix = _Fix(diagnosis.fix, case.names, tuple(case.columns))
+    found = _calibrated(case, standing, again, fix, second)
+    found["findings"] = [said.as_row() for said in _said(second, case) if said.invalidates]
+    return found
+
+
+def _calibrated(case: Case, robot: cp.Robot, log: cp.Log, fix: _Fix, diagnosis: Diagnosis) -> dict[str, Any]:
+    """Calibrate, and compare with the truth."""
+    try:
+        fit = cp.calibrate(robot, log, findings=diagnosis.findings)
+    except CounterpoiseError as error:
+        return {"failure": f"{type(error).__name__}: {error}"[:400]}
+    return {"failure": "", **_compared(case, fit, fix), **_verdict(fit)}
+
+
+def _compared(case: Case, fit: Fit, fix: _Fix) -> dict[str, Any]:
+    """Return errors, tolerances and what was stated, in the case's joint order."""
+    order = [fit.robot.joint_names.index(name) for name in case.names]
+    q = np.empty(case.q_recorded.shape)
+    q[:, order] = fix.positions(case.q_recorded)
+    load, limit = fix.efforts(case.load_recorded), np.abs(fix.efforts(case.limit_recorded))
+    offset = fix.efforts(case.offset_recorded) + fix.offsets()
+    if fit.units == "N m":
+        # A fix that converts to torques is held to them. Otherwise weight and gain are one.
+        torques = [at for at, name in enumerate(case.names) if fix.converts(name)]
+        load[:, torques], limit[torques] = case.load_torque[:, torques], case.limit_torque[torques]
+    missed = holding_efforts(fit, q, offsets=False)[:, order] - load
+    bias = np.mean(missed, axis=0)
+    missed -= np.where(case.springs, bias, 0.0)
+    together = holding_efforts(fit, q, offsets=True)[:, order] - load - offset
+    allowed = tolerance(load, limit)
+    stated = stated_errors(fit, q)
+    std = stated.std[:, order]
+    # A joint that carries no weight, such as a vertical axis, is known exactly and says nothing of deviations.
+    known = case.measured & ~case.springs & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
+    error = np.sqrt(np.mean(missed**2, axis=0))
+    return {
+        "error": _plain(error),
+        "error_with_offset": _plain(np.sqrt(np.mean(together**2, axis=0))),
+        "bias": _plain(bias),
+        "tolerance": _plain(allowed),
+        "stated": _plain(stated.error[order]),
+        "std": _plain(np.sqrt(np.mean(std**2, axis=0))),
+        "covered": _plain(np.mean(np.abs(missed) <= COVERED * std, axis=0)[known]),
+        "product_tolerates": _plain(fit.tolerated[order]),
+        "inside": bool(np.all(error[case.measured] <= allowed[case.measured])),
+        "certified": bool(np.all(stated.error[order][case.measured] <= allowed[case.measured])),
+        "worst": float(f"{np.max((error / allowed)[case.measured]):.4g}"),
+    }
+
+
+def _verdict(fit: Fit) -> dict[str, Any]:
+    return {
+        "trusted": fit.trusted,
+        "units": fit.units,
+        "data": fit.data,
+        "why": fit.why,
+        "cutoff": next((note for note in fit.notes if note.startswith("low-pass")), ""),
+        "failed": [check.name for check in fit.verdict.checks if not check.passed],
+        "reasons": [reason[:300] for reason in fit.reasons],
+        "heldout": _plain(fit.heldout_rms),
+        "fitted": _plain(fit.torque_rms),
+        "signal": _plain(fit.signal),
+        "condition": next((c.value for c in fit.verdict.checks if c.name == "condition"), None),
+        "prior_share": _plain(fit.prior_share),
+        "novelty": _plain(fit.novelty),
+    }
+
+
+def _described(case: Case, robot: cp.Robot) -> dict[str, Any]:
+    """Return how good the untouched description is."""
+    order = [robot.joint_names.index(name) for name in case.names]
+    q = np.empty(case.q_recorded.shape)
+    q[:, order] = case.q_recorded
+    error = np.sqrt(np.mean((robot.gravity(q)[:, order] - case.load_recorded) ** 2, axis=0))
+    allowed = tolerance(case.load_recorded, case.limit_recorded)
+    return {"error": _plain(error), "worst": float(f"{np.max((error / allowed)[case.measured]):.4g}")}
+
+
+def _said(diagnosis: Diagnosis, case: Case) -> Sequence[Said]:
+    return said_of(diagnosis.findings, case.truths, case.unknown)
+
+
+def _plain(values: Array) -> list[float | None]:
+    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in np.atleast_1d(values)]
