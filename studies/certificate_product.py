@@ -130,12 +130,10 @@ class _Fix:
     Attributes:
         table: The change of the mapping.
         names: The case's joint names.
-        columns: Column headers of the case's recording; needed where the fix exchanges columns.
     """
 
     table: Mapping[str, Any]
     names: tuple[str, ...]
-    columns: tuple[str, ...] = ()
 
     def _joint(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.table.get("joints", {}).get(name, {})
@@ -157,9 +155,9 @@ class _Fix:
         added = np.array([self._joint(name).get("position_offset", 0.0) for name in self.names])
         return np.asarray(q[:, self._from("position")] * signs * (np.pi / 180.0 if degrees else 1.0) + added)
 
-    def efforts(self, values: Array, *, signed: bool = True) -> Array:
+    def efforts(self, values: Array) -> Array:
         """Return efforts as the product reads them, offsets apart, shape (…, n)."""
-        signs = np.array([self._joint(name).get("effort_sign", 1) if signed else 1 for name in self.names])
+        signs = np.array([self._joint(name).get("effort_sign", 1) for name in self.names])
         gains = np.array([self._joint(name).get("effort_gain", 1.0) for name in self.names])
         return np.asarray(values[..., self._from("effort")] * signs * gains)
 
@@ -189,7 +187,7 @@ def _mended(case: Case, robot: cp.Robot, log: cp.Log, recording: Path, diagnosis
         second = cp.diagnose(standing, again)
     except CounterpoiseError as error:
         return {"failure": f"{type(error).__name__}: {error}"[:400]}
-    fix = _Fix(diagnosis.fix, case.names, tuple(case.columns))
+    fix = _Fix(diagnosis.fix, case.names)
     found = _calibrated(case, standing, again, fix, second)
     found["findings"] = [said.as_row() for said in _said(second, case) if said.invalidates]
     return found

@@ -182,7 +182,7 @@ def main() -> None:
     run = commands.add_parser("run", help="run cases and append their rows")
     run.add_argument("--part", choices=PARTS, required=True)
     run.add_argument("--half", choices=HALVES, required=True)
-    run.add_argument("--count", type=int, required=True, help="cases, from the first seed of the half on")
+    run.add_argument("--count", type=int, default=40, help="cases, from the first seed of the half on")
     run.add_argument("--seeds", type=int, nargs="+", help="these seeds of the half only")
     run.add_argument("--jobs", type=int, default=1, help="processes")
     run.add_argument("--urdfs", help="folder that holds the URDFs of example-robot-data")
