@@ -1,4 +1,4 @@
-"""From a recording to a verdict: which part of it to use, the fit, the held-out check, the fit again, the judgement."""
+"""From a recording to a verdict: which part of it to use, the fit, the held-out check, the judgement."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..description.frozen import Array
 from ..doctor.finding import Consequence, Finding
 from ..dynamics.inputs import refuse_other_joints
 from ..dynamics.robot import Robot
@@ -22,27 +23,32 @@ from .coupled import solve_coupled
 from .data_choice import METHODS, USES, Method, Use, data_kind
 from .estimate import Estimate
 from .fit import Fit
-from .gaussian import Gaussian
 from .iterative import solve_iterative
+from .load_posterior import LoadPosterior
 from .moving import moving_samples, prepare
-from .prior import CadPrior, parameter_covariance
+from .prior import CadPrior
 from .result import Collected, fit_of
 from .runs import FittedRun
 from .samples import Samples, samples_of_poses
+from .statements import UseName, checked_uses
 from .static_poses import StaticPoses, require_spread
-from .static_rows import solve_static
-from .still_poses import friction_bands, poses_from_log, poses_from_rows, without_friction
+from .still_poses import (
+    friction_bands,
+    means_of_repeated,
+    poses_from_log,
+    poses_from_rows,
+    with_sides_by_order,
+    without_friction,
+)
 from .terms import JOINT_TERMS, Terms
-from .weighted import weighted_fit
+from .verdict import better_than_described
+from .weighted import WeightedFit, weighted_fit
 from .workspace import separable_offsets
 
 Progress = Callable[[float, float], None]
 
 STOOD = 1e-3
 """A joint without measured effort that moved less than this [rad or m] is taken to be locked."""
-ENOUGH = 0.5
-"""Poses at rest need no prior when they leave at most this share of what the description leaves open, in every
-joint."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +59,6 @@ class _Settings:
     method: Method
     terms: Terms | None
     prior: CadPrior | None
-    prior_asked: bool
     consistent: bool
     split: str
     progress: Progress
@@ -72,14 +77,15 @@ def calibrate(
     cutoff: float | None = None,
     loaded: Sequence[tuple[Robot, Log]] = (),
     findings: Sequence[Finding] | None = None,
+    uses: Sequence[UseName] = ("float",),
     stiffness: npt.ArrayLike | None = None,
     serial: str = "",
     tool: str = "",
     progress: Progress | None = None,
 ) -> Fit:
-    """Calibrate a robot from a recording and say whether the result may be trusted.
+    """Calibrate a robot from a recording and say what the result is good for.
 
-    Part of the data is held out and predicted; then everything is fitted.
+    Everything is fitted; then parts of the data are held out and predicted from the rest.
 
     Args:
         robot: The robot as described and mounted.
@@ -88,15 +94,18 @@ def calibrate(
             and rotary joints.
         use: What of a recording is fitted: its poses at rest ("static"), its rows, each of which is a pose at rest
             ("rows"), or its motion ("moving"); "auto" decides and says why.
-        terms: What is fitted; None for weights and offsets at rest; for a motion also inertias, friction and rotors.
-        prior: Towards the description's masses: "cad" for a motion, and for poses that do not tell enough by
-            themselves; a CadPrior in any case; None to trust the data alone. Only "weighted" has one.
+        terms: What is fitted; None for weights and offsets at rest, inertias, friction and rotors besides for a motion,
+            and springs and counterbalances where the data show them.
+        prior: Towards the description's masses: "cad" as far as the data support them, a CadPrior with a strength of
+            its own, None to trust the data alone. Only "weighted" has one.
         consistent: Of a motion, return inertias that real bodies can have, the nearest to the fit; needs a prior.
         split: How moving data are divided for the check: "path", or as :func:`.split_samples` takes it.
         cutoff: Of the low-pass on a motion [Hz]; None to choose it from the data.
         loaded: Further recordings of the motion with a weighed load: the robot carrying it, and the recording. They
             tell torque gains from masses.
         findings: What the doctor found; None to ask it.
+        uses: What the calibration is for: "hold", "float", "payload", "contact", "extrapolate". It is trusted when it
+            is good for all of them.
         stiffness: By which the arm is held, one number or n [N m/rad or N/m], to express errors as sag; None assumes
             one.
         serial: The robot's serial number, for the calibration file.
@@ -105,8 +114,9 @@ def calibrate(
 
     Raises:
         InputError: The data are another robot's, cannot be fitted at all (one pose, poses that are all alike, nothing
-            moves), or an argument does not fit.
+            moves), explain less of the data than the description does, or an argument does not fit.
     """
+    asked_uses = checked_uses(uses)
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected {', '.join(map(repr, METHODS))}")
     if use not in USES:
@@ -114,8 +124,7 @@ def calibrate(
     if isinstance(prior, str) and prior != "cad":
         raise InputError(f"prior is {prior!r}; expected 'cad', a CadPrior or None")
     belief = _belief(robot, prior, method)
-    asked = isinstance(prior, CadPrior)
-    settings = _Settings(robot, method, terms, belief, asked, consistent, split, progress or (lambda done, total: None))
+    settings = _Settings(robot, method, terms, belief, consistent, split, progress or (lambda done, total: None))
     refuse_other_joints(data.joint_names, robot, "data")
     kind, why = data_kind(data, use, terms, method)
     settings.progress(0.0, 1.0)
@@ -137,6 +146,7 @@ def calibrate(
         method=method,
         why=why,
         findings=findings,
+        uses=asked_uses,
         stiffness=stiffness,
         serial=serial,
         tool=tool,
@@ -181,86 +191,104 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, *, rows: boo
         raise InputError("samples of a motion cannot be fitted as poses at rest; give the recording")
     require_spread(robot, poses)
     band = friction_bands(poses)
-    if settings.terms is None or not settings.terms.coulomb:
-        means, paired = without_friction(poses)
-        if paired:
-            alone = int(np.sum(poses.pair < 0))
+    if settings.method != "weighted":
+        return _by_document(settings, poses, band, notes)
+    if not np.any(poses.side):
+        poses, repeated = means_of_repeated(poses)
+        if repeated:
             notes.append(
-                f"{len(means)} poses were reached from both sides; their means are fitted"
-                + (f", and {alone} poses reached from one side are left out" if alone else "")
+                f"from which side poses were reached is unknown; {repeated} were noted more than once, and their means "
+                "are fitted"
             )
-            poses = means
-            require_spread(robot, poses)
         else:
-            notes.append("no pose was reached from both sides: friction is part of the errors")
+            poses = with_sides_by_order(poses)
+            notes.append("from which side poses were reached is unknown; it is taken from their order")
+    samples = samples_of_poses(poses)
+    terms = settings.terms if settings.terms is not None else _terms_at_rest(robot, poses)
+    whole = _checked(weighted_fit(robot, samples, terms=terms, prior=settings.prior, springs=settings.terms is None))
+    settings.progress(0.6, 1.0)
 
     def fit(chosen: StaticPoses) -> Estimate:
-        return _fit_static(settings, chosen)
+        fitted = weighted_fit(
+            robot,
+            samples_of_poses(chosen),
+            terms=terms,
+            prior=settings.prior,
+            springs=settings.terms is None,
+            like=whole,
+        )
+        return Estimate.of_weighted(fitted)
+
+    check = check_static(poses, fit)
+    if terms.coulomb:
+        drives = np.abs(np.nan_to_num(whole.columns.per_joint("coulomb", whole.x)))
+        band = np.where(np.isnan(band), drives, band)
+    return Collected(Estimate.of_weighted(whole), "static", samples, check, band, tuple(notes))
+
+
+def _by_document(settings: _Settings, poses: StaticPoses, band: Array, notes: list[str]) -> Collected:
+    """Fit poses at rest by one of the WAM document's methods; what it leaves open is that of the weighted fit."""
+    robot = settings.robot
+    means, paired = without_friction(poses)
+    if paired:
+        alone = int(np.sum(poses.pair < 0))
+        notes.append(
+            f"{len(means)} poses were reached from both sides; their means are fitted"
+            + (f", and {alone} poses reached from one side are left out" if alone else "")
+        )
+        poses = means
+        require_spread(robot, poses)
+    else:
+        notes.append("no pose was reached from both sides: friction is part of the errors")
+    samples = samples_of_poses(poses)
+    posterior = weighted_fit(robot, samples, terms=_terms_at_rest(robot, poses), prior=None).posterior
+
+    def fit(chosen: StaticPoses) -> Estimate:
+        return _fit_by_document(settings, chosen, posterior)
 
     check = check_static(poses, fit)
     settings.progress(0.7, 1.0)
-    estimate = fit(poses)
-    return Collected(
-        estimate=estimate,
-        data="static",
-        samples=samples_of_poses(poses),
-        check=check,
-        band=band,
-        notes=tuple(notes),
-    )
+    return Collected(fit(poses), "static", samples, check, band, tuple(notes))
 
 
-def _fit_static(settings: _Settings, poses: StaticPoses) -> Estimate:
+def _fit_by_document(settings: _Settings, poses: StaticPoses, posterior: LoadPosterior) -> Estimate:
     robot, terms = settings.robot, settings.terms
-    if settings.method != "weighted":
-        others = [term for term in JOINT_TERMS if term != "offset" and terms is not None and getattr(terms, term)]
-        if others or (terms is not None and (terms.tilt or terms.bodies != "gravity")):
-            raise InputError(
-                f"method '{settings.method}' fits weights and, if asked for, offsets; other terms: 'weighted'"
-            )
-        solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
-        offset = terms is not None and bool(terms.offset)
-        return Estimate.of_base(robot, solver(robot, poses, offset=offset).solution)
-    separable = separable_offsets(robot)
-    if terms is None and separable.all() and poses.measured.all():
-        alone = Estimate.of_base(robot, solve_static(robot, poses))
-        if settings.prior is None or (not settings.prior_asked and _tells_enough(alone)):
-            return alone
-        strength = settings.prior.strength or 1.0
-        solution = solve_static(robot, poses, prior=_base_prior(robot, strength))
-        return Estimate.of_base(robot, solution, settings.prior.named(robot), strength)
-    if terms is None:
-        usable = separable & poses.measured
-        names = tuple(name for name, kept in zip(robot.joint_names, usable, strict=True) if kept)
-        terms = Terms(bodies="gravity", offset=names)
-    fitted = weighted_fit(robot, samples_of_poses(poses), terms=terms, prior=settings.prior)
-    return Estimate.of_weighted(fitted)
+    others = [term for term in JOINT_TERMS if term != "offset" and terms is not None and getattr(terms, term)]
+    if others or (terms is not None and (terms.tilt or terms.bodies != "gravity")):
+        raise InputError(f"method '{settings.method}' fits weights and, if asked for, offsets; other terms: 'weighted'")
+    solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
+    offset = terms is not None and bool(terms.offset)
+    return Estimate.of_base(robot, solver(robot, poses, offset=offset).solution, posterior)
 
 
-def _tells_enough(alone: Estimate) -> bool:
-    """Say whether poses by themselves tell every joint's weight better than the description does."""
-    open_by_data, open_before = alone.gravity_std, alone.described_std
-    determined = alone.solution.rank == len(alone.solution.x)
-    return determined and bool(np.all(open_by_data <= ENOUGH * open_before + 1e-12 * alone.gravity_rms))
+def _terms_at_rest(robot: Robot, poses: StaticPoses) -> Terms:
+    """Return what is fitted at rest: offsets that can be told from the weight, friction where sides are known."""
+    usable = separable_offsets(robot) & poses.measured
+    sided = np.any(poses.side != 0, axis=0) & poses.measured
+    return Terms(bodies="gravity", offset=_named(robot, usable), coulomb=_named(robot, sided))
 
 
-def _base_prior(robot: Robot, strength: float) -> Gaussian:
-    """Return the prior of base gravity parameters; nothing is known of the offsets."""
-    regrouping = robot.base_parameters.regrouping
-    spread = parameter_covariance(robot, strength=strength)
-    size = len(regrouping)
-    covariance = np.zeros((size + robot.n, size + robot.n))
-    covariance[:size, :size] = regrouping @ spread @ regrouping.T
-    covariance[range(size, size + robot.n), range(size, size + robot.n)] = np.inf
-    mean = np.concatenate([regrouping @ robot.gravity_parameters, np.zeros(robot.n)])
-    return Gaussian.from_covariance(mean, covariance)
+def _named(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    return tuple(name for name, kept in zip(robot.joint_names, chosen, strict=True) if kept)
+
+
+def _checked(fitted: WeightedFit) -> WeightedFit:
+    """Return a fit that explains its own data better than the description does."""
+    errors = fitted.solution.residual_rms
+    if not better_than_described(errors, fitted.described_rms):
+        joints = zip(fitted.columns.joint_names, errors, fitted.described_rms, strict=True)
+        told = ", ".join(f"{name} {own:.3g} instead of {before:.3g}" for name, own, before in joints if own > before)
+        raise InputError(
+            f"the fit explains its own data worse than the description does ({told}); nothing is returned. Something "
+            "is wrong with the recording: ask the doctor, or give another cutoff"
+        )
+    return fitted
 
 
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
     """Return what is fitted of a motion: offsets only where they can be told from the weight."""
     usable = separable_offsets(robot) & samples.active
-    names = tuple(name for name, kept in zip(robot.joint_names, usable, strict=True) if kept)
-    return replace(Terms.moving(declared), offset=names)
+    return replace(Terms.moving(declared), offset=_named(robot, usable))
 
 
 def _moving(
@@ -287,15 +315,23 @@ def _moving(
     stood = ~samples.active & (np.ptp(samples.q, axis=0) < STOOD)
     fixed = np.where(stood, samples.q[0], np.nan) if stood.any() else None
 
-    def fit(chosen: Samples) -> Estimate:
-        fitted = weighted_fit(
-            robot, [FittedRun(chosen), *further], terms=terms, prior=settings.prior, consistent=settings.consistent
-        )
-        return Estimate.of_weighted(fitted, fixed)
+    looks = settings.terms is None
 
-    check = check_moving(samples, settings.split, fit)
-    settings.progress(0.6, 1.0)
-    estimate = fit(samples)
+    def fitted_to(chosen: Samples, like: WeightedFit | None) -> WeightedFit:
+        return weighted_fit(
+            robot,
+            [FittedRun(chosen), *further],
+            terms=terms,
+            prior=settings.prior,
+            consistent=settings.consistent,
+            springs=looks,
+            like=like,
+        )
+
+    whole = _checked(fitted_to(samples, None))
+    settings.progress(0.7, 1.0)
+    check = check_moving(samples, settings.split, lambda chosen: Estimate.of_weighted(fitted_to(chosen, whole), fixed))
+    estimate = Estimate.of_weighted(whole, fixed)
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))

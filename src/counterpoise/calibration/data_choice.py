@@ -19,8 +19,11 @@ Kind = Literal["static", "rows", "moving"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 USES: tuple[Use, ...] = get_args(Use)
-JUMPS = 0.5
-"""A table without times whose rows differ by more than a pose in at least this share is a list of poses."""
+JUMP = 0.1
+"""Rows that lie farther apart than this share of the joints' ranges (median over those that differ from the row before)
+are single poses: between two samples of a motion an arm goes less far."""
+MOST_JUMPS = 5000
+"""Longest table of poses; longer ones are recordings."""
 STILL_SHARE = 0.4
 """Share of a recording that the arm must stand still for its poses to be used rather than its motion ..."""
 STILL_POSES = 6
@@ -68,9 +71,8 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
     """Return what a recording is best for."""
     if log.declared.notes.get("plan"):
         return "static", "the recording carries its plan of poses"
-    jumps = float(np.mean(np.any(np.abs(np.diff(log.q, axis=0)) > SAME_POSE, axis=1))) if len(log) > 1 else 1.0
-    if log.declared.time_from == "rate" and jumps >= JUMPS:
-        return "rows", f"there are no times, and {jumps:.0%} of the rows are at another pose than the one before"
+    if jumps(log):
+        return "rows", "from row to row the arm jumps through its range: every row is a pose at rest"
     segments = still_segments(log)
     total = float(np.ptp(log.time[np.isfinite(log.time)]))
     share = sum(segment.duration for segment in segments) / max(total, 1e-9)
@@ -79,3 +81,16 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
     if share >= STILL_SHARE and different >= STILL_POSES:
         return "static", stands
     return "moving", f"{stands}: its motion tells more"
+
+
+def jumps(log: Log) -> bool:
+    """Say whether the rows of a recording are single poses rather than samples of a motion."""
+    q = log.q[np.isfinite(log.q).all(axis=1)]
+    if not 2 <= len(q) <= MOST_JUMPS or np.any(np.nan_to_num(log.dq)):
+        return len(q) < 2
+    steps = np.abs(np.diff(q, axis=0))
+    other = np.any(steps > SAME_POSE, axis=1)
+    if not other.any():
+        return False
+    travelled = steps[other] / np.maximum(np.ptp(q, axis=0), SAME_POSE)
+    return float(np.median(travelled.max(axis=1))) > JUMP

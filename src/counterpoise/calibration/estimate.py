@@ -28,9 +28,9 @@ from .identifiability import (
     link_expansion,
     workspace_yardstick,
 )
-from .prior import body_covariance
+from .load_posterior import LoadPosterior
 from .regression import Solution
-from .samples import Samples
+from .samples import Samples, at_rest
 from .terms import Terms
 from .weighted import WeightedFit
 from .workspace import workspace_poses
@@ -44,8 +44,6 @@ PRIOR_LEFT = 1e-6
 uncertain."""
 ODD = 0.25
 """A weight that differs from the description's by more than this share is worth a word."""
-AT_REST = ("offset", "spring", "counterbalance")
-"""Terms of the drives that act at rest."""
 COMMAND_UNITS = "command units"
 
 
@@ -59,7 +57,7 @@ class Estimate:
         solution: The regression's own result, in base parameters and offsets or in the model's own numbers.
         in_base: Whether the former.
         prior: What the fit leaned on, in words; "" for the data alone.
-        prior_strength: How strongly, see :class:`.CadPrior`; 0 without a prior.
+        posterior: What is known of the efforts that hold the arm, model error counted in.
         data_share: Of each of the solution's numbers, how much of what is known comes from the data, 0 to 1.
         command_units: Whether efforts are in the log's own unit, with free gains.
         fixed: Positions of joints that stood still and have no measured effort [rad or m], shape (n,); NaN for the
@@ -71,20 +69,19 @@ class Estimate:
     solution: Solution
     in_base: bool
     prior: str
-    prior_strength: float
+    posterior: LoadPosterior
     data_share: Array
     command_units: bool = False
     fixed: Array | None = None
 
     @classmethod
-    def of_base(cls, robot: Robot, solution: Solution, prior: str = "", prior_strength: float = 0.0) -> Estimate:
-        """Return a fit of base gravity parameters and an offset per joint, or none.
+    def of_base(cls, robot: Robot, solution: Solution, posterior: LoadPosterior) -> Estimate:
+        """Return a fit of base gravity parameters and an offset per joint, or none, to the data alone.
 
         Args:
             robot: The robot that was fitted.
             solution: Columns as in static_rows.py.
-            prior: What it leaned on, in words.
-            prior_strength: How strongly.
+            posterior: What a weighted fit to the same poses knows of the holding efforts.
         """
         size = len(robot.base_parameters.names)
         offsets = solution.x[size:]
@@ -94,13 +91,13 @@ class Estimate:
         gravity = completed_gravity_parameters(robot, solution.x[:size])
         x[columns.groups["bodies"]] = gravity[columns.body_parameters]
         x[columns.groups["offset"]] = offsets
-        return cls(columns, frozen(x), solution, True, prior, prior_strength, frozen(np.ones(len(solution.x))))
+        return cls(columns, frozen(x), solution, True, "", posterior, frozen(np.ones(len(solution.x))))
 
     @classmethod
     def of_weighted(cls, fit: WeightedFit, fixed: Array | None = None) -> Estimate:
         """Return a weighted fit in this form; ``fixed`` as in the class."""
-        prior = (fit.prior_source, fit.prior_strength)
-        return cls(fit.columns, fit.x, fit.solution, False, *prior, fit.data_share, fit.command_units, fixed)
+        known = (fit.prior_source, fit.posterior, fit.data_share)
+        return cls(fit.columns, fit.x, fit.solution, False, *known, fit.command_units, fixed)
 
     @property
     def robot(self) -> Robot:
@@ -137,59 +134,26 @@ class Estimate:
         """Return one of the drives' terms, e.g. "coulomb", shape (n,); NaN where it was not fitted."""
         return self.columns.per_joint(kind, self.x)
 
-    def holding_rows(self, q: Array, *, gravity_only: bool = False) -> Array:
-        """Return the derivatives of the active joints' holding efforts by the solution's numbers, shape (k, a, ·).
+    @property
+    def workspace(self) -> Array:
+        """Poses that stand for the whole workspace, fixed joints where they stood [rad or m], shape (WORKSPACE, n)."""
+        return self._workspace
+
+    def load(self, q: Array, *, offsets: bool = False) -> Array:
+        """Return the efforts by which the fit holds the arm: weight, springs and counterbalances, shape (k, a).
 
         Args:
             q: Poses [rad or m], shape (k, n).
-            gravity_only: Leave out offsets, springs and counterbalances.
+            offsets: Whether constant offsets are part of it.
         """
-        k = len(q)
-        size = len(self.robot.base_parameters.names)
-        if self.in_base:
-            rows = np.zeros((k, self.robot.n, len(self.solution.x)))
-            rows[:, :, :size] = self.robot.base_gravity_regressor(q)
-            if not gravity_only and rows.shape[2] > size:
-                rows[:, np.arange(self.robot.n), size + np.arange(self.robot.n)] = 1.0
-            return rows
-        rows, _ = self.columns.rows(at_rest(self.robot, q), self.x)
-        for kind in AT_REST if gravity_only else ():
-            rows[:, :, self.columns.groups[kind]] = 0.0
-        return rows
+        x = np.array(self.x)
+        if not offsets:
+            x[self.columns.groups["offset"]] = 0.0
+        return self.columns.predict(at_rest(self.robot, q), x)
 
-    @cached_property
-    def gravity_rms(self) -> Array:
-        """Size of the active joints' gravity efforts over the workspace, root mean square, shape (a,)."""
-        rest = at_rest(self.robot, self._workspace)
-        bare = np.array(self.x)
-        for kind in AT_REST:
-            bare[self.columns.groups[kind]] = 0.0
-        return np.asarray(np.sqrt(np.mean(self.columns.predict(rest, bare) ** 2, axis=0)))
-
-    @cached_property
-    def holding_std(self) -> Array:
-        """Standard error of the active joints' holding efforts, root mean square over the workspace, shape (a,)."""
-        rows = self.holding_rows(self._workspace)
-        return np.asarray(np.sqrt(np.mean(self.solution.predicted_std(rows) ** 2, axis=0)))
-
-    @cached_property
-    def gravity_std(self) -> Array:
-        """The same of the gravity efforts alone, without offsets, shape (a,)."""
-        rows = self.holding_rows(self._workspace, gravity_only=True)
-        return np.asarray(np.sqrt(np.mean(self.solution.predicted_std(rows) ** 2, axis=0)))
-
-    @cached_property
-    def described_std(self) -> Array:
-        """How far the description's gravity efforts may be off (prior.py, strength 1), (a,); NaN without masses."""
-        robot = self.robot
-        if not float(robot.tree.mass.sum()) > 0.0:
-            return np.full(len(self.columns.joint_names), np.nan)
-        spread = body_covariance(robot)[:, :4, :4]
-        rows = robot.gravity_regressor(self._workspace)[:, self.columns.active]
-        by_body = rows.reshape(*rows.shape[:2], -1, 4)
-        variance = np.einsum("kabi,bij,kabj->ka", by_body, spread, by_body)
-        gains = self.columns.gains(self.x)[self.columns.active]
-        return np.asarray(np.abs(gains) * np.sqrt(np.mean(variance, axis=0)))
+    def deviation(self, q: Array, *, offsets: bool = False) -> Array:
+        """Return how far these efforts may be off, one standard deviation, shape (k, a); the arguments are the same."""
+        return self.posterior.deviation_of(q, self.load(q, offsets=offsets), offsets=offsets)
 
     def weight_ratio(self, tolerated: Array) -> Array:
         """Return the gravity efforts as a multiple of the description's, least squares over the workspace, shape (a,).
@@ -204,17 +168,6 @@ class Estimate:
         size = np.sqrt(np.mean(described**2, axis=0))
         odd = (change > np.maximum(ODD * size, tolerated)) & (size > 0.0)
         return np.where(odd, np.mean(fitted * described, axis=0) / np.where(size > 0.0, size**2, 1.0), np.nan)
-
-    @cached_property
-    def prior_share(self) -> Array:
-        """What is left of the gravity efforts' variance before any data, 0 to 1, shape (a,); NaN without prior."""
-        if not self.prior:
-            return np.full(len(self.columns.joint_names), np.nan)
-        left = self.gravity_std**2
-        before = self.described_std**2 / self.prior_strength
-        share = np.zeros(len(left))
-        np.divide(left, before, out=share, where=before > 0.0)
-        return np.minimum(share, 1.0)
 
     @cached_property
     def language(self) -> Language:
@@ -378,18 +331,3 @@ class Estimate:
                 joint = robot.joint_names.index(name.rpartition(".")[0])
                 rows[:, :, place] = self.columns.coupling[joint]
         return rows
-
-
-def at_rest(robot: Robot, q: Array) -> Samples:
-    """Return poses as samples at rest without measured efforts, for a model to predict."""
-    still = np.zeros(q.shape)
-    return Samples(
-        joint_names=robot.joint_names,
-        time=np.arange(len(q), dtype=np.float64),
-        q=q,
-        dq=still,
-        ddq=still,
-        tau=np.full(q.shape, np.nan),
-        v0=np.ones(robot.n),
-        direction=still,
-    )

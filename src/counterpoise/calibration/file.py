@@ -1,17 +1,15 @@
 """The calibration file: a fit that outlives the program, and that no other robot can be given by mistake.
 
-JSON with schema "counterpoise-calibration", version and checksum (document.py). A file of an older version is brought
-up to date step by step (MIGRATIONS); a newer one is refused. The file of a fit that is not trusted says so in its name
+JSON with schema "counterpoise-calibration", version and checksum (document.py). A file of a newer version is refused,
+and so is one of version 1, which states no gravity errors. The file of a fit that is not trusted says so in its name
 and in its content (``status``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -34,6 +32,7 @@ from .file_schema import (
     IdentifiableTable,
     ModelTable,
     ParameterTable,
+    StatementTable,
     TermsTable,
     from_numbers,
     rows,
@@ -43,13 +42,12 @@ from .file_schema import (
 from .fit import Fit, Parameter
 from .identifiability import Combination, Identifiability
 from .sag import Sag
+from .statements import Statement
 from .terms import Terms
 from .verdict import Check, Verdict
 
 NOT_TRUSTED = "not-trusted"
 ENDING = ".calibration.json"
-MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-"""For each older version, what turns its content into that of the next. Version 1 is the first."""
 
 
 def save_calibration(fit: Fit, path: str | Path) -> Path:
@@ -102,11 +100,12 @@ def read_content(path: str | Path) -> ContentTable:
         DataFileError: The file cannot be read, is no calibration, is damaged, or was written by a newer version.
     """
     version, content = read_document(path, SCHEMA, VERSION, "calibration")
-    while version < VERSION:
-        if version not in MIGRATIONS:
-            raise DataFileError(f"has version {version} of the format, which was never written", path=path)
-        content = MIGRATIONS[version](content)
-        version += 1
+    if version < VERSION:
+        raise DataFileError(
+            "was written by release 0.1.0, whose calibrations state no gravity errors; calibrate again from the "
+            "recording",
+            path=path,
+        )
     try:
         return msgspec.convert(content, ContentTable)
     except msgspec.ValidationError as error:
@@ -175,6 +174,8 @@ def content_of(fit: Fit) -> ContentTable:
             heldout=to_numbers(fit.heldout_rms),
             described=to_numbers(fit.described_rms),
             signal=to_numbers(fit.signal),
+            gravity=to_numbers(fit.gravity_error),
+            gravity_size=to_numbers(fit.gravity_size),
             tolerated=to_numbers(fit.tolerated),
             friction_band=to_numbers(fit.friction_band),
             sag=to_numbers(fit.sag.per_joint),
@@ -184,9 +185,13 @@ def content_of(fit: Fit) -> ContentTable:
             stiffness_assumed=fit.stiffness_assumed,
         ),
         prior=fit.prior,
-        prior_share=to_numbers(fit.prior_share),
         unreliable=fit.unreliable,
         notes=fit.notes,
+        uses=fit.uses,
+        statements=tuple(
+            StatementTable(use=one.use, sentence=one.sentence, value=to_number(one.value), unit=one.unit)
+            for one in fit.statements
+        ),
         verdict=tuple(
             CheckTable(
                 name=check.name,
@@ -242,13 +247,19 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
         stiffness=frozen(errors.stiffness),
         stiffness_assumed=errors.stiffness_assumed,
         friction_band=from_numbers(errors.friction_band),
+        gravity_error=from_numbers(errors.gravity),
+        gravity_size=from_numbers(errors.gravity_size),
         tolerated=from_numbers(errors.tolerated),
         lower=frozen(data.lower),
         upper=frozen(data.upper),
         prior=content.prior,
-        prior_share=from_numbers(content.prior_share),
         unreliable=content.unreliable,
         notes=content.notes,
+        uses=content.uses,
+        statements=tuple(
+            Statement(one.use, one.sentence, math.nan if one.value is None else one.value, one.unit)
+            for one in content.statements
+        ),
         verdict=_verdict(content),
         identity=robot_identity(content.robot),
         data_sha256=data.sha256,
@@ -279,9 +290,11 @@ def _require_lengths(content: ContentTable, robot: Robot) -> None:
         "data.lower": content.data.lower,
         "data.upper": content.data.upper,
         "errors.stiffness": errors.stiffness,
-        "prior_share": content.prior_share,
         **{f"errors.{name}": getattr(errors, name) for name in ("fitted", "heldout", "described", "signal")},
-        **{f"errors.{name}": getattr(errors, name) for name in ("tolerated", "friction_band", "sag")},
+        **{
+            f"errors.{name}": getattr(errors, name)
+            for name in ("gravity", "gravity_size", "tolerated", "friction_band", "sag")
+        },
     }
     for name, values in per_joint.items():
         if len(values) != n:

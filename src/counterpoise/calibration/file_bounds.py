@@ -159,7 +159,7 @@ def _check_covariance(rows: Sequence[Sequence[float]]) -> None:
 
 def _check_errors(content: ContentTable, bounds: FileBounds) -> None:
     errors, data = content.errors, content.data
-    for name in ("fitted", "heldout", "described", "signal", "tolerated", "friction_band"):
+    for name in ("fitted", "heldout", "described", "signal", "gravity", "gravity_size", "tolerated", "friction_band"):
         _within(f"errors.{name}", getattr(errors, name), bounds.scale * bounds.torque, least=0.0)
     _within("errors.sag", errors.sag, MOST, least=0.0)
     _within("errors.sag_total", [errors.sag_total], MOST, least=0.0)
@@ -172,7 +172,8 @@ def _check_errors(content: ContentTable, bounds: FileBounds) -> None:
             raise InputError(f"data.lower[{index}] is {lower:g}, above data.upper[{index}], {upper:g}")
     _within("data.samples", [data.samples], MOST, least=0.0)
     _within("data.novelty", data.novelty, MOST)
-    _within("prior_share", content.prior_share, 1.0 + NEGATIVE, least=-NEGATIVE)
+    for index, statement in enumerate(content.statements):
+        _within(f"statements[{index}].value", [statement.value], MOST)
     for index, check in enumerate(content.verdict):
         _within(f"verdict[{index}].value", [check.value], MOST)
         _within(f"verdict[{index}].limit", [check.limit], MOST)

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
+from .statements import UseName
 
 SCHEMA = "counterpoise-calibration"
-VERSION = 1
+VERSION = 2
 
 Number = float | None
 Numbers = tuple[Number, ...]
@@ -102,12 +103,14 @@ class IdentifiableTable(_Table, frozen=True, kw_only=True):
 
 
 class ErrorTable(_Table, frozen=True, kw_only=True):
-    """Errors per joint, in ``units``, and what they mean."""
+    """Errors per joint, in ``units``, and what they mean; ``gravity`` is the stated one of the gravity effort, 95 %."""
 
     fitted: Numbers
     heldout: Numbers
     described: Numbers
     signal: Numbers
+    gravity: Numbers
+    gravity_size: Numbers
     tolerated: Numbers
     friction_band: Numbers
     sag: Numbers
@@ -128,6 +131,15 @@ class DataTable(_Table, frozen=True, kw_only=True):
     novelty: tuple[float, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
+
+
+class StatementTable(_Table, frozen=True, kw_only=True):
+    """Something that the calibration is good for."""
+
+    use: UseName
+    sentence: str
+    value: Number
+    unit: str
 
 
 class CheckTable(_Table, frozen=True, kw_only=True):
@@ -156,9 +168,10 @@ class ContentTable(_Table, frozen=True, kw_only=True):
     identifiable: IdentifiableTable
     errors: ErrorTable
     prior: str
-    prior_share: Numbers
     unreliable: tuple[str, ...]
     notes: tuple[str, ...]
+    uses: tuple[UseName, ...]
+    statements: tuple[StatementTable, ...]
     verdict: tuple[CheckTable, ...]
 
 

@@ -19,6 +19,7 @@ from .identifiability import Identifiability
 from .identity import Identity
 from .sag import Sag
 from .samples import Samples
+from .statements import Statement, UseName
 from .verdict import Verdict
 
 NEWTON_METRES = "N m"
@@ -120,14 +121,18 @@ class Fit:
         stiffness: Stiffness by which the sag was computed [N m/rad or N/m], shape (n,).
         stiffness_assumed: Whether that stiffness is assumed (sag.py) rather than given.
         friction_band: Friction that holds each joint, half the difference between directions, shape (n,).
-        tolerated: Torque error that each joint can tolerate (verdict.py), shape (n,).
+        gravity_error: How far each joint's gravity effort may be off where the arm was (95 %), root mean square over
+            the recorded poses, shape (n,). Springs and counterbalances count as gravity. NaN where nothing is stated.
+        gravity_size: Size of the gravity effort there, root mean square, shape (n,).
+        tolerated: Gravity error that each joint can tolerate (statements.py), shape (n,).
         lower: Lowest positions among the data [rad or m], shape (n,).
         upper: Highest ones [rad or m], shape (n,).
         prior: What the fit leaned on, in words; "" for the data alone.
-        prior_share: How much of each joint's uncertainty before the data is still there, shape (n,); NaN without prior.
         unreliable: What of ``robot`` may not be relied on, one sentence each.
         notes: What happened on the way, one sentence each.
-        verdict: Whether it may be trusted.
+        uses: What the calibration was asked for.
+        statements: What it is good for, each true by itself, whatever the verdict.
+        verdict: Whether it is good for all that it was asked for.
         identity: Robot, serial number, tool and mounting.
         data_sha256: Fingerprint of the recording.
         created: When, as UTC in ISO 8601.
@@ -157,13 +162,16 @@ class Fit:
     stiffness: Array
     stiffness_assumed: bool
     friction_band: Array
+    gravity_error: Array
+    gravity_size: Array
     tolerated: Array
     lower: Array
     upper: Array
     prior: str
-    prior_share: Array
     unreliable: tuple[str, ...]
     notes: tuple[str, ...]
+    uses: tuple[UseName, ...]
+    statements: tuple[Statement, ...]
     verdict: Verdict
     identity: Identity
     data_sha256: str
@@ -232,13 +240,20 @@ class Fit:
     def summary(self) -> str:
         """Return the verdict and the joints' errors as text, a dozen lines."""
         head = "TRUSTED" if self.trusted else "NOT TRUSTED"
-        lines = [f"{head}: {self.robot.name}, {self.method}, {self.samples} {_counted(self.data)}"]
+        unit = "" if self.units == NEWTON_METRES else f", in {self.units}"
+        lines = [f"{head} for {', '.join(self.uses)}{unit}: {self.robot.name}, {self.method}, {self._count}"]
         lines += [f"  - {reason}" for reason in self.reasons]
-        lines.append(f"  held-out error [{self.units}]  {_row(self.heldout_rms)}")
-        lines.append(f"  of a signal of           {_row(self.signal)}")
+        lines += [f"  good to {statement.sentence}" for statement in self.statements]
+        lines.append(f"  gravity error, 95 % [{self.units}]  {_row(self.gravity_error)}")
+        lines.append(f"  of a gravity effort of          {_row(self.gravity_size)}")
+        lines.append(f"  held-out error [{self.units}]       {_row(self.heldout_rms)}")
         if self.units != COMMAND_UNITS:
-            lines.append(f"  sag at the tip           {1e3 * self.sag.total:.2g} mm")
+            lines.append(f"  sag at the tip                  {1e3 * self.sag.total:.2g} mm")
         return "\n".join(lines)
+
+    @property
+    def _count(self) -> str:
+        return f"{self.samples} {_counted(self.data)}"
 
 
 def _counted(data: str) -> str:

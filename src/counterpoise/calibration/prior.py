@@ -43,6 +43,10 @@ ZERO_STD = 0.05
 GAIN_SHARE = 1.0
 """Standard deviation of a gain, as a share of its first guess: it does not matter where an effort shows the weight, and
 keeps the gain of a joint that carries none from running away."""
+COMMON = 0.3
+"""Relative standard deviation of a factor that all masses share."""
+STANDARD_GRAVITY = 9.81
+"""[m/s²], for the size of masses that no description states."""
 TILT_STD = 0.1
 """Standard deviation of each angle of a tilt [rad]."""
 
@@ -160,6 +164,21 @@ def prior_of(columns: EffortColumns, strength: float, scales: Scales, mean: Arra
     """
     root = np.zeros((len(mean), len(mean)))
     _fill_bodies(root, columns, strength)
+    for kind, deviations in drive_deviations(columns, scales, mean).items():
+        group = columns.groups[kind]
+        root[np.arange(group.start, group.stop), np.arange(group.start, group.stop)] = 1.0 / deviations
+    known = np.any(root != 0.0, axis=1)
+    return Gaussian(mean, root[known])
+
+
+def drive_deviations(columns: EffortColumns, scales: Scales, mean: Array) -> dict[str, Array]:
+    """Return how far the unknowns besides the bodies may lie from their start, by kind, one standard deviation.
+
+    Args:
+        columns: The unknowns.
+        scales: Sizes of what was measured.
+        mean: Where the unknowns start, shape (p,).
+    """
     effort = WIDE * np.where(np.isfinite(scales.effort) & (scales.effort > 0.0), scales.effort, 1.0)
     speed, position = (np.where(size > 1e-9, size, 1.0) for size in (scales.speed, scales.position))
     drive = np.maximum(scales.inertia, 1e-6)
@@ -172,17 +191,43 @@ def prior_of(columns: EffortColumns, strength: float, scales: Scales, mean: Arra
         "counterbalance": effort,
         "zero": np.full(len(effort), ZERO_STD),
     }
+    found = {}
     for kind, deviation in deviations.items():
-        at, group = columns.joints_of(kind), columns.groups[kind]
-        if kind == "counterbalance":
-            at = np.repeat(at, 2)
-        root[np.arange(group.start, group.stop), np.arange(group.start, group.stop)] = 1.0 / deviation[at]
-    gain = np.arange(columns.groups["gain"].start, columns.groups["gain"].stop)
-    root[gain, gain] = 1.0 / (GAIN_SHARE * np.abs(mean[gain]))
-    tilt = np.arange(columns.groups["tilt"].start, columns.groups["tilt"].stop)
-    root[tilt, tilt] = 1.0 / TILT_STD
-    known = np.any(root != 0.0, axis=1)
-    return Gaussian(mean, root[known])
+        at = columns.joints_of(kind)
+        found[kind] = deviation[np.repeat(at, 2) if kind == "counterbalance" else at]
+    found["gain"] = GAIN_SHARE * np.abs(mean[columns.groups["gain"]])
+    tilt = columns.groups["tilt"]
+    found["tilt"] = np.full(tilt.stop - tilt.start, TILT_STD)
+    return found
+
+
+def body_root(columns: EffortColumns, strength: float | None, scales: Scales) -> Array:
+    """Return L with L Lᵀ the covariance of the bodies' parameters about the description's, shape (·, ·).
+
+    Besides the errors of single bodies all of them may be off by one factor: COMMON, less where the description is
+    trusted more.
+
+    Args:
+        columns: The unknowns.
+        strength: How well the description is trusted; None not at all.
+        scales: Sizes of what was measured.
+    """
+    size = 4 if columns.terms.bodies == "gravity" else 10
+    robot, chosen = columns.robot, columns.body_parameters
+    if strength is None:
+        reach = max(arm_reach(robot), 1e-3)
+        largest = float(np.nanmax(np.where(np.isfinite(scales.effort), scales.effort, 0.0), initial=0.0))
+        mass = WIDE * max(float(robot.tree.mass.sum()), largest / (STANDARD_GRAVITY * reach), 1e-3)
+        sizes = [mass, *[mass * reach] * 3, *[mass * reach**2] * 6][:size]
+        return np.diag(np.tile(sizes, robot.tree.bodies)[chosen])
+    values = columns.cad_parameters[chosen]
+    covariance = parameter_covariance(robot, size, strength)[np.ix_(chosen, chosen)]
+    if not columns.terms.gain:  # a factor that masses share is one of all gains
+        covariance += COMMON**2 / max(strength, 1.0) * np.outer(values, values)
+    spread = np.sqrt(np.diag(covariance))
+    spread[spread == 0.0] = 1.0
+    scaled = covariance / np.outer(spread, spread)
+    return np.asarray(spread[:, None] * np.linalg.cholesky(scaled + 1e-14 * np.eye(len(scaled))))
 
 
 def _fill_bodies(root: Array, columns: EffortColumns, strength: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,13 @@ from .estimate import COMMAND_UNITS, Estimate
 from .fit import NEWTON_METRES, Evidence, Fit, Parameter
 from .identifiability import THRESHOLD, Language, combination_text
 from .identity import data_fingerprint, identity_of
+from .load_posterior import TILT
 from .sag import Sag, assumed_stiffness, given_stiffness, tip_sag
 from .samples import Samples
+from .statements import USES, Assessment, UseName, assess
 from .static_poses import StaticPoses
 from .statistics import deviation, root_mean_square
-from .verdict import judge, tolerance
+from .verdict import judge, judge_recording
 
 SHOWN_OPEN = 3
 """Open combinations named in a sentence."""
@@ -56,6 +58,7 @@ def fit_of(
     method: str,
     why: str,
     findings: Sequence[Finding],
+    uses: tuple[UseName, ...],
     stiffness: npt.ArrayLike | None,
     serial: str,
     tool: str,
@@ -69,6 +72,7 @@ def fit_of(
         method: By which method.
         why: Why these data were taken.
         findings: What the doctor found.
+        uses: What the calibration is for.
         stiffness: By which the arm is held [N m/rad or N/m]; None assumes one.
         serial: The robot's serial number.
         tool: What is mounted at the tip.
@@ -84,18 +88,14 @@ def fit_of(
     predicted = estimate.predict(samples)
     described = estimate.predict_described(samples)
     torque_rms, signal = root_mean_square(measured - predicted), deviation(measured)
-    tolerated = tolerance(estimate, collected.band[active])
-    verdict = judge(
-        estimate,
-        torque_rms=torque_rms,
-        heldout_rms=check.rms,
-        signal=signal,
-        tolerated=tolerated,
-        novelty=check.novelty,
-        findings=findings,
-    )
     rotors = np.nan_to_num(estimate.per_joint("rotor")) if not estimate.command_units else np.zeros(robot.n)
     springs = assumed_stiffness(robot, rotors) if stiffness is None else given_stiffness(robot, stiffness)
+    assessment = assess(estimate, friction=collected.band[active], residual=check.rms, stiffness=springs)
+    sound = judge_recording(findings, estimate.columns.terms)
+    if not all(one.passed for one in sound):
+        assessment = _nothing(assessment)
+    verdict = judge(assessment, uses, sound)
+    promise = assessment.promise
     return Fit(
         robot=estimate.calibrated,
         described=robot,
@@ -119,13 +119,16 @@ def fit_of(
         stiffness=frozen(springs),
         stiffness_assumed=stiffness is None,
         friction_band=frozen(collected.band),
-        tolerated=_all_joints(tolerated, active),
+        gravity_error=promise.error,
+        gravity_size=promise.gravity,
+        tolerated=promise.tolerated,
         lower=frozen(samples.q.min(axis=0)),
         upper=frozen(samples.q.max(axis=0)),
         prior=estimate.prior,
-        prior_share=_all_joints(estimate.prior_share, active),
         unreliable=_unreliable(estimate),
-        notes=(*collected.notes, *_weight_notes(estimate, tolerated)),
+        notes=(*collected.notes, *_structure_notes(estimate), *_weight_notes(estimate, promise.tolerated[active])),
+        uses=uses,
+        statements=assessment.statements,
         verdict=verdict,
         identity=identity_of(robot, serial=serial, tool=tool),
         data_sha256=data_fingerprint(source),
@@ -133,6 +136,31 @@ def fit_of(
         version=__version__,
         evidence=Evidence.of(samples, measured, predicted, described, check.held),
     )
+
+
+def _nothing(assessment: Assessment) -> Assessment:
+    """Return the assessment of a recording that is not sound: nothing is stated."""
+    why = dict.fromkeys(USES, "the recording is not sound")
+    promise = replace(assessment.promise, error=frozen(np.full(len(assessment.promise.error), np.nan)))
+    return Assessment(promise, (), why)
+
+
+def _structure_notes(estimate: Estimate) -> tuple[str, ...]:
+    """Say what the efforts show beside weight and friction."""
+    posterior, names = estimate.posterior, estimate.columns.joint_names
+    told = {
+        "position": "a spring, a counterbalance or a cable",
+        "gain": "a torque gain that is off, or other joints' that are",
+        "drift": "a drift",
+    }
+    found = []
+    for kind, words in told.items():
+        joints = [names[place] for place, shown in sorted(posterior.shown) if shown == kind]
+        if joints:
+            found.append(f"the efforts of {listed(joints)} show {words}")
+    if any(kind == TILT for _, kind in posterior.shown):
+        found.append("the efforts show that the base leans otherwise than stated")
+    return tuple(found)
 
 
 def parameters_of(estimate: Estimate) -> tuple[Parameter, ...]:

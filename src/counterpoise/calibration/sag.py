@@ -92,7 +92,7 @@ def tip_sag(robot: Robot, q: Array, error: Array, stiffness: Array) -> Sag:
     soft = np.where(stiffness > 0.0, stiffness, np.inf)
     give = np.nan_to_num(error) / soft
     per_joint, totals, largest = np.zeros(robot.n), [0.0], [0.0]
-    for tip in _tips(robot):
+    for tip in tips(robot):
         slope = np.atleast_3d(robot.jacobian(q, at=tip))[:, :3]
         alone = np.linalg.norm(slope * give[:, None, :], axis=1)
         per_joint = np.maximum(per_joint, np.sqrt(np.mean(alone**2, axis=0)))
@@ -102,7 +102,7 @@ def tip_sag(robot: Robot, q: Array, error: Array, stiffness: Array) -> Sag:
     return Sag(frozen(np.where(known, per_joint, np.nan)), max(totals), max(largest))
 
 
-def _tips(robot: Robot) -> list[str]:
+def tips(robot: Robot) -> list[str]:
     """Return the end frames at the end of the longest chains, at most MOST_TIPS."""
     tree = robot.tree
     lengths = np.linalg.norm(tree.origin, axis=1)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
+from ..dynamics.robot import Robot
 from ..errors import InputError
 from .static_poses import StaticPoses
 
@@ -128,4 +129,19 @@ def samples_of_poses(poses: StaticPoses) -> Samples:
         tau=poses.tau,
         v0=np.ones(len(poses.joint_names)),
         direction=np.asarray(poses.side, dtype=np.float64),
+    )
+
+
+def at_rest(robot: Robot, q: Array) -> Samples:
+    """Return poses as samples at rest without measured efforts, for a model to predict."""
+    still = np.zeros(q.shape)
+    return Samples(
+        joint_names=robot.joint_names,
+        time=np.arange(len(q), dtype=np.float64),
+        q=q,
+        dq=still,
+        ddq=still,
+        tau=np.full(q.shape, np.nan),
+        v0=np.ones(robot.n),
+        direction=still,
     )

@@ -33,7 +33,7 @@ from ..logs.stillness import still_segments
 from .arrival import Arrival, arrivals
 from .inflation import inflation_of
 from .moving import effort_of
-from .static_poses import SAME_POSE, StaticPoses, static_poses
+from .static_poses import SAME_POSE, StaticPoses, same_places, static_poses
 
 SETTLE = 0.3
 """Time cut off at the beginning of a still segment [s]: drives and gears come to rest after the joint does. A plan has
@@ -193,6 +193,46 @@ def without_friction(poses: StaticPoses) -> tuple[StaticPoses, bool]:
             np.full(m, -1, dtype=np.int64),
         ),
         True,
+    )
+
+
+def with_sides_by_order(poses: StaticPoses) -> StaticPoses:
+    """Return poses with the sides that they were reached from when they were visited in their order.
+
+    The side of the first one stays unknown. Where the order means nothing, no friction is found by these sides.
+
+    Args:
+        poses: Different poses without sides.
+    """
+    moved = np.diff(poses.q, axis=0, prepend=poses.q[:1])
+    side = np.where(np.abs(moved) > SAME_POSE, np.sign(moved), 0.0)
+    return replace(poses, side=side.astype(np.int64))
+
+
+def means_of_repeated(poses: StaticPoses) -> tuple[StaticPoses, int]:
+    """Return the means of poses that were noted more than once, and how many there are.
+
+    Which of them were reached from which side is unknown; where both sides are among them, friction cancels.
+
+    Args:
+        poses: Poses without sides.
+    """
+    place = same_places(poses.q)
+    numbers, counts = np.unique(place, return_counts=True)
+    if not np.any(counts > 1):
+        return poses, 0
+    groups = [np.flatnonzero(place == number) for number in numbers]
+    m, n = len(groups), poses.q.shape[1]
+    return (
+        StaticPoses(
+            poses.joint_names,
+            np.array([poses.q[rows].mean(axis=0) for rows in groups]),
+            np.array([poses.tau[rows].mean(axis=0) for rows in groups]),
+            np.array([np.sqrt(np.sum(poses.tau_std[rows] ** 2, axis=0)) / len(rows) for rows in groups]),
+            np.zeros((m, n), dtype=np.int64),
+            np.full(m, -1, dtype=np.int64),
+        ),
+        int(np.sum(counts > 1)),
     )
 
 

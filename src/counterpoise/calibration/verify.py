@@ -84,8 +84,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     described = replace(fit, x=fit.columns.described(fit.x)).predict(samples)
     error = measured - predicted
     rms = root_mean_square(error)
-    # Held-out errors are those of one recording; the tolerance is what the joint does not mind.
-    allowed = np.fmax(GROWN * fit.heldout_rms, fit.tolerated)
+    allowed = GROWN * fit.heldout_rms
     span = np.maximum(fit.upper - fit.lower, 1e-9)
     beyond = np.maximum(fit.lower - samples.q, samples.q - fit.upper) > OUTSIDE * span
     outside = float(np.mean(np.any(beyond, axis=1)))

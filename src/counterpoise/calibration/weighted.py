@@ -10,9 +10,12 @@ pass on the residuals decide three things:
   anywhere in ±F_c, which adds F_c²/3 to the row's variance, in the share 1 − tanh²(u/v₀);
 - autocorrelation: how many samples count as one (inflation.py).
 
-How strongly the fit holds on to the CAD values is chosen by the evidence (strength.py).
 Passes end when the estimate moves by less than CONVERGED of its standard error. A model with gain, zero or tilt takes a
 Gauss–Newton step per pass, and must converge.
+
+What comes of that is the place from which the result is found: the estimate and its covariance are those of
+load_posterior.py, which counts in what the model does not explain, and averages over how far the description may be
+off.
 """
 
 from __future__ import annotations
@@ -23,12 +26,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..description.frozen import Array, frozen
+from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from .columns import EffortColumns
 from .consistent import nearest_consistent
 from .gaussian import Gaussian
 from .inflation import Blocking
+from .load_posterior import LoadPosterior, Recorded, load_posterior
 from .moving import KEPT_PER_PERIOD
 from .prior import CadPrior, Scales, prior_of
 from .regression import JointRegression, Solution, rms_of_squares, solve
@@ -36,7 +41,6 @@ from .robust import hampel_weight, huber_weight
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
 from .samples import Samples
 from .statistics import robust_std
-from .strength import choose_strength
 from .terms import Terms
 
 CONVERGED = 0.05
@@ -45,8 +49,6 @@ LEAST_PASSES = 4
 leaves them out."""
 MAX_PASSES = 10
 MAX_NEWTON = 25
-STRENGTH_PASSES = 6
-"""Passes after which the prior's strength is left alone, so that the last ones can settle."""
 LEAST_GAIN_CERTAINTY = 3.0
 """A first guess of a gain counts when it is this many standard errors from zero."""
 
@@ -58,21 +60,21 @@ class WeightedFit:
     Attributes:
         columns: The unknowns and how they enter the efforts.
         solution: Estimate, covariance, noise, rank and condition.
-        inflation: Samples that count as one, per active joint, shape (a,).
+        posterior: What is known of the efforts that hold the arm, model error counted in.
         prior_source: What the fit leaned on, in words; "" for no prior.
-        prior_strength: How strongly, see :class:`.CadPrior`; 0 for no prior.
         data_share: Of each unknown, how much of what is known comes from the data and not from the prior, 0 to 1, shape
             (p,): 1 − posterior/prior variance. 1 where there is no prior.
+        described_rms: Error of the description with the friction, offsets and rotors that suit it best, shape (a,).
         command_units: True when a gain was fitted without a weighed load: efforts are right, but masses, and with them
             gains, only as right as the prior.
     """
 
     columns: EffortColumns
     solution: Solution
-    inflation: Array
+    posterior: LoadPosterior
     prior_source: str
-    prior_strength: float
     data_share: Array
+    described_rms: Array
     command_units: bool
 
     @property
@@ -89,6 +91,8 @@ def weighted_fit(
     prior: CadPrior | None = CadPrior(),  # noqa: B008 (immutable)
     robust: bool = True,
     consistent: bool = False,
+    springs: bool = False,
+    like: WeightedFit | None = None,
 ) -> WeightedFit:
     """Fit a robot to recordings.
 
@@ -101,6 +105,9 @@ def weighted_fit(
         robust: Let outliers count less.
         consistent: Return body parameters that real bodies can have, the nearest to the estimate (consistent.py). Needs
             a prior, because joint torques do not reveal them all.
+        springs: Add the springs and counterbalances that the data show to the terms.
+        like: A fit to more of the same data, with the same terms before springs were added: what it found about the
+            unexplained part of the efforts is taken over, which is quick.
 
     Raises:
         InputError: The runs do not belong to the robot, hold no motion that a term needs, or a model with gain, zero or
@@ -127,14 +134,20 @@ def weighted_fit(
         scales = replace(scales, inertia=scales.inertia * columns.gains(x))
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task)
-    solution = _made_consistent(columns, state) if consistent else state.solution
+    posterior = load_posterior(_recorded(task, state), prior, None if like is None else like.posterior)
+    if springs and posterior.springs:
+        task = _with_springs(task, posterior)
+        state = _iterate(task)
+    solution = _averaged(task.columns, state, posterior)
+    if consistent:
+        solution = _made_consistent(task.columns, state.regression, solution)
     return WeightedFit(
-        columns=columns,
+        columns=task.columns,
         solution=solution,
-        inflation=frozen(state.inflation),
+        posterior=posterior,
         prior_source="" if prior is None else prior.named(robot),
-        prior_strength=state.strength,
-        data_share=frozen(_data_share(state.solution, task.belief(state.strength))),
+        data_share=frozen(_data_share(solution, task.belief())),
+        described_rms=frozen(_described_rms(task.columns, state)),
         command_units=bool(chosen.gain) and not weighed,
     )
 
@@ -181,15 +194,11 @@ class _Task:
     robust: bool
     correlated: bool
 
-    @property
-    def chooses_strength(self) -> bool:
-        return self.correlated and self.prior is not None and self.prior.strength is None
-
-    def belief(self, strength: float) -> Gaussian:
+    def belief(self) -> Gaussian:
         """Return the prior; without one, what no sample tells stays where it started."""
         if self.prior is None:
             return Gaussian(self.start, np.zeros((0, len(self.start))))
-        return prior_of(self.columns, strength, self.scales, self.start)
+        return prior_of(self.columns, self.prior.strength or 1.0, self.scales, self.start)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +207,6 @@ class _State:
 
     solution: Solution
     inflation: Array
-    strength: float
     passes: int
     regression: JointRegression
     spread: Array | None
@@ -206,21 +214,18 @@ class _State:
 
 def _iterate(task: _Task) -> _State:
     columns = task.columns
-    strength = 1.0 if task.prior is None or task.prior.strength is None else task.prior.strength
+    belief = task.belief()
     most = MAX_PASSES if columns.terms.linear else MAX_NEWTON
     state: _State | None = None
     for passes in range(1, most + 1):
         x = task.start if state is None else state.solution.x
         regression, inflation, spread = _pass(task, x, state)
-        if task.chooses_strength and state is not None and passes <= STRENGTH_PASSES:
-            strength = choose_strength(regression, task.belief, state.solution.sigma, inflation)
-        solution = solve(regression, prior=task.belief(strength), inflation=inflation)
+        solution = solve(regression, prior=belief, inflation=inflation)
         step = solution.x - x
         # Rounding may make the product of exact data slightly negative.
         change = float(step @ solution.information @ step) / max(solution.rank, 1)
         moved = np.sqrt(max(change, 0.0))
-        held = 0.0 if task.prior is None else strength
-        state = _State(solution, inflation, held, passes, regression, spread)
+        state = _State(solution, inflation, passes, regression, spread)
         if passes >= LEAST_PASSES and moved < CONVERGED:
             return state
     if state is not None and columns.terms.linear:
@@ -246,10 +251,8 @@ def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression,
             if state is not None:
                 residual = y - A @ x
                 blocking.add(residual)
-                weight = _reversal_weight(columns, chunk, x, state.solution.sigma)
+                weight = _weight(task, state, x, chunk, residual)
                 some = thinned([*some, *residual[::EVERY]])
-                if task.robust and state.spread is not None:
-                    weight = weight * _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3)
             regression.add(A, y, weight)
     inflation = np.ones(joints)
     if task.correlated:
@@ -258,9 +261,63 @@ def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression,
     return regression, inflation, spread
 
 
-def _made_consistent(columns: EffortColumns, state: _State) -> Solution:
+def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Array) -> Array:
+    """Return the weight of every row: less where friction's sign is unknown, and for outliers, shape (k, a)."""
+    weight = _reversal_weight(task.columns, chunk, x, state.solution.sigma)
+    if task.robust and state.spread is not None:
+        weight = weight * _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3)
+    return weight
+
+
+def _recorded(task: _Task, state: _State) -> Recorded:
+    x = state.solution.x
+    return Recorded(
+        columns=task.columns,
+        runs=task.runs,
+        known=task.known,
+        start=task.start,
+        x=x,
+        sigma=state.solution.sigma,
+        scales=task.scales,
+        correlated=task.correlated,
+        weigh=lambda chunk, residual: _weight(task, state, x, chunk, residual),
+    )
+
+
+def _with_springs(task: _Task, posterior: LoadPosterior) -> _Task:
+    """Return the task with springs and counterbalances where the data show them."""
+    columns = task.columns
+    names = tuple(columns.joint_names[place] for place in posterior.springs)
+    turns = dict(zip(columns.robot.joint_names, rotary(columns.robot), strict=True))
+    terms = replace(
+        columns.terms,
+        spring=tuple(dict.fromkeys((*columns.terms.joints("spring", columns.joint_names), *names))),
+        counterbalance=tuple(
+            dict.fromkeys(
+                (
+                    *columns.terms.joints("counterbalance", columns.joint_names),
+                    *(name for name in names if turns[name]),
+                )
+            )
+        ),
+    )
+    wider = EffortColumns(columns.robot, terms, columns.active, columns.coupling)
+    start = wider.start()
+    for name, value in zip(columns.names, task.start, strict=True):
+        start[wider.names.index(name)] = value
+    return replace(task, columns=wider, start=start)
+
+
+def _averaged(columns: EffortColumns, state: _State, posterior: LoadPosterior) -> Solution:
+    """Return the solution with the posterior's estimate and covariance."""
+    x, covariance = posterior.exported(columns)
+    squares = state.regression.residual_squares(x)
+    rms = rms_of_squares(squares, state.solution.rows)
+    return replace(state.solution, x=frozen(x), covariance=frozen(covariance), residual_rms=frozen(rms))
+
+
+def _made_consistent(columns: EffortColumns, regression: JointRegression, solution: Solution) -> Solution:
     """Return the solution with bodies that can be real, and the other unknowns where they are best beside them."""
-    solution = state.solution
     bodies = columns.groups["bodies"]
     x = solution.x.copy()
     own = solution.covariance[bodies, bodies]
@@ -268,8 +325,25 @@ def _made_consistent(columns: EffortColumns, state: _State) -> Solution:
     moved = nearest_consistent(x[bodies], own, start) - x[bodies]
     size = np.sqrt(np.diag(own))
     x += solution.covariance[:, bodies] @ (np.linalg.solve(own / np.outer(size, size), moved / size) / size)
-    squares = state.regression.residual_squares(x)
+    squares = regression.residual_squares(x)
     return replace(solution, x=frozen(x), residual_rms=frozen(rms_of_squares(squares, solution.rows)))
+
+
+def _described_rms(columns: EffortColumns, state: _State) -> Array:
+    """Return the error of the description beside drives that suit it best, root mean square, shape (a,)."""
+    fixed = np.zeros(len(columns.names), dtype=bool)
+    for kind in ("bodies", "gain", "zero", "tilt"):
+        fixed[columns.groups[kind]] = True
+    start = columns.described(state.solution.x)
+    factors = [state.regression.factor(joint) for joint in range(len(columns.joint_names))]
+    left = [factor[:, -1] - factor[:, :-1][:, fixed] @ start[fixed] for factor in factors]
+    drives = [factor[:, :-1][:, ~fixed] for factor in factors]
+    scaled = zip(drives, left, state.solution.sigma, strict=True)
+    weighted = [np.column_stack([rows, missed]) / noise for rows, missed, noise in scaled]
+    stacked = np.concatenate(weighted)
+    found = np.linalg.lstsq(stacked[:, :-1], stacked[:, -1], rcond=None)[0] if stacked.shape[1] > 1 else np.zeros(0)
+    squares = [float(np.sum((missed - rows @ found) ** 2)) for rows, missed in zip(drives, left, strict=True)]
+    return rms_of_squares(np.array(squares), state.solution.rows)
 
 
 def _scatter(residuals: Array, sigma: Array) -> Array:

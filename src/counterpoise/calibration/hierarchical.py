@@ -1,0 +1,269 @@
+r"""Linear regression with unknowns of its own for every joint, whose sizes are found from the data.
+
+Joint i has n_i measured efforts
+
+.. math:: y_i = A_i x + C_i z_i + e_i, \quad x = L u,\ u \sim N(0, 1),\quad z_{ij} \sim N(0, \lambda_{ik(j)}^2),\quad
+          e_i \sim N(0, \sigma_i^2)
+
+with unknowns x that all joints share and z_i that belong to one joint. f_i successive efforts count as one. The sizes λ
+of a kind k of unknowns and the noise σ_i are those of the greatest evidence ([MacKay1992], section 4): with γ the
+number of unknowns of that kind that the data determine, λ² = Σ z²/γ. Each λ has a least value, which it keeps where the
+data say nothing, and is drawn to it by HYPER unknowns of that size; σ_i is drawn to LEAST_NOISE of the joint's effort
+by NOISE_SAMPLES samples, so that few data do not claim to be exact.
+
+A joint's own unknowns are eliminated before the shared ones are solved for, so the cost is that of the shared ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array
+
+HYPER = 2.0
+NOISE_SAMPLES = 2.0
+LEAST_NOISE = 0.005
+ROUNDS = 40
+"""Most rounds of the search for λ and σ."""
+SETTLED = 0.03
+"""Relative change of every λ and σ below which the rounds end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large unknowns of a kind are expected to be, in units of their columns.
+
+    Attributes:
+        least: Least size: what cannot be excluded where the data say nothing.
+        first: Size from which the search begins where it is free.
+        free: Whether it is found from the data in any case; otherwise only where that was chosen.
+    """
+
+    least: float
+    first: float
+    free: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Products:
+    """Scalar products of a joints' rows [A C y]; s shared columns, d own ones.
+
+    Attributes:
+        values: Shape (a, s + d + 1, s + d + 1).
+        rows: Number of efforts, weights counted, shape (a,).
+        power: Mean square of the efforts, shape (a,).
+        shared: s.
+        kinds: Kind of each own column, shape (d,).
+    """
+
+    values: Array
+    rows: Array
+    power: Array
+    shared: int
+    kinds: tuple[str, ...]
+
+    def without(self, part: Products) -> Products:
+        """Return the products without a part of the rows."""
+        return replace(self, values=self.values - part.values, rows=self.rows - part.rows)
+
+
+Choice = frozenset[tuple[int, str]]
+"""Joints and kinds of own unknowns whose size is found from the data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What the data say, for one prior of the shared unknowns.
+
+    Attributes:
+        evidence: Log evidence, in nats; only differences mean something.
+        noise: σ_i, shape (a,).
+        sizes: λ of every own column, shape (a, d).
+        fitted: Effective number of unknowns that each joint's efforts determine, shape (a,).
+        root: L, shape (s, s).
+        mean: Of [u, z_0/λ_0, z_1/λ_1, …], as ``shared`` (s,) and ``own`` (a, d).
+    """
+
+    evidence: float
+    noise: Array
+    sizes: Array
+    fitted: Array
+    root: Array
+    shared: Array
+    own: Array
+    shared_covariance: Array
+    tie: Array
+    own_inverse: Array
+
+    @cached_property
+    def mean(self) -> Array:
+        """Mean of [x, z_0, z_1, …], shape (s + a d,)."""
+        return np.concatenate([self.root @ self.shared, (self.own * self.sizes).ravel()])
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of [x, z_0, z_1, …], shape (s + a d, s + a d)."""
+        joints, own = self.sizes.shape
+        s = len(self.shared)
+        # cov(u, z_i) = −cov(u) T_i and cov(z_i, z_j) = T_iᵀ cov(u) T_j, with what u leaves of z_i on the diagonal.
+        ties = np.moveaxis(self.tie, 0, 1).reshape(s, joints * own)
+        across = self.shared_covariance @ ties
+        whole = np.empty((s + joints * own, s + joints * own))
+        whole[:s, :s] = self.shared_covariance
+        whole[:s, s:], whole[s:, :s] = -across, -across.T
+        whole[s:, s:] = ties.T @ across
+        for joint in range(joints):
+            at = slice(s + joint * own, s + (joint + 1) * own)
+            whole[at, at] += self.own_inverse[joint]
+        scaled = self.root @ whole[:s]
+        whole[:s] = scaled
+        whole[:, :s] = whole[:, :s] @ self.root.T
+        sizes = self.sizes.ravel()
+        whole[s:] *= sizes[:, None]
+        whole[:, s:] *= sizes
+        return whole
+
+
+class HierarchicalRegression:
+    """Solves for shared and own unknowns, and for the sizes of the latter."""
+
+    def __init__(self, products: Products, inflation: Array, sizes: Mapping[str, Size]) -> None:
+        """Take the data.
+
+        Args:
+            products: Scalar products of all rows.
+            inflation: f_i ≥ 1, shape (a,): that many efforts carry the information of one.
+            sizes: What is expected of every kind of own unknowns.
+        """
+        self._products = products
+        self._inflation = inflation
+        kinds = np.array(products.kinds)
+        self._at = {kind: np.flatnonzero(kinds == kind) for kind in dict.fromkeys(products.kinds)}
+        self._least = np.array([sizes[kind].least for kind in products.kinds])
+        self._first = np.array([sizes[kind].first for kind in products.kinds])
+        self._free = np.array([sizes[kind].free for kind in products.kinds])
+
+    def solve(
+        self,
+        root: Array,
+        chosen: Choice = frozenset(),
+        *,
+        begin: Posterior | None = None,
+        noise: Array | None = None,
+        rounds: int = ROUNDS,
+    ) -> Posterior:
+        """Return the posterior.
+
+        Args:
+            root: L of the shared unknowns, shape (s, s).
+            chosen: Own unknowns whose size is found from the data, besides those of kinds that always are.
+            begin: Where the search for sizes and noise begins; None for the first sizes.
+            noise: σ_i to begin with, shape (a,), where ``begin`` is None.
+            rounds: Most rounds; 1 keeps sizes and noise as they are.
+        """
+        products, inflation = self._products, self._inflation
+        s, joints = products.shared, len(products.values)
+        d = len(products.kinds)
+        free = np.broadcast_to(self._free, (joints, d)).copy()
+        for joint, kind in chosen:
+            free[joint, self._at[kind]] = True
+        if begin is None:
+            sizes = np.where(free, self._first, self._least)
+            sigma = np.sqrt(products.power) * 0.1 if noise is None else noise
+        else:
+            grown = np.where(begin.sizes > 1.001 * self._least, begin.sizes, self._first)
+            sizes, sigma = np.where(free, grown, self._least), begin.noise
+        floor = LEAST_NOISE**2 * products.power
+        sigma = np.maximum(sigma, 1e-9 * np.sqrt(max(float(products.power.max()), 1e-300)))
+        values, effective = products.values, products.rows / inflation
+        mixed, own, pull = values[:, :s, s:-1], values[:, s:-1, s:-1], values[:, :-1, -1]
+        turned = root.T @ mixed
+        for done in range(1, rounds + 1):
+            weight = 1.0 / (inflation * sigma**2)
+            blocks = own * (sizes[:, :, None] * sizes[:, None, :])
+            inverse = np.linalg.inv(np.eye(d) + weight[:, None, None] * blocks)
+            between = turned * sizes[:, None, :]
+            tie = weight[:, None, None] * (between @ inverse)
+            pull_own = weight[:, None] * pull[:, s:] * sizes
+            pull_shared = root.T @ (weight @ pull[:, :s])
+            precision = np.eye(s) + root.T @ np.tensordot(weight, values[:, :s, :s], 1) @ root
+            flat = np.moveaxis(tie, 0, 1).reshape(s, joints * d)
+            weighted = np.moveaxis(weight[:, None, None] * between, 0, 1).reshape(s, joints * d)
+            precision -= flat @ weighted.T
+            factor = np.linalg.cholesky(0.5 * (precision + precision.T))
+            half = np.linalg.inv(factor)
+            covariance = half.T @ half
+            u = covariance @ (pull_shared - flat @ pull_own.ravel())
+            z = (inverse @ (pull_own - weight[:, None] * (u @ between))[:, :, None])[:, :, 0]
+            across = covariance @ tie
+            own_covariance = inverse + np.swapaxes(tie, 1, 2) @ across
+            if done == rounds:
+                break
+            x, spread = root @ u, root @ covariance @ root.T
+            left = values[:, -1, -1] - 2.0 * (pull[:, :s] @ x) - 2.0 * np.sum(pull[:, s:] * sizes * z, axis=1)
+            left += np.einsum("j,ijk,k->i", x, values[:, :s, :s], x) + 2.0 * np.einsum("ik,ik->i", u @ between, z)
+            left += np.einsum("ij,ijk,ik->i", z, blocks, z)
+            trace = np.tensordot(values[:, :s, :s], spread, 2) + np.einsum("ijk,ijk->i", own_covariance, blocks)
+            trace -= 2.0 * np.einsum("ijk,ijk->i", across, between)
+            squares = np.maximum(left + trace, 0.0) / inflation + NOISE_SAMPLES * floor
+            new_sigma = np.sqrt(np.maximum(squares / (effective + NOISE_SAMPLES), 1e-300))
+            new_sizes = np.where(free, self._updated(sizes, z, own_covariance), self._least)
+            settled = np.all(np.abs(new_sigma - sigma) < SETTLED * sigma)
+            settled &= np.all(np.abs(new_sizes - sizes) < SETTLED * sizes)
+            if settled:
+                break
+            sigma, sizes = new_sigma, new_sizes
+        determined = np.tensordot(values[:, :s, :s], root @ covariance @ root.T, 2)
+        determined += np.einsum("ijk,ijk->i", own_covariance, blocks) - 2.0 * np.einsum("ijk,ijk->i", across, between)
+        evidence = -float(effective @ np.log(sigma)) - 0.5 * float(weight @ values[:, -1, -1])
+        evidence += 0.5 * float(u @ pull_shared + np.sum(z * pull_own)) - float(np.log(np.diag(factor)).sum())
+        evidence += 0.5 * float(np.linalg.slogdet(inverse)[1].sum())
+        first = np.array([at[0] for at in self._at.values()])
+        evidence -= 0.5 * HYPER * float(np.log(sizes[:, first] / self._least[first]).sum())
+        return Posterior(
+            evidence=evidence,
+            noise=sigma,
+            sizes=sizes,
+            fitted=weight * determined,
+            root=root,
+            shared=u,
+            own=z,
+            shared_covariance=covariance,
+            tie=tie,
+            own_inverse=inverse,
+        )
+
+    def _updated(self, sizes: Array, z: Array, covariance: Array) -> Array:
+        """Return the next λ of every own column, shape (a, d)."""
+        updated = np.empty_like(sizes)
+        left = 1.0 - np.einsum("ikk->ik", covariance)
+        for at in self._at.values():
+            least = self._least[at[0]]
+            squares = np.sum((z[:, at] * sizes[:, at]) ** 2, axis=1) + HYPER * least**2
+            known = np.maximum(left[:, at], 0.0).sum(axis=1) + HYPER
+            updated[:, at] = np.sqrt(np.maximum(squares / known, least**2))[:, None]
+        return updated
+
+
+def averaged(posteriors: Sequence[Posterior], log_weights: npt.ArrayLike) -> tuple[Array, Array, Array]:
+    """Return weights, mean and covariance of several posteriors, each as likely as its evidence says.
+
+    Args:
+        posteriors: Of the same data, for different priors, shape (m,).
+        log_weights: Logarithms of the priors' own probabilities, shape (m,).
+    """
+    score = np.array([one.evidence for one in posteriors]) + np.asarray(log_weights)
+    weights = np.exp(score - score.max())
+    weights /= weights.sum()
+    kept = [(weight, one) for weight, one in zip(weights, posteriors, strict=True) if weight > 1e-6]
+    mean = sum((weight * one.mean for weight, one in kept), start=np.zeros(len(posteriors[0].mean)))
+    covariance = np.zeros((len(mean), len(mean)))
+    for weight, one in kept:
+        away = one.mean - mean
+        covariance += weight * (one.covariance + np.outer(away, away))
+    return weights, mean, covariance

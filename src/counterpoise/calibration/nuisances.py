@@ -1,0 +1,200 @@
+"""What a fitted model leaves out: torques that real drives have and that can be mistaken for weight.
+
+They are columns of every joint by itself, in the unit of its effort, each of the size that is usual (hierarchical.py
+finds the size that the data show):
+
+- position: q, cos q, sin q: springs, counterbalances, cables. What of them is found holds the arm as gravity does;
+- gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
+- offset: a constant;
+- friction: what Coulomb and viscous friction do not describe. It may grow with the load, change along the way, be
+  larger at low speed (Stribeck), grow with the root of the speed, differ between the directions, change with time, or
+  build up over a way of 10 or 30 mrad ([Dahl1968]);
+- drift: an offset or a gain that changes from the beginning of a recording to its end.
+
+None of them is a law that is fitted for its own sake: they say how much of what looks like weight could be something
+else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..description.frozen import Array
+from ..dynamics.joint_units import rotary
+from .columns import EffortColumns
+from .hierarchical import Size
+from .samples import Samples
+
+SIZES = {
+    "position": Size(0.01, 0.5, free=False),
+    "gain": Size(0.02, 0.3, free=False),
+    "offset": Size(1.0, 5.0, free=True),
+    "friction": Size(0.10, 0.5, free=True),
+    "drift": Size(0.01, 0.1, free=False),
+}
+"""Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
+POSITION = 3
+"""Columns of kind "position": q, cos q and sin q about the middle of the range."""
+AT_REST = ("position", "gain", "offset")
+"""Kinds that act at rest, in the order of their columns."""
+OFFSET_OF_FRICTION = 0.3
+"""Usual offset, as a share of friction (it differs between the directions) ..."""
+OFFSET_OF_EFFORT = 0.03
+"""... and of the effort."""
+LEAST_WEIGHT = 0.3
+"""Weight that a joint is taken to carry at least for these sizes, as a share of its effort."""
+LEAST_RANGE = 0.05
+"""Half of the range that a joint is taken to have at least [rad or m]: a spring does not show in less."""
+PRESLIDING = (0.01, 0.03)
+"""Ways over which friction builds up [rad or m]."""
+SLOW = 0.3
+"""Speed over which Stribeck friction vanishes, as a share of the usual speed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """What was recorded of n joints, and how large it is.
+
+    Attributes:
+        lower: Lowest positions [rad or m], shape (n,).
+        upper: Highest ones [rad or m], shape (n,).
+        speed: Root mean square of the velocities [rad/s or m/s], shape (n,).
+        effort: Root mean square of the efforts, shape (n,); 0 where none was measured.
+        weight: Root mean square of the described gravity efforts, shape (n,).
+        load: Mean of their size over their root mean square, shape (n,).
+        times: Begin and end of every run [s].
+    """
+
+    lower: Array
+    upper: Array
+    speed: Array
+    effort: Array
+    weight: Array
+    load: Array
+    times: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Nuisances:
+    """The columns for one fit; a joints have a measured effort.
+
+    Attributes:
+        columns: The model that is fitted.
+        x: A first estimate of it, shape (p,).
+        extent: What was recorded.
+        friction: Usual friction of every joint in the unit of its effort, shape (n,); 0 where it has no direction.
+        moving: Whether the samples are of a motion.
+    """
+
+    columns: EffortColumns
+    x: Array
+    extent: Extent
+    friction: Array
+    moving: bool
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Kind of each of the d columns."""
+        frictions = 6 + len(PRESLIDING) + 1 if self.moving else 3 if self.friction.any() else 0
+        drifts = 2 if self.moving else 0
+        return ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
+
+    @cached_property
+    def offset(self) -> Array:
+        """Usual offset of every joint, shape (n,); 0 where none is fitted."""
+        usual = np.hypot(OFFSET_OF_FRICTION * self.friction, OFFSET_OF_EFFORT * self.extent.effort)
+        fitted = np.zeros(self.columns.robot.n, dtype=bool)
+        fitted[self.columns.joints_of("offset")] = True
+        return np.where(fitted, usual, 0.0)
+
+    @cached_property
+    def weight(self) -> Array:
+        """Weight that every joint is taken to carry, shape (n,)."""
+        return np.maximum(self.extent.weight, LEAST_WEIGHT * self.extent.effort)
+
+    @cached_property
+    def position(self) -> tuple[Array, Array]:
+        """Middle and half of the recorded range [rad or m], shapes (n,)."""
+        middle, half = 0.5 * (self.extent.lower + self.extent.upper), 0.5 * (self.extent.upper - self.extent.lower)
+        return middle, np.maximum(half, LEAST_RANGE)
+
+    def at_rest(self, q: Array, bodies: Array) -> Array:
+        """Return what acts at rest: position, gain and offset, shape (k, a, POSITION + 2).
+
+        Args:
+            q: Poses [rad or m], shape (k, n).
+            bodies: Rigid-body efforts there by the first estimate, shape (k, a).
+        """
+        middle, half = self.position
+        turns = np.array(rotary(self.columns.robot), dtype=bool)
+        shapes = [
+            (q - middle) / half * self.weight,
+            np.where(turns, np.cos(q) - np.cos(middle), 0.0) * self.weight,
+            np.where(turns, np.sin(q) - np.sin(middle), 0.0) * self.weight,
+        ]
+        active = self.columns.active
+        own = [shape[:, active] for shape in shapes]
+        return np.stack([*own, bodies, np.broadcast_to(self.offset[active], bodies.shape)], axis=2)
+
+    def values(self, samples: Samples, bodies: Array, run: int, state: Array) -> tuple[Array, Array]:
+        """Return all columns at samples, shape (k, a, d), and the presliding at their end.
+
+        Args:
+            samples: Successive samples.
+            bodies: Rigid-body efforts by the first estimate, shape (k, a).
+            run: Number of the run that they are of.
+            state: Presliding before the first of them, shape (len(PRESLIDING) + 1, n); its last row is the position.
+        """
+        found = [self.at_rest(samples.q, bodies)]
+        active = self.columns.active
+        friction, side = self.friction[active], self.columns.actuator_direction(samples)[:, active]
+        if self.friction.any():
+            found.append(np.stack(self._by_place(samples, side * friction), axis=2))
+        if self.moving:
+            speed = np.abs(samples.dq[:, active]) / np.maximum(self.extent.speed[active], 1e-9)
+            begin, end = self.extent.times[run]
+            time = ((2.0 * samples.time - begin - end) / max(end - begin, 1e-9))[:, None]
+            slow, roots = np.exp(-((speed / SLOW) ** 2)), np.sqrt(speed)
+            slid, state = presliding(samples.q, state)
+            built_up = [(one[:, active] - side) * friction for one in slid]
+            moved = [side * slow * friction, side * roots * friction, speed * friction, time * side * friction]
+            drifts = [time * self.weight[active], time * bodies]
+            found.append(np.stack([*moved, *built_up, *drifts], axis=2))
+        return np.concatenate(found, axis=2), state
+
+    def _by_place(self, samples: Samples, sliding: Array) -> Sequence[Array]:
+        """Return friction that grows with the load and changes along the way."""
+        active = self.columns.active
+        load = np.abs(self.columns.robot.gravity(samples.q)) / np.maximum(self.extent.weight, 1e-9) - self.extent.load
+        turns = np.array(rotary(self.columns.robot), dtype=bool)[active]
+        q = samples.q[:, active]
+        along = (np.where(turns, np.cos(q), 0.0), np.where(turns, np.sin(q), 0.0))
+        return sliding * np.clip(load[:, active], -3.0, 3.0), *(sliding * one for one in along)
+
+
+def presliding(q: Array, state: Array) -> tuple[list[Array], Array]:
+    """Return friction's share that has built up, −1 to 1, for every way of PRESLIDING, each of shape (k, n).
+
+    Args:
+        q: Successive positions [rad or m], shape (k, n).
+        state: The shares before them and the position there, shape (len(PRESLIDING) + 1, n).
+
+    Returns:
+        The shares, and the state after the last position.
+    """
+    steps = np.diff(q, axis=0, prepend=state[-1:])
+    towards = np.sign(steps)
+    found = []
+    for way, share in zip(PRESLIDING, state[:-1], strict=True):
+        left = np.exp(-np.abs(steps) / way)
+        shares = np.empty_like(steps)
+        at = share
+        for row in range(len(steps)):
+            at = towards[row] + (at - towards[row]) * left[row]
+            shares[row] = at
+        found.append(shares)
+    return found, np.array([*(shares[-1] for shares in found), q[-1]]) if len(q) else state

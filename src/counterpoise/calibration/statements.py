@@ -1,0 +1,270 @@
+"""What a calibration is good for: uses, each a test with its own margin, and the numbers that go with them.
+
+All of them follow from the efforts by which the calibration holds the arm, and from how far these may be off
+(load_posterior.py). Numbers of a use are taken SAFE standard deviations off, so that what is stated is true:
+
+- hold: the tip sags by at most so much under the holding errors, held by the given stiffness;
+- float: holding errors of every joint are tolerable, and up to a share c of its friction may be compensated besides,
+  which leaves (1 − c) of it to hold the rest of the error;
+- payload: a load of so many kg at the tip shows in some joint;
+- contact: a push of so many N at the tip, in any direction, shows in some joint while the arm moves;
+- extrapolate: holding errors are tolerable everywhere within the joint limits, not only where the arm was.
+
+What a joint tolerates is the larger of TOLERANCE of its gravity effort (root mean square) and EFFORT_TOLERANCE of its
+effort limit. Friction is no part of it: that it hides an error does not make it right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+from ..errors import InputError
+from .estimate import Estimate
+from .prior import arm_reach
+from .sag import tip_sag, tips
+
+UseName = Literal["hold", "float", "payload", "contact", "extrapolate"]
+USES: tuple[UseName, ...] = get_args(UseName)
+
+TOLERANCE = 0.1
+"""Error that a joint tolerates, as a share of its gravity effort's size ..."""
+EFFORT_TOLERANCE = 0.02
+"""... and of its effort limit."""
+SAFE = 3.0
+"""Standard deviations by which a stated number is on the safe side."""
+CERTAIN = 1.959964
+"""Standard deviations of a 95 % interval."""
+MOST_SAG = 0.02
+"""Sag up to which an arm counts as held, as a share of its reach."""
+MOST_LOAD = 0.2
+"""Load at the tip that must show at the latest, as a share of the arm's moving mass."""
+MOST_PUSH = 0.5
+"""Push that must show at the latest, as a share of the arm's weight."""
+MOST_COMPENSATED = 0.9
+"""Largest share of friction that is ever said to be compensable."""
+PUSH_POSES = 60
+"""Poses at which pushes are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something that a calibration is good for.
+
+    Attributes:
+        use: "hold", "float", "payload", "contact" or "extrapolate".
+        sentence: What holds, with its number.
+        value: The number: sag [m], share of friction, load [kg], push [N]; NaN where there is none.
+        unit: Its unit.
+    """
+
+    use: UseName
+    sentence: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Promise:
+    """How far the gravity efforts may be off in the calibrated range, shapes (n,), NaN without measured effort.
+
+    Attributes:
+        error: Gravity error, 95 %, root mean square over the recorded poses, in the unit of the efforts.
+        gravity: Size of the gravity effort there, root mean square.
+        tolerated: What the joint tolerates.
+    """
+
+    error: Array
+    gravity: Array
+    tolerated: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assessment:
+    """What a calibration promises, what it is good for, and what not.
+
+    Attributes:
+        promise: Errors of the gravity efforts.
+        statements: What it is good for.
+        missing: Why it is not good for the others, one sentence each, by use.
+    """
+
+    promise: Promise
+    statements: tuple[Statement, ...]
+    missing: dict[UseName, str]
+
+
+def checked_uses(asked: Sequence[str]) -> tuple[UseName, ...]:
+    """Return the uses that are asked for, in the order of USES.
+
+    Raises:
+        InputError: One of them is no use, or there is none.
+    """
+    unknown = [use for use in asked if use not in USES]
+    if unknown or not asked:
+        given = ", ".join(map(repr, unknown)) or "nothing"
+        raise InputError(f"a calibration for {given} is asked for; expected some of {', '.join(USES)}")
+    return tuple(use for use in USES if use in asked)
+
+
+def assess(estimate: Estimate, *, friction: Array, residual: Array, stiffness: Array) -> Assessment:
+    """Say what a fit is good for.
+
+    Args:
+        estimate: The fit to all data.
+        friction: Friction of each active joint, in the unit of the efforts, shape (a,); NaN where unknown.
+        residual: Error of each active joint while it moves, on data that were held out, shape (a,).
+        stiffness: By which the joints are held [N m/rad or N/m], shape (n,).
+    """
+    return _Assessor(estimate, friction, residual, stiffness).assessment()
+
+
+class _Assessor:
+    def __init__(self, estimate: Estimate, friction: Array, residual: Array, stiffness: Array) -> None:
+        self._estimate, self._friction = estimate, friction
+        self._residual, self._stiffness = residual, stiffness
+        self._names = estimate.columns.joint_names
+        self._units = estimate.effort_units
+        self._poses = estimate.posterior.poses
+        self._holding = estimate.deviation(self._poses, offsets=True)
+        self._load = estimate.deviation(self._poses)
+        self._gravity = _size(estimate.load(self._poses))
+        self._tolerated = self._tolerance(self._poses, self._gravity)
+        self._error = CERTAIN * _size(self._load)
+
+    def assessment(self) -> Assessment:
+        """Return what holds and what does not."""
+        active = self._estimate.columns.active
+        promise = Promise(*(_all_joints(values, active) for values in (self._error, self._gravity, self._tolerated)))
+        statements: list[Statement] = []
+        missing: dict[UseName, str] = {}
+        for use in USES:
+            found = getattr(self, f"_{use}")()
+            if isinstance(found, Statement):
+                statements.append(found)
+            else:
+                missing[use] = found
+        return Assessment(promise, tuple(statements), missing)
+
+    def _tolerance(self, q: Array, gravity: Array) -> Array:
+        estimate = self._estimate
+        gains = np.abs(estimate.columns.gains(estimate.x)[estimate.columns.active])
+        limits = estimate.robot.effort_limit[estimate.columns.active] * gains
+        strong = np.where(np.isfinite(limits), EFFORT_TOLERANCE * limits, 0.0)
+        return np.maximum(TOLERANCE * gravity, strong)
+
+    def _worst(self, errors: Array, allowed: Array) -> int:
+        return int(np.argmax(np.where(np.isfinite(errors), errors / np.maximum(allowed, 1e-300), np.inf)))
+
+    def _beyond(self, errors: Array, allowed: Array, where: str) -> str:
+        """Return why errors are too large, in the words of the worst joint."""
+        worst = self._worst(errors, allowed)
+        others = [name for place, name in enumerate(self._names) if errors[place] > allowed[place] and place != worst]
+        also = f" (also {', '.join(others)})" if others else ""
+        return (
+            f"the gravity effort of {self._names[worst]} may be off by {_short(errors[worst])} {self._units[worst]} "
+            f"{where}; it tolerates {_short(allowed[worst])} {self._units[worst]}{also}"
+        )
+
+    def _float(self) -> Statement | str:
+        if not np.all(self._error <= self._tolerated):
+            return self._beyond(self._error, self._tolerated, "where the arm was (95 %)")
+        left = SAFE / CERTAIN * self._error / np.where(self._friction > 0.0, self._friction, np.nan)
+        # A joint whose friction is unknown leaves nothing to compensate.
+        share = float(np.clip(1.0 - np.max(np.nan_to_num(left, nan=np.inf)), 0.0, MOST_COMPENSATED))
+        share = np.floor(20.0 * share) / 20.0
+        if share > 0.0:
+            words = f"float, with up to {share:.0%} of the friction compensated"
+        else:
+            loose = [name for name, part in zip(self._names, left, strict=True) if not part <= 1.0]
+            words = f"float, with no friction compensated: {', '.join(loose)} may creep"
+        return Statement("float", words, share, "")
+
+    def _hold(self) -> Statement | str:
+        if self._estimate.command_units:
+            return "how far the arm sags is unknown: efforts are in command units"
+        robot = self._estimate.robot
+        error = np.zeros((len(self._poses), robot.n))
+        error[:, self._estimate.columns.active] = SAFE * self._holding
+        sag = float(np.nansum(tip_sag(robot, self._poses, error, self._stiffness).per_joint))
+        reach = max(arm_reach(robot), 1e-9)
+        if not sag <= MOST_SAG * reach:
+            return f"the tip may sag by {_millimetres(sag)}, more than {MOST_SAG:.0%} of the arm's reach"
+        return Statement("hold", f"hold a pose where the arm was, with at most {_millimetres(sag)} of sag", sag, "m")
+
+    def _payload(self) -> Statement | str:
+        if self._estimate.command_units:
+            return "what a load would weigh is unknown: efforts are in command units"
+        robot, active = self._estimate.robot, self._estimate.columns.active
+        least = np.inf
+        for tip in tips(robot):
+            lever = _size(
+                (robot.with_payload(1.0, link=tip).gravity(self._poses) - robot.gravity(self._poses))[:, active]
+            )
+            noticed = SAFE * np.hypot(_size(self._holding), self._residual)
+            shown = float(np.min(noticed / np.maximum(lever, 1e-12)))
+            least = shown if np.isinf(least) else max(least, shown)
+        most = MOST_LOAD * float(robot.tree.mass.sum())
+        if not least <= most:
+            return f"a load at the tip shows from {_short(least)} kg on; at most {_short(most)} kg would do"
+        return Statement("payload", f"notice a load of {_short(least)} kg at the tip", least, "kg")
+
+    def _contact(self) -> Statement | str:
+        if self._estimate.command_units:
+            return "how hard a push would be is unknown: efforts are in command units"
+        robot, active = self._estimate.robot, self._estimate.columns.active
+        noticed = SAFE * np.hypot(_size(self._holding), self._residual)
+        step = max(1, -(-len(self._poses) // PUSH_POSES))
+        q = self._poses[::step]
+        weakest = 0.0
+        for tip in tips(robot):
+            slope = np.atleast_3d(robot.jacobian(q, at=tip))[:, :3][:, :, active]
+            torques = np.abs(np.einsum("di,kij->kdj", _DIRECTIONS, slope))
+            with np.errstate(divide="ignore"):
+                shown = np.min(noticed / torques, axis=2)
+            weakest = max(weakest, float(np.quantile(shown.max(axis=1), 0.9)))
+        most = MOST_PUSH * 9.81 * float(robot.tree.mass.sum())
+        if not weakest <= most:
+            return f"a push at the tip shows from {_short(weakest)} N on; at most {_short(most)} N would do"
+        return Statement("contact", f"notice a push of {_short(weakest)} N at the tip, in any direction", weakest, "N")
+
+    def _extrapolate(self) -> Statement | str:
+        poses = self._estimate.workspace
+        errors = CERTAIN * _size(self._estimate.deviation(poses))
+        allowed = self._tolerance(poses, _size(self._estimate.load(poses)))
+        if not np.all(errors <= allowed):
+            return self._beyond(errors, allowed, "elsewhere within its limits (95 %)")
+        return Statement("extrapolate", "extrapolate to any pose within the joint limits", float("nan"), "")
+
+
+def _directions() -> Array:
+    corners = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) > (0, 0, 0)])
+    return np.asarray(corners / np.linalg.norm(corners, axis=1)[:, None])
+
+
+_DIRECTIONS = _directions()
+"""Directions in which pushes are looked at, both senses alike, shape (13, 3)."""
+
+
+def _size(values: Array) -> Array:
+    """Return the root mean square over the poses, shape (a,)."""
+    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
+
+
+def _all_joints(values: Array, active: npt.NDArray[np.bool_]) -> Array:
+    whole = np.full(len(active), np.nan)
+    whole[active] = values
+    return frozen(whole)
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if 1000.0 <= value < 1e6 else f"{value:.3g}"
+
+
+def _millimetres(value: float) -> str:
+    return f"{1e3 * value:.2g} mm"
