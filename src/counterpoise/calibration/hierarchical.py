@@ -28,6 +28,8 @@ from ..description.frozen import Array
 HYPER = 2.0
 NOISE_SAMPLES = 2.0
 LEAST_NOISE = 0.005
+LEAST_START = 1e-5
+"""Noise that the search begins with at least, as a share of the effort: exact data would make it lose all digits."""
 ROUNDS = 40
 """Most rounds of the search for λ and σ."""
 SETTLED = 0.03
@@ -179,7 +181,8 @@ class HierarchicalRegression:
             grown = np.where(begin.sizes > 1.001 * self._least, begin.sizes, self._first)
             sizes, sigma = np.where(free, grown, self._least), begin.noise
         floor = LEAST_NOISE**2 * products.power
-        sigma = np.maximum(sigma, 1e-9 * np.sqrt(max(float(products.power.max()), 1e-300)))
+        power = np.maximum(products.power, 1e-6 * products.power.max() + 1e-300)
+        sigma = np.maximum(sigma, LEAST_START * np.sqrt(power))
         values, effective = products.values, products.rows / inflation
         mixed, own, pull = values[:, :s, s:-1], values[:, s:-1, s:-1], values[:, :-1, -1]
         turned = root.T @ mixed
