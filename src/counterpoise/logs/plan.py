@@ -36,13 +36,14 @@ Place = tuple[int, int]
 """Stream, and column within its wanted ones."""
 
 
-def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMapping) -> Plan:
+def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMapping, *, recover: bool = False) -> Plan:
     """Match the columns of a recording with the joints.
 
     Args:
         sources: The recording.
         robot: The arm; None takes the recording's names.
         given: What is known of the columns.
+        recover: Leave rows of garbage out instead of refusing their file.
 
     Raises:
         DataFileError: The columns cannot be matched.
@@ -65,7 +66,7 @@ def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMap
         kept = {name: section for name, section in whole.to_table()["joints"].items() if name in robot.joint_names}
         whole = LogMapping.from_table({**whole.to_table(), "joints": kept})
     proposal = propose(columns, joints, whole, described=about is not None)
-    return Plan(columns, proposal, robot, about, own, given)
+    return Plan(columns, proposal, robot, about, own, given, recover)
 
 
 class Plan:
@@ -87,6 +88,7 @@ class Plan:
         about: About | None,
         own: int | None,
         given: LogMapping,
+        recover: bool,
     ) -> None:
         """Lay out streams and conversion; nothing is read yet."""
         mapping = proposal.mapping
@@ -96,6 +98,7 @@ class Plan:
         self._mapping = mapping
         self._recorded = proposal.joint_names
         self._own = own
+        self._recover = recover
         names = self._recorded if robot is None else robot.joint_names
         limits = (None, None) if robot is None else (robot.lower, robot.upper)
         held = held_positions(names, self._recorded, mapping.held, *limits)
@@ -148,7 +151,8 @@ class Plan:
             time = self.proposal.time_columns.get(number)
             source = self._columns.sources[number]
             index = None if time is None else time.index
-            self._streams.append(Stream(source, tuple(wanted), index, 1.0 if index is None else unit, lag))
+            factor = 1.0 if index is None else unit
+            self._streams.append(Stream(source, tuple(wanted), index, factor, lag, self._recover))
 
     def _declared(self, held: dict[str, float], about: About | None, given: LogMapping) -> Declared:
         mapping, converter = self._mapping, self._converter
@@ -238,8 +242,9 @@ class Plan:
         """Return what recovery had to leave out, for each damaged file; known after reading."""
         found: list[dict[str, Any]] = []
         for stream in self._streams:
-            if stream.source.recovery is not None:
-                entry = {"file": Path(stream.source.path).name, **asdict(stream.source.recovery)}
+            own = [] if stream.source.recovery is None else [stream.source.recovery]
+            for recovery in (*own, *stream.recoveries):
+                entry = {"file": Path(stream.source.path).name, **asdict(recovery)}
                 if entry not in found:
                     found.append(entry)
         return found
@@ -264,9 +269,10 @@ class Plan:
             time = piece.time
             if time is None or rate is not None:
                 time = numbers / (rate or ASSUMED_RATE)
-            if begin is None and np.isfinite(time).any():
-                begin = float(time[np.isfinite(time)][0])
-            kept = self._cropped(numbers, time, begin or 0.0)
+            good = np.ones(k, dtype=bool) if piece.bad is None else ~piece.bad
+            known = time[good & np.isfinite(time)]
+            begin = float(known[0]) if begin is None and len(known) else begin
+            kept = good & self._cropped(numbers, time, begin or 0.0)
             if kept.any():
                 part = piece if kept.all() else MergedRows(None, tuple(values[kept] for values in piece.values))
                 yield self._log(time[kept], part)
