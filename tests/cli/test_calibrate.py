@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import counterpoise as cp
 from calibration_data import motion, other_masses, visits
 from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.pose_plan import read_plan
+from counterpoise.logs.declared import Declared
 
 
 @pytest.fixture(scope="module")
@@ -117,13 +119,40 @@ def test_a_weighed_load_tells_gains_from_masses(run_json, arm, truth, tmp_path: 
     options = ("--loaded", loaded, "--load", 3.0, "--load-com", 0.2, 0.0, 0.0, "--use", "moving")
     # The doctor still says that efforts are no torques; the fit has taken care of that.
     document = run_json("calibrate", "planar3", empty, *options)
-    gains = [
-        value
-        for name, value in zip(document["model"]["names"], document["model"]["values"], strict=True)
-        if name.endswith(".gain")
-    ]
-    np.testing.assert_allclose(gains, 0.5, rtol=0.1)
+    np.testing.assert_allclose([each["gain"] for each in document["gains"]], 0.5, rtol=0.1)
     assert document["units"] == "N m"
+
+
+def test_with_a_weighed_load_currents_end_in_torques(run, run_json, arm, truth, tmp_path: Path) -> None:
+    """Errors, friction and the file are in N m, and the mapping with the gains reads further recordings so."""
+    told = Declared(effort_kind="current", effort_side="link", position_side="link")
+    constant = np.array([2.0, 1.5, 0.5])  # N m per A
+    paths = [tmp_path / name for name in ("empty.npz", "loaded.npz", "later.npz")]
+    robots = (truth, truth.with_payload(3.0, com=(0.2, 0.0, 0.0)), truth)
+    for seed, (path, robot) in enumerate(zip(paths, robots, strict=True)):
+        log = motion(robot, noise=0.02, coulomb=0.4, seed=seed)
+        cp.write_log(replace(log, tau=log.tau / constant, declared=told), path)
+    mapping, out = tmp_path / "gains.toml", tmp_path / "arm.calibration.json"
+    options = ("--loaded", paths[1], "--load", 3.0, "--load-com", 0.2, 0.0, 0.0, "--use", "moving")
+    document = run_json("calibrate", "planar3", paths[0], *options, "--gains-out", mapping, "--out", out)
+    gains = {each["joint"]: each for each in document["gains"]}
+    for name, value in zip(arm.joint_names, constant, strict=True):
+        each = gains[name]
+        assert each["unit"] == "A/(N m)" and each["told"]
+        assert abs(each["gain"] * value - 1.0) < 0.02 and 0.0 < each["com_shift"] < 0.5
+    np.testing.assert_allclose(document["errors"]["friction_band"], 0.4, rtol=0.1)
+    text = run("calibrate", "planar3", paths[0], *options).stdout
+    assert "A/(N m)" in text and "All errors are torques" in text
+    result = run("verify", "planar3", out, paths[2], "--mapping", mapping)
+    assert result.exit_code == 0, result.output
+
+
+def test_a_load_without_a_place_is_refused(run, arm, truth, tmp_path: Path) -> None:
+    """Where the load hangs decides the gains: nothing is assumed."""
+    path = tmp_path / "run.npz"
+    cp.write_log(motion(truth, noise=0.05), path)
+    result = run("calibrate", "planar3", path, "--loaded", path, "--load", 3.0)
+    assert result.exit_code == 2 and "--load-com X Y Z" in result.stderr
 
 
 @pytest.mark.parametrize(
