@@ -35,6 +35,8 @@ COM_SHARE = 0.02
 TOOL_MASS_SHARE = 0.1
 TOOL_REACH_SHARE = 0.1
 WIDE = 10.0
+LEAST_REACH = 0.1
+"""Reach of an arm whose joints all lie at one point [m]."""
 LEAST_BODY_SHARE = 0.02
 """Least mass that a body is taken to have for its uncertainty, as a share of the moving mass: descriptions leave small
 links without any."""
@@ -183,6 +185,30 @@ def prior_of(columns: EffortColumns, strength: float, scales: Scales, mean: Arra
     root[tilt, tilt] = 1.0 / TILT_STD
     known = np.any(root != 0.0, axis=1)
     return Gaussian(mean, root[known])
+
+
+def bounds_of(columns: EffortColumns, scales: Scales, mean: Array) -> Gaussian:
+    """Return what keeps bodies of a size that can be where there is no prior and the data do not tell.
+
+    A body's mass is one whose weight at the arm's whole reach would be the largest effort, or the moving mass of the
+    description, and WIDE times that is its standard deviation; moments and inertias follow with the reach. Where data
+    tell a number they outweigh this by far; elsewhere it stays near its start instead of following the last digits.
+
+    Args:
+        columns: The unknowns.
+        scales: Sizes of what was measured.
+        mean: Where the unknowns start, shape (p,).
+    """
+    robot = columns.robot
+    reach = max(arm_reach(robot), LEAST_REACH)
+    effort = float(np.nanmax(np.where(np.isfinite(scales.effort), scales.effort, 0.0), initial=0.0))
+    gravity = max(float(np.linalg.norm(robot.gravity_world)), 1.0)
+    mass = WIDE * max(float(robot.tree.mass.sum()), effort / (gravity * reach), 1e-3)
+    sizes = mass * np.array([1.0, *[reach] * 3, *[reach**2] * 6])[: 4 if columns.terms.bodies == "gravity" else 10]
+    group = columns.groups["bodies"]
+    root = np.zeros((group.stop - group.start, len(mean)))
+    root[:, group] = np.diag(1.0 / np.tile(sizes, (group.stop - group.start) // len(sizes)))
+    return Gaussian(mean, root)
 
 
 def _fill_bodies(root: Array, columns: EffortColumns, strength: float) -> None:

@@ -30,7 +30,7 @@ from .consistent import nearest_consistent
 from .gaussian import Gaussian
 from .inflation import Blocking
 from .moving import KEPT_PER_PERIOD
-from .prior import CadPrior, Scales, prior_of
+from .prior import CadPrior, Scales, bounds_of, prior_of
 from .regression import JointRegression, Solution, rms_of_squares, solve
 from .robust import hampel_weight, huber_weight
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
@@ -128,13 +128,15 @@ def weighted_fit(
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task)
     solution = _made_consistent(columns, state) if consistent else state.solution
+    if prior is None:
+        solution = _data_alone(solution, state, x)
     return WeightedFit(
         columns=columns,
         solution=solution,
         inflation=frozen(state.inflation),
         prior_source="" if prior is None else prior.named(robot),
         prior_strength=state.strength,
-        data_share=frozen(_data_share(state.solution, task.belief(state.strength))),
+        data_share=frozen(np.ones(len(x)) if prior is None else _data_share(solution, task.belief(state.strength))),
         command_units=bool(chosen.gain) and not weighed,
     )
 
@@ -186,9 +188,9 @@ class _Task:
         return self.correlated and self.prior is not None and self.prior.strength is None
 
     def belief(self, strength: float) -> Gaussian:
-        """Return the prior; without one, what no sample tells stays where it started."""
+        """Return the prior; without one, what no sample tells stays about where it started."""
         if self.prior is None:
-            return Gaussian(self.start, np.zeros((0, len(self.start))))
+            return bounds_of(self.columns, self.scales, self.start)
         return prior_of(self.columns, strength, self.scales, self.start)
 
 
@@ -270,6 +272,15 @@ def _made_consistent(columns: EffortColumns, state: _State) -> Solution:
     x += solution.covariance[:, bodies] @ (np.linalg.solve(own / np.outer(size, size), moved / size) / size)
     squares = state.regression.residual_squares(x)
     return replace(solution, x=frozen(x), residual_rms=frozen(rms_of_squares(squares, solution.rows)))
+
+
+def _data_alone(solution: Solution, state: _State, x: Array) -> Solution:
+    """Return the solution of a fit without a prior: bounds are no knowledge, so what the data leave open is open."""
+    sigma, nothing = np.nan_to_num(solution.sigma, nan=1.0), Gaussian(x, np.zeros((0, len(x))))
+    hidden = solve(state.regression, prior=nothing, sigma=sigma, inflation=state.inflation).undetermined
+    shown = np.eye(len(x)) - hidden @ hidden.T
+    covariance = shown @ solution.covariance @ shown
+    return replace(solution, undetermined=hidden, covariance=frozen(0.5 * (covariance + covariance.T)))
 
 
 def _scatter(residuals: Array, sigma: Array) -> Array:
