@@ -68,6 +68,8 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
     """Return what a recording is best for."""
     if log.declared.notes.get("plan"):
         return "static", "the recording carries its plan of poses"
+    if log.side is not None or log.pair is not None:
+        return "rows", "the mapping declares from which side its poses were reached"
     jumps = float(np.mean(np.any(np.abs(np.diff(log.q, axis=0)) > SAME_POSE, axis=1))) if len(log) > 1 else 1.0
     if log.declared.time_from == "rate" and jumps >= JUMPS:
         return "rows", f"there are no times, and {jumps:.0%} of the rows are at another pose than the one before"

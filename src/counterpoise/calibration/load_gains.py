@@ -18,7 +18,6 @@ from ..dynamics.joint_units import effort_units
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
-from ..logs.mapping import LogMapping
 from ..logs.read import remapped
 from .moving import moving_samples
 from .prior import CadPrior
@@ -79,12 +78,8 @@ class LoadGains(PublishedData):
         return remapped(log, {"effort": {"kind": "torque"}, "joints": section}, robot)
 
     def mapping(self, log: Log) -> dict[str, Any]:
-        """Return what a mapping must say for recordings like ``log`` to be read in torques."""
-        before = LogMapping.from_table(log.declared.mapping).joints
-        joints = {}
-        for name, gain in self._known():
-            given = before[name].effort_gain if name in before else None
-            joints[name] = {"effort_gain": (1.0 if given is None else given) / gain}
+        """Return the change of a mapping by which recordings like ``log`` are read in torques."""
+        joints = {name: {"effort_gain": 1.0 / gain} for name, gain in self._known()}
         kind = log.declared.effort_kind
         return {"joints": joints} if kind is None else {"effort": {"kind": kind}, "joints": joints}
 

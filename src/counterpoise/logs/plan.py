@@ -111,6 +111,8 @@ class Plan:
         self._places = {kind: self._joint_places(kind) for kind in KINDS}
         self._wrench = [self._place(columns.find(name), mapping.wrench.lag) for name in mapping.wrench.columns or ()]
         self._sent, self._flags = self._own_places()
+        self._sides = [self._side_of(joint) for joint in self._recorded]
+        self._pair = self._pair_place()
         self._make_streams()
         self.needs_velocity = not any(self._places["velocity"])
         self.velocity_cutoff = mapping.velocity.cutoff
@@ -144,6 +146,28 @@ class Plan:
         lag = self._mapping.position.lag
         sent = [self._place(mine[f"sent.{joint}"], lag) for joint in self._recorded if f"sent.{joint}" in mine]
         return sent, self._place(mine["flags"], lag)
+
+    def _side_of(self, joint: str) -> Place | float | None:
+        """Return where the side of a joint stands, or the side itself; None where it is not declared."""
+        given = self._mapping.joints[joint].side
+        given = self._mapping.poses.side if given is None else given
+        if isinstance(given, str):
+            return self._place(self._columns.find(given), self._mapping.position.lag)
+        if given is not None:
+            return float(given)
+        return self._own_column(f"side.{joint}")
+
+    def _pair_place(self) -> Place | None:
+        given = self._mapping.poses.pair
+        if given is not None:
+            return self._place(self._columns.find(given), self._mapping.position.lag)
+        return self._own_column("pair")
+
+    def _own_column(self, name: str) -> Place | None:
+        """Return the place of a column that logs of ours may have."""
+        mine = (column for column in self._columns.all if column.source == self._own and column.name == name)
+        column = next(mine, None)
+        return None if column is None else self._place(column, self._mapping.position.lag)
 
     def _make_streams(self) -> None:
         unit = TIME[self._mapping.time.unit or "s"]
@@ -301,6 +325,8 @@ class Plan:
             wrench=self._gathered(self._wrench, piece) if self._wrench else None,
             sent=self._gathered(self._sent, piece) if self._sent else None,
             flags=None if self._flags is None else self._whole_flags(self._gathered([self._flags], piece)[:, 0]),
+            side=self._gathered_sides(piece) if any(side is not None for side in self._sides) else None,
+            pair=None if self._pair is None else self._gathered([self._pair], piece)[:, 0],
         )
         try:
             return self._converter.convert(raw, self.declared)
@@ -313,6 +339,16 @@ class Plan:
         for index, place in enumerate(places):
             if place is not None:
                 out[:, index] = piece.values[place[0]][:, place[1]]
+        return out
+
+    def _gathered_sides(self, piece: MergedRows) -> Array:
+        """Return the sides of the recorded joints, 0 where none is declared."""
+        out = np.zeros((len(piece.values[0]), len(self._sides)))
+        for index, side in enumerate(self._sides):
+            if isinstance(side, tuple):
+                out[:, index] = np.nan_to_num(piece.values[side[0]][:, side[1]])
+            elif side is not None:
+                out[:, index] = side
         return out
 
     def _whole_flags(self, flags: Array) -> Any:
