@@ -12,8 +12,10 @@ import pytest
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
 from counterpoise.calibration.design import design_poses
+from counterpoise.calibration.mount import mount_rpy
 from counterpoise.calibration.pose_plan import read_plan
 from counterpoise.logs.declared import Declared
+from simulated_motion import recording as moving
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +103,36 @@ def test_verify_refuses_another_robot(run, recording: Path, tmp_path: Path) -> N
     result = run("verify", "wam7", out, recording)
     assert result.exit_code == 1
     assert "belongs to robot" in result.stderr
+
+
+def test_a_mount_that_the_doctor_finds_is_used_at_once(run, run_json, tmp_path: Path) -> None:
+    """By the option that it prints, or by the mapping that it writes: calibrate and verify take both."""
+    arm = cp.load("wam7")
+    standing = arm.mounted(rpy=(0.3, -0.5, 0.7))
+    paths = [tmp_path / "one.npz", tmp_path / "two.npz"]
+    for seed, path in enumerate(paths, 1):
+        cp.write_log(moving(standing, seed, coulomb=0.3, noise=0.05, seconds=30.0), path)
+    fix = tmp_path / "fix.toml"
+    document = run_json("doctor", paths[0], "--robot", "wam7", "--fix", fix, exit_code=1)
+    option = document["mount_option"].split()
+    assert option[0] == "--mount-rpy"
+    np.testing.assert_allclose([float(angle) for angle in option[1:]], [0.3, -0.5, 0.0], atol=0.03)
+    assert "--mount-rpy" in run("doctor", paths[0], "--robot", "wam7").stdout
+    for told in (option, ["--mapping", fix]):
+        out = tmp_path / f"{len(told)}.calibration.json"
+        result = run("calibrate", "wam7", paths[0], *told, "--out", out)
+        assert result.exit_code == 0, result.output
+        result = run("verify", "wam7", out, paths[1], *told)
+        assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    "rpy", [(0.0, 0.0, 0.0), (0.3, -0.5, 0.7), (np.pi, 0.0, 0.0), (0.0, np.pi / 2, 0.0), (3.0, 1.2, -2.0)]
+)
+def test_the_mount_of_a_gravity_vector(rpy: tuple[float, float, float]) -> None:
+    gravity = cp.load("planar3").mounted(rpy=rpy).gravity_base
+    again = cp.load("planar3").mounted(rpy=mount_rpy(gravity)).gravity_base
+    np.testing.assert_allclose(again, gravity, atol=1e-9)
 
 
 def test_terms_are_added_by_name(run, run_json, truth: cp.Robot, tmp_path: Path) -> None:

@@ -135,8 +135,7 @@ def calibrate(
     _refuse_half_a_load(loaded, load_mass, load_com, load_link, gains_path)
     from ..calibration.calibrate import calibrate as run
 
-    robot = source.load()
-    log = reading.log(logs, robot)
+    robot, log = reading.robot_and_log(source, logs)
     runs: list[tuple[Robot, Log]] = []
     gains: LoadGains | None = None
     if loaded is not None and load_mass is not None and load_com is not None:
