@@ -181,12 +181,13 @@ def ticks(arm: Arm, updates: int, random: np.random.Generator) -> dict[str, floa
         estimator.update(q, speed, given, plate, flags)
         took[index] = time.thread_time() - begun
     found = estimator.estimate
-    numbers = np.concatenate([found.parameters, found.covariance.ravel(), [found.mass, found.mass_std]])
+    stated = [*found.covariance.ravel(), found.mass, found.mass_std] if found.detected else []  # else nothing is
+    numbers = np.concatenate([found.parameters, stated])
     micro = 1e6 * took
     return {
         "updates": updates,
         "finite": float(np.isfinite(numbers).all()),
-        "mass_bounded": float(0.0 <= found.mass <= 10.0),
+        "mass_bounded": float(not found.detected or 0.0 <= found.mass <= 10.0),
         "median_us": float(np.median(micro)),
         "slot_us": float(np.median(micro[19::20])),
         "p999_us": float(np.percentile(micro, 99.9)),
@@ -210,8 +211,8 @@ def full_simulations(poses: int) -> list[dict[str, Any]]:
         base, _, variant = name.partition(":")
         found = track_simulated(preset(base, variant or None), load, poses=poses, seed=SEED).payload
         rows.append(
-            {"arm": name, "link": load.link, "mass": load.mass, "found": found.text(), "estimate": found.mass}
-            | {"known": found.mass_known, "poses": found.poses}
+            {"arm": name, "link": load.link, "mass": load.mass, "found": found.text()}
+            | {"estimate": found.mass if found.detected else None, "known": found.mass_known, "poses": found.poses}
         )
     return rows
 

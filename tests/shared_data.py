@@ -12,12 +12,9 @@ SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[2] / "s
 
 REFUSED_URDFS = {
     "alex_psyonic_hands.urdf": "mimics 'index_q1', which is not a moving joint",
-    "kuka_lwr4.urdf": "a second <origin> in <joint>",
-    "kuka_lwr4_gaz.urdf": "<origin> does not belong directly in <robot>",
     "ur3.urdf": "<robot> has no name",
 }
-"""The only real files that we refuse: joints that follow absent joints, elements that stand twice or at the wrong
-place, and a document that is no robot."""
+"""The only real files that we refuse: joints that follow absent joints, and a document that is no robot."""
 
 
 def example_urdfs() -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
 from counterpoise.calibration.design import design_poses
+from counterpoise.calibration.mount import mount_rpy
 from counterpoise.calibration.pose_plan import read_plan
+from counterpoise.logs.declared import Declared
+from simulated_motion import recording as moving
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +105,36 @@ def test_verify_refuses_another_robot(run, recording: Path, tmp_path: Path) -> N
     assert "belongs to robot" in result.stderr
 
 
+def test_a_mount_that_the_doctor_finds_is_used_at_once(run, run_json, tmp_path: Path) -> None:
+    """By the option that it prints, or by the mapping that it writes: calibrate and verify take both."""
+    arm = cp.load("wam7")
+    standing = arm.mounted(rpy=(0.3, -0.5, 0.7))
+    paths = [tmp_path / "one.npz", tmp_path / "two.npz"]
+    for seed, path in enumerate(paths, 1):
+        cp.write_log(moving(standing, seed, coulomb=0.3, noise=0.05, seconds=30.0), path)
+    fix = tmp_path / "fix.toml"
+    document = run_json("doctor", paths[0], "--robot", "wam7", "--fix", fix, exit_code=1)
+    option = document["mount_option"].split()
+    assert option[0] == "--mount-rpy"
+    np.testing.assert_allclose([float(angle) for angle in option[1:]], [0.3, -0.5, 0.0], atol=0.03)
+    assert "--mount-rpy" in run("doctor", paths[0], "--robot", "wam7").stdout
+    for told in (option, ["--mapping", fix]):
+        out = tmp_path / f"{len(told)}.calibration.json"
+        result = run("calibrate", "wam7", paths[0], *told, "--out", out)
+        assert result.exit_code == 0, result.output
+        result = run("verify", "wam7", out, paths[1], *told)
+        assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    "rpy", [(0.0, 0.0, 0.0), (0.3, -0.5, 0.7), (np.pi, 0.0, 0.0), (0.0, np.pi / 2, 0.0), (3.0, 1.2, -2.0)]
+)
+def test_the_mount_of_a_gravity_vector(rpy: tuple[float, float, float]) -> None:
+    gravity = cp.load("planar3").mounted(rpy=rpy).gravity_base
+    again = cp.load("planar3").mounted(rpy=mount_rpy(gravity)).gravity_base
+    np.testing.assert_allclose(again, gravity, atol=1e-9)
+
+
 def test_terms_are_added_by_name(run, run_json, truth: cp.Robot, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     cp.write_log(motion(truth, coulomb=0.3, noise=0.05), path)
@@ -117,13 +151,40 @@ def test_a_weighed_load_tells_gains_from_masses(run_json, arm, truth, tmp_path: 
     options = ("--loaded", loaded, "--load", 3.0, "--load-com", 0.2, 0.0, 0.0, "--use", "moving")
     # The doctor still says that efforts are no torques; the fit has taken care of that.
     document = run_json("calibrate", "planar3", empty, *options)
-    gains = [
-        value
-        for name, value in zip(document["model"]["names"], document["model"]["values"], strict=True)
-        if name.endswith(".gain")
-    ]
-    np.testing.assert_allclose(gains, 0.5, rtol=0.1)
+    np.testing.assert_allclose([each["gain"] for each in document["gains"]], 0.5, rtol=0.1)
     assert document["units"] == "N m"
+
+
+def test_with_a_weighed_load_currents_end_in_torques(run, run_json, arm, truth, tmp_path: Path) -> None:
+    """Errors, friction and the file are in N m, and the mapping with the gains reads further recordings so."""
+    told = Declared(effort_kind="current", effort_side="link", position_side="link")
+    constant = np.array([2.0, 1.5, 0.5])  # N m per A
+    paths = [tmp_path / name for name in ("empty.npz", "loaded.npz", "later.npz")]
+    robots = (truth, truth.with_payload(3.0, com=(0.2, 0.0, 0.0)), truth)
+    for seed, (path, robot) in enumerate(zip(paths, robots, strict=True)):
+        log = motion(robot, noise=0.02, coulomb=0.4, seed=seed)
+        cp.write_log(replace(log, tau=log.tau / constant, declared=told), path)
+    mapping, out = tmp_path / "gains.toml", tmp_path / "arm.calibration.json"
+    options = ("--loaded", paths[1], "--load", 3.0, "--load-com", 0.2, 0.0, 0.0, "--use", "moving")
+    document = run_json("calibrate", "planar3", paths[0], *options, "--gains-out", mapping, "--out", out)
+    gains = {each["joint"]: each for each in document["gains"]}
+    for name, value in zip(arm.joint_names, constant, strict=True):
+        each = gains[name]
+        assert each["unit"] == "A/(N m)" and each["told"]
+        assert abs(each["gain"] * value - 1.0) < 0.02 and 0.0 < each["com_shift"] < 0.5
+    np.testing.assert_allclose(document["errors"]["friction_band"], 0.4, rtol=0.1)
+    text = run("calibrate", "planar3", paths[0], *options).stdout
+    assert "A/(N m)" in text and "All errors are torques" in text
+    result = run("verify", "planar3", out, paths[2], "--mapping", mapping)
+    assert result.exit_code == 0, result.output
+
+
+def test_a_load_without_a_place_is_refused(run, arm, truth, tmp_path: Path) -> None:
+    """Where the load hangs decides the gains: nothing is assumed."""
+    path = tmp_path / "run.npz"
+    cp.write_log(motion(truth, noise=0.05), path)
+    result = run("calibrate", "planar3", path, "--loaded", path, "--load", 3.0)
+    assert result.exit_code == 2 and "--load-com X Y Z" in result.stderr
 
 
 @pytest.mark.parametrize(

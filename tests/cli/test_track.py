@@ -8,6 +8,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.logs.declared import Declared
 from payload_data import random_poses, stream
+from simulated_motion import recording as moving
 
 WAM = cp.load("wam7")
 FRICTION = np.array([0.94, 1.36, 0.77, 0.6, 0.21, 0.21, 0.05])
@@ -50,7 +51,7 @@ def test_json_and_page(run_json, loaded, tmp_path):
     assert 20.0 <= document["events"][0]["time"] <= 24.1
     history = document["history"]
     assert len(history["time"]) == len(history["mass"]) == len(history["gravity_std"])
-    assert history["mass"][0] == 0.0 and history["mass"][-1] == pytest.approx(payload["mass"], rel=0.05)
+    assert history["mass"][0] is None and history["mass"][-1] == pytest.approx(payload["mass"], rel=0.05)
     assert history["gravity_std"][-1][1] < history["gravity_std"][0][1]
     text = page.read_text(encoding="utf-8")
     assert "A payload of" in text and "Holding torques" in text and "http://" not in text.split("<script")[0]
@@ -59,7 +60,27 @@ def test_json_and_page(run_json, loaded, tmp_path):
 def test_an_empty_arm_stays_empty(run_json, tmp_path):
     path = recording(tmp_path / "empty.npz", None, 0, count=12)
     document = run_json("track", path, "--robot", "wam7")
-    assert not document["payload"]["detected"] and document["events"] == []
+    payload = document["payload"]
+    assert not payload["detected"] and document["events"] == []
+    assert not payload["mass_known"] and payload["mass"] is None and payload["mass_std"] is None
+    assert 0.02 < payload["unnoticed_mass"] < 1.0
+    assert document["history"]["unnoticed_mass"][0] is None and document["history"]["unnoticed_mass"][-1] < 1.0
+
+
+def test_an_arm_that_never_rests_is_not_called_empty(run_json, tmp_path):
+    """2.8 kg at the tip of an arm that moves all the time: nothing is learnt, and nothing is claimed."""
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    load = WAM.with_payload(2.8, com=(0.0, 0.0, 0.1), link="toolplate")
+    told = Declared(effort_kind="torque", effort_side="link", position_side="link")
+    cp.write_log(moving(load, 1, coulomb=FRICTION, noise=0.05, declared=told), tmp_path / "moving.npz")
+    page = tmp_path / "track.html"
+    document = run_json("track", tmp_path / "moving.npz", "--robot", "wam7", "--page", page)
+    payload = document["payload"]
+    assert not payload["detected"] and not payload["mass_known"] and document["events"] == []
+    assert payload["mass"] is None and payload["mass_std"] is None and payload["unnoticed_mass"] is None
+    assert "any mass could go unnoticed" in payload["text"]
+    text = page.read_text(encoding="utf-8")
+    assert "Whether there is a payload is not known" in text and "No payload" not in text
 
 
 def test_wrong_command_lines(run, loaded, tmp_path):

@@ -70,6 +70,7 @@ def test_urdf_against_pinocchio(path: Path) -> None:
 
 
 MUJOCO_REFUSALS = (
+    "repeated element",
     "inertia must satisfy A + B >= C",
     "inertia must have positive eigenvalues",
     "mass and inertia of moving bodies must be larger than mjMINVAL",

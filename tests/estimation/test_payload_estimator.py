@@ -13,6 +13,7 @@ from counterpoise.calibration.calibrated_robot import with_masses
 from counterpoise.calibration.static_poses import StaticPoses
 from counterpoise.estimation.payload_estimator import PayloadEstimator, estimate_payload
 from counterpoise.logs.sample import SampleFlag
+from simulated_motion import other_masses, recording
 
 WAM = cp.load("wam7")
 FRICTION = np.array([0.94, 1.36, 0.77, 0.6, 0.21, 0.21, 0.05])
@@ -103,7 +104,7 @@ def test_a_load_on_the_base_is_seen_by_the_plate_alone() -> None:
     assert found.detected and found.mass == pytest.approx(3.0, rel=0.03)
     assert set(found.link_set) <= {"base", "link1"}
     nothing = estimate_payload(WAM, poses[0], poses[1], None, poses[3], friction_band=FRICTION)
-    assert not nothing.detected and nothing.link is None and nothing.mass == 0.0
+    assert not nothing.detected and nothing.link is None and np.isnan(nothing.mass)
 
 
 def test_grasp_release_and_another_grasp() -> None:
@@ -158,6 +159,51 @@ def test_a_calibration_is_the_baseline() -> None:
     assert found.log_evidence > blind.log_evidence + 5.0
     with pytest.raises(cp.InputError, match="calibration"):
         estimate_payload(cp.load("puma560"), np.zeros((2, 6)), np.zeros((2, 6)), fit=fit)
+
+
+def test_what_goes_unnoticed_is_bounded() -> None:
+    """Loads at the tip of an arm whose masses are up to 10 % off: found, or below the bound that is stated."""
+    missed = 0
+    for seed in range(24):
+        random = np.random.default_rng([11, seed])
+        mass = float(random.choice([0.1, 0.3, 0.6, 1.2]))
+        true = other_masses(WAM, seed).with_payload(mass, com=random.uniform(-0.07, 0.07, 3), link="toolplate")
+        found = estimate_payload(
+            WAM, *data.held(true, int(random.integers(1, 12)), FRICTION, random), friction_band=FRICTION
+        )
+        if not found.detected:
+            missed += 1
+            assert found.unnoticed_mass >= mass and not found.mass_known and np.isnan(found.mass_std)
+            assert "could go unnoticed" in found.text()
+    assert missed >= 8
+    empty = estimate_payload(WAM, *data.held(WAM, 12, FRICTION, np.random.default_rng(0)), friction_band=FRICTION)
+    assert 0.05 < empty.unnoticed_mass < 0.5
+    upright = np.zeros((1, 7))  # the last links stand upright: no torque tells what they carry
+    silent = estimate_payload(WAM, upright, WAM.gravity(upright), friction_band=FRICTION, max_mass=3.0)
+    assert np.isinf(silent.unnoticed_mass) and "a load of any mass" in silent.text()
+
+
+def test_a_calibrated_motion_says_nothing_of_how_friction_changes_from_rest_to_rest() -> None:
+    """A calibration from a smooth motion has held-out errors of 0.02 N m; friction at rest varies by ten times that.
+
+    Taken for the scatter, they made loads come and be exchanged on an arm whose load never changed.
+    """
+    true = other_masses(WAM, 3)
+    fit = cp.calibrate(WAM, recording(true, 2, coulomb=FRICTION, noise=0.05, seconds=60.0))
+    assert np.all(fit.heldout_rms < 0.1 * FRICTION + 0.02)
+    loaded, other = (true.with_payload(mass, com=(0.0, 0.0, 0.1), link="toolplate") for mass in (2.8, 1.5))
+    for seed in range(4):
+        for robots, kinds in (
+            ([true] * 16, []),
+            ([loaded] * 16, ["attached"]),
+            ([loaded] * 8 + [other] * 8, ["attached", "exchanged"]),
+        ):
+            random = np.random.default_rng(seed)
+            estimator = PayloadEstimator(fit.robot, DT, fit=fit)
+            for sample in data.stream(robots, data.random_poses(WAM, 16, random), FRICTION, DT, random):
+                estimator.update(*sample)
+            found = [event.kind for _, event in estimator.events]
+            assert found == kinds or (other in robots and found == ["attached", "released", "attached"])
 
 
 def test_exchange_without_putting_down() -> None:
@@ -255,8 +301,11 @@ def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
         wrench = random.normal(size=6) * 10.0 ** random.uniform(0.0, 4.0 if index // 50 % 4 else 300.0)
         estimator.update(q, np.zeros(7), given, wrench if index // 50 % 3 else None, flags)
     found = estimator.estimate
-    assert 0.0 <= found.mass <= 8.0 and np.isfinite(found.mass_std)
-    assert np.isfinite(found.parameters).all() and np.isfinite(found.covariance).all()
+    assert np.isfinite(found.parameters).all()
+    if found.detected:
+        assert 0.0 < found.mass <= 8.0 and found.mass_std > 0.0 and np.isfinite(found.covariance).all()
+    else:
+        assert found.unnoticed_mass > 0.0 and not found.mass_known
 
 
 def test_absurd_readings_of_the_plate_do_not_blind_the_estimator() -> None:

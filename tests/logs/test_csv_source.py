@@ -10,16 +10,25 @@ import pytest
 from counterpoise.errors import DataFileError
 from counterpoise.logs import csv_source
 from counterpoise.logs.csv_source import CsvSource
+from counterpoise.logs.garbage import Screen
+from counterpoise.logs.table import Recovery
 
 
-def source(folder: Path, text: str | bytes, *, recover: bool = False) -> CsvSource:
+def source(folder: Path, text: str | bytes) -> CsvSource:
     path = folder / "run.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return CsvSource(path, recover=recover)
+    return CsvSource(path)
 
 
 def numbers(given: CsvSource, rows: int = 65_536) -> np.ndarray:
-    return np.concatenate([table.columns for table in given.tables(rows)])
+    screen = Screen(given, tuple(range(len(given.column_names))), None, recover=False)
+    return np.concatenate([table.columns for table, _ in screen.tables(rows)])
+
+
+def recovered(given: CsvSource, rows: int = 65_536) -> tuple[np.ndarray, Recovery | None]:
+    screen = Screen(given, tuple(range(len(given.column_names))), None, recover=True)
+    parts = [table.columns if bad is None else table.columns[~bad] for table, bad in screen.tables(rows)]
+    return np.concatenate(parts), screen.recovery
 
 
 @pytest.mark.parametrize(
@@ -71,7 +80,8 @@ def test_layouts(tmp_path: Path, text: str, names: tuple[str, ...], rows: list[l
         ('t,q\n1,2\n3,"4\n', 3, "quote"),
         ('"t,q\n1,2\n', 1, "quote"),
         (b"t,q\n1,\xff\n2,3\n", 2, "no number"),
-        (b"t,q\n1,2\n3,4\0\n", 3, "NUL"),
+        (b"t,q\n1,2\n3,4\0\n", 3, "no number"),
+        (b"t,q\n1,\0\n3,4\0\n", 2, "NUL"),
         (b"\xff\xfet\0,\0", None, "UTF-16"),
         (b"x" * 1_100_000, 1, "a line of more than"),
     ],
@@ -106,14 +116,40 @@ def test_recovery_says_how_much(tmp_path: Path) -> None:
     text = "t,q\n1,2\n3,4\n5"
     with pytest.raises(DataFileError, match="recover=True"):
         numbers(source(tmp_path, text))
-    given = source(tmp_path, text, recover=True)
-    assert numbers(given).tolist() == [[1, 2], [3, 4]]
-    assert given.recovery is not None
-    assert (given.recovery.rows, given.recovery.bytes_read, given.recovery.bytes_total) == (2, 12, 13)
-    assert "line 4" in given.recovery.reason
-    zeros = source(tmp_path, "t,q\n" + "1,2\n" * 300 + "\0" * 500, recover=True)
-    assert numbers(zeros).shape == (300, 2)
-    assert zeros.recovery is not None
+    found, recovery = recovered(source(tmp_path, text))
+    assert found.tolist() == [[1, 2], [3, 4]]
+    assert recovery is not None
+    assert (recovery.rows, recovery.left_out, recovery.bytes_total) == (2, 1, 13)
+    assert "line 4" in recovery.reason
+    found, recovery = recovered(source(tmp_path, "t,q\n" + "1,2\n" * 300 + "\0" * 500))
+    assert found.shape == (300, 2)
+    assert recovery is not None
+
+
+def test_a_line_without_end_is_one_row_of_garbage(tmp_path: Path) -> None:
+    """2 MB without a line end, in the middle: what follows is read."""
+    text = "t,q\n" + "1,2\n" * 300 + "x" * 2_000_000 + "\n" + "3,4\n" * 10
+    with pytest.raises(DataFileError, match="a line of more than") as caught:
+        numbers(source(tmp_path, text))
+    assert caught.value.line == 302
+    found, recovery = recovered(source(tmp_path, text), rows=7)
+    assert found.shape == (310, 2) and recovery is not None and recovery.left_out == 1
+
+
+def test_a_column_of_text_stays_one_though_a_damaged_row_holds_a_number_there(tmp_path: Path) -> None:
+    """Shifted fields put a number where names stand; the others are no garbage for that."""
+    rows = [f"{k},base_link,{k}" for k in range(40)]
+    given = source(tmp_path, "\n".join(["t,frame,q", *rows[:20], "7,8,9", *rows[20:]]))
+    assert given.column_names == ("t", "q") and numbers(given).shape == (41, 2)
+
+
+def test_what_is_mostly_beyond_all_bounds_is_another_unit(tmp_path: Path) -> None:
+    """Counts of 1e11 all along are no garbage; beside them one 1e242 in another column is."""
+    rows = [[float(k), 1e11 + k] for k in range(30)]
+    text = "t,q\n" + "\n".join(f"{t},{q}" for t, q in rows)
+    assert numbers(source(tmp_path, text)).tolist() == rows
+    with pytest.raises(DataFileError, match=r"run.csv:32: column 't' holds 1e\+242.*leaves this row out"):
+        numbers(source(tmp_path, text + "\n1e242,1e11"))
 
 
 def test_file_is_closed_when_reading_ends_early(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ class Rows:
     name = ""
     progress = 1.0
     recovery = None
+    about = None
     column_names = ("value",)
 
     def __init__(self, time: np.ndarray | None, values: np.ndarray, piece: int = 1000) -> None:

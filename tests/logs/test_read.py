@@ -230,7 +230,7 @@ def test_recovered_is_noted(tmp_path: Path) -> None:
     assert np.array_equal(log.q, parts["q"][:-1])
     (lost,) = log.declared.notes["recovered"]
     assert (lost["file"], lost["rows"]) == ("run.csv", 49)
-    assert lost["bytes_read"] < lost["bytes_total"]
+    assert lost["left_out"] == 1 and "line 51" in lost["reason"]
 
 
 def test_logs_of_ours_fit_other_robots_by_name(tmp_path: Path) -> None:

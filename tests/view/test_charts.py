@@ -72,7 +72,7 @@ def test_a_payload_is_told_with_probabilities() -> None:
     nothing = replace(made_snapshot(), estimate=empty)
     assert "No payload found in 2 poses" in charts.payload(nothing, names, units)
     links = {"tip": 0.75, "forearm": 0.248, "base": 0.002}
-    found = replace(empty, detected=True, link="tip", links=links, mass=1.5, mass_std=0.1)
+    found = replace(empty, detected=True, link="tip", links=links, mass=1.5, mass_std=0.1, mass_known=True)
     shot = replace(nothing, estimate=found, trusted=True, compensated=np.array([0.0, 4.2, 1.0]))
     picture = charts.payload(shot, names, units)
     for words in ("1.50 ± 0.10 kg", "75%", "25%", "+4.2 N at b", 'data-payload="trusted"'):

@@ -71,6 +71,8 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
     """Return what a recording is best for."""
     if log.declared.notes.get("plan"):
         return "static", "the recording carries its plan of poses"
+    if log.side is not None or log.pair is not None:
+        return "rows", "the mapping declares from which side its poses were reached"
     if jumps(log):
         return "rows", "from row to row the arm jumps through its range: every row is a pose at rest"
     segments = still_segments(log)

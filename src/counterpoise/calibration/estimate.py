@@ -189,7 +189,8 @@ class Estimate:
     def covariance(self) -> Array:
         """Covariance of the numbers that may be spoken of, prior included, shape (s, s)."""
         _, to_spoken, _ = self._spoken
-        return np.asarray(to_spoken @ self.solution.covariance @ to_spoken.T)
+        found = to_spoken @ self.solution.covariance @ to_spoken.T
+        return np.asarray(0.5 * (found + found.T))
 
     @cached_property
     def std(self) -> Array:

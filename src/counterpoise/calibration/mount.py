@@ -20,6 +20,19 @@ def mount_angle(gravity_base: Array, other: Array) -> float:
     return math.atan2(across, float(gravity_base @ other))
 
 
+def mount_rpy(gravity_base: Array) -> tuple[float, float, float]:
+    """Return roll, pitch and yaw of a base that feels gravity so, fixed axes as in URDF [rad]; the yaw is 0.
+
+    A turn about the vertical changes no gravity, so any yaw would do.
+
+    Args:
+        gravity_base: Gravity in base axes [m/s²], shape (3,), not 0.
+    """
+    x, y, z = (np.asarray(gravity_base) / np.linalg.norm(gravity_base)).tolist()
+    # The last row of the rotation, [−sin p, cos p sin r, cos p cos r], is the vertical in base axes.
+    return math.atan2(-y, -z) if math.hypot(y, z) > 1e-9 else 0.0, math.atan2(x, math.hypot(y, z)), 0.0
+
+
 def refuse_other_mount(robot: Robot, gravity_base: Array) -> None:
     """Refuse a log whose gravity is not the robot's.
 

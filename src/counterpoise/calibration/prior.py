@@ -35,6 +35,8 @@ COM_SHARE = 0.02
 TOOL_MASS_SHARE = 0.1
 TOOL_REACH_SHARE = 0.1
 WIDE = 10.0
+LEAST_REACH = 0.1
+"""Reach of an arm whose joints all lie at one point [m]."""
 LEAST_BODY_SHARE = 0.02
 """Least mass that a body is taken to have for its uncertainty, as a share of the moving mass: descriptions leave small
 links without any."""
@@ -45,8 +47,6 @@ GAIN_SHARE = 1.0
 keeps the gain of a joint that carries none from running away."""
 COMMON = 0.3
 """Relative standard deviation of a factor that all masses share."""
-STANDARD_GRAVITY = 9.81
-"""[m/s²], for the size of masses that no description states."""
 TILT_STD = 0.1
 """Standard deviation of each angle of a tilt [rad]."""
 
@@ -215,11 +215,7 @@ def body_root(columns: EffortColumns, strength: float | None, scales: Scales) ->
     size = 4 if columns.terms.bodies == "gravity" else 10
     robot, chosen = columns.robot, columns.body_parameters
     if strength is None:
-        reach = max(arm_reach(robot), 1e-3)
-        largest = float(np.nanmax(np.where(np.isfinite(scales.effort), scales.effort, 0.0), initial=0.0))
-        mass = WIDE * max(float(robot.tree.mass.sum()), largest / (STANDARD_GRAVITY * reach), 1e-3)
-        sizes = [mass, *[mass * reach] * 3, *[mass * reach**2] * 6][:size]
-        return np.diag(np.tile(sizes, robot.tree.bodies)[chosen])
+        return np.diag(_body_sizes(columns, scales))
     values = columns.cad_parameters[chosen]
     covariance = parameter_covariance(robot, size, strength)[np.ix_(chosen, chosen)]
     if not columns.terms.gain:  # a factor that masses share is one of all gains
@@ -228,6 +224,35 @@ def body_root(columns: EffortColumns, strength: float | None, scales: Scales) ->
     spread[spread == 0.0] = 1.0
     scaled = covariance / np.outer(spread, spread)
     return np.asarray(spread[:, None] * np.linalg.cholesky(scaled + 1e-14 * np.eye(len(scaled))))
+
+
+def bounds_of(columns: EffortColumns, scales: Scales, mean: Array) -> Gaussian:
+    """Return what keeps bodies of a size that can be where there is no prior and the data do not tell.
+
+    A body's mass is one whose weight at the arm's whole reach would be the largest effort, or the moving mass of the
+    description, and WIDE times that is its standard deviation; moments and inertias follow with the reach. Where data
+    tell a number they outweigh this by far; elsewhere it stays near its start instead of following the last digits.
+
+    Args:
+        columns: The unknowns.
+        scales: Sizes of what was measured.
+        mean: Where the unknowns start, shape (p,).
+    """
+    group = columns.groups["bodies"]
+    root = np.zeros((group.stop - group.start, len(mean)))
+    root[:, group] = np.diag(1.0 / _body_sizes(columns, scales))
+    return Gaussian(mean, root)
+
+
+def _body_sizes(columns: EffortColumns, scales: Scales) -> Array:
+    """Return how large the bodies' parameters may be at most, shape (·,); see :func:`bounds_of`."""
+    robot = columns.robot
+    reach = max(arm_reach(robot), LEAST_REACH)
+    effort = float(np.nanmax(np.where(np.isfinite(scales.effort), scales.effort, 0.0), initial=0.0))
+    gravity = max(float(np.linalg.norm(robot.gravity_world)), 1.0)
+    mass = WIDE * max(float(robot.tree.mass.sum()), effort / (gravity * reach), 1e-3)
+    sizes = mass * np.array([1.0, *[reach] * 3, *[reach**2] * 6])[: 4 if columns.terms.bodies == "gravity" else 10]
+    return np.asarray(np.tile(sizes, len(columns.body_parameters) // len(sizes)))
 
 
 def _fill_bodies(root: Array, columns: EffortColumns, strength: float) -> None:

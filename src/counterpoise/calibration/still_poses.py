@@ -163,7 +163,35 @@ def poses_from_rows(robot: Robot, log: Log) -> tuple[StaticPoses, list[str]]:
             kept.append(row)
     if not kept:
         raise InputError(f"none of the {len(log)} rows can be used; {notes[0]}")
-    return static_poses(robot.joint_names, log.q[kept], tau[kept]), notes
+    poses = static_poses(robot.joint_names, log.q[kept], tau[kept])
+    if log.side is None and log.pair is None:
+        return poses, notes
+    side = np.zeros(poses.q.shape) if log.side is None else log.side[kept]
+    pair = _pairs_of_sides(poses.q, side) if log.pair is None else log.pair[kept]
+    _refuse_unlike_pairs(poses.q, pair)
+    return replace(poses, side=side.astype(np.int64), pair=pair.astype(np.int64)), notes
+
+
+def _pairs_of_sides(q: Array, side: Array) -> Array:
+    """Number the rows at one pose of which some joint was reached from both sides, shape (m,); −1 for the others."""
+    place = same_places(q)
+    pair = np.full(len(q), -1.0)
+    for number in np.unique(place):
+        rows = place == number
+        if np.any((side[rows] > 0).any(axis=0) & (side[rows] < 0).any(axis=0)):
+            pair[rows] = number
+    return pair
+
+
+def _refuse_unlike_pairs(q: Array, pair: Array) -> None:
+    """Refuse rows that are declared one pose and are not."""
+    for number in np.unique(pair[pair >= 0]):
+        rows = np.flatnonzero(pair == number)
+        apart = float(np.max(np.ptp(q[rows], axis=0)))
+        if apart >= SAME_POSE:
+            raise InputError(
+                f"the rows of pair {number:.0f} are {apart:.3g} rad or m apart; expected one pose, within {SAME_POSE:g}"
+            )
 
 
 def without_friction(poses: StaticPoses) -> tuple[StaticPoses, bool]:

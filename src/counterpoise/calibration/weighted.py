@@ -35,7 +35,7 @@ from .gaussian import Gaussian
 from .inflation import Blocking
 from .load_posterior import LoadPosterior, Recorded, load_posterior
 from .moving import KEPT_PER_PERIOD
-from .prior import CadPrior, Scales, prior_of
+from .prior import CadPrior, Scales, bounds_of, prior_of
 from .regression import JointRegression, Solution, rms_of_squares, solve
 from .robust import hampel_weight, huber_weight
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
@@ -141,12 +141,14 @@ def weighted_fit(
     solution = _averaged(task.columns, state, posterior)
     if consistent:
         solution = _made_consistent(task.columns, state.regression, solution)
+    if prior is None:
+        solution = _data_alone(solution, state, task.start)
     return WeightedFit(
         columns=task.columns,
         solution=solution,
         posterior=posterior,
         prior_source="" if prior is None else prior.named(robot),
-        data_share=frozen(_data_share(solution, task.belief())),
+        data_share=frozen(np.ones(len(solution.x)) if prior is None else _data_share(solution, task.belief())),
         described_rms=frozen(_described_rms(task.columns, state)),
         command_units=bool(chosen.gain) and not weighed,
     )
@@ -195,9 +197,9 @@ class _Task:
     correlated: bool
 
     def belief(self) -> Gaussian:
-        """Return the prior; without one, what no sample tells stays where it started."""
+        """Return the prior; without one, what no sample tells stays about where it started."""
         if self.prior is None:
-            return Gaussian(self.start, np.zeros((0, len(self.start))))
+            return bounds_of(self.columns, self.scales, self.start)
         return prior_of(self.columns, self.prior.strength or 1.0, self.scales, self.start)
 
 
@@ -344,6 +346,15 @@ def _described_rms(columns: EffortColumns, state: _State) -> Array:
     found = np.linalg.lstsq(stacked[:, :-1], stacked[:, -1], rcond=None)[0] if stacked.shape[1] > 1 else np.zeros(0)
     squares = [float(np.sum((missed - rows @ found) ** 2)) for rows, missed in zip(drives, left, strict=True)]
     return rms_of_squares(np.array(squares), state.solution.rows)
+
+
+def _data_alone(solution: Solution, state: _State, x: Array) -> Solution:
+    """Return the solution of a fit without a prior: bounds are no knowledge, so what the data leave open is open."""
+    sigma, nothing = np.nan_to_num(solution.sigma, nan=1.0), Gaussian(x, np.zeros((0, len(x))))
+    hidden = solve(state.regression, prior=nothing, sigma=sigma, inflation=state.inflation).undetermined
+    shown = np.eye(len(x)) - hidden @ hidden.T
+    covariance = shown @ solution.covariance @ shown
+    return replace(solution, undetermined=hidden, covariance=frozen(0.5 * (covariance + covariance.T)))
 
 
 def _scatter(residuals: Array, sigma: Array) -> Array:

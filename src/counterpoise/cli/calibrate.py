@@ -25,6 +25,7 @@ from .source import Source, source_options
 
 if TYPE_CHECKING:
     from ..calibration.fit import Fit
+    from ..calibration.load_gains import LoadGains
     from ..calibration.terms import Terms
     from ..dynamics.robot import Robot
     from ..logs.log import Log
@@ -80,14 +81,12 @@ Examples:
 @click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: tells gains from masses.")
 @click.option("--load", "load_mass", type=click.FloatRange(min=0.0, min_open=True), help="Mass of that load [kg].")
 @click.option(
-    "--load-com",
-    nargs=3,
-    type=float,
-    default=(0.0, 0.0, 0.0),
-    metavar="X Y Z",
-    help="Its centre of mass in the link's frame [m]; default: 0 0 0.",
+    "--load-com", nargs=3, type=float, metavar="X Y Z", help="Its centre of mass in the link's frame [m], as measured."
 )
 @click.option("--load-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@click.option(
+    "--gains-out", "gains_path", metavar="FILE.toml", help="Write a mapping with the gains that the load tells."
+)
 @click.option(
     "--stiffness",
     multiple=True,
@@ -113,8 +112,9 @@ def calibrate(
     cutoff: float | None,
     loaded: str | None,
     load_mass: float | None,
-    load_com: tuple[float, float, float],
+    load_com: tuple[float, float, float] | None,
     load_link: str | None,
+    gains_path: str | None,
     stiffness: tuple[float, ...],
     serial: str,
     tool: str,
@@ -131,18 +131,29 @@ def calibrate(
     """
     refuse_file("--out", out_path, (".json",))
     refuse_page(page_path)
-    if load_mass is not None and loaded is None:
-        raise click.UsageError("--load is the mass in a second recording; name that with --loaded")
+    refuse_file("--gains-out", gains_path, (".toml",))
+    _refuse_half_a_load(loaded, load_mass, load_com, load_link, gains_path)
     from ..calibration.calibrate import calibrate as run
 
-    robot = source.load()
-    log = reading.log(logs, robot)
+    robot, log = reading.robot_and_log(source, logs)
     runs: list[tuple[Robot, Log]] = []
-    if loaded is not None:
-        if load_mass is None:
-            raise click.UsageError("--loaded needs the mass of the load: --load 2.0")
+    gains: LoadGains | None = None
+    if loaded is not None and load_mass is not None and load_com is not None:
+        from ..calibration.load_gains import load_gains
+        from ..calibration.prior import CadPrior
+
+        second = reading.log([loaded], robot)
+        prior = None if no_prior or not robot.tree.mass.any() else CadPrior()
+        gains = load_gains(robot, log, second, load_mass, load_com, load_link, prior=prior, cutoff=cutoff)
+        if gains_path is not None:
+            from ..logs.mapping import LogMapping
+            from ..logs.mapping_file import write_mapping
+
+            recorded = LogMapping.from_table(log.declared.mapping)
+            write_mapping(recorded.merged_with(LogMapping.from_table(gains.mapping(log))), gains_path)
         carrying = robot.with_payload(load_mass, com=load_com, link=load_link)
-        runs.append((carrying, reading.log([loaded], robot)))
+        log, second = gains.in_torques(log, robot), gains.in_torques(second, robot)
+        runs.append((carrying, second))
     with Progressing(f"calibrating {robot.name}") as progressing:
         fit = run(
             robot,
@@ -167,11 +178,35 @@ def calibrate(
 
         write_page(calibration_page(fit), page_path)
     if as_json:
-        print_json(_document(fit, written, page_path))
+        print_json(_document(fit, gains, written, page_path))
     else:
-        _print(fit, out_path, written, page_path)
+        _print(fit, gains, out_path, written, page_path)
+        note_written("mapping with the gains", gains_path)
     if not fit.trusted:
         raise SystemExit(EXIT_NOT_TRUSTED)
+
+
+def _refuse_half_a_load(
+    loaded: str | None,
+    mass: float | None,
+    com: tuple[float, float, float] | None,
+    link: str | None,
+    gains_path: str | None,
+) -> None:
+    """Refuse a load of which not everything is stated: its place decides the gains as much as its mass does."""
+    if loaded is None:
+        if any(given is not None for given in (mass, com, link, gains_path)):
+            raise click.UsageError(
+                "--load, --load-com, --load-link and --gains-out belong to a second recording; name that with --loaded"
+            )
+    elif mass is None:
+        raise click.UsageError("--loaded needs the mass of the load: --load 2.0")
+    elif com is None:
+        raise click.UsageError(
+            "--loaded needs the place of the load: --load-com X Y Z, its centre of mass in the frame of the link that "
+            "carries it [m]; of a load that hangs from a string, the point where the string is fixed. 1 cm too far out "
+            "makes gains too small by some percent, and masses too large"
+        )
 
 
 def _stiffness(given: tuple[float, ...]) -> Any:
@@ -206,20 +241,38 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
     return terms
 
 
-def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str, Any]:
+def _document(fit: Fit, gains: LoadGains | None, written: str | None, page_path: str | None) -> dict[str, Any]:
     import msgspec
 
     from ..calibration.file import content_of
 
     content: dict[str, Any] = msgspec.to_builtins(content_of(fit))
-    return {"trusted": fit.trusted, "reasons": list(fit.reasons), "file": written, "page": page_path, **content}
+    head = {"trusted": fit.trusted, "reasons": list(fit.reasons), "file": written, "page": page_path}
+    return {**head, **content} if gains is None else {**head, "gains": _gains(gains), **content}
 
 
-def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str | None) -> None:
+def _gains(gains: LoadGains) -> list[dict[str, Any]]:
+    """Return efforts per torque as plain values."""
+    return [
+        {"joint": name, "gain": gain, "std": std, "com_shift": shift, "unit": unit, "told": name not in gains.untold}
+        for name, gain, std, shift, unit in zip(
+            gains.joint_names,
+            gains.gain.tolist(),
+            gains.std.tolist(),
+            gains.com_shift.tolist(),
+            gains.unit,
+            strict=True,
+        )
+    ]
+
+
+def _print(fit: Fit, gains: LoadGains | None, out_path: str | None, written: str | None, page_path: str | None) -> None:
     screen = console()
     print_verdict(screen, "TRUSTED" if fit.trusted else "NOT TRUSTED", fit.verdict)
     counted = "poses at rest" if fit.data == "static" else "samples of a motion"
     screen.print(f"{fit.samples} {counted}: {printable(fit.why)}. {fit.check}.")
+    for sentence in () if gains is None else gains.sentences():
+        screen.print(f"{printable(sentence[:1].upper() + sentence[1:])}.")
     screen.print(joint_table(fit))
     if fit.sag.total == fit.sag.total:  # not NaN
         how = "with the stiffness given" if not fit.stiffness_assumed else "if joints are held softly (4 Hz)"

@@ -101,6 +101,8 @@ def doctor(
         _write_page(page_path, name, robot, log, diagnosis, mended)
     if as_json:
         document = {"files": list(logs), "robot": None if robot is None else robot.name, **diagnosis.to_table()}
+        mounts = [option for finding in diagnosis.findings if (option := _mount_option(finding))]
+        document |= {"mount_option": mounts[0] if mounts else None}
         document |= {"mapping": None if proposal is None else proposal.mapping.to_table()}
         document |= {"fix_file": fix_path if mended else None, "page": page_path}
         print_json(document)
@@ -203,6 +205,16 @@ def _print_findings(screen: Console, diagnosis: Diagnosis) -> None:
     screen.print(rows)
 
 
+def _mount_option(finding: Finding) -> str:
+    """Return the option by which commands take over a mount that was found; "" for other findings."""
+    from ..calibration.mount import mount_rpy
+
+    found = finding.evidence.get("gravity_base")
+    if found is None:
+        return ""
+    return "--mount-rpy " + " ".join(f"{angle:.4g}" for angle in mount_rpy(found))
+
+
 def _small_print(finding: Finding) -> list[str]:
     """Return the plain numbers of the evidence and what it could be instead."""
     from numbers import Real
@@ -215,6 +227,8 @@ def _small_print(finding: Finding) -> list[str]:
     ]
     if numbers:
         lines.append(", ".join(numbers))
+    if option := _mount_option(finding):
+        lines.append(f"use it at once: {option} (a turn about the vertical does not show), or the mapping of --fix")
     if finding.alternatives:
         lines.append(f"these data cannot tell it from: {', '.join(finding.alternatives)}")
     return lines

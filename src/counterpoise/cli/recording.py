@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import Progressing
+from .output import Progressing, warn
 from .source import Source, mount_option
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class ReadingOptions:
         from ..logs.read import read_log
 
         with Progressing(f"reading {files[0]}") as bar:
-            return read_log(
+            log = read_log(
                 list(files),
                 robot,
                 self.mapping,
@@ -50,6 +50,9 @@ class ReadingOptions:
                 progress=lambda done: bar.update(done, 1.0),
                 budget=self.budget,
             )
+        for entry in log.declared.notes.get("recovered", ()):
+            warn(f"{entry['file']}: {entry['rows']} rows read, {entry['left_out']} left out; {entry['reason']}")
+        return log
 
     def robot_and_log(self, arm: Source, files: Sequence[str]) -> tuple[Robot, Log]:
         """Read a robot and its recording; without --mount-rpy the robot stands as the recording declares."""
@@ -76,7 +79,9 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         multiple=True,
         help="Raise what recordings may cost: memory=8GB, rows=1e8, unpacked=10GB, topics, columns, orders.",
     )(gathered)
-    decorated = click.option("--recover", is_flag=True, help="Read what is intact of damaged files.")(decorated)
+    decorated = click.option(
+        "--recover", is_flag=True, help="Read what is intact of damaged files, without their rows of garbage."
+    )(decorated)
     return click.option(
         "--mapping", metavar="FILE.toml", help="What a recording's columns mean where their names do not tell."
     )(decorated)

@@ -50,9 +50,8 @@ def verify(
     from ..calibration.file import load_calibration
     from ..calibration.verify import verify as run
 
-    robot = source.load()
+    robot, log = reading.robot_and_log(source, logs)
     fit = load_calibration(calibration, robot)
-    log = reading.log(logs, robot)
     found = run(fit, log)
     if page_path is not None:
         from ..report.calibration_page import verification_page

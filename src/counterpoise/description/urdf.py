@@ -84,6 +84,7 @@ class _Reader:
         self._path = path
         self._warnings: list[str] = []
         self._resembles: dict[tuple[str, str], str | None] = {}
+        self._second_origins: dict[str, Element] = {}
 
     def robot(self, root: Element) -> Description:
         if root.tag != "robot":
@@ -98,6 +99,7 @@ class _Reader:
         links = [self._link(element) for element in link_elements]
         joints = [self._joint(element) for element in joint_elements]
         self._refuse_lost_inertials(root)
+        self._judge_second_origins(joints)
         return checked(name=name, links=links, joints=joints, path=self._path, warnings=self._warnings)
 
     def _link(self, element: Element) -> Link:
@@ -226,18 +228,54 @@ class _Reader:
         found: dict[str, Element] = {}
         for child in element.children:
             if child.tag in _CHILDREN[element.tag]:
-                if child.tag in found and element.tag != "robot":
-                    raise self._error(
-                        f"{what}: a second <{child.tag}> in <{element.tag}> (the first is on line "
-                        f"{found[child.tag].line}); keep one",
-                        child,
-                    )
-                found[child.tag] = child
                 if child.tag in _ATTRIBUTES:
                     self._check_leaf(child, what)
+                if child.tag in found and element.tag != "robot":
+                    self._second(child, found[child.tag], element, what)
+                else:
+                    found[child.tag] = child
             elif child.tag not in _PASSED_OVER[element.tag]:
                 self._check_unknown(child, element.tag, what)
         return found
+
+    def _second(self, child: Element, first: Element, element: Element, what: str) -> None:
+        """Refuse an element that stands twice; origins of joints pass where they say the same, or are judged later."""
+        name = element.attributes.get("name", "")
+        of_joint = child.tag == "origin" and element.tag == "joint"
+        if of_joint and child.attributes == first.attributes:
+            self._warn(f"{what}: <origin> stands twice in <joint> and says the same", child)
+        elif of_joint and name not in self._second_origins:
+            self._second_origins[name] = child
+        else:
+            raise self._error(
+                f"{what}: a second <{child.tag}> in <{element.tag}> (the first is on line {first.line}); keep one",
+                child,
+            )
+
+    def _judge_second_origins(self, joints: list[Joint]) -> None:
+        """Let a second origin pass where it cannot matter to any torque: the first counts, as other readers have it.
+
+        That is a fixed joint that nothing moves, so that all of the arm stands elsewhere and not otherwise.
+        """
+        child_of = {joint.child: joint for joint in joints}
+        for joint in joints:
+            second = self._second_origins.get(joint.name)
+            if second is None:
+                continue
+            what = f"joint {quoted(joint.name)}"
+            T_second = self._origin(second, what)
+            above: Joint | None = joint
+            for _ in range(len(joints)):
+                if above is None or above.kind is not JointKind.FIXED:
+                    break
+                above = child_of.get(above.parent)
+            if above is not None or not np.allclose(T_second[:3, :3], joint.T_parent_joint[:3, :3], atol=1e-9):
+                raise self._error(f"{what}: a second <origin> in <joint> (they differ); keep one", second)
+            self._warn(
+                f"{what} has a second <origin>, which is ignored. It moves the whole arm and turns nothing, so no "
+                "joint torque depends on it; the moments of a plate under the base do",
+                second,
+            )
 
     def _check_leaf(self, leaf: Element, what: str) -> None:
         """Refuse attributes that a leaf element does not have, and elements that slipped into it."""
@@ -263,6 +301,11 @@ class _Reader:
         """Refuse an unknown element that may hide a misspelt or misplaced one; warn of others that matter."""
         if child.tag == "origin" and context == "link":
             return  # judged by _check_stray_origin
+        if child.tag == "origin" and context == "robot":
+            self._check_leaf(child, what)
+            if np.array_equal(self._origin(child, what), np.eye(4)):
+                self._warn(f"{what}: an <origin> of zeros directly in <robot> means nothing and is ignored", child)
+                return
         if child.tag in _READ_SOMEWHERE:
             raise self._error(f"{what}: <{child.tag}> does not belong directly in <{context}>; move it", child)
         key = (context, child.tag)

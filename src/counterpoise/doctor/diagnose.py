@@ -16,6 +16,7 @@ from .finding import Finding, LogFault
 from .model_check import check_model
 from .prepared import Prepared, prepare, without_infinities
 from .recording_check import check_recording
+from .unweighed import check_unweighed
 
 ANY_UNIT = frozenset(
     {
@@ -51,6 +52,9 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
         )
     log = without_infinities(log)
     prepared = prepare(log)
+    if not robot.tree.mass.any():
+        alone = check_unweighed(robot, prepared) + check_recording(None, log, prepared)
+        return Diagnosis(tuple(sorted(alone, key=lambda finding: -finding.consequence)), _facts(log))
     dead = [] if prepared is None else check_dead(robot, log, prepared)
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}

@@ -56,6 +56,7 @@ class LogFault(StrEnum):
     PLATE_CROSS_TALK = "plate-cross-talk"
     PLATE_HANDEDNESS = "plate-handedness"
     MODEL_POOR = "model-explains-little"
+    NO_MASSES = "no-masses"
 
 
 ABOUT_MODEL = frozenset(

@@ -33,6 +33,7 @@ from .payload_estimate import (
     marginal_bound,
     marginal_evidence,
     no_payload,
+    unnoticed_mass,
 )
 from .payload_statistics import Baseline, Sums
 
@@ -136,7 +137,8 @@ class PayloadHistory:
         doubted = self._doubtful
         items = [*_without(self._window, doubted), *now]
         if not items and not doubted:
-            return no_payload(self._baseline.places.robot, self._empty_poses), None
+            unnoticed = self._unnoticed(self._empty) if self._empty_poses else np.inf
+            return no_payload(self._baseline.places.robot, self._empty_poses, unnoticed_mass=unnoticed), None
         event, doubtful = yield from self._testing(items)
         if doubtful and doubted:
             event, doubtful = yield from self._testing([*self._window, *now])
@@ -150,7 +152,10 @@ class PayloadHistory:
         if not self.loaded:
             poses = self._empty_poses + len(sure)
             open_question = DOUBT if doubtful else ONE_POSE if self._unconfirmed else ""
-            return no_payload(self._baseline.places.robot, poses, open_question=open_question), event
+            yield
+            unnoticed = self._unnoticed(sum(sure, self._empty)) if poses else np.inf
+            robot = self._baseline.places.robot
+            return no_payload(robot, poses, open_question=open_question, unnoticed_mass=unnoticed), event
         carried = sum(sure, self._carried)
         found = yield from estimating(
             self._baseline,
@@ -162,6 +167,11 @@ class PayloadHistory:
             weighed=self._weighed,
         )
         return found, event
+
+    def _unnoticed(self, poses: Sums) -> float:
+        """Return the heaviest load that may have been carried at all of these poses [kg]."""
+        S, t = self._baseline.load_information(poses, poses)
+        return unnoticed_mass(self._baseline, poses, S, t, self._max_mass)
 
     def _testing(self, items: list[Sums]) -> Test:
         self._unconfirmed = False

@@ -11,7 +11,7 @@ import numpy as np
 from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
-from .payload_hypotheses import LEAST_MASS, LinkEvidence, evidence_bound, link_evidence, log_evidence
+from .payload_hypotheses import LEAST_MASS, LinkEvidence, evidence_bound, largest_mass, link_evidence, log_evidence
 from .payload_places import Places
 from .payload_statistics import Baseline, Sums
 
@@ -56,21 +56,25 @@ class PayloadEstimate(PublishedData):
         link: The most probable link; None where no load was found.
         links: Probability of each link given that there is a load, most probable first.
         link_set: The smallest set of links that holds it with SET_PROBABILITY.
-        mass: Its mass on that link [kg]; 0 where none was found. Where it is not known, it is what the link's size and
-            the moments make probable, which depends on what loads are thought of.
+        mass: Its mass on that link [kg]; NaN where none was found. Where it is not known, it is what the link's size
+            and the moments make probable, which depends on what loads are thought of.
         mass_std: Standard deviation over all links [kg]; where the mass is not felt, of all masses up to the heaviest
-            that the moments leave open.
-        com: Its centre of mass in the link's frame [m], shape (3,).
-        com_std: Standard deviations of the three coordinates [m], shape (3,).
-        mass_known: Whether the mass itself is known; False where only combinations are.
+            that the moments leave open. NaN where none was found.
+        com: Its centre of mass in the link's frame [m], shape (3,); NaN where none was found.
+        com_std: Standard deviations of the three coordinates [m], shape (3,); NaN where none was found.
+        mass_known: Whether the mass itself is known; False where only combinations are, and where none was found: a
+            mass of zero is never known.
+        unnoticed_mass: Where no load was found, the heaviest (95 %) on a last link that may have been carried at all
+            poses all the same [kg]: friction, offsets and errors of the model hide it. inf where the poses exclude none
+            of the masses that are looked for; NaN where a load was found.
         combinations: What is known on the most probable link where the mass is not.
         like_weight: Probability that it is weight and not a touch that differs from pose to pose.
         confidence: Probability that the load is weight and on ``link``; 0 where none was found.
         poses: Poses at rest behind it.
         widening: Scatter of the data in units of the stated one: all deviations were widened, or narrowed, by it.
         parameters: Mean of the load's gravity parameters over all links, the robot's joint frames, shape (4 b,):
-            the gravity torque changes by gravity_regressor(q) @ parameters.
-        covariance: Of ``parameters``, shape (4 b, 4 b).
+            the gravity torque changes by gravity_regressor(q) @ parameters; 0 where none was found.
+        covariance: Of ``parameters``, shape (4 b, 4 b); NaN where none was found: nothing is stated then.
         advice: What would settle what is open, one sentence; "" where nothing is.
     """
 
@@ -85,6 +89,7 @@ class PayloadEstimate(PublishedData):
     com: Array
     com_std: Array
     mass_known: bool
+    unnoticed_mass: float
     combinations: tuple[KnownCombination, ...]
     like_weight: float
     confidence: float
@@ -108,9 +113,14 @@ class PayloadEstimate(PublishedData):
         """Return the estimate in one or two sentences."""
         if not self.detected or self.link is None:
             if self.poses == 0:
-                return "nothing known of a payload: no pose was held at rest for half a second yet"
+                return (
+                    "nothing known of a payload: no pose was held at rest for half a second yet; a load of any mass "
+                    "could go unnoticed"
+                )
             poses = "one pose" if self.poses == 1 else f"{self.poses} poses"
-            return f"no payload found in {poses}" + (f"; {self.advice}" if self.advice else "")
+            left = "a load of any mass" if np.isinf(self.unnoticed_mass) else f"up to {self.unnoticed_mass:.2g} kg"
+            told = f"no payload found in {poses}; {left} at the tip could go unnoticed (95 %)"
+            return told + (f"; {self.advice}" if self.advice else "")
         where = ", ".join(f"{link} {self.links[link]:.0%}" for link in self.link_set)
         if self.mass_known:
             told = f"{self.mass:.3g} ± {self.mass_std:.2g} kg"
@@ -123,30 +133,38 @@ class PayloadEstimate(PublishedData):
         return f"{told}, on {where}{advice}"
 
 
-def no_payload(robot: Robot, poses: int, log_evidence: float = 0.0, open_question: str = "") -> PayloadEstimate:
-    """Return the estimate of an empty arm, undecided where there is an open question."""
+def no_payload(
+    robot: Robot,
+    poses: int,
+    *,
+    log_evidence: float = 0.0,
+    open_question: str = "",
+    unnoticed_mass: float = float("inf"),
+) -> PayloadEstimate:
+    """Return the estimate where no load was found, undecided where there is an open question."""
     size = 4 * robot.tree.bodies
-    nothing = frozen(np.zeros(3))
+    unknown = frozen(np.full(3, np.nan))
     return PayloadEstimate(
-        *(
-            False,
-            bool(open_question),
-            log_evidence,
-            None,
-            {},
-            (),
-            0.0,
-            0.0,
-            nothing,
-            nothing,
-            True,
-            (),
-            0.0,
-            0.0,
-            poses,
-            1.0,
-        ),
-        *(frozen(np.zeros(size)), frozen(np.zeros((size, size))), open_question),
+        detected=False,
+        undecided=bool(open_question),
+        log_evidence=log_evidence,
+        link=None,
+        links={},
+        link_set=(),
+        mass=float("nan"),
+        mass_std=float("nan"),
+        com=unknown,
+        com_std=unknown,
+        mass_known=False,
+        unnoticed_mass=unnoticed_mass,
+        combinations=(),
+        like_weight=0.0,
+        confidence=0.0,
+        poses=poses,
+        widening=1.0,
+        parameters=frozen(np.zeros(size)),
+        covariance=frozen(np.full((size, size), np.nan)),
+        advice=open_question,
     )
 
 
@@ -180,7 +198,8 @@ def estimating(
     evidence = float(log_sum(found.log_evidence + _log_prior(places, weighed)))
     yield
     if not detected:
-        return no_payload(robot, poses, evidence)
+        unnoticed = unnoticed_mass(baseline, total, S, t, max_mass)
+        return no_payload(robot, poses, log_evidence=evidence, unnoticed_mass=unnoticed)
     # The data's own scatter: beyond the stated one everything is less certain than it looks. A smaller one counts only
     # for joints alone, of which there are many alike; a plate's few rows must not be taken for better by them.
     misfit, freedom = baseline.misfit(total)
@@ -224,6 +243,7 @@ def estimating(
         com=frozen(com),
         com_std=frozen(com_std),
         mass_known=known,
+        unnoticed_mass=float("nan"),
         combinations=combinations,
         like_weight=weight,
         confidence=weight * float(share[chosen]),
@@ -233,6 +253,25 @@ def estimating(
         covariance=frozen(covariance),
         advice=_advice(places, chosen, known, len(inside), weighed, weight),
     )
+
+
+def unnoticed_mass(baseline: Baseline, total: Sums, S: Array, t: Array, max_mass: float) -> float:
+    """Return the heaviest load on a last link that the data leave open, by 95 % [kg]; inf where they leave all open.
+
+    Args:
+        baseline: How well the empty arm is known.
+        total: Sums over all poses.
+        S: What is known of a load at each place, from ``baseline.load_information``, shape (l, 4, 4).
+        t: The matching vector, shape (l, 4).
+        max_mass: Heaviest load that is looked for [kg].
+    """
+    places = baseline.places
+    parents = places.robot.tree.parent.tolist()
+    tips = [place for place, body in enumerate(places.bodies) if body != BASE and body not in parents]
+    misfit, freedom = baseline.misfit(total)
+    widening = max((misfit + TRUSTED_ROWS) / (freedom + TRUSTED_ROWS), 1.0)
+    bounds = largest_mass(S[tips] / widening, t[tips] / widening, places.centre[tips], places.radius[tips], max_mass)
+    return float(np.max(bounds))
 
 
 def marginal_evidence(baseline: Baseline, S: Array, t: Array, max_mass: float, weighed: bool) -> float:

@@ -90,8 +90,8 @@ class PayloadEstimator:
                 the description is taken to be off by 10 % in masses; the first, empty poses then teach the baseline.
             friction_band: Torque that friction may hold at rest, ± [N m or N], shape (n,); None for the calibration's,
                 else BAND_SHARE of the effort limits.
-            scatter: What of it changes from pose to pose where the side is known [N m or N], shape (n,); None for the
-                calibration's held-out error, else SIDE_SHARE of the band.
+            scatter: What of it changes from pose to pose where the side is known [N m or N], shape (n,); None for
+                SIDE_SHARE of the band, or the calibration's held-out error where that is larger.
             wrench_std: Scatter of the plate from pose to pose [N, N m], shape (6,).
             max_mass: Heaviest load [kg]; None for half of the arm's moving mass.
             false_alarm: False alarms per held pose, at most, on average, for friction and noise that are normal and as
@@ -370,7 +370,9 @@ def _baseline(
     if scatter is not None:
         spread = positive_row(scatter, "scatter", places.robot.joint_names)
     elif fit is not None:
-        spread = np.where(np.isfinite(fit.heldout_rms) & (fit.heldout_rms > 0.0), fit.heldout_rms, spread)
+        # A motion's held-out error is that of low-passed torques and sliding friction. How friction changes from rest
+        # to rest is not in it: taken for the scatter, it makes loads of what sticks.
+        spread = np.maximum(spread, np.where(np.isfinite(fit.heldout_rms), fit.heldout_rms, 0.0))
     return baseline_of(
         places,
         band=band,

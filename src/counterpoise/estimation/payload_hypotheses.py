@@ -28,6 +28,10 @@ LEAST_MASS = 0.05
 """Lightest load that is looked for [kg]."""
 COARSE, FINE = 33, 25
 """Points of the two grids of masses."""
+BOUND_GRID = np.geomspace(1e-4, 10.0, 241)
+"""Masses at which a bound is looked for, as shares of the heaviest load."""
+BOUND_SHARE = 0.95
+"""Probability that a load is not heavier than its bound."""
 NEGLIGIBLE = 12.0
 """Masses whose log-probability is this much below the best are not looked at closer."""
 
@@ -78,6 +82,23 @@ def evidence_bound(S: Array, t: Array) -> Array:
     """
     loose = 1e-9 * (np.trace(S, axis1=-2, axis2=-1)[..., None, None] + 1e-12) * np.eye(4)
     return np.asarray(0.5 * np.sum(t * np.linalg.solve(S + loose, t[..., None])[..., 0], axis=-1))
+
+
+def largest_mass(S: Array, t: Array, centre: Array, radius: Array, max_mass: float) -> Array:
+    """Return what a load at each place weighs at most, by BOUND_SHARE, if there is one [kg], shape (…, l).
+
+    Every mass above 0 is equally probable beforehand, so that the bound holds for whatever mass there is; the centre of
+    mass is as in :func:`log_evidence`. It is inf where the data leave ``max_mass`` and more open.
+    Arguments as in :func:`log_evidence`.
+    """
+    integral = _Integral(S, t, centre, radius, 1.0)
+    mass = max_mass * BOUND_GRID
+    value = integral.log_density(np.broadcast_to(mass, (*integral.shape, len(mass))))
+    density = np.exp(value - value.max(axis=-1, keepdims=True))
+    steps = 0.5 * (density[..., 1:] + density[..., :-1]) * np.diff(mass)
+    below = np.cumsum(np.concatenate([density[..., :1] * mass[0], steps], axis=-1), axis=-1)
+    reached = np.argmax(below >= BOUND_SHARE * below[..., -1:], axis=-1)
+    return np.where(mass[reached] <= max_mass, mass[reached], np.inf)
 
 
 def link_evidence(S: Array, t: Array, centre: Array, radius: Array, max_mass: float) -> LinkEvidence:

@@ -39,10 +39,12 @@ class Track(PublishedData):
         q: Positions [rad or m], shape (m, n).
         tau: Measured torques [N m or N], shape (m, n).
         gravity: Estimated holding torques ĝ(q), the payload's share included [N m or N], shape (m, n).
-        gravity_std: Their standard deviations, shape (m, n).
+        gravity_std: Their standard deviations, shape (m, n). A load that goes unnoticed is not in them.
         model: The model's g(q), shape (m, n).
-        mass: Payload [kg], shape (m,); NaN where its mass is not known, 0 where there is none.
-        mass_std: Its standard deviation [kg], shape (m,).
+        mass: Payload [kg], shape (m,); NaN where its mass is not known or none was found.
+        mass_std: Its standard deviation [kg], shape (m,); NaN where none was found.
+        unnoticed: Heaviest load at the tip that could go unnoticed, by 95 % [kg], shape (m,); inf where it may be any,
+            NaN where one was found.
         links: Links on which a payload may sit.
         shares: Probability of each, 0 where there is no payload, shape (m, l).
         poses: Held poses behind the payload's estimate, shape (m,).
@@ -61,6 +63,7 @@ class Track(PublishedData):
     model: Array
     mass: Array
     mass_std: Array
+    unnoticed: Array
     links: tuple[str, ...]
     shares: Array
     poses: Array
@@ -127,27 +130,30 @@ class Tracker:
         """Return the history."""
         robot, payload = self.payload.robot, self.payload
         n, links = robot.n, payload.places.links
-        columns = [np.array(column) for column in zip(*self._rows, strict=True)] or [np.zeros(0)] * 9
-        sizes = ((), (n,), (n,), (n,), (n,), (), (), (len(links),), ())
-        time, q, tau, gravity, std, mass, mass_std, shares, poses = (
+        columns = [np.array(column) for column in zip(*self._rows, strict=True)] or [np.zeros(0)] * 10
+        sizes = ((), (n,), (n,), (n,), (n,), (), (), (), (len(links),), ())
+        time, q, tau, gravity, std, mass, mass_std, unnoticed, shares, poses = (
             column.reshape(-1, *size) for column, size in zip(columns, sizes, strict=True)
         )
         model = robot.gravity(q) if len(q) else np.zeros((0, n))
         return Track(
-            *(robot, time, q, tau, gravity, std, model, mass, mass_std, links, shares, poses, tuple(payload.events)),
-            *(payload.estimate, payload.friction_band, self._count),
+            *(robot, time, q, tau, gravity, std, model, mass, mass_std, unnoticed, links, shares, poses),
+            *(tuple(payload.events), payload.estimate, payload.friction_band, self._count),
         )
 
     def _note(self, q: Array, tau: Array) -> None:
         found = self.payload.estimate
-        change, change_std = found.gravity_change(self.payload.robot, q)
-        gravity, std = self.gravity.gravity(q) + change, np.hypot(self.gravity.std(q), change_std)
+        gravity, std = self.gravity.gravity(q), self.gravity.std(q)
+        if found.detected:
+            change, change_std = found.gravity_change(self.payload.robot, q)
+            gravity, std = gravity + change, np.hypot(std, change_std)
         mass = found.mass if found.mass_known else np.nan
         shares = np.array([found.links.get(link, 0.0) for link in self.payload.places.links])
         self._rows.append(
             (
                 *(np.asarray(self._count * self._dt), np.array(q), np.array(tau)),
                 *(gravity, std),
-                *(np.asarray(mass), np.asarray(found.mass_std), shares, np.asarray(float(self.payload.poses))),
+                *(np.asarray(mass), np.asarray(found.mass_std), np.asarray(found.unnoticed_mass), shares),
+                np.asarray(float(self.payload.poses)),
             )
         )

@@ -29,6 +29,8 @@ class RawRows:
         wrench: Shape (k, 6), or None.
         sent: What was sent [N m or N], shape (k, r), or None: only in logs of ours.
         flags: SampleFlag bits, shape (k,), or None: only in logs of ours.
+        side: Direction of each joint's last motion, shape (k, r), or None.
+        pair: Numbers of pairs of poses, shape (k,), or None.
     """
 
     time: Array
@@ -38,6 +40,8 @@ class RawRows:
     wrench: Array | None
     sent: Array | None = None
     flags: npt.NDArray[np.int64] | None = None
+    side: Array | None = None
+    pair: Array | None = None
 
 
 class Converter:
@@ -156,7 +160,16 @@ class Converter:
             wrench = self._scaled(wrench, self._wrench_unit)
             wrench = wrench if self._wrench_matrix is None else wrench @ self._wrench_matrix.T
         flags = raw.flags if raw.flags is not None else self._flags(q, dq, tau, wrench, raw)
-        return Log(self._names, raw.time, q, dq, tau, wrench, flags, sent, declared)
+        side = None
+        if raw.side is not None:
+            # What rose in the recording fell in the joint where the sign is turned over.
+            turned = np.sign(self._position_factor)
+            if self._link_per_motor is not None:
+                turned = turned * np.sign(np.diag(self._link_per_motor))
+            side = np.zeros((k, n))
+            side[:, self._rows] = np.nan_to_num(raw.side) * turned
+        pair = None if raw.pair is None else np.nan_to_num(raw.pair, nan=-1.0)
+        return Log(self._names, raw.time, q, dq, tau, wrench, flags, sent, declared, side, pair)
 
     def _scaled(self, values: Array, factor: Array) -> Array:
         return values if np.all(factor == 1.0) else values * factor

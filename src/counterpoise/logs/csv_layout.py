@@ -19,6 +19,8 @@ HEAD_BYTES = 2_000_000
 """... and the most bytes that are looked at for it."""
 MAX_LINE_BYTES = 1_000_000
 """Longest line; ten thousand numbers printed in full need a fourth of it."""
+TEXT_SHARE = 0.2
+"""A column with fewer numbers than this share of its fields holds text."""
 DELIMITERS = (ord("\t"), ord(";"), ord(","), 0)
 """In order of preference: a file with semicolons may have decimal commas. 0 is any run of spaces and tabs."""
 DELIMITER_NAMES = {ord("\t"): "tab", ord(";"): "semicolon", ord(","): "comma", 0: "space"}
@@ -71,6 +73,9 @@ def csv_layout(path: str | Path, spending: Spending) -> CsvLayout:
         raise DataFileError(f"cannot be read: {reason_of(error)}", path=path) from error
     comments = [line for line in lines if line.text.startswith(COMMENTS)]
     written = [line for line in lines if line.text and not line.text.startswith(COMMENTS)]
+    binary = [line for line in written if b"\0" in line.text]
+    if binary and (2 * len(binary) >= len(written) or binary[0] is written[0]):
+        raise DataFileError("is no text: it holds NUL bytes", path=path, line=binary[0].number)
     if not written:
         raise DataFileError("is empty" if not comments else "holds comments and no rows", path=path)
     delimiter = _delimiter(written)
@@ -87,7 +92,8 @@ def csv_layout(path: str | Path, spending: Spending) -> CsvLayout:
     if first >= len(written):
         raise DataFileError("has a header and no row below it", path=path, line=written[0].number)
     sample = [row for row in rows[first:] if row is not None]
-    columns = len(header) if header is not None else len(sample[0]) if sample else 1
+    columns = Counter(map(len, sample)).most_common(1)[0][0] if sample else 1
+    columns = columns if header is None else len(header)
     spending.spend("columns", columns, path)
     text_columns = tuple(column for column in range(columns) if _is_text(sample, column))
     if len(text_columns) == columns:
@@ -120,8 +126,6 @@ def _head(stream: io.BufferedReader, path: str | Path) -> Iterator[_Line]:
             raise DataFileError(
                 f"has a line of more than {MAX_LINE_BYTES} bytes; is it a table?", path=path, line=number
             )
-        if b"\0" in line:
-            raise DataFileError("is no text: it holds NUL bytes", path=path, line=number)
         text = line.strip(b" \r\n")
         written += bool(text) and not text.startswith(COMMENTS)
         yield _Line(number, position, text)
@@ -161,9 +165,9 @@ def _is_units(fields: list[bytes] | None, columns: int) -> bool:
 
 
 def _is_text(sample: list[list[bytes]], column: int) -> bool:
-    """Whether the fields of a column that are not empty are all no numbers."""
+    """Whether the fields of a column that are not empty are no numbers, but for those of a few damaged rows."""
     fields = [row[column] for row in sample if column < len(row) and row[column]]
-    return bool(fields) and not any(NUMBER.fullmatch(field) or b"," in field for field in fields)
+    return sum(1 for field in fields if NUMBER.fullmatch(field) or b"," in field) < TEXT_SHARE * len(fields)
 
 
 def _commented_header(text: bytes, delimiter: int, columns: int) -> list[bytes] | None:

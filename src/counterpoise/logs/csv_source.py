@@ -13,9 +13,9 @@ from ..description.frozen import Array
 from ..errors import DataFileError, reason_of
 from .budget import Spending
 from .csv_layout import DELIMITER_NAMES, MAX_LINE_BYTES, csv_layout
-from .csv_numbers import Status, parse_rows
+from .csv_numbers import COMMENTS, Status, parse_rows
 from .own_format import CSV_TAG, About, check_columns
-from .table import CHUNK_ROWS, Recovery, Table, bounded_rows
+from .table import CHUNK_ROWS, Recovery, RowFault, Table, bounded_rows
 
 BLOCK_BYTES = 1 << 18
 
@@ -32,25 +32,23 @@ class CsvSource:
 
     name = ""
     has_time = False
+    recovery: Recovery | None = None
 
-    def __init__(self, path: str | Path, spending: Spending | None = None, *, recover: bool = False) -> None:
+    def __init__(self, path: str | Path, spending: Spending | None = None) -> None:
         """Look at the head of the file.
 
         Args:
             path: The file.
             spending: What it may cost.
-            recover: End with what can be read when a line is damaged, instead of refusing the file.
 
         Raises:
             DataFileError: It cannot be read, holds no rows of numbers, or claims to be a log of ours and is none.
         """
         self.path = str(path)
         self.layout = csv_layout(path, spending or Spending())
-        self._recover = recover
         self._kept = [i for i in range(len(self.layout.names)) if i not in self.layout.text_columns]
         self.column_names = tuple(self.layout.names[i] for i in self._kept)
         self.progress = 0.0
-        self.recovery: Recovery | None = None
         self.about: About | None = None
         text = next((comment for comment in self.layout.comments if comment.startswith(CSV_TAG)), None)
         if text is not None:
@@ -58,10 +56,10 @@ class CsvSource:
             check_columns(self.column_names, self.about, path, line=2)
 
     def tables(self, rows: int = CHUNK_ROWS) -> Iterator[Table]:
-        """Yield the rows in pieces of at most ``rows``.
+        """Yield the rows in pieces of at most ``rows``; a line that is no row is one of NaN, and a fault of its piece.
 
         Raises:
-            DataFileError: A line is no row, or the file cannot be read.
+            DataFileError: The file cannot be read.
         """
         try:
             with Path(self.path).open("rb") as stream:
@@ -76,56 +74,71 @@ class CsvSource:
         skip = bytes(1 if column in layout.text_columns else 0 for column in range(columns))
         total = stream.seek(0, 2)
         stream.seek(layout.begin)
-        self.recovery, self.progress = None, 0.0
+        self.progress = 0.0
         lines_left = _LineBuffer(stream, layout.begin)
-        line, given = layout.line, 0
         out, filled = np.empty((rows, columns)), 0
+        faults: list[RowFault] = []
         while True:
-            taken, position, lines, status, column, field = parse_rows(
+            taken, position, _, status, column, field = parse_rows(
                 lines_left.text, lines_left.position, out[filled:], columns, layout.delimiter, skip
             )
             lines_left.position = position
             filled += taken
-            line += lines
-            if status == Status.FULL:
-                yield self._piece(out[:filled])
-                given += filled
-                out, filled = np.empty((rows, columns)), 0
-            elif status != Status.DONE:
-                fault = self._fault(line, Status(status), column, field)
-                if not self._recover:
-                    raise fault
-                reason = str(fault).removeprefix(f"{self.path}:")
-                self.recovery = Recovery(given + filled, lines_left.passed, total, f"line {reason}")
+            what = ""
+            if status not in (Status.DONE, Status.FULL):
+                what = self._fault(Status(status), column, field)
+            elif status == Status.DONE and lines_left.size - position > MAX_LINE_BYTES:
+                what = f"has a line of more than {MAX_LINE_BYTES} bytes"
+            elif status == Status.DONE and not lines_left.read_on():
                 break
-            elif lines_left.size - position > MAX_LINE_BYTES:
-                raise DataFileError(f"has a line of more than {MAX_LINE_BYTES} bytes", path=self.path, line=line)
-            elif not lines_left.read_on():
-                break
+            if what:
+                if filled == rows:
+                    yield self._piece(out, faults)
+                    out, filled, faults = np.empty((rows, columns)), 0, []
+                out[filled] = np.nan
+                faults.append(RowFault(filled, what))
+                filled += 1
+                lines_left.skip_line()
+            if filled == rows:
+                yield self._piece(out, faults)
+                out, filled, faults = np.empty((rows, columns)), 0, []
             self.progress = min(lines_left.passed / total, 1.0)
         if filled:
-            yield self._piece(out[:filled])
+            yield self._piece(out[:filled], faults)
         self.progress = 1.0
 
-    def _piece(self, rows: Array) -> Table:
-        return Table(None, rows if len(self._kept) == rows.shape[1] else rows[:, self._kept])
+    def lines_of(self, rows: list[int]) -> list[int]:
+        """Return the lines of some rows, counted from 1; rows are counted from 0 and in order."""
+        found: list[int] = []
+        row, tabs = 0, self.layout.delimiter == ord("\t")
+        with Path(self.path).open("rb") as stream:
+            stream.seek(self.layout.begin)
+            for number, text in enumerate(stream, self.layout.line):
+                if len(found) == len(rows):
+                    break
+                line = text.removesuffix(b"\n").removesuffix(b"\r")
+                bare = line.lstrip(b" \t")
+                if (bare or (line and tabs)) and not bare.startswith(COMMENTS):
+                    if row == rows[len(found)]:
+                        found.append(number)
+                    row += 1
+        return found
 
-    def _fault(self, line: int, status: Status, column: int, field: bytes) -> DataFileError:
+    def _piece(self, rows: Array, faults: list[RowFault]) -> Table:
+        return Table(None, rows if len(self._kept) == rows.shape[1] else rows[:, self._kept], tuple(faults))
+
+    def _fault(self, status: Status, column: int, field: bytes) -> str:
         names = self.layout.names
         if status == Status.FIELD_COUNT:
             between = DELIMITER_NAMES[self.layout.delimiter]
-            what = f"has {column} fields here and {len(names)} columns ({between}-separated)"
-        elif status == Status.OPEN_QUOTE:
-            what = f"has a quote in column {column + 1} that is not closed"
-        elif _DECIMAL_COMMA.fullmatch(field):
-            what = (
+            return f"has {column} fields here and {len(names)} columns ({between}-separated)"
+        if status == Status.OPEN_QUOTE:
+            return f"has a quote in column {column + 1} that is not closed"
+        if _DECIMAL_COMMA.fullmatch(field):
+            return (
                 f"column '{names[column]}' holds {field.decode()!r}, a decimal comma; save it with decimal points: 1.5"
             )
-        else:
-            what = f"column '{names[column]}' holds {field[:40].decode(errors='replace')!r}, no number"
-        if not self._recover:
-            what += "; recover=True (--recover) reads what is before it"
-        return DataFileError(what, path=self.path, line=line)
+        return f"column '{names[column]}' holds {field[:40].decode(errors='replace')!r}, no number"
 
 
 class _LineBuffer:
@@ -152,6 +165,14 @@ class _LineBuffer:
     def passed(self) -> int:
         """Bytes of the file up to where the text has been used."""
         return self._begin + self.position
+
+    def skip_line(self) -> None:
+        """Pass over the present line, however long it is."""
+        while (end := self._memory.find(b"\n", self.position, self.size)) < 0:
+            self.position = self.size
+            if not self.read_on():
+                return
+        self.position = end + 1
 
     def read_on(self) -> bool:
         """Put the next block behind what is left; False where nothing comes any more."""

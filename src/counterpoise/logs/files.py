@@ -66,7 +66,8 @@ def csv_blocks(names: Sequence[str], blocks: Sequence[npt.NDArray[Any]]) -> Iter
 
 def _write_npz(log: Log, stream: BinaryIO) -> None:
     arrays: dict[str, Any] = {name: getattr(log, name) for name in ("time", "q", "dq", "tau", "flags")}
-    arrays |= {name: getattr(log, name) for name in ("wrench", "sent") if getattr(log, name) is not None}
+    optional = ("wrench", "sent", "side", "pair")
+    arrays |= {name: getattr(log, name) for name in optional if getattr(log, name) is not None}
     about = np.frombuffer(About.of(log).to_text().encode(), dtype=np.uint8)
     np.savez_compressed(stream, about=about, **arrays)
 

@@ -18,7 +18,7 @@ from .sample import Sample, SampleFlag
 
 Rows = slice | npt.NDArray[Any]
 """A range, a mask or a list of indices."""
-ARRAYS = ("time", "q", "dq", "tau", "wrench", "flags", "sent")
+ARRAYS = ("time", "q", "dq", "tau", "wrench", "flags", "sent", "side", "pair")
 """Parts of a log that have a row per sample."""
 FLAGS_END = 2**31
 """Flags are smaller: those of a sample are an int."""
@@ -40,6 +40,10 @@ class Log(PublishedData):
         sent: What was sent after each sample, shape (k, n): torques [N m or N], or goals [rad or m] where
             ``declared.sent_kind`` says so; None where nothing was.
         declared: What is known about these numbers.
+        side: Of poses at rest, the direction of each joint's last motion before it stood, shape (k, n): +1 where the
+            position rose, −1 where it fell, 0 where that is not known; None where nothing was declared.
+        pair: Of poses at rest, rows with the same number ≥ 0 are one pose reached from both sides, shape (k,); −1 where
+            there is no pair; None where nothing was declared.
     """
 
     joint_names: tuple[str, ...]
@@ -51,6 +55,8 @@ class Log(PublishedData):
     flags: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     sent: Array | None = None
     declared: Declared = field(default_factory=Declared)
+    side: Array | None = None
+    pair: Array | None = None
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse shapes that do not belong together."""
@@ -71,9 +77,13 @@ class Log(PublishedData):
         values: dict[str, Any] = {"joint_names": names, "time": time, "flags": flags}
         for name in ("q", "dq", "tau"):
             values[name] = _array(getattr(self, name), name, (k, n))
-        for name, shape in (("wrench", (k, 6)), ("sent", (k, n))):
+        for name, shape in (("wrench", (k, 6)), ("sent", (k, n)), ("side", (k, n)), ("pair", (k,))):
             given = getattr(self, name)
             values[name] = None if given is None else _array(given, name, shape)
+        if values["side"] is not None and not np.isin(values["side"], (-1.0, 0.0, 1.0)).all():
+            raise InputError("side has other numbers than −1, 0 and +1; expected the sign of each joint's last motion")
+        if values["pair"] is not None and np.any(values["pair"] != np.floor(values["pair"])):  # NaN too
+            raise InputError("pair has numbers that are not whole; expected one number for each pose, −1 for no pair")
         _check_declared(self.declared, n)
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -171,7 +181,7 @@ class Log(PublishedData):
 
         When the rate is lower than the log's, it is smoothed before (see :meth:`low_passed`) with a cutoff of 0.4 times
         the new rate, so that fast vibrations do not reappear as slow ones. ``sent`` is a command and keeps its last
-        value. Flags are those of both neighbours.
+        value. Flags are those of both neighbours. Sides and pairs of poses are left out.
 
         Args:
             rate: Samples per second [Hz].
@@ -194,6 +204,8 @@ class Log(PublishedData):
             wrench=None if log.wrench is None else interpolated(grid, log.time, log.wrench),
             flags=log.flags[left] | log.flags[right],
             sent=None if log.sent is None else log.sent[left],
+            side=None,
+            pair=None,
         )
 
     def low_passed(self, cutoff: float) -> Self:
@@ -249,7 +261,8 @@ def joined(pieces: Sequence[Log]) -> Log:
     last = pieces[-1]
     if len(pieces) == 1:
         return last
-    if len({(piece.joint_names, piece.wrench is None, piece.sent is None) for piece in pieces}) > 1:
+    parts = [(getattr(piece, name) is None for name in ("wrench", "sent", "side", "pair")) for piece in pieces]
+    if len({(piece.joint_names, *part) for piece, part in zip(pieces, parts, strict=True)}) > 1:
         raise InputError("pieces of one recording have different joints or parts")
     whole = object.__new__(Log)  # the arrays are large and those of logs already: they are not copied once more
     for entry in fields(last):

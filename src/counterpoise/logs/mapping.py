@@ -74,6 +74,7 @@ class JointSection(Section, frozen=True, kw_only=True):
     effort_gain: float | None = None
     effort_offset: float | None = None
     torque_constant: float | None = None
+    side: str | int | None = None
 
 
 class PositionSection(Section, frozen=True, kw_only=True):
@@ -131,6 +132,18 @@ class RobotSection(Section, frozen=True, kw_only=True):
     gravity_base: Row3 | None = None
 
 
+class PosesSection(Section, frozen=True, kw_only=True):
+    """[poses]: of a table of poses at rest, from which side they were reached, and which belong together.
+
+    ``side`` is +1 where positions rose before the arm stood, −1 where they fell, for all joints: the column that says
+    so for each row, or the number for all rows. ``side`` of a joint ([joints.<name>]) is that joint's own. ``pair`` is
+    the column of numbers ≥ 0 of which rows with the same one are one pose reached from both sides.
+    """
+
+    side: str | int | None = None
+    pair: str | None = None
+
+
 class MergeSection(Section, frozen=True, kw_only=True):
     """[merge]: longest gap [s] across which a slower source is interpolated."""
 
@@ -151,6 +164,7 @@ class LogMapping(Section, frozen=True, kw_only=True):
     motor: MotorSection = MotorSection()
     wrench: WrenchSection = WrenchSection()
     robot: RobotSection = RobotSection()
+    poses: PosesSection = PosesSection()
     merge: MergeSection = MergeSection()
     joints: dict[str, JointSection] = {}
     held: dict[str, float] = {}
@@ -323,6 +337,11 @@ def _faults(mapping: LogMapping) -> Iterator[tuple[Keys, str]]:
         for key in ("effort_gain", "torque_constant"):
             if getattr(joint, key) == 0.0:
                 yield ("joints", name, key), "is 0; every reading would vanish"
+    sides: list[tuple[Keys, str | int | None]] = [(("poses", "side"), mapping.poses.side)]
+    sides += [(("joints", name, "side"), joint.side) for name, joint in mapping.joints.items()]
+    for place, side in sides:
+        if isinstance(side, int) and side not in (1, -1):
+            yield place, f"is {side!r}; expected 1, -1 or the name of a column"
     time = mapping.time
     if time.rate is not None and not 1e-3 <= time.rate <= 1e7:
         yield ("time", "rate"), f"is {time.rate!r}; expected 0.001 to 1e7 [Hz]"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..description.frozen import Array
 from ..errors import DataFileError
 from .filters import increasing, interpolated
-from .table import CHUNK_ROWS, TableSource
+from .garbage import Mask, Screen
+from .table import CHUNK_ROWS, Recovery, TableSource
 
 LARGEST_GAP = 0.2
 """Longest gap between two rows of a source across which it is interpolated [s]: two missed rows at 10 Hz."""
@@ -30,6 +31,8 @@ class Stream:
         time_column: Index of the column that is the time; None where the source has time of its own, or none.
         time_unit: What the time is multiplied by to be in s.
         lag: How late the readings are [s]; they were true so much earlier.
+        recover: Leave garbage out instead of refusing the source.
+        recoveries: What was left out by the last reading.
     """
 
     source: TableSource
@@ -37,18 +40,32 @@ class Stream:
     time_column: int | None = None
     time_unit: float = 1.0
     lag: float = 0.0
+    recover: bool = False
+    recoveries: list[Recovery] = field(default_factory=list, compare=False)
 
     @property
     def has_time(self) -> bool:
         """Whether the rows have times."""
         return self.source.has_time or self.time_column is not None
 
-    def pieces(self, rows: int) -> Iterator[tuple[Array | None, Array]]:
-        """Yield time [s], shape (k,) or None, and the wanted columns, shape (k, m)."""
+    def pieces(self, rows: int) -> Iterator[tuple[Array | None, Array, Mask | None]]:
+        """Yield time [s], shape (k,) or None, the wanted columns, shape (k, m), and which rows are garbage, or None."""
         wanted = list(self.columns)
-        for table in self.source.tables(rows):
+        screen = Screen(self.source, self.columns, self.time_column, self.recover)
+        self.recoveries.clear()
+        for table, bad in screen.tables(rows):
             time = table.time if self.time_column is None else table.columns[:, self.time_column] * self.time_unit
-            yield (None if time is None else time - self.lag), table.columns[:, wanted]
+            yield (None if time is None else time - self.lag), table.columns[:, wanted], bad
+        if screen.recovery is not None:
+            self.recoveries.append(screen.recovery)
+
+    def good_pieces(self, rows: int) -> Iterator[tuple[Array | None, Array]]:
+        """Yield time [s], shape (k,) or None, and the wanted columns, shape (k, m), without garbage."""
+        for time, values, bad in self.pieces(rows):
+            if bad is None:
+                yield time, values
+            else:
+                yield (None if time is None else time[~bad]), values[~bad]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,10 +75,12 @@ class MergedRows:
     Attributes:
         time: When each row of the leading stream was measured [s], shape (k,); None where nothing tells.
         values: For each stream its columns at these times, shape (k, m); NaN where it has none.
+        bad: Rows that are garbage, shape (k,); None where none is.
     """
 
     time: Array | None
     values: tuple[Array, ...]
+    bad: Mask | None = None
 
 
 def merged(streams: Sequence[Stream], *, largest_gap: float, rows: int = CHUNK_ROWS) -> Iterator[MergedRows]:
@@ -82,14 +101,14 @@ def _by_time(streams: Sequence[Stream], largest_gap: float, rows: int) -> Iterat
     lead = streams[0]
     followers = [_Follower(stream, largest_gap) for stream in streams[1:]]
     try:
-        for time, values in lead.pieces(rows):
+        for time, values, bad in lead.pieces(rows):
             times = np.empty(0) if time is None else time
             parts: list[list[Array]] = [[] for _ in followers]
             for begin in range(0, len(times), FOLLOW_ROWS):
                 for follower, part in zip(followers, parts, strict=True):
                     part.append(follower.at(times[begin : begin + FOLLOW_ROWS]))
             if len(times):
-                yield MergedRows(times, (values, *(np.concatenate(part) for part in parts)))
+                yield MergedRows(times, (values, *(np.concatenate(part) for part in parts)), bad)
     finally:
         for follower in followers:
             follower.close()
@@ -99,7 +118,7 @@ class _Follower:
     """Gives the rows of a stream at the times of another, which mostly go forward."""
 
     def __init__(self, stream: Stream, largest_gap: float) -> None:
-        self._pieces = stream.pieces(FOLLOW_ROWS)
+        self._pieces = stream.good_pieces(FOLLOW_ROWS)
         self._largest_gap = largest_gap
         self._time = np.empty(0)
         self._values = np.empty((0, len(stream.columns)))
@@ -155,14 +174,15 @@ def _by_row(streams: Sequence[Stream], rows: int) -> Iterator[MergedRows]:
     try:
         while True:
             pieces = [feed.take(rows) for feed in feeds]
-            counts = [len(values) for _, values in pieces]
+            counts = [len(values) for _, values, _ in pieces]
             if len(set(counts)) > 1:
                 _refuse_unequal(streams, [total + count for count in counts])
             if not counts[0]:
                 return
             total += counts[0]
-            time = next((time for time, _ in pieces if time is not None), None)
-            yield MergedRows(time, tuple(values for _, values in pieces))
+            time = next((time for time, _, _ in pieces if time is not None), None)
+            bad = np.any([bad for _, _, bad in pieces], axis=0)
+            yield MergedRows(time, tuple(values for _, values, _ in pieces), bad if bad.any() else None)
     finally:
         for feed in feeds:
             feed.close()
@@ -186,21 +206,24 @@ class _Feed:
         self._timed = stream.has_time
         self._time = np.empty(0)
         self._values = np.empty((0, len(stream.columns)))
+        self._bad = np.empty(0, dtype=bool)
         self._ended = False
 
-    def take(self, rows: int) -> tuple[Array | None, Array]:
+    def take(self, rows: int) -> tuple[Array | None, Array, Mask]:
         while not self._ended and len(self._values) < rows:
             piece = next(self._pieces, None)
             if piece is None:
                 self._ended = True
                 break
-            time, values = piece
+            time, values, bad = piece
             self._values = np.concatenate([self._values, values])
+            self._bad = np.concatenate([self._bad, np.zeros(len(values), dtype=bool) if bad is None else bad])
             if time is not None:
                 self._time = np.concatenate([self._time, time])
         values, self._values = self._values[:rows], self._values[rows:]
         time, self._time = self._time[:rows], self._time[rows:]
-        return (time if self._timed else None), values
+        bad, self._bad = self._bad[:rows], self._bad[rows:]
+        return (time if self._timed else None), values, bad
 
     def close(self) -> None:
         self._pieces.close()  # type: ignore[attr-defined]

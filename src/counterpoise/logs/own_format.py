@@ -1,6 +1,7 @@
 """How our own log files describe themselves, whatever their ending: names of the joints and what was declared, as JSON.
 
-Their columns are ``time, q.<joint>..., dq.<joint>..., tau.<joint>..., [sent.<joint>...,] [wrench.fx, ...,] flags``.
+Their columns are ``time, q.<joint>..., dq.<joint>..., tau.<joint>..., [sent.<joint>...,]
+[side.<joint>...,] [wrench.fx, ...,] [pair,] flags``.
 """
 
 from __future__ import annotations
@@ -80,13 +81,15 @@ class About:
 def columns_of(log: Log) -> tuple[tuple[str, ...], list[Array]]:
     """Return the names of all columns of a log and the blocks of numbers below them, flags last."""
     parts = [("q", log.q), ("dq", log.dq), ("tau", log.tau)]
-    if log.sent is not None:
-        parts.append(("sent", log.sent))
+    parts += [(part, values) for part, values in (("sent", log.sent), ("side", log.side)) if values is not None]
     names = ["time", *(f"{part}.{joint}" for part, _ in parts for joint in log.joint_names)]
     blocks = [log.time[:, None], *(block for _, block in parts)]
     if log.wrench is not None:
         names += [f"wrench.{channel}" for channel in WRENCH_COMPONENTS]
         blocks.append(log.wrench)
+    if log.pair is not None:
+        names.append("pair")
+        blocks.append(log.pair[:, None])
     return (*names, "flags"), [*blocks, log.flags[:, None].astype(np.float64)]
 
 
@@ -99,6 +102,8 @@ def check_columns(names: tuple[str, ...], about: About, path: str | Path, line: 
     needed = {"time", "flags", *(f"{part}.{joint}" for part in ("q", "dq", "tau") for joint in about.joint_names)}
     optional = [
         {f"sent.{joint}" for joint in about.joint_names},
+        {f"side.{joint}" for joint in about.joint_names},
+        {"pair"},
         {f"wrench.{channel}" for channel in WRENCH_COMPONENTS},
     ]
     for group in optional:

@@ -36,13 +36,14 @@ Place = tuple[int, int]
 """Stream, and column within its wanted ones."""
 
 
-def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMapping) -> Plan:
+def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMapping, *, recover: bool = False) -> Plan:
     """Match the columns of a recording with the joints.
 
     Args:
         sources: The recording.
         robot: The arm; None takes the recording's names.
         given: What is known of the columns.
+        recover: Leave rows of garbage out instead of refusing their file.
 
     Raises:
         DataFileError: The columns cannot be matched.
@@ -65,7 +66,7 @@ def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMap
         kept = {name: section for name, section in whole.to_table()["joints"].items() if name in robot.joint_names}
         whole = LogMapping.from_table({**whole.to_table(), "joints": kept})
     proposal = propose(columns, joints, whole, described=about is not None)
-    return Plan(columns, proposal, robot, about, own, given)
+    return Plan(columns, proposal, robot, about, own, given, recover)
 
 
 class Plan:
@@ -87,6 +88,7 @@ class Plan:
         about: About | None,
         own: int | None,
         given: LogMapping,
+        recover: bool,
     ) -> None:
         """Lay out streams and conversion; nothing is read yet."""
         mapping = proposal.mapping
@@ -96,6 +98,7 @@ class Plan:
         self._mapping = mapping
         self._recorded = proposal.joint_names
         self._own = own
+        self._recover = recover
         names = self._recorded if robot is None else robot.joint_names
         limits = (None, None) if robot is None else (robot.lower, robot.upper)
         held = held_positions(names, self._recorded, mapping.held, *limits)
@@ -108,6 +111,8 @@ class Plan:
         self._places = {kind: self._joint_places(kind) for kind in KINDS}
         self._wrench = [self._place(columns.find(name), mapping.wrench.lag) for name in mapping.wrench.columns or ()]
         self._sent, self._flags = self._own_places()
+        self._sides = [self._side_of(joint) for joint in self._recorded]
+        self._pair = self._pair_place()
         self._make_streams()
         self.needs_velocity = not any(self._places["velocity"])
         self.velocity_cutoff = mapping.velocity.cutoff
@@ -142,13 +147,36 @@ class Plan:
         sent = [self._place(mine[f"sent.{joint}"], lag) for joint in self._recorded if f"sent.{joint}" in mine]
         return sent, self._place(mine["flags"], lag)
 
+    def _side_of(self, joint: str) -> Place | float | None:
+        """Return where the side of a joint stands, or the side itself; None where it is not declared."""
+        given = self._mapping.joints[joint].side
+        given = self._mapping.poses.side if given is None else given
+        if isinstance(given, str):
+            return self._place(self._columns.find(given), self._mapping.position.lag)
+        if given is not None:
+            return float(given)
+        return self._own_column(f"side.{joint}")
+
+    def _pair_place(self) -> Place | None:
+        given = self._mapping.poses.pair
+        if given is not None:
+            return self._place(self._columns.find(given), self._mapping.position.lag)
+        return self._own_column("pair")
+
+    def _own_column(self, name: str) -> Place | None:
+        """Return the place of a column that logs of ours may have."""
+        mine = (column for column in self._columns.all if column.source == self._own and column.name == name)
+        column = next(mine, None)
+        return None if column is None else self._place(column, self._mapping.position.lag)
+
     def _make_streams(self) -> None:
         unit = TIME[self._mapping.time.unit or "s"]
         for (number, lag), wanted in zip(self._keys, self._wanted, strict=True):
             time = self.proposal.time_columns.get(number)
             source = self._columns.sources[number]
             index = None if time is None else time.index
-            self._streams.append(Stream(source, tuple(wanted), index, 1.0 if index is None else unit, lag))
+            factor = 1.0 if index is None else unit
+            self._streams.append(Stream(source, tuple(wanted), index, factor, lag, self._recover))
 
     def _declared(self, held: dict[str, float], about: About | None, given: LogMapping) -> Declared:
         mapping, converter = self._mapping, self._converter
@@ -238,8 +266,9 @@ class Plan:
         """Return what recovery had to leave out, for each damaged file; known after reading."""
         found: list[dict[str, Any]] = []
         for stream in self._streams:
-            if stream.source.recovery is not None:
-                entry = {"file": Path(stream.source.path).name, **asdict(stream.source.recovery)}
+            own = [] if stream.source.recovery is None else [stream.source.recovery]
+            for recovery in (*own, *stream.recoveries):
+                entry = {"file": Path(stream.source.path).name, **asdict(recovery)}
                 if entry not in found:
                     found.append(entry)
         return found
@@ -264,9 +293,10 @@ class Plan:
             time = piece.time
             if time is None or rate is not None:
                 time = numbers / (rate or ASSUMED_RATE)
-            if begin is None and np.isfinite(time).any():
-                begin = float(time[np.isfinite(time)][0])
-            kept = self._cropped(numbers, time, begin or 0.0)
+            good = np.ones(k, dtype=bool) if piece.bad is None else ~piece.bad
+            known = time[good & np.isfinite(time)]
+            begin = float(known[0]) if begin is None and len(known) else begin
+            kept = good & self._cropped(numbers, time, begin or 0.0)
             if kept.any():
                 part = piece if kept.all() else MergedRows(None, tuple(values[kept] for values in piece.values))
                 yield self._log(time[kept], part)
@@ -295,6 +325,8 @@ class Plan:
             wrench=self._gathered(self._wrench, piece) if self._wrench else None,
             sent=self._gathered(self._sent, piece) if self._sent else None,
             flags=None if self._flags is None else self._whole_flags(self._gathered([self._flags], piece)[:, 0]),
+            side=self._gathered_sides(piece) if any(side is not None for side in self._sides) else None,
+            pair=None if self._pair is None else self._gathered([self._pair], piece)[:, 0],
         )
         try:
             return self._converter.convert(raw, self.declared)
@@ -307,6 +339,16 @@ class Plan:
         for index, place in enumerate(places):
             if place is not None:
                 out[:, index] = piece.values[place[0]][:, place[1]]
+        return out
+
+    def _gathered_sides(self, piece: MergedRows) -> Array:
+        """Return the sides of the recorded joints, 0 where none is declared."""
+        out = np.zeros((len(piece.values[0]), len(self._sides)))
+        for index, side in enumerate(self._sides):
+            if isinstance(side, tuple):
+                out[:, index] = np.nan_to_num(piece.values[side[0]][:, side[1]])
+            elif side is not None:
+                out[:, index] = side
         return out
 
     def _whole_flags(self, flags: Array) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .columns import Column, Columns
+from .garbage import without_garbage
 from .mapping import LogMapping, Put
 from .names import TIME_WORDS, kind_of, unit_of, word_set, words_of
 from .table import TableSource
@@ -76,7 +77,7 @@ def _head(source: TableSource) -> np.ndarray[Any, np.dtype[np.float64]]:
         table = next(tables, None)
     finally:
         tables.close()  # type: ignore[attr-defined]
-    return np.empty((0, len(source.column_names))) if table is None else table.columns
+    return np.empty((0, len(source.column_names))) if table is None else without_garbage(table)
 
 
 def _increases(values: np.ndarray[Any, np.dtype[np.float64]]) -> bool:

@@ -55,8 +55,8 @@ def read_log(
         paths: A file or bag, or several that belong together; they are merged on time, positions lead.
         robot: The arm, for names, order and kinds of its joints; None takes the recording's names.
         mapping: What columns mean where their names do not tell: a mapping, a table or a mapping file.
-        recover: Read what is intact of damaged files instead of refusing them; ``declared.notes["recovered"]`` says how
-            much.
+        recover: Read what is intact of damaged files instead of refusing them, and leave rows of garbage out: lines
+            that are no rows, numbers beyond all bounds. ``declared.notes["recovered"]`` says what.
         time: Which time of a bag's messages counts: their stamps or when they were received.
         progress: Called now and then with the share that has been read, 0 to 1.
         budget: What the recording may cost (memory, rows, ...); None for the default :class:`.budget.ReadingBudget`.
@@ -173,7 +173,8 @@ def _planned(
     from .plan import make_plan
     from .sources import open_sources
 
-    return make_plan(open_sources(paths, recover=recover, time=time, spending=spending), robot, _as_mapping(mapping))
+    sources = open_sources(paths, recover=recover, time=time, spending=spending)
+    return make_plan(sources, robot, _as_mapping(mapping), recover=recover)
 
 
 def _as_mapping(given: LogMapping | Mapping[str, Any] | str | Path | None) -> LogMapping:

@@ -69,7 +69,7 @@ def _open(path: str | Path, recover: bool, time: MessageTime, spending: Spending
     for magic, told in _UNREADABLE.items():
         if head.startswith(magic):
             raise DataFileError(told, path=path)
-    return (CsvSource(path, spending, recover=recover),)
+    return (CsvSource(path, spending),)
 
 
 def _head(path: str | Path) -> bytes | None:

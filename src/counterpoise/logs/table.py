@@ -24,6 +24,19 @@ def bounded_rows(rows: int, columns: int) -> int:
     return max(1, min(rows, MAX_PIECE_BYTES // (8 * max(columns, 1))))
 
 
+@dataclass(frozen=True, slots=True)
+class RowFault:
+    """A row of a piece that is damaged.
+
+    Attributes:
+        row: Which one, counted from 0.
+        what: What is wrong with it.
+    """
+
+    row: int
+    what: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """A piece of a source: rows in the order of the file.
@@ -32,10 +45,12 @@ class Table:
         time: When each row was measured [s], shape (k,); None where the source has no time of its own (a CSV file keeps
             its time among the columns until a mapping says which one it is).
         columns: The numbers, shape (k, m), float64; NaN where a row has none.
+        faults: Rows that are damaged; they hold NaN and keep their place.
     """
 
     time: Array | None
     columns: Array
+    faults: tuple[RowFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +61,15 @@ class Recovery:
         rows: Rows that were read.
         bytes_read: Bytes of the file up to the last good row.
         bytes_total: Bytes of the file.
-        reason: What is wrong where reading ended.
+        reason: What is wrong where reading ended, or with the rows that were left out.
+        left_out: Rows in between that were left out.
     """
 
     rows: int
     bytes_read: int
     bytes_total: int
     reason: str
+    left_out: int = 0
 
 
 class TableSource(Protocol):

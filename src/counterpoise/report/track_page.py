@@ -34,8 +34,11 @@ def track_page(name: str, track: Track) -> Page:
 def _verdict(track: Track) -> VerdictBox:
     payload = track.payload
     details = [f"{time:.1f} s: payload {event.kind}." for time, event in track.events]
+    if not payload.detected and np.isinf(payload.unnoticed_mass):
+        return VerdictBox("doubtful", "Whether there is a payload is not known", tuple(details))
     if not payload.detected:
-        return VerdictBox("neutral", "No payload at the end of the run", tuple(details))
+        left = f"up to {payload.unnoticed_mass:.2g} kg at the tip could go unnoticed (95 %)"
+        return VerdictBox("neutral", f"No payload found at the end of the run; {left}", tuple(details))
     if payload.mass_known:
         headline = f"A payload of {payload.mass:.3g} ± {payload.mass_std:.2g} kg on {' or '.join(payload.link_set)}"
         return VerdictBox("good", headline, tuple(details))
@@ -65,12 +68,15 @@ def _payload_parts(track: Track) -> tuple[Paragraph | PageTable, ...]:
 
 
 def _over_time(track: Track) -> tuple[Chart, ...]:
+    band = np.where(np.isfinite(track.mass), track.mass_std, np.nan)[:, None]
+    unnoticed = np.where(np.isfinite(track.unnoticed), track.unnoticed, np.nan)[:, None]
     mass = time_chart(
         track.time,
-        [Series("mass", track.mass[:, None], band=np.where(np.isfinite(track.mass), track.mass_std, np.nan)[:, None])],
+        [Series("mass", track.mass[:, None], band=band), Series("could go unnoticed", unnoticed, ORANGE, "dash")],
         ("payload",),
         ("kg",),
-        caption="One standard deviation over all links is shaded; a gap where the mass is not known.",
+        caption="One standard deviation over all links is shaded; a gap where the mass is not known. Dashed: the "
+        "heaviest load at the tip that could go unnoticed (95 %), where none was found; a gap where it may be any.",
     )
     shown = [at for at in range(len(track.links)) if track.shares[:, at].max() > LEAST_SHOWN]
     if not shown:

@@ -91,11 +91,12 @@ def summary(tour: Tour) -> list[tuple[str, str, str]]:
     friction = "–" if check is None else ", ".join(f"{each.friction:.1f}" for each in check.joints)
     coulomb = tour.arm.config.drive.friction
     hidden = "–" if coulomb is None else ", ".join(f"{value:.1f}" for value in np.asarray(coulomb.coulomb).tolist())
+    found = f"{load.estimate.mass:.2f} ± {load.estimate.mass_std:.2f} kg" if load.estimate.detected else "not found"
     return [
         ("effort with the wrong sign", REVERSED, "; ".join(signs) or "none named"),
         ("tool that the description lacks", f"{TOOL_MASS:g} kg", "named" if tools else "not named"),
         ("masses off by", f"up to {MASS_ERROR:.0%}", f"gravity {before:.2f} → {after:.2f} N m off"),
         ("dry friction [N m]", hidden, friction),
-        ("load hung on", f"{LOAD_MASS:g} kg", f"{load.estimate.mass:.2f} ± {load.estimate.mass_std:.2f} kg"),
+        ("load hung on", f"{LOAD_MASS:g} kg", found),
         ("error at ±0.1°, PID and plate", "–", f"{fine.pid_rms:.4f}°, {fine.plate_rms:.4f}°"),
     ]
