@@ -85,7 +85,7 @@ def _with_clock(plan: Plan, proposal: Proposal, robot: Robot | None) -> Proposal
         if proposal.mapping.time.rate is not None:
             return proposal
         where, found = ("time", "rate"), rate_of(plan.beginning(), robot)
-    elif proposal.time.open_units:
+    elif proposal.time.open_units is not None:
         where, found = ("time", "unit"), unit_of_time(plan.beginning(), robot, proposal.time.open_units)
     else:
         return proposal

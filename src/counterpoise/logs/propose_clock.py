@@ -12,6 +12,7 @@ import numpy as np
 from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
 from .clock import fastest_share, is_path, travel, usual_maximum, velocity_match
+from .filters import increasing
 from .log import Log
 from .propose_time import FASTEST, SLOWEST
 from .provenance import Source
@@ -30,6 +31,8 @@ USUAL_SHARE = 0.2
 """Speed of the fastest joint over its limit in a usual recording."""
 USUAL_LIMIT = 3.0
 """Speed limit of a joint whose limit nobody states [rad/s]."""
+SLOWEST_POSES = 1.0 / 600.0
+"""Lowest rate of a list of poses [Hz]."""
 USUAL_DURATION = 60.0
 """Duration of a usual recording [s]."""
 EXCESS = 1.5
@@ -87,17 +90,19 @@ def unit_of_time(log: Log, robot: Robot | None, units: Sequence[str]) -> ClockVa
     limit = _limits(robot, len(log.joint_names))
     share = fastest_share(log.time, log.q, np.degrees(limit) if _are_degrees(log, robot) else limit)
     path = is_path(log.q)
-    rate, duration = log.rate, float(np.ptp(log.time[np.isfinite(log.time)]))
+    time = log.time[increasing(log.time)]
+    if len(time) < 2:
+        return ClockValue("s", "taken for seconds: there are no steps that tell", "guessed")
+    rate, duration = log.rate, float(time[-1] - time[0])
     likely: dict[str, float] = {}
-    for unit in dict.fromkeys(["s", *units]):
-        factor = TIME[unit]
+    for unit, factor in TIME.items():
         fast = None if share is None else share / factor
-        if unit not in units and path:
-            continue  # a list of poses has any rate
+        if unit not in units and (path or not SLOWEST_POSES <= rate / factor <= FASTEST):
+            continue
         if fast is not None and (fast > MOST_SHARE or (path and fast < LEAST_SHARE)):
             continue
-        odd = 0.0 if fast is None or fast == 0.0 or not path else abs(math.log(fast / USUAL_SHARE))
-        likely[unit] = odd + (abs(math.log(duration * factor / USUAL_DURATION)) if duration > 0.0 else 0.0)
+        odd = abs(math.log(fast / USUAL_SHARE)) if fast and path else 0.0
+        likely[unit] = odd + abs(math.log(duration * factor / USUAL_DURATION))
     if not likely:
         return ClockValue("s", f"taken for seconds, though {rate:.3g} Hz and this motion are not likely", "guessed")
     unit = min(likely, key=lambda unit: likely[unit])

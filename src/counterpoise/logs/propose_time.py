@@ -19,6 +19,8 @@ HEAD_ROWS = 200
 """Rows by which a time is recognised: it does not go back, and its size and steps tell the unit."""
 SLOWEST, FASTEST = 0.5, 20_000.0
 """Sampling rates [Hz] that a recording of an arm has."""
+LONGEST_STEP = 60.0
+"""Time between two rows [s] beyond which large numbers are no seconds since 1970: they count something finer."""
 
 _NANOSECONDS = word_set("nsec nsecs nanosec nanosecs nanoseconds")
 _EPOCH = (0.94e9, 4.1e9)
@@ -31,13 +33,13 @@ class TimeProposal:
 
     Attributes:
         columns: The column of the time by source; absent for sources that have time of their own, or none.
-        open_units: Units that the time may have, by its steps, where neither name nor size tell; empty where they do.
+        open_units: Units that the time may have, by its steps, where neither name nor size tell; None where they do.
         refused: A column that is called time and goes back: "file", "column", the first "row" that does, counted from
             0, "back" of "steps".
     """
 
     columns: Mapping[int, Column]
-    open_units: tuple[str, ...] = ()
+    open_units: tuple[str, ...] | None = None
     refused: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -57,7 +59,7 @@ def propose_time(columns: Columns, given: LogMapping, put: Put) -> TimeProposal:
     if given.time.column is not None and not any(given.time.column in s.column_names for s in columns.sources):
         columns.find(given.time.column)  # by "file:name", or an error with the names there are
     found: dict[int, Column] = {}
-    open_units: tuple[str, ...] = ()
+    open_units: tuple[str, ...] | None = None
     refused: dict[str, Any] = {}
     for number, source in enumerate(columns.sources):
         if source.has_time:
@@ -79,7 +81,7 @@ def propose_time(columns: Columns, given: LogMapping, put: Put) -> TimeProposal:
         told = unit_of(chosen.name)
         unit = told if told in TIME else _unit_since_1970(head[:, chosen.index])
         if unit is None:
-            open_units = open_units or _units_by_step(head[:, chosen.index])
+            open_units = _units_by_step(head[:, chosen.index]) if open_units is None else open_units
         elif unit != "s":
             put(("time", "unit"), unit, "its name says so" if told == unit else f"as time since 1970 it is in {unit}")
     return TimeProposal(found, open_units, refused)
@@ -114,19 +116,25 @@ def _increases(values: np.ndarray[Any, np.dtype[np.float64]]) -> bool:
 def _unit_since_1970(values: np.ndarray[Any, np.dtype[np.float64]]) -> str | None:
     """Return the unit in which numbers are times of our century; None where they are not."""
     known = values[np.isfinite(values)]
-    size = float(np.median(known)) if known.size else 0.0
-    return next((unit for unit, factor in TIME.items() if _EPOCH[0] < size * factor < _EPOCH[1]), None)
+    if not known.size:
+        return None
+    low, high = np.quantile(known, [0.1, 0.9]).tolist()  # single stamps may be wild
+    step = float(np.median(np.abs(np.diff(known)))) if known.size > 1 else 0.0
+    for unit, factor in TIME.items():
+        if low * factor > _EPOCH[0] and high * factor < _EPOCH[1] and step * factor < LONGEST_STEP:
+            return unit
+    return None
 
 
-def _units_by_step(values: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[str, ...]:
-    """Return the units in which steps make a likely rate; none where seconds alone do."""
+def _units_by_step(values: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[str, ...] | None:
+    """Return the units in which steps make a likely rate; None where seconds alone do, or nothing tells."""
     steps = np.diff(values[np.isfinite(values)])
     steps = steps[steps > 0.0]
     if not steps.size:
-        return ()
+        return None
     usual = float(np.median(steps))
     units = tuple(unit for unit, factor in TIME.items() if SLOWEST <= 1.0 / (usual * factor) <= FASTEST)
-    return () if units == ("s",) else units
+    return None if units == ("s",) else units
 
 
 def _refusal(source: TableSource, column: Column, values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, Any]:
