@@ -75,6 +75,15 @@ def test_velocities_in_another_unit_are_no_wrong_rate(unit: str, factor: float) 
     assert remapped(log, finding.fix, PUMA).dq == pytest.approx(LOG.dq)
 
 
+def test_rows_in_reverse_order() -> None:
+    (finding,) = check_rate(PUMA, replace(LOG[::-1], time=LOG.time))
+    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.SPOILS)
+    assert "run backwards in time" in finding.sentence
+    one = np.array(LOG.dq)
+    one[:, 1] *= -1.0
+    assert check_rate(PUMA, replace(LOG, dq=one)) == []  # one velocity: not the time
+
+
 @pytest.mark.parametrize("factor", [1e-2, 1e4])
 def test_speeds_that_no_joint_has(factor: float) -> None:
     """Without velocities: the fastest joint stands nearly still, or runs much faster than it can."""

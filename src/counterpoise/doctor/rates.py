@@ -22,6 +22,8 @@ RATE_ERROR = 0.1
 """Share by which recorded velocities and differentiated positions may differ: filters of velocities do as much."""
 SAME_FACTOR = 0.05
 """Share by which a factor may miss that of a unit and still be it."""
+REVERSED = 0.75
+"""Share of the joints, and at least two, whose velocities point the wrong way when it is the time that does."""
 EVEN = 0.1
 """Share of steps that may miss the usual one by a tenth where a rate can take the place of stamps."""
 
@@ -30,8 +32,9 @@ def check_rate(robot: Robot | None, log: Log) -> list[Finding]:
     """Name a rate that contradicts recorded velocities or the joints' limits, or that is a guess among units.
 
     Found: velocities that are another multiple of the positions' change, the same for at least half of the joints that
-    move, by more than RATE_ERROR; without velocities that tell, a fastest joint below LEAST_SHARE or above MOST_SHARE
-    of its limit. Not found: a wrong rate of a recording without velocities and within these limits.
+    move, by more than RATE_ERROR; velocities that point against it on nearly all joints, as rows in reverse order make
+    them; without velocities that tell, a fastest joint below LEAST_SHARE or above MOST_SHARE of its limit. Not found: a
+    wrong rate of a recording without velocities and within these limits.
 
     Args:
         robot: The model; None compares velocities only.
@@ -41,7 +44,8 @@ def check_rate(robot: Robot | None, log: Log) -> list[Finding]:
     if log.declared.velocity_from != "position":
         match = velocity_match(log.time, log.q, log.dq, log.joint_names)
     if match is not None:
-        return [] if abs(math.log(match.factor)) <= math.log1p(RATE_ERROR) else [_contradicted(log, match)]
+        findings = [] if abs(math.log(match.factor)) <= math.log1p(RATE_ERROR) else [_contradicted(log, match)]
+        return findings + _backwards(log, match)
     findings = _guessed_unit(log)
     if robot is not None:
         findings += _speeds(robot, log)
@@ -69,6 +73,23 @@ def _contradicted(log: Log, match: VelocityMatch) -> Finding:
         alternatives=("velocity unit",) if "velocity" not in change else ("rate",),
         fix=change,
     )
+
+
+def _backwards(log: Log, match: VelocityMatch) -> list[Finding]:
+    if len(match.reversed) < max(2.0, REVERSED * len(match.joints)):
+        return []
+    return [
+        Finding(
+            LogFault.RATE,
+            Consequence.SPOILS,
+            (),
+            f"Recorded velocities point against the change of the recorded positions ({match.told}): the rows run "
+            "backwards in time, or all velocities have the opposite sign.",
+            "Sort the rows by time, or reverse the velocities (velocity_sign = -1).",
+            {"factor": -match.factor, "correlation": match.r, "joints": list(match.joints), "rate_hz": log.rate},
+            alternatives=("velocity sign",),
+        )
+    ]
 
 
 def _mended(log: Log, factor: float, true: float) -> tuple[dict[str, Any], str, str]:

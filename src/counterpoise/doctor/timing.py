@@ -126,6 +126,7 @@ def _not_increasing(log: Log, rows: npt.NDArray[np.intp], ordered: npt.NDArray[n
         told.append(f"goes back {times(back)}, by up to {short(float(-steps.min()))} s")
     if not told:
         told.append(f"is far from all other times {times(len(left_out))}")
+    counted = "1 sample is" if len(left_out) == 1 else f"{len(left_out)} samples are"
     row = int(left_out[0])
     first = float(log.time[row])
     consequence = Consequence.LIMITS if share > REPEATED_SHARE or len(left_out) > repeated else Consequence.NOTE
@@ -134,7 +135,7 @@ def _not_increasing(log: Log, rows: npt.NDArray[np.intp], ordered: npt.NDArray[n
             LogFault.TIME_DUPLICATES,
             Consequence.SPOILS if share > LEFT_OUT and len(left_out) > repeated else consequence,
             (),
-            f"Time {' and '.join(told)}: {len(left_out)} samples ({percent(share)}) are left out, the first "
+            f"Time {' and '.join(told)}: {counted} left out ({percent(share)}), the first "
             f"{_place(log, row)} with {first:.3f} s.",
             "Record the stamp of the measurement, not of its arrival, and each sample once; only these samples are "
             "left out of all that follows.",
