@@ -40,7 +40,7 @@ from .still_poses import (
     with_sides_by_order,
     without_friction,
 )
-from .terms import JOINT_TERMS, Terms
+from .terms import ALL, JOINT_TERMS, Terms
 from .verdict import better_than_described
 from .weighted import WeightedFit, weighted_fit
 from .workspace import separable_offsets
@@ -204,7 +204,8 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, *, rows: boo
             poses = with_sides_by_order(poses)
             notes.append("from which side poses were reached is unknown; it is taken from their order")
     samples = samples_of_poses(poses)
-    terms = settings.terms if settings.terms is not None else _terms_at_rest(robot, poses)
+    declared = data.declared if isinstance(data, Log) else None
+    terms = settings.terms if settings.terms is not None else _terms_at_rest(robot, poses, declared)
     whole = _checked(weighted_fit(robot, samples, terms=terms, prior=settings.prior, springs=settings.terms is None))
     settings.progress(0.6, 1.0)
 
@@ -223,7 +224,8 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, *, rows: boo
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(whole.columns.per_joint("coulomb", whole.x)))
         band = np.where(np.isnan(band), drives, band)
-    return Collected(Estimate.of_weighted(whole), "static", samples, check, band, tuple(notes))
+    estimate = Estimate.of_weighted(whole, guessed=_is_guessed(declared))
+    return Collected(estimate, "static", samples, check, band, (*notes, *_unit_notes(declared)))
 
 
 def _by_document(settings: _Settings, poses: StaticPoses, band: Array, notes: list[str]) -> Collected:
@@ -261,11 +263,24 @@ def _fit_by_document(settings: _Settings, poses: StaticPoses, posterior: LoadPos
     return Estimate.of_base(robot, solver(robot, poses, offset=offset).solution, posterior)
 
 
-def _terms_at_rest(robot: Robot, poses: StaticPoses) -> Terms:
+def _terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None = None) -> Terms:
     """Return what is fitted at rest: offsets that can be told from the weight, friction where sides are known."""
     usable = separable_offsets(robot) & poses.measured
     sided = np.any(poses.side != 0, axis=0) & poses.measured
-    return Terms(bodies="gravity", offset=_named(robot, usable), coulomb=_named(robot, sided))
+    gain = (ALL,) if declared is not None and declared.effort_is_command else ()
+    return Terms(bodies="gravity", offset=_named(robot, usable), coulomb=_named(robot, sided), gain=gain)
+
+
+def _is_guessed(declared: Declared | None) -> bool:
+    return declared is not None and declared.effort_is_guessed
+
+
+def _unit_notes(declared: Declared | None) -> tuple[str, ...]:
+    """Say why efforts are in command units."""
+    if declared is None or not declared.effort_is_guessed:
+        return ()
+    keys = listed([f"'{key}'" for key in declared.guessed])
+    return (f"{keys} of the mapping are guessed from the description: nothing shows that efforts are torques",)
 
 
 def _named(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
@@ -331,7 +346,8 @@ def _moving(
     whole = _checked(fitted_to(samples, None))
     settings.progress(0.7, 1.0)
     check = check_moving(samples, settings.split, lambda chosen: Estimate.of_weighted(fitted_to(chosen, whole), fixed))
-    estimate = Estimate.of_weighted(whole, fixed)
+    estimate = Estimate.of_weighted(whole, fixed, guessed=_is_guessed(declared))
+    notes += _unit_notes(declared)
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))

@@ -94,10 +94,16 @@ class Estimate:
         return cls(columns, frozen(x), solution, True, "", posterior, frozen(np.ones(len(solution.x))))
 
     @classmethod
-    def of_weighted(cls, fit: WeightedFit, fixed: Array | None = None) -> Estimate:
-        """Return a weighted fit in this form; ``fixed`` as in the class."""
+    def of_weighted(cls, fit: WeightedFit, fixed: Array | None = None, *, guessed: bool = False) -> Estimate:
+        """Return a weighted fit in this form.
+
+        Args:
+            fit: The fit.
+            fixed: As in the class.
+            guessed: Whether the size of the efforts is a guess: the fit is then in command units, too.
+        """
         known = (fit.prior_source, fit.posterior, fit.data_share)
-        return cls(fit.columns, fit.x, fit.solution, False, *known, fit.command_units, fixed)
+        return cls(fit.columns, fit.x, fit.solution, False, *known, fit.command_units or guessed, fixed)
 
     @property
     def robot(self) -> Robot:

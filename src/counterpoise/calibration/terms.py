@@ -74,7 +74,7 @@ class Terms:
                 then in command units.
         """
         terms = cls(offset=(ALL,), coulomb=(ALL,), viscous=(ALL,), rotor=(ALL,))
-        unknown = declared is not None and declared.effort_kind == "current" and declared.torque_constant is None
+        unknown = declared is not None and declared.effort_is_command
         return replace(terms, gain=(ALL,)) if unknown else terms
 
     def joints(self, term: str, active: Iterable[str]) -> tuple[str, ...]:

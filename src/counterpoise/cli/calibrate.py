@@ -34,12 +34,14 @@ EXAMPLES = """\b
 Examples:
   counterpoise calibrate wam7 run.npz --out wam7.calibration.json --page report.html
   counterpoise calibrate arm.urdf run.mcap --mapping arm.toml --serial A-17 --tool gripper
+  counterpoise calibrate arm.urdf run.npz --for hold,payload    trusted when it is good for both
   counterpoise calibrate arm.urdf poses.csv --use rows          a table of poses and torques, one a row
   counterpoise calibrate arm.urdf run.npz --method iterative    the WAM document's way
   counterpoise calibrate arm.urdf run.csv --use moving --add tilt --add spring:elbow
   counterpoise calibrate arm.urdf empty.csv --loaded with_2kg.csv --load 2.0 --load-com 0 0 0.05
 """ + exit_codes(
-    "fitted and trusted", not_trusted="fitted, but not trusted; the reasons are printed, and the file's name says so"
+    "fitted, and good for all that it is for",
+    not_trusted="fitted, but not good for all of it; what it is good for is printed, and the file's name says so",
 )
 
 
@@ -60,6 +62,14 @@ Examples:
     default="auto",
     show_default=True,
     help="Fit poses at rest, every row as a pose, or the motion.",
+)
+@click.option(
+    "--for",
+    "uses",
+    default="float",
+    show_default=True,
+    metavar="USE,…",
+    help="What the calibration is for: hold, float, payload, contact, extrapolate.",
 )
 @click.option(
     "--add", "added", multiple=True, metavar="TERM[:JOINT,…]", help="Fit gain, zero, spring, … too; repeatable."
@@ -105,6 +115,7 @@ def calibrate(
     reading: ReadingOptions,
     method: str,
     use: str,
+    uses: str,
     added: tuple[str, ...],
     no_prior: bool,
     consistent: bool,
@@ -125,15 +136,16 @@ def calibrate(
     """Calibrate an arm from a recording, and judge the result.
 
     SOURCE is the arm's description: a file or the name of a bundled arm (see counterpoise load). LOG is a recording: a
-    CSV, NPZ, Parquet, ROS bag or MCAP file; several are merged on time. Poses at rest or the motion are fitted, part of
-    the data is held out and predicted, and the fit is judged: rank, condition, coverage, residuals, novelty of the
-    check, share of the prior, and what the doctor says of the recording.
+    CSV, NPZ, Parquet, ROS bag or MCAP file; several are merged on time. Poses at rest or the motion are fitted, and
+    part of the data is held out and predicted. The result states how far each joint's gravity effort may be off where
+    the arm was, and what it is good for; it is trusted when that includes everything that --for names.
     """
     refuse_file("--out", out_path, (".json",))
     refuse_page(page_path)
     refuse_file("--gains-out", gains_path, (".toml",))
     _refuse_half_a_load(loaded, load_mass, load_com, load_link, gains_path)
     from ..calibration.calibrate import calibrate as run
+    from ..calibration.statements import checked_uses
 
     robot, log = reading.robot_and_log(source, logs)
     runs: list[tuple[Robot, Log]] = []
@@ -166,6 +178,7 @@ def calibrate(
             split=split,
             cutoff=cutoff,
             loaded=runs,
+            uses=checked_uses([part.strip() for part in uses.split(",") if part.strip()]),
             stiffness=_stiffness(stiffness),
             serial=serial,
             tool=tool,
@@ -267,8 +280,16 @@ def _gains(gains: LoadGains) -> list[dict[str, Any]]:
 
 
 def _print(fit: Fit, gains: LoadGains | None, out_path: str | None, written: str | None, page_path: str | None) -> None:
+    from ..calibration.fit import NEWTON_METRES
+
     screen = console()
-    print_verdict(screen, "TRUSTED" if fit.trusted else "NOT TRUSTED", fit.verdict)
+    where = "" if fit.units == NEWTON_METRES else f", in {fit.units}"
+    print_verdict(
+        screen, f"{'TRUSTED' if fit.trusted else 'NOT TRUSTED'} for {', '.join(fit.uses)}{where}", fit.verdict
+    )
+    screen.print("Good to:" if fit.statements else "Good for nothing that can be stated.")
+    for statement in fit.statements:
+        screen.print(f"  - {printable(statement.sentence)}")
     counted = "poses at rest" if fit.data == "static" else "samples of a motion"
     screen.print(f"{fit.samples} {counted}: {printable(fit.why)}. {fit.check}.")
     for sentence in () if gains is None else gains.sentences():

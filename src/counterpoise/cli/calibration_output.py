@@ -26,24 +26,25 @@ def print_verdict(screen: Console, headline: str, verdict: Verdict) -> None:
 def joint_table(fit: Fit) -> Table:
     """Return the errors of every measured joint."""
     rows = table(
-        *("joint", "before", "fitted", "held out", "signal", "of signal", "tolerated", "friction", "sag [mm]"),
+        *("joint", "gravity ±95 %", "of gravity", "tolerated", "before", "fitted", "held out", "signal", "friction"),
         title=f"Errors, root mean square [{fit.units}]",
         left=("joint",),
     )
     for joint, name in enumerate(fit.robot.joint_names):
         if math.isnan(fit.signal[joint]):
             continue
-        share = fit.heldout_rms[joint] / fit.signal[joint] if fit.signal[joint] > 0.0 else math.nan
+        size = fit.gravity_size[joint]
+        share = fit.gravity_error[joint] / size if size > 1e-6 * fit.signal[joint] else math.nan
         rows.add_row(
             printable(name),
+            number(fit.gravity_error[joint]),
+            "–" if math.isnan(share) else f"{share:.1%}",
+            number(fit.tolerated[joint]),
             number(fit.described_rms[joint]),
             number(fit.torque_rms[joint]),
             number(fit.heldout_rms[joint]),
             number(fit.signal[joint]),
-            "–" if math.isnan(share) else f"{share:.0%}",
-            number(fit.tolerated[joint]),
             number(fit.friction_band[joint]),
-            number(1e3 * fit.sag.per_joint[joint]),
         )
     return rows
 

@@ -50,7 +50,7 @@ def residual_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart:
         panels.append(
             PointPanel(
                 fit.robot.joint_names[joint],
-                f"tolerated ±{fit.tolerated[joint]:.3g} {units[joint]}",
+                f"gravity ±{fit.gravity_error[joint]:.3g} {units[joint]} (95 %)",
                 f"position [{positions[joint]}]",
                 f"error [{units[joint]}]",
                 clouds,

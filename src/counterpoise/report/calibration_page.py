@@ -22,14 +22,12 @@ from .charts import bar_chart
 from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, quantity
 
 CHECKS = {
-    "rank": "Is everything determined?",
-    "condition": "Evenly well?",
-    "coverage": "Everywhere in the joint limits?",
-    "prior": "By the data, not the description?",
-    "residual": "Does the model describe the arm?",
-    "generalises": "On poses it has not seen?",
-    "novelty": "Were those poses really new?",
     "recording": "Is the recording sound?",
+    "hold": "Does it hold the arm?",
+    "float": "Does the arm float?",
+    "payload": "Does it notice loads?",
+    "contact": "Does it notice pushes?",
+    "extrapolate": "Is it right elsewhere?",
     "calibration": "Was the calibration trusted?",
     "fresh": "Is the recording a new one?",
     "poses": "Does it show enough?",
@@ -43,7 +41,11 @@ CHECKS = {
 def calibration_page(fit: Fit) -> Page:
     """Return the page of a fit; charts need its evidence, which a fit from a file no longer has."""
     units = joint_effort_units(fit)
-    sections = [PageSection("Why", (_check_table(fit.verdict.checks),)), _errors_section(fit, units)]
+    sections = [
+        PageSection("Why", (_check_table(fit.verdict.checks),)),
+        _promise_section(fit, units),
+        _errors_section(fit, units),
+    ]
     if fit.evidence is not None:
         sections += _evidence_sections(fit, fit.evidence, units)
     sections += [_parameter_section(fit), _unknown_section(fit)]
@@ -66,7 +68,7 @@ def verification_page(found: Verification) -> Page:
     units = joint_effort_units(fit)
     headline = "THE CALIBRATION HOLDS" if found.holds else "THE CALIBRATION NO LONGER HOLDS"
     details = [check.sentence for check in found.verdict.checks if not check.passed] or [
-        _worst_sentence(fit, found.rms)
+        "Every joint's error is what the calibration promised."
     ]
     if np.isfinite(found.sag.total):
         details.append(f"The errors are worth {_millimetres(found.sag.total)} at the tip.")
@@ -110,27 +112,17 @@ def joint_effort_units(fit: Fit) -> tuple[str, ...]:
 
 
 def _headline(fit: Fit) -> VerdictBox:
-    facts = [_worst_sentence(fit, fit.heldout_rms)]
+    facts = [f"Good to {statement.sentence}." for statement in fit.statements]
     if np.isfinite(fit.sag.total):
         held = "with the stiffness given" if not fit.stiffness_assumed else "if every joint is held softly (4 Hz)"
         facts.append(f"Held-out errors are worth {_millimetres(fit.sag.total)} at the tip, {held}.")
     if fit.units == COMMAND_UNITS:
         facts.append("Efforts are in command units: products of gain and mass are right, masses by themselves are not.")
+    asked = ", ".join(fit.uses)
     if fit.trusted:
-        return VerdictBox("good", f"TRUSTED: all {len(fit.verdict.checks)} checks passed", tuple(facts))
-    count = len(fit.reasons)
-    words = f"NOT TRUSTED: {count} of {len(fit.verdict.checks)} checks failed. Do not run an arm on it"
+        return VerdictBox("good", f"TRUSTED for {asked}", tuple(facts))
+    words = f"NOT TRUSTED for {asked}"
     return VerdictBox("bad", words, tuple(_sentence(reason) for reason in fit.reasons) + tuple(facts))
-
-
-def _worst_sentence(fit: Fit, errors: np.ndarray) -> str:
-    share = np.where(np.isfinite(errors), errors / np.maximum(fit.tolerated, 1e-300), -1.0)
-    worst = int(np.argmax(share))
-    unit = joint_effort_units(fit)[worst]
-    return (
-        f"Worst joint on data it had not seen: {fit.robot.joint_names[worst]}, error {quantity(errors[worst], unit)} "
-        f"of {quantity(fit.tolerated[worst], unit)} that it can tolerate."
-    )
 
 
 def _check_table(checks: Sequence[Check]) -> PageTable:
@@ -139,6 +131,38 @@ def _check_table(checks: Sequence[Check]) -> PageTable:
         for check in sorted(checks, key=lambda check: check.passed)
     )
     return PageTable(("", "question", "what was found"), rows, left=("", "question", "what was found"))
+
+
+def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
+    """Return how far the gravity efforts may be off where the arm was."""
+    active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.tolerated[joint])]
+    names = fit.robot.joint_names
+    if not np.isfinite(fit.gravity_error[active]).any():
+        return PageSection("How far to believe it", (Paragraph("The recording is not sound, so nothing is stated."),))
+    rows = tuple(
+        (
+            names[joint],
+            quantity(fit.gravity_error[joint], units[joint]),
+            quantity(fit.gravity_size[joint], units[joint]),
+            quantity(fit.tolerated[joint], units[joint]),
+            f"{fit.lower[joint]:.3g} … {fit.upper[joint]:.3g}",
+        )
+        for joint in active
+    )
+    columns = ("joint", "gravity error, 95 %", "gravity effort", "tolerated", "calibrated range [rad or m]")
+    scale = np.maximum(fit.tolerated[active], 1e-300)
+    chart = bar_chart(
+        [names[joint] for joint in active],
+        [("gravity error, 95 %", fit.gravity_error[active] / scale)],
+        title="Gravity error as a share of what the joint tolerates",
+        y_title="error / tolerated",
+        caption="Below 1 is good. Tolerated is the larger of a tenth of the joint's gravity effort and 2 % of its limit.",
+    )
+    text = (
+        "How far the effort that holds each joint against gravity may be off at poses like the recorded ones: root "
+        "mean square, with 95 % confidence. It counts in friction, cables, drives and drifts as the residuals show them."
+    )
+    return PageSection("How far to believe it", (Paragraph(text), chart, PageTable(columns, rows, left=("joint",))))
 
 
 def _errors_section(fit: Fit, units: Sequence[str]) -> PageSection:
@@ -151,7 +175,6 @@ def _errors_section(fit: Fit, units: Sequence[str]) -> PageSection:
             quantity(fit.torque_rms[joint], units[joint]),
             quantity(fit.heldout_rms[joint], units[joint]),
             f"{fit.heldout_rms[joint] / max(fit.signal[joint], 1e-300):.0%}",
-            quantity(fit.tolerated[joint], units[joint]),
             quantity(fit.friction_band[joint], units[joint]),
             "–" if np.isnan(fit.sag.per_joint[joint]) else _millimetres(fit.sag.per_joint[joint]),
         )
@@ -163,21 +186,19 @@ def _errors_section(fit: Fit, units: Sequence[str]) -> PageSection:
         "after, fitted",
         "after, held out",
         "of the signal",
-        "tolerated",
         "friction",
         "sag at the tip",
     )
-    scale = np.maximum(fit.tolerated[active], 1e-300)
+    scale = np.maximum(fit.signal[active], 1e-300)
     chart = bar_chart(
         [names[joint] for joint in active],
         [
             ("before: the description, no friction", fit.described_rms[active] / scale),
             ("after, on held-out data", fit.heldout_rms[active] / scale),
         ],
-        title="Error as a share of what the joint can tolerate",
-        y_title="error / tolerated",
-        caption="Below 1 is good. Tolerated is the largest of a tenth of the joint's gravity torque, the friction that "
-        "holds it anyway, and 2 % of its effort limit.",
+        title="Error as a share of the joint's signal",
+        y_title="error / standard deviation of the effort",
+        caption="What the model leaves unexplained while the arm moves: mostly friction that no simple law describes.",
     )
     table = PageTable(columns, rows, left=("joint",), caption=f"Held-out check: {fit.check}.")
     return PageSection("Before and after", (chart, table))
