@@ -42,11 +42,11 @@ def wrong_by(fit: Fit, truth: cp.Robot) -> float:
 @pytest.mark.parametrize("method", ["weighted", "iterative", "coupled"])
 @pytest.mark.parametrize("name", ["wam4", "wam7", "puma560", "dualarm19"])
 def test_every_method_is_exact_without_noise(name: str, method: str) -> None:
-    """Torques of the calibrated robot are the true arm's to 1e-9, and the fit is trusted."""
+    """Torques of the calibrated robot are the true arm's to 1e-7, and the fit is trusted."""
     robot = cp.load(name)
     truth = other_masses(robot)
     fit = calibrate(robot, poses_of(robot, truth), method)  # type: ignore[arg-type]
-    assert wrong_by(fit, truth) < 1e-9
+    assert wrong_by(fit, truth) < 1e-7
     assert fit.trusted, fit.reasons
 
 
@@ -61,7 +61,7 @@ def test_weighted_serves_linear_joints_too(name: str) -> None:
         calibrate(robot, poses, "coupled")
 
 
-def test_poses_from_both_sides_are_averaged() -> None:
+def test_poses_from_both_sides_tell_friction() -> None:
     """Friction of a newton metre does not reach the weights; it comes out as the band."""
     robot = cp.load("planar3")
     truth = other_masses(robot)
@@ -69,11 +69,10 @@ def test_poses_from_both_sides_are_averaged() -> None:
     fit = calibrate(robot, log, findings=())
     assert fit.data == "static"
     assert "stands still" in fit.why
-    assert fit.samples == 10
+    assert fit.samples == 20  # both sides of ten poses, friction fitted beside
     assert wrong_by(fit, truth) < 0.05
     np.testing.assert_allclose(fit.friction_band, (1.0, 0.5, 0.2), atol=0.02)
     assert fit.trusted, fit.reasons
-    assert any("both sides" in note for note in fit.notes)
     assert any("total mass" in sentence for sentence in fit.unreliable)
     assert any("inertias" in sentence for sentence in fit.unreliable)
 
@@ -146,23 +145,34 @@ def test_a_weight_far_from_the_descriptions_is_mentioned() -> None:
     assert not any("far from the description" in note for note in described.notes)
 
 
-def test_a_table_without_times_is_a_list_of_poses() -> None:
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_table_of_poses_is_a_list_of_poses(timed: bool) -> None:
+    """Rows that jump through the range are poses at rest, with times or without, noted once or twice."""
     robot = cp.load("planar3")
     poses = poses_of(robot, other_masses(robot), count=10)
-    declared = Declared(time_from="rate")
-    log = cp.Log(robot.joint_names, np.arange(10) / 100.0, poses.q, 0.0 * poses.q, poses.tau, declared=declared)
+    declared = None if timed else Declared(time_from="rate")
+    time = np.cumsum(np.random.default_rng(0).uniform(2.0, 5.0, 10)) if timed else np.arange(10) / 100.0
+    more = {} if declared is None else {"declared": declared}
+    log = cp.Log(robot.joint_names, time, poses.q, 0.0 * poses.q, poses.tau, **more)
     fit = calibrate(robot, log, findings=())
     assert fit.data == "static"
-    assert "no times" in fit.why
+    assert "every row is a pose" in fit.why
     assert fit.samples == 10
+    twice = np.repeat(np.arange(10), 2)
+    again = cp.Log(robot.joint_names, np.arange(20) * 3.0, poses.q[twice], 0.0 * poses.q[twice], poses.tau[twice])
+    fit = calibrate(robot, again, findings=())
+    assert fit.data == "static"
+    assert fit.samples == 10
+    assert any("noted more than once" in note for note in fit.notes)
 
 
 def test_the_prior_steps_in_where_poses_tell_too_little() -> None:
-    """Twelve good poses need no prior; four noisy ones use it and say so; asking for one or none is heard."""
+    """Twelve good poses are right whatever the prior; four noisy ones lean on it; asking for one or none is heard."""
     robot = cp.load("wam7")
     truth = other_masses(robot)
     twelve = poses_of(robot, truth, noise=0.02)
-    assert calibrate(robot, twelve).prior == ""
+    assert calibrate(robot, twelve).prior == "CAD values of wam7"
+    assert wrong_by(calibrate(robot, twelve), truth) < 0.2
     few = calibrate(robot, poses_of(robot, truth, count=4, noise=1.0))
     assert few.prior == "CAD values of wam7"
     assert np.isfinite(few.robot.gravity(np.zeros(7))).all()
@@ -172,24 +182,34 @@ def test_the_prior_steps_in_where_poses_tell_too_little() -> None:
 
 
 def test_a_joint_that_hardly_moved_is_caught() -> None:
-    """A joint that stood still: the fit leans on the description and is not trusted for it."""
+    """A joint that stood still: the fit is good where the arm was, not elsewhere, and says so."""
     robot = cp.load("planar3")
     truth = other_masses(robot, size=0.3)
-    fit = calibrate(robot, motion(truth, noise=0.1, moving=[1, 2]), findings=())
-    assert not fit.trusted
+    log = motion(truth, noise=0.1, moving=[1, 2])
+    fit = calibrate(robot, log, findings=())
+    assert "extrapolate" not in [statement.use for statement in fit.statements]
+    asked = calibrate(robot, log, uses=("float", "extrapolate"), findings=())
+    assert not asked.trusted
+    assert "elsewhere within its limits" in asked.reasons[0]
     assert np.abs(fit.robot.gravity(np.full(3, 0.5)) - robot.gravity(np.full(3, 0.5))).max() < 40.0
     assert fit.prior
 
 
 def test_a_finding_of_the_doctor_withdraws_trust() -> None:
-    """What spoils a recording spoils the fit; what a fit takes care of does not; a guess does not either."""
+    """What spoils a recording spoils the fit and leaves nothing to state; what a fit takes care of does not."""
     robot = cp.load("planar3")
     poses = poses_of(robot, other_masses(robot))
     sign = Finding(LogFault.EFFORT_SIGN, Consequence.DANGER, ("joint1",), "The sign of joint1 is reversed.", "Turn it.")
     offset = Finding(LogFault.OFFSET, Consequence.SPOILS, ("joint1",), "An offset.", "Subtract it.")
-    assert calibrate(robot, poses, findings=[sign]).reasons == ("The sign of joint1 is reversed. Turn it.",)
+    spoiled = calibrate(robot, poses, findings=[sign])
+    assert spoiled.reasons == ("The sign of joint1 is reversed. Turn it.",)
+    assert spoiled.statements == ()
+    assert np.isnan(spoiled.gravity_error).all()
     assert calibrate(robot, poses, findings=[offset]).trusted
-    assert calibrate(robot, poses, findings=[replace(sign, confidence=0.5)]).trusted
+    # A danger counts even where it is not sure; a lesser fault does not.
+    assert not calibrate(robot, poses, findings=[replace(sign, confidence=0.5)]).trusted
+    lesser = replace(sign, confidence=0.5, consequence=Consequence.SPOILS)
+    assert calibrate(robot, poses, findings=[lesser]).trusted
 
 
 def test_the_doctor_is_asked_by_itself() -> None:

@@ -154,23 +154,13 @@ def test_a_newer_version_is_refused(robot: cp.Robot, saved: Path) -> None:
         load_calibration(saved, robot)
 
 
-def test_an_older_version_is_brought_up_to_date(robot: cp.Robot, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Versions are migrated one by one; one that was never written is refused."""
+def test_a_file_of_the_first_release_is_refused(robot: cp.Robot, saved: Path) -> None:
+    """It states no gravity errors; the message says what to do."""
     document = json.loads(saved.read_text())
-    document["version"] = 0
-    document["content"]["prior_of_old"] = document["content"].pop("prior")
-    document["checksum"] = checksum(document["content"])
+    document["version"] = 1
     saved.write_text(json.dumps(document))
-    with pytest.raises(cp.DataFileError, match="never written"):
+    with pytest.raises(cp.DataFileError, match="calibrate again"):
         load_calibration(saved, robot)
-
-    def from_nothing(content: dict[str, Any]) -> dict[str, Any]:
-        content = dict(content)
-        content["prior"] = content.pop("prior_of_old")
-        return content
-
-    monkeypatch.setitem(calibration_file.MIGRATIONS, 0, from_nothing)
-    assert load_calibration(saved, robot).trusted
 
 
 def test_a_changed_number_is_noticed(robot: cp.Robot, saved: Path) -> None:

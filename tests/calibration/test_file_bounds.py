@@ -128,7 +128,7 @@ def test_any_number_made_absurd_is_refused_or_harmless(
         (("errors", "fitted", 0), 1e250, r"errors\.fitted\[0\]"),
         (("errors", "stiffness", 0), -1.0, r"errors\.stiffness\[0\]"),
         (("data", "lower", 0), 1e5, r"data\.lower\[0\] is 100000, above"),
-        (("prior_share", 0), 7.0, r"prior_share\[0\]"),
+        (("errors", "gravity", 0), -7.0, r"errors\.gravity\[0\]"),
         (("verdict",), [], "verdict holds no check"),
     ],
 )

@@ -28,6 +28,8 @@ from ..description.frozen import Array
 HYPER = 2.0
 NOISE_SAMPLES = 2.0
 LEAST_NOISE = 0.005
+LEAST_EFFORT = 0.01
+"""Effort that a joint is taken to have at least for that, as a share of the largest joint's."""
 LEAST_START = 1e-5
 """Noise that the search begins with at least, as a share of the effort: exact data would make it lose all digits."""
 ROUNDS = 40
@@ -180,8 +182,8 @@ class HierarchicalRegression:
         else:
             grown = np.where(begin.sizes > 1.001 * self._least, begin.sizes, self._first)
             sizes, sigma = np.where(free, grown, self._least), begin.noise
-        floor = LEAST_NOISE**2 * products.power
-        power = np.maximum(products.power, 1e-6 * products.power.max() + 1e-300)
+        power = np.maximum(products.power, LEAST_EFFORT**2 * products.power.max() + 1e-300)
+        floor = LEAST_NOISE**2 * power
         sigma = np.maximum(sigma, LEAST_START * np.sqrt(power))
         values, effective = products.values, products.rows / inflation
         mixed, own, pull = values[:, :s, s:-1], values[:, s:-1, s:-1], values[:, :-1, -1]
@@ -198,7 +200,7 @@ class HierarchicalRegression:
             flat = np.moveaxis(tie, 0, 1).reshape(s, joints * d)
             weighted = np.moveaxis(weight[:, None, None] * between, 0, 1).reshape(s, joints * d)
             precision -= flat @ weighted.T
-            factor = np.linalg.cholesky(0.5 * (precision + precision.T))
+            factor = _factor(0.5 * (precision + precision.T))
             half = np.linalg.inv(factor)
             covariance = half.T @ half
             u = covariance @ (pull_shared - flat @ pull_own.ravel())
@@ -251,6 +253,18 @@ class HierarchicalRegression:
             known = np.maximum(left[:, at], 0.0).sum(axis=1) + HYPER
             updated[:, at] = np.sqrt(np.maximum(squares / known, least**2))[:, None]
         return updated
+
+
+def _factor(precision: Array) -> Array:
+    """Return the Cholesky factor; where rounding has made the matrix indefinite, of the nearest one that has one."""
+    size = np.sqrt(np.diag(precision))
+    scaled = precision / np.outer(size, size)
+    try:
+        return np.asarray(size[:, None] * np.linalg.cholesky(scaled))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(scaled)
+        positive = (vectors * np.maximum(values, 1e-13 * values[-1])) @ vectors.T
+        return np.asarray(size[:, None] * np.linalg.cholesky(positive + 1e-13 * np.eye(len(positive))))
 
 
 def averaged(posteriors: Sequence[Posterior], log_weights: npt.ArrayLike) -> tuple[Array, Array, Array]:

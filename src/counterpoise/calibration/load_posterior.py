@@ -363,7 +363,9 @@ class _Search:
             pull[np.ix_(into, [own + at for at in moved])] += values[
                 np.ix_(places, [self._shared + at for at in moved])
             ]
-        scale = np.sqrt(np.maximum(np.diag(normal), 1e-300))
+        size_of = np.sqrt(np.diag(normal))
+        excited = size_of > 1e-9 * size_of.max()
+        scale = np.where(excited, size_of, np.inf)
         carried = np.zeros((size, size))
         found = np.linalg.lstsq(normal / np.outer(scale, scale), pull / scale[:, None], rcond=1e-9)[0]
         carried[taking] = found / scale[:, None]

@@ -16,6 +16,7 @@ effort limit. Friction is no part of it: that it hides an error does not make it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -177,7 +178,7 @@ class _Assessor:
         left = SAFE / CERTAIN * self._error / np.where(self._friction > 0.0, self._friction, np.nan)
         # A joint whose friction is unknown leaves nothing to compensate.
         share = float(np.clip(1.0 - np.max(np.nan_to_num(left, nan=np.inf)), 0.0, MOST_COMPENSATED))
-        share = np.floor(20.0 * share) / 20.0
+        share = math.floor(20.0 * share) / 20.0
         if share > 0.0:
             words = f"float, with up to {share:.0%} of the friction compensated"
         else:
@@ -227,7 +228,7 @@ class _Assessor:
             torques = np.abs(np.einsum("di,kij->kdj", _DIRECTIONS, slope))
             with np.errstate(divide="ignore"):
                 shown = np.min(noticed / torques, axis=2)
-            weakest = max(weakest, float(np.quantile(shown.max(axis=1), 0.9)))
+            weakest = max(weakest, float(np.quantile(shown.max(axis=1), 0.9, method="higher")))
         most = MOST_PUSH * 9.81 * float(robot.tree.mass.sum())
         if not weakest <= most:
             return f"a push at the tip shows from {_short(weakest)} N on; at most {_short(most)} N would do"

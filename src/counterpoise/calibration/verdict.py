@@ -70,6 +70,8 @@ def judge(assessment: Assessment, asked: Sequence[UseName], recording: Sequence[
     """
     held = {statement.use: statement for statement in assessment.statements}
     checks = list(recording)
+    if not all(check.passed for check in recording):
+        return Verdict(tuple(checks))
     for use in asked:
         if use in held:
             checks.append(Check(use, True, held[use].sentence, held[use].value))

@@ -10,6 +10,7 @@ from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.inputs import refuse_other_joints
 from ..errors import InputError
 from ..logs.log import Log
+from .change import Change, change_since
 from .data_choice import data_kind
 from .estimate import COMMAND_UNITS
 from .fit import Evidence, Fit
@@ -18,12 +19,13 @@ from .moving import moving_samples
 from .sag import Sag, tip_sag
 from .samples import Samples, samples_of_poses
 from .static_poses import SAME_POSE, StaticPoses
-from .statistics import deviation, mean, root_mean_square
+from .statistics import deviation, root_mean_square
 from .still_poses import poses_from_log, poses_from_rows, without_friction
 from .verdict import Check, Verdict
 
-GROWN = 2.0
-"""An error may have grown to this many times that of the calibration's own check."""
+LEAST_INSIDE = 8
+"""Fewest samples within the calibrated range that can be judged; of poses at rest, LEAST_POSES."""
+LEAST_POSES = 3
 OUTSIDE = 0.05
 """A joint farther outside the calibrated range than this share of it is somewhere new."""
 
@@ -35,11 +37,11 @@ class Verification(PublishedData):
     Attributes:
         fit: The calibration.
         samples: Number of poses or samples.
-        rms: Error of the calibration, in its units.
+        rms: Error of the calibration, in its units, friction included.
         described_rms: Error of the description, without friction and offset.
-        bias: Mean error: what an offset would take away.
         signal: Standard deviation of the measured efforts.
-        allowed: What the error may be.
+        change: What has changed since the calibration.
+        allowed: What the gravity effort may have changed by: what was promised, and what this recording leaves open.
         sag: What the errors mean at the tip [m].
         outside: Share of the samples outside the joint ranges of the calibration.
         verdict: Whether the calibration still holds.
@@ -50,8 +52,8 @@ class Verification(PublishedData):
     samples: int
     rms: Array
     described_rms: Array
-    bias: Array
     signal: Array
+    change: Change
     allowed: Array
     sag: Sag
     outside: float
@@ -67,7 +69,9 @@ class Verification(PublishedData):
 def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     """Predict a fresh recording and compare.
 
-    A recording is used as the calibration's own was: its poses at rest, or its motion.
+    A recording is used as the calibration's own was: its poses at rest, or its motion. What counts is the weight that
+    every joint carries, told from friction, offsets and noise as in a calibration; samples outside the calibrated range
+    are not judged.
 
     Args:
         fit: The calibration.
@@ -83,33 +87,39 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         raise InputError("the recording has no effort of a joint that was calibrated")
     described = replace(fit, x=fit.columns.described(fit.x)).predict(samples)
     error = measured - predicted
-    rms = root_mean_square(error)
-    allowed = GROWN * fit.heldout_rms
     span = np.maximum(fit.upper - fit.lower, 1e-9)
-    beyond = np.maximum(fit.lower - samples.q, samples.q - fit.upper) > OUTSIDE * span
-    outside = float(np.mean(np.any(beyond, axis=1)))
+    beyond = np.any(np.maximum(fit.lower - samples.q, samples.q - fit.upper) > OUTSIDE * span, axis=1)
+    inside = ~beyond & np.isfinite(error).any(axis=1)
+    least = LEAST_POSES if fit.data == "static" else LEAST_INSIDE
+    judged = int(inside.sum()) >= least and bool(np.any(np.ptp(samples.q[inside], axis=0) > SAME_POSE))
+    change = change_since(fit, samples[inside], error[inside]) if judged else _nothing(fit)
+    allowed = fit.gravity_error + change.weight_error
     if fit.units == COMMAND_UNITS:
         sag = Sag.unknown(fit.robot.n)
     else:
         sag = tip_sag(fit.robot, samples.q, error, fit.stiffness)
     active = fit.columns.active
-    every = np.ones(len(samples), dtype=bool)
-    evidence = Evidence.of(samples, measured[:, active], predicted[:, active], described[:, active], every)
-    shown = bool(np.any(np.ptp(samples.q, axis=0) > SAME_POSE))
+    evidence = Evidence.of(samples, measured[:, active], predicted[:, active], described[:, active], inside)
     fresh = data_fingerprint(data) != fit.data_sha256
+    outside = float(np.mean(beyond))
     return Verification(
         fit=fit,
         samples=len(samples),
-        rms=frozen(rms),
+        rms=frozen(root_mean_square(error)),
         described_rms=frozen(root_mean_square(measured - described)),
-        bias=frozen(mean(error)),
         signal=frozen(deviation(measured)),
+        change=change,
         allowed=frozen(allowed),
         sag=sag,
         outside=outside,
-        verdict=_judge(fit, rms, allowed, mean(error), outside, fresh=fresh, shown=shown),
+        verdict=_judge(fit, change, allowed, outside, error, fresh=fresh, judged=judged),
         evidence=evidence,
     )
+
+
+def _nothing(fit: Fit) -> Change:
+    unknown = frozen(np.full(fit.robot.n, np.nan))
+    return Change(unknown, unknown, unknown, unknown, None)
 
 
 def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
@@ -126,55 +136,78 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
     return moving_samples(robot, data)
 
 
-def _judge(fit: Fit, rms: Array, allowed: Array, bias: Array, outside: float, *, fresh: bool, shown: bool) -> Verdict:
+def _judge(
+    fit: Fit, change: Change, allowed: Array, outside: float, error: Array, *, fresh: bool, judged: bool
+) -> Verdict:
     names = fit.robot.joint_names
+    stated = bool(np.isfinite(fit.gravity_error[fit.columns.active]).all())
     checks = [
         Check(
             "calibration",
-            fit.trusted,
-            "the calibration itself is trusted" if fit.trusted else "the calibration itself is not trusted",
+            fit.trusted and stated,
+            "the calibration itself is trusted" if fit.trusted and stated else "the calibration itself is not trusted",
         )
     ]
     if not fresh:
         same = "this is the recording that the calibration was made from: it shows nothing new. Verify with another one"
         checks.append(Check("fresh", False, same))
-    if not shown:
-        checks.append(Check("poses", False, "the recording shows one pose only; one pose can agree by chance"))
-    silent = [names[joint] for joint in np.flatnonzero(fit.columns.active & np.isnan(rms)).tolist()]
+    silent = [
+        names[joint] for joint in np.flatnonzero(fit.columns.active).tolist() if not np.isfinite(error[:, joint]).any()
+    ]
     if silent:
         lacks = f"the recording has no effort of {', '.join(silent)}: nothing shows whether the calibration holds there"
         checks.append(Check("efforts", False, lacks))
-    grown = [joint for joint in range(len(names)) if rms[joint] > allowed[joint]]
-    if grown:
-        worst = max(grown, key=lambda joint: float(rms[joint] / allowed[joint]))
-        share = abs(bias[worst]) / max(float(rms[worst]), 1e-300)
-        what = (
-            "nearly all of it is constant: an offset or a zero has changed"
-            if share > 0.9
-            else "it changes with the pose or the motion: another tool, another mounting, or wear"
-        )
-        others = [names[joint] for joint in grown if joint != worst]
-        also = f" (also {', '.join(others)})" if others else ""
-        checks.append(
-            Check(
-                "error",
-                False,
-                f"the error of {names[worst]} is {rms[worst]:.3g} {fit.units}, at most {allowed[worst]:.3g} was "
-                f"promised{also}; {what}",
-                float(rms[worst]),
-                float(allowed[worst]),
-            )
-        )
-    else:
-        checks.append(Check("error", True, "every joint's error is what the calibration promised"))
-    checks.append(
-        Check(
-            "range",
-            True,
-            f"{outside:.0%} of the samples lie outside the joint ranges that were calibrated"
-            if outside
-            else "all samples lie within the joint ranges that were calibrated",
-            outside,
-        )
+    told = (
+        f"{outside:.0%} of the samples lie outside the joint ranges that were calibrated, and are not judged"
+        if outside
+        else "all samples lie within the joint ranges that were calibrated"
     )
+    if not judged:
+        told = "too few different poses lie within the joint ranges that were calibrated: a few can agree by chance"
+    checks.append(Check("range", judged, told, outside))
+    if judged and stated:
+        checks += [_weight(fit, change, allowed), _constant(fit, change)]
     return Verdict(tuple(checks))
+
+
+def _weight(fit: Fit, change: Change, allowed: Array) -> Check:
+    """Return whether every joint carries the weight that the calibration says."""
+    names = fit.robot.joint_names
+    grown = [joint for joint in range(len(names)) if change.weight[joint] > allowed[joint]]
+    if not grown:
+        return Check("weight", True, "every joint carries what the calibration promised")
+    worst = max(grown, key=lambda joint: float(change.weight[joint]) / max(float(allowed[joint]), 1e-300))
+    others = [names[joint] for joint in grown if joint != worst]
+    also = f" (also {', '.join(others)})" if others else ""
+    what = "another tool, another mounting, or other drives"
+    if change.load is not None and fit.units != COMMAND_UNITS:
+        more = "more" if change.load.mass > 0.0 else "less"
+        what = f"about {abs(change.load.mass):.2g} kg {more} at {change.load.link}, ± {2.0 * change.load.std:.1g}"
+    return Check(
+        "weight",
+        False,
+        f"the gravity effort of {names[worst]} is {change.weight[worst]:.3g} {fit.units} off, ± "
+        f"{change.weight_error[worst]:.2g}; it was promised to {fit.gravity_error[worst]:.3g}{also}: {what}",
+        float(change.weight[worst]),
+        float(allowed[worst]),
+    )
+
+
+def _constant(fit: Fit, change: Change) -> Check:
+    """Return whether constant offsets are what they were."""
+    names = fit.robot.joint_names
+    limit = np.maximum(fit.tolerated, fit.gravity_error) + change.offset_error
+    shifted = [joint for joint in range(len(names)) if abs(change.offset[joint]) > limit[joint]]
+    if not shifted:
+        return Check("constant", True, "no constant effort has changed by more than its joint tolerates")
+    worst = max(shifted, key=lambda joint: abs(float(change.offset[joint])) / max(float(limit[joint]), 1e-300))
+    others = [names[joint] for joint in shifted if joint != worst]
+    also = f" (also {', '.join(others)})" if others else ""
+    return Check(
+        "constant",
+        False,
+        f"the effort of {names[worst]} has changed by a constant {change.offset[worst]:.3g} {fit.units}{also}: an "
+        "offset or a zero, or a load that pulls alike in all these poses",
+        float(abs(change.offset[worst])),
+        float(limit[worst]),
+    )

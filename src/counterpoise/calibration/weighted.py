@@ -49,6 +49,8 @@ LEAST_PASSES = 4
 leaves them out."""
 MAX_PASSES = 10
 MAX_NEWTON = 25
+EXACT = 1e-6
+"""Residuals, as a share of the largest effort, of data that were computed, not measured."""
 LEAST_GAIN_CERTAINTY = 3.0
 """A first guess of a gain counts when it is this many standard errors from zero."""
 
@@ -313,6 +315,8 @@ def _with_springs(task: _Task, posterior: LoadPosterior) -> _Task:
 def _averaged(columns: EffortColumns, state: _State, posterior: LoadPosterior) -> Solution:
     """Return the solution with the posterior's estimate and covariance."""
     x, covariance = posterior.exported(columns)
+    if np.all(state.solution.residual_rms <= EXACT * np.nanmax(state.regression.torque_rms())):
+        x = state.solution.x  # nothing is unexplained: an average would only cost digits
     squares = state.regression.residual_squares(x)
     rms = rms_of_squares(squares, state.solution.rows)
     return replace(state.solution, x=frozen(x), covariance=frozen(covariance), residual_rms=frozen(rms))

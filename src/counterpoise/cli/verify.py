@@ -14,6 +14,7 @@ from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
+    from ..calibration.change import TipLoad
     from ..calibration.verify import Verification
 
 EXAMPLES = """\b
@@ -43,8 +44,8 @@ def verify(
 
     Does it still predict what the arm needs? SOURCE is the arm's description (see counterpoise load), CALIBRATION a
     file of counterpoise calibrate. LOG is a recording of the same robot on the same mounting: a CSV, NPZ, Parquet, ROS
-    bag or MCAP file; several are merged on time. Each joint's error may be twice that of the calibration's own check,
-    or what the joint tolerates.
+    bag or MCAP file; several are merged on time. The weight that each joint carries is compared with what the
+    calibration promised; friction, offsets and poses outside the calibrated range are told apart.
     """
     refuse_page(page_path)
     from ..calibration.file import load_calibration
@@ -75,8 +76,12 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
         "samples": found.samples,
         "units": found.fit.units,
         "rms": found.rms,
+        "weight_change": found.change.weight,
+        "weight_change_error": found.change.weight_error,
         "allowed": found.allowed,
-        "bias": found.bias,
+        "offset_change": found.change.offset,
+        "offset_change_error": found.change.offset_error,
+        "load": _load(found.change.load),
         "signal": found.signal,
         "described_rms": found.described_rms,
         "sag": found.sag.per_joint,
@@ -86,18 +91,23 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
     }
 
 
+def _load(load: TipLoad | None) -> dict[str, Any] | None:
+    return None if load is None else {"link": load.link, "mass_kg": load.mass, "std_kg": load.std}
+
+
 def _print(found: Verification, page_path: str | None) -> None:
     screen, fit = console(), found.fit
     print_verdict(screen, "IT HOLDS" if found.holds else "IT DOES NOT HOLD", found.verdict)
     rows = table(
-        *("joint", "error", "allowed", "constant", "signal", "before", "sag [mm]"),
-        title=f"Errors, root mean square [{fit.units}], {found.samples} samples",
+        *("joint", "weight changed", "± 95 %", "promised", "constant", "error in all", "signal"),
+        title=f"Changes since the calibration, and errors, root mean square [{fit.units}], {found.samples} samples",
         left=("joint",),
     )
     for joint, name in enumerate(fit.robot.joint_names):
         if math.isnan(found.rms[joint]):
             continue
-        values = (found.rms, found.allowed, found.bias, found.signal, found.described_rms, 1e3 * found.sag.per_joint)
+        change = found.change
+        values = (change.weight, change.weight_error, fit.gravity_error, change.offset, found.rms, found.signal)
         rows.add_row(printable(name), *(number(float(value[joint])) for value in values))
     screen.print(rows)
     note_written("page", page_path)

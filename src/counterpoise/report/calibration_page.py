@@ -30,10 +30,10 @@ CHECKS = {
     "extrapolate": "Is it right elsewhere?",
     "calibration": "Was the calibration trusted?",
     "fresh": "Is the recording a new one?",
-    "poses": "Does it show enough?",
     "efforts": "Of every joint?",
-    "error": "Does it still predict the arm?",
     "range": "Where was it tested?",
+    "weight": "Does the arm weigh what it did?",
+    "constant": "Are offsets what they were?",
 }
 """What each check asks."""
 
@@ -75,24 +75,24 @@ def verification_page(found: Verification) -> Page:
     rows = tuple(
         (
             name,
+            quantity(found.change.weight[joint], units[joint]),
+            quantity(found.change.weight_error[joint], units[joint]),
+            quantity(fit.gravity_error[joint], units[joint]),
+            quantity(found.change.offset[joint], units[joint]),
             quantity(found.rms[joint], units[joint]),
-            quantity(found.allowed[joint], units[joint]),
-            quantity(found.bias[joint], units[joint]),
-            quantity(fit.heldout_rms[joint], units[joint]),
             quantity(found.signal[joint], units[joint]),
-            quantity(found.described_rms[joint], units[joint]),
         )
         for joint, name in enumerate(fit.robot.joint_names)
         if np.isfinite(found.rms[joint])
     )
     columns = (
         "joint",
-        "error now",
-        "allowed",
-        "of it constant",
-        "error promised",
+        "weight changed by",
+        "± 95 %",
+        "gravity error promised",
+        "constant part changed by",
+        "error in all, friction included",
         "signal",
-        "error of the description",
     )
     remarks = [f"error {quantity(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
@@ -156,11 +156,11 @@ def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
         [("gravity error, 95 %", fit.gravity_error[active] / scale)],
         title="Gravity error as a share of what the joint tolerates",
         y_title="error / tolerated",
-        caption="Below 1 is good. Tolerated is the larger of a tenth of the joint's gravity effort and 2 % of its limit.",
+        caption="Below 1 is good. Tolerated is the larger of 10 % of the joint's gravity effort and 2 % of its limit.",
     )
     text = (
         "How far the effort that holds each joint against gravity may be off at poses like the recorded ones: root "
-        "mean square, with 95 % confidence. It counts in friction, cables, drives and drifts as the residuals show them."
+        "mean square, with 95 % confidence. Friction, cables, drives and drifts count as the residuals show them."
     )
     return PageSection("How far to believe it", (Paragraph(text), chart, PageTable(columns, rows, left=("joint",))))
 
