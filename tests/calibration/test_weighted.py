@@ -86,7 +86,7 @@ def test_a_recorded_arm_is_found_through_filter_and_noise(samples: Samples) -> N
     names = CAD.joint_names
     assert [value(fit, f"{name}.coulomb") for name in names] == pytest.approx(COULOMB.tolist(), rel=0.15)
     assert "CAD values" in fit.prior_source
-    assert np.all(fit.inflation >= 1.0)
+    assert np.all(fit.posterior.inflation >= 1.0)
 
 
 def test_what_the_data_do_not_show_stays_at_the_cad_values() -> None:
