@@ -6,7 +6,8 @@ What a calibration states is read in one place, :func:`stated_errors`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,11 @@ from certificate_case import Case, tolerance
 from certificate_findings import Said, said_of
 
 import counterpoise as cp
-from counterpoise.calibration.estimate import AT_REST, at_rest
+from counterpoise.calibration import calibrate as calibrating
 from counterpoise.calibration.fit import Fit
+from counterpoise.calibration.load_posterior import LoadPosterior
+from counterpoise.calibration.result import Collected, fit_of
+from counterpoise.calibration.samples import at_rest
 from counterpoise.doctor.diagnosis import Diagnosis
 from counterpoise.errors import CounterpoiseError
 from counterpoise.logs.mapping import LogMapping
@@ -42,27 +46,19 @@ class Stated:
     std: Array
 
 
-def stated_errors(fit: Fit, q: Array) -> Stated:
+def stated_errors(fit: Fit, posterior: LoadPosterior | None, q: Array) -> Stated:
     """Return what a calibration states of its gravity efforts.
-
-    The verdict of a trusted fit speaks of standard errors (its check of coverage), so 1.96 of them, root mean square
-    over the poses, are what it states; a fit that is not trusted states nothing. Standard deviations are kept either
-    way.
 
     Args:
         fit: The calibration.
+        posterior: What it knows of the efforts that hold the arm; None where nothing is stated.
         q: Poses of the calibrated range [rad or m], robot's order, shape (m, n).
     """
-    robot = fit.described
-    base = robot.base_parameters.names
-    spoken = [at for at, parameter in enumerate(fit.parameters) if parameter.name in base]
-    places = [base.index(fit.parameters[at].name) for at in spoken]
-    rows = robot.base_gravity_regressor(q)[:, :, places] * fit.columns.gains(fit.x)[:, None]
-    covariance = fit.covariance[np.ix_(spoken, spoken)]
-    std = np.sqrt(np.maximum(np.einsum("kji,il,kjl->kj", rows, covariance, rows), 0.0))
-    std[:, ~fit.columns.active] = np.nan
-    error = SURE * np.sqrt(np.mean(std**2, axis=0))
-    return Stated(error if fit.trusted else np.full(robot.n, np.nan), std)
+    std = np.full(q.shape, np.nan)
+    if posterior is not None and np.isfinite(fit.gravity_error[fit.columns.active]).all():
+        efforts = holding_efforts(fit, q, offsets=False)[:, fit.columns.active]
+        std[:, fit.columns.active] = posterior.deviation_of(q, efforts)
+    return Stated(fit.gravity_error, std)
 
 
 def holding_efforts(fit: Fit, q: Array, *, offsets: bool) -> Array:
@@ -75,7 +71,7 @@ def holding_efforts(fit: Fit, q: Array, *, offsets: bool) -> Array:
     """
     x = np.array(fit.x)
     if not offsets:
-        x[fit.columns.groups[AT_REST[0]]] = 0.0
+        x[fit.columns.groups["offset"]] = 0.0
     found = np.full(q.shape, np.nan)
     found[:, fit.columns.active] = fit.columns.predict(at_rest(fit.described, q), x)
     return found
@@ -196,13 +192,30 @@ def _mended(case: Case, robot: cp.Robot, log: cp.Log, recording: Path, diagnosis
 def _calibrated(case: Case, robot: cp.Robot, log: cp.Log, fix: _Fix, diagnosis: Diagnosis) -> dict[str, Any]:
     """Calibrate, and compare with the truth."""
     try:
-        fit = cp.calibrate(robot, log, findings=diagnosis.findings)
+        with _kept_posterior() as kept:
+            fit = cp.calibrate(robot, log, findings=diagnosis.findings)
     except CounterpoiseError as error:
         return {"failure": f"{type(error).__name__}: {error}"[:400]}
-    return {"failure": "", **_compared(case, fit, fix), **_verdict(fit)}
+    return {"failure": "", **_compared(case, fit, kept[0], fix), **_verdict(fit, kept[0])}
 
 
-def _compared(case: Case, fit: Fit, fix: _Fix) -> dict[str, Any]:
+@contextmanager
+def _kept_posterior() -> Iterator[list[LoadPosterior]]:
+    """Keep what a calibration knows of its deviations pose by pose, which a fit does not carry."""
+    kept: list[LoadPosterior] = []
+
+    def noted(collected: Collected, **others: Any) -> Fit:
+        kept.append(collected.estimate.posterior)
+        return fit_of(collected, **others)
+
+    calibrating.fit_of, before = noted, calibrating.fit_of
+    try:
+        yield kept
+    finally:
+        calibrating.fit_of = before
+
+
+def _compared(case: Case, fit: Fit, posterior: LoadPosterior, fix: _Fix) -> dict[str, Any]:
     """Return errors, tolerances and what was stated, in the case's joint order."""
     order = [fit.robot.joint_names.index(name) for name in case.names]
     q = np.empty(case.q_recorded.shape)
@@ -218,7 +231,7 @@ def _compared(case: Case, fit: Fit, fix: _Fix) -> dict[str, Any]:
     missed -= np.where(case.springs, bias, 0.0)
     together = holding_efforts(fit, q, offsets=True)[:, order] - load - offset
     allowed = tolerance(load, limit)
-    stated = stated_errors(fit, q)
+    stated = stated_errors(fit, posterior, q)
     std = stated.std[:, order]
     # A joint that carries no weight, such as a vertical axis, is known exactly and says nothing of deviations.
     known = case.measured & ~case.springs & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
@@ -238,7 +251,7 @@ def _compared(case: Case, fit: Fit, fix: _Fix) -> dict[str, Any]:
     }
 
 
-def _verdict(fit: Fit) -> dict[str, Any]:
+def _verdict(fit: Fit, posterior: LoadPosterior) -> dict[str, Any]:
     return {
         "trusted": fit.trusted,
         "units": fit.units,
@@ -250,9 +263,13 @@ def _verdict(fit: Fit) -> dict[str, Any]:
         "heldout": _plain(fit.heldout_rms),
         "fitted": _plain(fit.torque_rms),
         "signal": _plain(fit.signal),
-        "condition": next((c.value for c in fit.verdict.checks if c.name == "condition"), None),
-        "prior_share": _plain(fit.prior_share),
         "novelty": _plain(fit.novelty),
+        "statements": {one.use: one.value for one in fit.statements},
+        "shown": [
+            [fit.columns.joint_names[place] if place >= 0 else "", kind] for place, kind in sorted(posterior.shown)
+        ],
+        "strengths": _plain(posterior.weights),
+        "widened": _plain(posterior.widened),
     }
 
 

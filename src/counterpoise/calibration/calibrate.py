@@ -18,8 +18,9 @@ from ..errors import InputError, listed
 from ..logs.declared import Declared
 from ..logs.log import Log
 from .arrival import arrival_notes
-from .check import check_moving, check_static
+from .check import HeldOut, check_moving, check_static
 from .coupled import solve_coupled
+from .cutoff import MOST_OF_RATE
 from .data_choice import METHODS, USES, Method, Use, data_kind
 from .estimate import Estimate
 from .fit import Fit
@@ -32,6 +33,7 @@ from .runs import FittedRun
 from .samples import Samples, samples_of_poses
 from .statements import UseName, checked_uses
 from .static_poses import StaticPoses, require_spread
+from .statistics import root_mean_square
 from .still_poses import (
     friction_bands,
     means_of_repeated,
@@ -47,6 +49,8 @@ from .workspace import separable_offsets
 
 Progress = Callable[[float, float], None]
 
+CUTOFF_MATTERS = 1.2
+"""Change of a held-out error at half or twice the cutoff from which the result is said to hang on it."""
 LEAST_COMPARED = 40
 """Fewest samples of a joint by which a fit is compared with the description."""
 STOOD = 1e-3
@@ -303,6 +307,41 @@ def _checked(fitted: WeightedFit) -> WeightedFit:
     return fitted
 
 
+def _at_other_cutoffs(
+    robot: Robot, log: Log, samples: Samples, check: HeldOut, fit: Callable[[Samples], WeightedFit]
+) -> str:
+    """Say how the held-out errors change where the data are filtered at half and at twice the cutoff.
+
+    Args:
+        robot: The robot.
+        log: The recording.
+        samples: Its samples at the chosen cutoff.
+        check: The held-out check at that cutoff.
+        fit: Fits samples.
+    """
+    held = samples[check.held]
+    trained = ~np.isin(samples.time, held.time)
+    told, worst = [], 1.0
+    for factor, words in ((0.5, "half"), (2.0, "twice")):
+        other = min(factor * samples.cutoff, MOST_OF_RATE * samples.rate)
+        try:
+            others = moving_samples(robot, log, cutoff=other)
+            nearest = np.clip(np.searchsorted(samples.time, others.time), 0, len(samples) - 1)
+            fitted = fit(others[trained[nearest]])
+        except InputError:  # too short for a lower cutoff
+            continue
+        missed = root_mean_square(held.tau[:, fitted.columns.active] - fitted.columns.predict(held, fitted.x))
+        ratio = missed / np.maximum(check.rms, 1e-300)
+        worst = max(worst, float(np.nanmax(ratio)), 1.0 / float(np.nanmin(ratio)))
+        told.append(f"{float(np.nanmedian(ratio)):.2f} times at {words} the cutoff ({other:.2g} Hz)")
+    if not told:
+        return "held-out errors at other cutoffs could not be compared: the recording is too short"
+    hangs = (
+        f"; one joint's changes by {worst - 1.0:.0%}: the result hangs on the cutoff" if worst > CUTOFF_MATTERS else ""
+    )
+    return f"held-out errors are {' and '.join(told)}, as the median joint{hangs}"
+
+
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
     """Return what is fitted of a motion: offsets only where they can be told from the weight."""
     usable = separable_offsets(robot) & samples.active
@@ -317,7 +356,7 @@ def _moving(
     if isinstance(data, Log):
         preparation = prepare(robot, data, cutoff=cutoff)
         samples = moving_samples(robot, data, preparation=preparation)
-        notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept")
+        notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band")
         held = [name for name in data.declared.held if name in robot.joint_names]
         if held:
             notes.append(f"the recording lacks {listed(held)}; taken to stand still")
@@ -351,6 +390,8 @@ def _moving(
     check = check_moving(samples, settings.split, lambda chosen: Estimate.of_weighted(fitted_to(chosen, whole), fixed))
     estimate = Estimate.of_weighted(whole, fixed, guessed=_is_guessed(declared))
     notes += _unit_notes(declared)
+    if isinstance(data, Log) and cutoff is None:
+        notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to(chosen, whole)))
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))

@@ -1,8 +1,9 @@
 """How fast a recorded motion is, and where to cut noise off: chosen from the recording itself.
 
-Rule. Let f_m be the frequency below which BAND_SHARE of the velocity's power lies, for the joint that moves fastest in
-this sense. Rigid-body torques hold products of velocities and sines of angles, and friction that changes sign makes a
-square wave: its third and fifth harmonics still matter. So the cutoff is HARMONICS · f_m, and never above
+Rule. Let f_m be the frequency below which BAND_SHARE of the velocity's power lies, up to MOST_MOTION, for the joint
+that moves fastest in this sense, among those that really move (MOVING): an idle wrist that trembles does not decide.
+Rigid-body torques hold products of velocities and sines of angles, and friction that changes sign makes a square wave:
+its third and fifth harmonics still matter. So the cutoff is HARMONICS · f_m, between LEAST and MOST, and never above
 MOST_OF_RATE of the sampling rate.
 
 Measured positions carry noise that differentiation raises with the frequency. Its level is read from the upper half of
@@ -30,6 +31,12 @@ LEAST_ROWS = 32
 BAND_SHARE = 0.99
 HARMONICS = 5.0
 MOST_OF_RATE = 0.2
+MOST_MOTION = 10.0
+"""Highest frequency at which an arm moves [Hz]; what is faster is noise, whatever its colour."""
+LEAST, MOST = 1.0, 20.0
+"""Lowest and highest cutoff that is chosen [Hz]: below, a slow path's reversals are smeared; above is no motion."""
+MOVING = 0.1
+"""A joint whose velocity is at least this share of the fastest one's (root mean square) decides about the cutoff."""
 STANDING = 1e-3
 """A joint whose velocity is below this share of the fastest one's (root mean square) does not move."""
 AGREES_WITHIN = 0.05
@@ -78,10 +85,14 @@ def motion_band(log: Log, cutoff: float | None = None) -> MotionBand:
     total = velocity.sum(axis=0)
     if not total.max(initial=0.0) > 0.0:
         raise InputError("no joint moves in this recording; expected motion. Poses at rest are fitted as static poses")
+    velocity[frequencies > MOST_MOTION] = 0.0
+    total = np.where(velocity.sum(axis=0) > 0.0, velocity.sum(axis=0), total)
     moving = np.sqrt(total) > STANDING * np.sqrt(total.max())
     reached = np.cumsum(velocity, axis=0) >= BAND_SHARE * total
     frequency = np.where(moving, frequencies[np.argmax(reached, axis=0)], np.nan)
-    chosen = min(HARMONICS * float(np.nanmax(frequency)), MOST_OF_RATE * rate) if cutoff is None else cutoff
+    deciding = np.where(np.sqrt(total) >= MOVING * np.sqrt(total.max()), frequency, np.nan)
+    wanted = float(np.clip(HARMONICS * np.nanmax(deciding), LEAST, MOST))
+    chosen = min(wanted, MOST_OF_RATE * rate) if cutoff is None else cutoff
     if not 0.0 < chosen <= 0.5 * rate:
         raise InputError(f"cutoff is {chosen!r} Hz; expected more than 0 and at most half the rate of {rate:g} Hz")
     from_position = 2.0 * np.pi * np.sqrt(noise * chosen**3 / 3.0)

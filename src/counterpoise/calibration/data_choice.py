@@ -88,7 +88,8 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
 def jumps(log: Log) -> bool:
     """Say whether the rows of a recording are single poses rather than samples of a motion."""
     q = log.q[np.isfinite(log.q).all(axis=1)]
-    if not 2 <= len(q) <= MOST_JUMPS or np.any(np.nan_to_num(log.dq)):
+    recorded = log.declared.velocity_from != "position" and bool(np.any(np.nan_to_num(log.dq)))
+    if not 2 <= len(q) <= MOST_JUMPS or recorded:
         return len(q) < 2
     steps = np.abs(np.diff(q, axis=0))
     other = np.any(steps > SAME_POSE, axis=1)

@@ -46,7 +46,7 @@ TEST_ROUNDS = 25
 AS_MODELLED = SIZES | {kind: replace(SIZES[kind], least=1e-5) for kind in ("position", "gain")}
 """Sizes of the nuisances for the estimate itself: what the model lacks at rest, it takes for weight."""
 TILT = "tilt"
-NO_TILT, SOME_TILT = 1e-4, 0.1
+NO_TILT, SOME_TILT = 1e-6, 0.1
 """Standard deviation of a tilt of the base that is not looked for, and of one that is [rad]."""
 BLOCKS = 8
 POSES = 300

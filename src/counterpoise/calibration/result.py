@@ -94,7 +94,8 @@ def fit_of(
     sound = judge_recording(findings, estimate.columns.terms)
     if not all(one.passed for one in sound):
         assessment = _nothing(assessment)
-    verdict = judge(assessment, uses, sound)
+    notes, structure = _structure(estimate)
+    verdict = judge(assessment, uses, sound, structure)
     promise = assessment.promise
     return Fit(
         robot=estimate.calibrated,
@@ -126,7 +127,7 @@ def fit_of(
         upper=frozen(samples.q.max(axis=0)),
         prior=estimate.prior,
         unreliable=_unreliable(estimate),
-        notes=(*collected.notes, *_structure_notes(estimate), *_weight_notes(estimate, promise.tolerated[active])),
+        notes=(*collected.notes, *notes, *_weight_notes(estimate, promise.tolerated[active])),
         uses=uses,
         statements=assessment.statements,
         verdict=verdict,
@@ -145,22 +146,27 @@ def _nothing(assessment: Assessment) -> Assessment:
     return Assessment(promise, (), why)
 
 
-def _structure_notes(estimate: Estimate) -> tuple[str, ...]:
-    """Say what the efforts show beside weight and friction."""
+def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Say what the efforts show beside weight and friction: what was added to the model, and what it does not have."""
     posterior, names = estimate.posterior, estimate.columns.joint_names
-    told = {
-        "position": "a spring, a counterbalance or a cable",
-        "gain": "a torque gain that is off, or other joints' that are",
-        "drift": "a drift",
-    }
-    found = []
-    for kind, words in told.items():
-        joints = [names[place] for place, shown in sorted(posterior.shown) if shown == kind]
-        if joints:
-            found.append(f"the efforts of {listed(joints)} show {words}")
+
+    def joints(kind: str) -> list[str]:
+        return [names[place] for place, shown in sorted(posterior.shown) if shown == kind]
+
+    added = list[str]()
+    if joints("position"):
+        what = "show a spring, a counterbalance or a cable, which is part of the model now"
+        added.append(f"the efforts of {listed(joints('position'))} {what}")
+    lacking = list[str]()
+    if joints("gain"):
+        what = "are off by a factor from what the other joints' efforts say: its torque gain, or theirs"
+        lacking.append(f"the efforts of {listed(joints('gain'))} {what}")
+    if joints("drift"):
+        lacking.append(f"the efforts of {listed(joints('drift'))} drift from the beginning of the recording to its end")
     if any(kind == TILT for _, kind in posterior.shown):
-        found.append("the efforts show that the base leans otherwise than stated")
-    return tuple(found)
+        angles = np.degrees(posterior.mean[len(posterior.columns.names) :][:2])
+        lacking.append(f"the base leans by {np.linalg.norm(angles):.2g}° otherwise than stated: give its mounting")
+    return tuple(added), tuple(lacking)
 
 
 def parameters_of(estimate: Estimate) -> tuple[Parameter, ...]:

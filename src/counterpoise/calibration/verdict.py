@@ -25,7 +25,7 @@ class Check:
     """One question that a fit must answer.
 
     Attributes:
-        name: What it is about: "recording", "description", or a use that was asked for.
+        name: What it is about: "recording", "structure", or a use that was asked for.
         passed: Whether it did.
         sentence: What was found, with the numbers that decide.
         value: The deciding number; NaN where there is none.
@@ -60,18 +60,24 @@ class Verdict:
         return tuple(check.sentence for check in self.checks if not check.passed)
 
 
-def judge(assessment: Assessment, asked: Sequence[UseName], recording: Sequence[Check]) -> Verdict:
+def judge(
+    assessment: Assessment, asked: Sequence[UseName], recording: Sequence[Check], structure: Sequence[str] = ()
+) -> Verdict:
     """Judge a fit.
 
     Args:
         assessment: What it is good for.
         asked: What it is asked for.
         recording: Whether the recording is sound (:func:`judge_recording`).
+        structure: What the efforts show that the model does not have, one sentence each.
     """
     held = {statement.use: statement for statement in assessment.statements}
     checks = list(recording)
     if not all(check.passed for check in recording):
         return Verdict(tuple(checks))
+    checks += [Check("structure", False, sentence) for sentence in structure]
+    if not structure:
+        checks.append(Check("structure", True, "the efforts show nothing at rest that the model does not have"))
     for use in asked:
         if use in held:
             checks.append(Check(use, True, held[use].sentence, held[use].value))
