@@ -14,8 +14,9 @@ from .channels import check_dead
 from .diagnosis import Diagnosis, merged_fix
 from .finding import Finding, LogFault
 from .model_check import check_model
+from .pose_table import is_pose_table
 from .prepared import Prepared, prepare, without_infinities
-from .recording_check import check_recording
+from .recording_check import check_recording, check_table
 
 ANY_UNIT = frozenset(
     {
@@ -50,14 +51,22 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
             "with read_log(path, robot), which orders them"
         )
     log = without_infinities(log)
+    if is_pose_table(log):
+        return Diagnosis(tuple(_ordered(check_model(robot, log) + check_table(robot, log))), _facts(log))
     prepared = prepare(log)
     dead = [] if prepared is None else check_dead(robot, log, prepared)
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
     found = [] if lost else check_model(robot, log, silent)
     found += _of_recording(robot, log, prepared, found)
-    ordered = sorted(found, key=lambda finding: (-finding.consequence, -finding.confidence))
-    return Diagnosis(tuple(ordered), _facts(log))
+    return Diagnosis(tuple(_ordered(found)), _facts(log))
+
+
+def _ordered(findings: list[Finding]) -> list[Finding]:
+    """Return findings worst first. Where the motion says too little, guesses by the description are left out."""
+    silent = any(finding.fault is LogFault.EXCITATION for finding in findings)
+    said = [finding for finding in findings if not (silent and finding.fault is LogFault.MODEL_DIFFERS)]
+    return sorted(said, key=lambda finding: (-finding.consequence, -finding.confidence))
 
 
 def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list[Finding]) -> list[Finding]:
@@ -83,6 +92,7 @@ def _facts(log: Log) -> dict[str, Any]:
     finite = log.time[np.isfinite(log.time)]
     duration = float(np.ptp(finite)) if len(finite) else 0.0
     return {
+        "kind": "poses" if is_pose_table(log) else "motion",
         "samples": len(log),
         "duration_s": round(duration, 6),
         "rate_hz": round((len(finite) - 1) / duration, 3) if duration > 0.0 else None,
