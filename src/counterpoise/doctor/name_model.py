@@ -6,7 +6,6 @@ import math
 
 from .case import INSTEAD, Case
 from .changes import Change, changes
-from .evidence import ReadingFit
 from .finding import Consequence, Finding, LogFault
 from .moves import regressed
 from .search import Search
@@ -78,7 +77,7 @@ def name_difference(case: Case, hinted: Search) -> list[Finding]:
         case.names[joint]: max(float(effect_of(hinted, fit, change)[joint]) for change in added) for joint in case.alive
     }
     told = [_in_words(case, added, fault) for fault in faults]
-    factors = _factors(case, fit)
+    factors = _factors(case)
     scale = ", ".join(f"{name} {short(value)}" for name, value in factors.items())
     return [
         Finding(
@@ -110,7 +109,7 @@ def _in_words(case: Case, added: list[Change], fault: LogFault) -> str:
     return INSTEAD[fault] + ("" if whole else f" of {listed(case.named(joints))}")
 
 
-def _factors(case: Case, fit: ReadingFit) -> dict[str, float]:
+def _factors(case: Case) -> dict[str, float]:
     """Return the recorded effort over the described torque of the joints that carry weight, by regression."""
     comparison, alive = case.search.comparison, case.alive
     weight, found = comparison.weight(case.reading), {}

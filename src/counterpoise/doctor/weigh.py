@@ -22,8 +22,6 @@ WEIGHT_SHARE = 0.10
 """An effect matters from this share of a joint's weight on, root mean square over the recording ..."""
 EFFORT_SHARE = 0.003
 """... or from this share of its effort limit on, whichever is larger."""
-
-
 OFTEN = 3.0
 """Factor that most efforts must be off by to be in a unit of their own: all masses may look like two, and a link's like
 half as much again."""
