@@ -34,6 +34,25 @@ def wrong_model(robot: cp.Robot, seed: int = 0) -> cp.Robot:
     return cp.Robot(replace(robot.description, links=tuple(links)), allow_unphysical=True)
 
 
+def differing_model(robot: cp.Robot, seed: int) -> cp.Robot:
+    """Return the robot with every mass off by a factor of e^N(0, 0.3) and every centre of mass by up to 20 mm."""
+    random = np.random.default_rng(seed)
+    links = []
+    for link in robot.description.links:
+        if link.inertia is None or link.inertia.mass == 0.0:
+            links.append(link)
+            continue
+        factor = float(np.exp(random.normal(0.0, 0.3)))
+        inertia = replace(
+            link.inertia,
+            mass=link.inertia.mass * factor,
+            com=link.inertia.com + random.uniform(-0.02, 0.02, 3),
+            tensor_com=link.inertia.tensor_com * factor,
+        )
+        links.append(replace(link, inertia=inertia))
+    return cp.Robot(replace(robot.description, links=tuple(links)), allow_unphysical=True)
+
+
 def recording(robot: cp.Robot, seed: int = 0) -> Log:
     """Return 30 s of motion with friction, without a plate."""
     return replace(moving_log(robot, seed=seed, duration=30.0), wrench=None)

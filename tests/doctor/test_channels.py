@@ -101,3 +101,15 @@ def test_motion_lost_in_a_gap_is_no_freeze():
 def test_coarse_encoder_at_slow_speed_is_not_frozen():
     log = replace(LOG, q=5e-3 * np.round(LOG.q / 5e-3))
     assert check_frozen(log) == []
+
+
+def test_a_coarse_effort_that_keeps_its_step_is_not_frozen_and_one_that_catches_up_is():
+    """A slow load crosses few steps of a coarse converter; a stuck reader jumps afterwards."""
+    noise = np.random.default_rng(0).normal(0.0, 0.2, len(LOG))
+    busy = np.round(3.0 * np.sin(2.0 * LOG.time) + noise)
+    slow = np.where(LOG.time < 8.0, busy, np.round(0.4 * np.sin(0.2 * LOG.time)))
+    assert check_frozen(replace(LOG, tau=with_column(LOG.tau, 3, slow))) == []
+    late = slow + 6.0 * (LOG.time > LOG.time[-1] - 2.0)
+    assert [finding.fault for finding in check_frozen(replace(LOG, tau=with_column(LOG.tau, 3, late)))] == [
+        LogFault.FROZEN
+    ]

@@ -11,17 +11,21 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.evidence import FRICTION_DOUBT, ReadingComparison, ReadingFit
 from counterpoise.doctor.expectation import (
+    ANY,
+    BELIEFS,
     FREE_OFFSET,
     FRICTION,
+    GOOD,
+    LEAST_SPRING,
     OFFSET,
     RESIDUE,
     ROTOR,
-    TRUST,
-    TRUST_COST,
+    SPRING,
+    Belief,
     parameter_spread,
     payload_spread,
 )
-from counterpoise.doctor.gram import OWN, SMOOTHING, SignalColumns
+from counterpoise.doctor.gram import OWN, SMOOTHING, SignalColumns, position_shapes
 from counterpoise.doctor.motion import RecordedMotion
 from counterpoise.doctor.reading import Reading, swapped
 
@@ -41,7 +45,8 @@ def made(seed: int = 0) -> RecordedMotion:
     effort = ROBOT.inverse_dynamics(q, dq, ddq) + ROBOT.rotor_inertia * ddq + 0.8 * np.tanh(dq / 0.02)
     effort += 0.3 * random.normal(size=effort.shape)
     last = np.sign(dq)
-    return RecordedMotion(time, q, dq, ddq, effort, last, np.ones(ROBOT.n, dtype=bool), float(POINTS))
+    wound = np.tanh(dq / 0.3)
+    return RecordedMotion(time, q, dq, ddq, effort, last, wound, np.ones(ROBOT.n, dtype=bool), float(POINTS))
 
 
 MOTION = made()
@@ -62,7 +67,8 @@ def long_way(reading: Reading, fit: ReadingFit) -> float:
     usual = np.abs(dq).mean(axis=0)
     smooth = np.tanh(dq / (SMOOTHING * usual))
     last = MOTION.last_direction[:, list(reading.position_from)] * np.sign(reading.position_factor)
-    shared = [rows @ (fit.trust * parameter_spread(ROBOT))]
+    wound = MOTION.wound[:, list(reading.position_from)] * np.sign(reading.position_factor)
+    shared = [rows @ parameter_spread(ROBOT, fit.belief)]
     for body in sorted(reading.loaded):
         shared.append(rows[:, :, 10 * body : 10 * body + 4] @ payload_spread(ROBOT, body))
     whole = np.concatenate(shared, axis=2)
@@ -73,7 +79,10 @@ def long_way(reading: Reading, fit: ReadingFit) -> float:
     for joint in range(ROBOT.n):
         factor, channel = reading.effort_factor[joint], reading.effort_from[joint]
         scale = abs(factor) * spread[channel]
-        offset = FREE_OFFSET if joint in reading.offset else OFFSET
+        sprung = joint in reading.sprung
+        offset = FREE_OFFSET if sprung or joint in reading.offset else OFFSET
+        spring = SPRING * math.hypot(scale, float(np.sqrt(np.mean(weight[:, joint] ** 2))))
+        spring = spring if sprung else LEAST_SPRING * scale
         own = np.column_stack(
             [
                 ROTOR * ROBOT.rotor_inertia[joint] * ddq[:, joint],
@@ -81,6 +90,8 @@ def long_way(reading: Reading, fit: ReadingFit) -> float:
                 FRICTION * scale * dq[:, joint] / usual[joint],
                 offset * scale * np.ones(POINTS),
                 FRICTION * scale * last[:, joint] * (1.0 - np.abs(smooth[:, joint])),
+                FRICTION * scale * wound[:, joint],
+                *(spring * shape[:, joint] for shape in position_shapes(ROBOT, q)),
             ]
         )
         part = slice(joint * POINTS, (joint + 1) * POINTS)
@@ -89,7 +100,7 @@ def long_way(reading: Reading, fit: ReadingFit) -> float:
         constant += POINTS * math.log(abs(factor))
     density = -0.5 * (np.linalg.slogdet(covariance)[1] + target @ np.linalg.solve(covariance, target))
     taken = [math.log(2.0 * 0.5 * math.erfc(-z / math.sqrt(2.0))) for z in fit.friction_sign]
-    return float(density) + constant + sum(taken) - TRUST_COST[TRUST.index(fit.trust)]
+    return float(density) + constant + sum(taken) + fit.carried - fit.belief.cost
 
 
 READINGS = {
@@ -101,35 +112,55 @@ READINGS = {
     "a gain": PLAIN.with_effort_factors({0: 2.5}),
     "an offset": replace(PLAIN, offset=frozenset({1})),
     "no gravity": replace(PLAIN, compensated=True),
+    "a spring": replace(PLAIN, sprung=frozenset({1})),
     "a payload": replace(PLAIN, loaded=frozenset({2})),
     "another mounting": replace(PLAIN, gravity_base=(3.0, -9.0, 1.0)),
 }
 
 
-@pytest.mark.parametrize("trust", TRUST)
+@pytest.mark.parametrize("belief", [*BELIEFS, ANY], ids=["good", "fair", "poor", "any"])
 @pytest.mark.parametrize("name", READINGS)
-def test_evidence_is_the_marginal_likelihood(name: str, trust: float) -> None:
-    fit = COMPARISON.fit(READINGS[name], trust)
+def test_evidence_is_the_marginal_likelihood(name: str, belief: Belief) -> None:
+    fit = COMPARISON.fit(READINGS[name], belief)
     assert fit.evidence == pytest.approx(long_way(READINGS[name], fit), rel=1e-5, abs=1e-2)
+
+
+def test_links_without_weight_speak_against_a_reading() -> None:
+    """Masses of any size are allowed, but not none: torques without gravity are no torques of a light arm."""
+    weightless = replace(MOTION, effort=MOTION.effort - ROBOT.gravity(MOTION.q))
+    comparison = ReadingComparison(SignalColumns(ROBOT, weightless), (ANY,))
+    assert comparison.best(PLAIN).carried < -5.0
+    assert abs(comparison.best(replace(PLAIN, compensated=True)).carried) < 1.0
+    assert COMPARISON.fit(replace(PLAIN, compensated=True), ANY).carried < -5.0
+    assert abs(COMPARISON.fit(PLAIN, ANY).carried) < 1.0
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.7, 1.4, 2.0])
+def test_a_common_factor_of_the_masses_is_free(factor: float) -> None:
+    """A description twice too heavy or too light is no fault of the recording: no gain beats it by much."""
+    scaled = replace(MOTION, effort=factor * MOTION.effort)
+    comparison = ReadingComparison(SignalColumns(ROBOT, scaled), (ANY,))
+    gains = PLAIN.with_effort_factors(dict.fromkeys(range(ROBOT.n), 1.0 / factor))
+    assert comparison.best(gains).evidence - comparison.best(PLAIN).evidence < 8.0
 
 
 def test_the_true_reading_wins() -> None:
     scores = {name: COMPARISON.best(reading).evidence for name, reading in READINGS.items()}
-    wrong = {name for name in READINGS if name not in ("as recorded", "an offset", "a payload")}
+    wrong = {name for name in READINGS if name not in ("as recorded", "an offset", "a spring", "a payload")}
     assert all(scores[name] < scores["as recorded"] - 5.0 for name in wrong), scores
 
 
 def test_efforts_in_another_unit_are_as_likely_when_read_in_that_unit() -> None:
     """A density per unit of what was recorded: a change of unit is paid for by its logarithm, once per point."""
     scaled = replace(MOTION, effort=MOTION.effort / [7.0, 1.0, 1.0])
-    other = ReadingComparison(SignalColumns(ROBOT, scaled)).fit(PLAIN.with_effort_factors({0: 7.0}), 1.0)
-    plain = COMPARISON.fit(PLAIN, 1.0)
+    other = ReadingComparison(SignalColumns(ROBOT, scaled)).fit(PLAIN.with_effort_factors({0: 7.0}), GOOD)
+    plain = COMPARISON.fit(PLAIN, GOOD)
     assert other.evidence == pytest.approx(plain.evidence + POINTS * math.log(7.0), abs=1e-6)
     np.testing.assert_allclose(other.residue, plain.residue, rtol=1e-9)
 
 
 def test_friction_that_gives_energy_speaks_against_a_sign() -> None:
-    right, wrong = COMPARISON.fit(PLAIN, 1.0), COMPARISON.fit(PLAIN.with_effort_flipped(0), 1.0)
+    right, wrong = COMPARISON.fit(PLAIN, GOOD), COMPARISON.fit(PLAIN.with_effort_flipped(0), GOOD)
     assert np.all(right.friction_sign > 0.0)
     assert wrong.friction_sign[0] < 0.0
     assert abs(right.friction_sign[0]) < 1.0 / FRICTION_DOUBT
@@ -152,7 +183,7 @@ def test_what_the_model_expects_and_how_efforts_follow_it() -> None:
 
 def test_gravity_is_found_from_efforts_within_its_covariance() -> None:
     """Along a planar arm's own axis nothing shows: the doubt there is the prior's."""
-    vector, covariance = COMPARISON.gravity(PLAIN, 1.0)
+    vector, covariance = COMPARISON.gravity(PLAIN, GOOD)
     doubt = np.sqrt(np.diag(covariance))
     true = np.array(PLAIN.gravity_base)
     assert np.all(np.abs(vector - true) < 3.0 * doubt)
@@ -167,7 +198,7 @@ def test_a_payload_is_weighed_within_its_spread() -> None:
     comparison = ReadingComparison(SignalColumns(ROBOT, replace(MOTION, effort=effort)))
     fit = comparison.best(replace(PLAIN, loaded=frozenset({2})))
     value, doubt = fit.payload[2]
-    assert abs(value[0] - 1.5) < 3.0 * doubt[0] < 0.5
+    assert abs(value[0] - 1.5) < 3.0 * doubt[0] < 0.7
     assert fit.evidence > comparison.best(PLAIN).evidence + 20.0
 
 
@@ -175,7 +206,7 @@ def test_dead_efforts_are_left_out() -> None:
     alive = np.array([True, False, True])
     effort = MOTION.effort.copy()
     effort[:, 1] = np.nan
-    fit = ReadingComparison(SignalColumns(ROBOT, replace(MOTION, effort=effort, alive=alive))).fit(PLAIN, 1.0)
+    fit = ReadingComparison(SignalColumns(ROBOT, replace(MOTION, effort=effort, alive=alive))).fit(PLAIN, GOOD)
     assert np.isfinite(fit.evidence)
     assert np.isnan(fit.residue[1])
     assert np.all(np.isfinite(fit.residue[[0, 2]]))
@@ -185,7 +216,7 @@ def test_dead_efforts_are_left_out() -> None:
 def test_what_is_left_is_never_less_than_no_model_explains() -> None:
     """Efforts that the model gives exactly are not taken for infinitely sure."""
     effort = ROBOT.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq) + ROBOT.rotor_inertia * MOTION.ddq
-    fit = ReadingComparison(SignalColumns(ROBOT, replace(MOTION, effort=effort))).fit(PLAIN, 1.0)
+    fit = ReadingComparison(SignalColumns(ROBOT, replace(MOTION, effort=effort))).fit(PLAIN, GOOD)
     np.testing.assert_allclose(fit.residue, RESIDUE * fit.scale, rtol=0.03)
 
 

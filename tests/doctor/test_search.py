@@ -10,6 +10,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.doctor.evidence import ReadingFit
+from counterpoise.doctor.expectation import ANY
+from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import effort_moves, exchangeable, in_degrees, position_moves
 from counterpoise.doctor.reading import Reading, swapped
@@ -33,7 +35,7 @@ LOG = recording(ARM)
 
 
 def searched(log: Log, first: Reading | None = None) -> Search:
-    return search(MODEL, motion_of(log), PLAIN, first)
+    return search(SignalColumns(MODEL, motion_of(log)), PLAIN, (ANY,), first)
 
 
 def score(searched: Search, fit: ReadingFit) -> float:
@@ -49,7 +51,7 @@ FAULTY: dict[str, tuple[Change, Reading]] = {
         lambda log: exchanged(log, 1, 3, "q", "dq", "tau"),
         PLAIN.with_channels(position=swapped(4, 1, 3), effort=swapped(4, 1, 3)),
     ),
-    "offset": (lambda log: shifted_effort(log, 3, -1.5), replace(PLAIN, offset=frozenset({3}))),
+    "offset": (lambda log: shifted_effort(log, 1, -3.0), replace(PLAIN, offset=frozenset({1}))),
     "sign and order": (
         lambda log: exchanged(reversed_effort(log, 1), 1, 3, "tau"),
         PLAIN.with_channels(effort=swapped(4, 1, 3)).with_effort_flipped(1),

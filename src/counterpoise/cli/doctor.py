@@ -174,7 +174,10 @@ def _print(name: str, robot: Robot | None, diagnosis: Diagnosis) -> None:
     facts = diagnosis.facts
     rate = f", {facts['rate_hz']:g} Hz" if facts.get("rate_hz") else ""
     arm = "no robot given: channels and time only" if robot is None else f"{robot.name}, {robot.n} joints"
-    head = f"{name}: {facts['samples']} samples, {facts['duration_s']:g} s{rate}; {arm}"
+    size = f"{facts['samples']} samples, {facts['duration_s']:g} s{rate}"
+    if facts.get("kind") == "poses":
+        size = f"a table of {facts['samples']} poses at rest"
+    head = f"{name}: {size}; {arm}"
     screen.print(printable(head), style="bold", soft_wrap=True)
     notes = facts.get("declared", {}).get("notes", {})
     if "time" in notes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,37 @@ import numpy as np
 from ..description.frozen import Array
 from ..dynamics.joint_units import effort_units
 from ..logs.log import Log
+from .changes import Change, changes
 from .evidence import ReadingFit
+from .finding import Consequence, Finding, LogFault
 from .reading import Reading
 from .search import Search
-from .wording import short
+from .weigh import effect_of, rivals_of
+from .wording import listed, short
 
+CONSEQUENCES = {
+    **dict.fromkeys((LogFault.EFFORT_SIGN, LogFault.POSITION_SIGN, LogFault.JOINT_ORDER), Consequence.DANGER),
+    **dict.fromkeys((LogFault.DEGREES, LogFault.EFFORT_IS_CURRENT, LogFault.MOTOR_SIDE), Consequence.DANGER),
+    **dict.fromkeys((LogFault.MOUNT, LogFault.GRAVITY_COMPENSATED, LogFault.PAYLOAD), Consequence.DANGER),
+    LogFault.GAIN: Consequence.SPOILS,
+    **dict.fromkeys((LogFault.SPRING, LogFault.COUNTERBALANCE, LogFault.CABLE), Consequence.LIMITS),
+    **dict.fromkeys((LogFault.OFFSET, LogFault.MODEL_DIFFERS), Consequence.LIMITS),
+}
+"""What follows from a fault. A fit frees offsets and can free springs, so they only limit it."""
+INSTEAD = {
+    LogFault.EFFORT_SIGN: "a reversed effort",
+    LogFault.POSITION_SIGN: "a reversed position",
+    LogFault.JOINT_ORDER: "another order of the joints",
+    LogFault.DEGREES: "positions in degrees",
+    LogFault.EFFORT_IS_CURRENT: "efforts in a unit of their own",
+    LogFault.GAIN: "a wrong gain",
+    LogFault.OFFSET: "a constant offset",
+    LogFault.SPRING: "a spring, counterbalance or cable",
+    LogFault.PAYLOAD: "a payload",
+    LogFault.GRAVITY_COMPENSATED: "efforts without gravity",
+    LogFault.MOUNT: "another mounting",
+}
+"""Faults in words, where one could be there instead of another."""
 _COLUMNS = {"position": "q", "velocity": "dq", "effort": "tau"}
 
 
@@ -65,6 +91,26 @@ class Case:
         """Return the unit of a joint's torque."""
         return effort_units(self.search.comparison.robot)[joint]
 
+    def changes(self, *faults: LogFault) -> list[Change]:
+        """Return what the best explanation changes, of these faults."""
+        every = changes(self.reading, self.begin, self.alive)
+        return [change for change in every if change.fault in faults]
+
+    def effect(self, change: Change) -> dict[str, float]:
+        """Return what a change makes of the torques that feel it, root mean square [N m or N], by joint."""
+        effect = effect_of(self.search, self.fit, change)
+        return {self.names[joint]: rounded(effect[joint]) for joint in self.alive if effect[joint] > 0.0}
+
+    def settled(self, finding: Finding, change: Change) -> Finding:
+        """Return a finding with what else would explain the data as well: then it is one of a set, and mends nothing.
+
+        Args:
+            finding: The finding as if nothing else would do.
+            change: What it names.
+        """
+        rivals = rivals_of(self.search, change)
+        return finding if not rivals else among(finding, rivals, self.names)
+
     def worth(self, without: Reading) -> tuple[float, ReadingFit]:
         """Return the log evidence that a reading without a change lacks, and its fit."""
         other = self.search.comparison.best(without)
@@ -94,6 +140,30 @@ class Case:
         return None if column is None else str(column)
 
 
+def among(finding: Finding, rivals: Mapping[LogFault, tuple[int, ...]], names: tuple[str, ...]) -> Finding:
+    """Return a finding as one of a set that the data cannot tell apart.
+
+    Args:
+        finding: The finding by itself.
+        rivals: What else it could be, with joints (indices).
+        names: The joints' names.
+    """
+    told = [
+        INSTEAD[fault] + (f" of {listed([names[joint] for joint in joints])}" if joints else "")
+        for fault, joints in rivals.items()
+    ]
+    words = [fault.value for fault in rivals]
+    return replace(
+        finding,
+        consequence=min(finding.consequence, *(CONSEQUENCES[fault] for fault in rivals)),
+        sentence=f"{finding.sentence} These data do not tell it from {' or '.join(told)}.",
+        remedy=f"{finding.remedy} First find out which it is.",
+        subjects=tuple(dict.fromkeys((*finding.subjects, *(names[j] for joints in rivals.values() for j in joints)))),
+        alternatives=(*finding.alternatives, *(word for word in words if word not in finding.alternatives)),
+        fix={},
+    )
+
+
 def shrinks(numbers: dict[str, Any]) -> str:
     """Return in words on which joint a change explains most."""
     before, after = numbers["unexplained_as_recorded"], numbers["unexplained"]
@@ -105,10 +175,9 @@ def shrinks(numbers: dict[str, Any]) -> str:
     )
 
 
-def confidence(gain: float, cost: float, alternatives: int = 0) -> float:
-    """Return the posterior probability of a change whose prior odds are e^−cost, shared with its alternatives."""
-    sure = 1.0 / (1.0 + math.exp(-min(max(gain - cost, -50.0), 50.0)))
-    return round(sure / (1 + alternatives), 4)
+def confidence(gain: float, cost: float) -> float:
+    """Return the posterior probability of a change whose prior odds are e^−cost."""
+    return round(1.0 / (1.0 + math.exp(-min(max(gain - cost, -50.0), 50.0))), 4)
 
 
 def angle_between(first: Array, second: Array) -> float:

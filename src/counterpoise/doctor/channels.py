@@ -36,6 +36,8 @@ FROZEN_SAMPLES = 8
 """... and in samples."""
 FROZEN_RUNS = 6.0
 """... and in lengths of the longest of the runs that this channel usually has (99 %)."""
+CAUGHT_UP = 3.0
+"""Steps by which a coarse effort must go on after a stretch for it to have been stuck."""
 MUCH = 0.02
 """Share of a recording that spoils it; less only limits it."""
 
@@ -294,6 +296,11 @@ def _went_on(channel: Channel, begin: int, end: int, motion: _Motion, *, restles
         steps = np.diff(q[inside, j])
         even = float(np.ptp(steps)) <= 1e-6 * float(np.abs(steps).max())  # so many encoder counts every time
         return moved and ((restless and not even) or float(np.nanmax(off)) > 0.2 * MOVED)
+    if not restless:
+        # A coarse channel keeps its value by itself and goes on by a step; one that was stuck catches up.
+        gone = abs(float(channel.values[after] - channel.values[end - 1]))
+        if gone < CAUGHT_UP * channel.step:
+            return False
     return bool((np.abs(q[after] - q[begin]) > 0.5 * MOVED).any())
 
 

@@ -37,6 +37,8 @@ PAYLOAD = 6.0
 """A payload that the model lacks."""
 COMPENSATED = 6.0
 """Gravity is not in the efforts."""
+SPRUNG = 6.0
+"""A spring, counterbalance or cable on one joint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Cost:
         total += ORDER * exchanges(reading.position_from, reading.effort_from)
         total += (
             OFFSET * len(reading.offset)
+            + SPRUNG * len(reading.sprung)
             + PAYLOAD * len(reading.loaded)
             + COMPENSATED * (reading.compensated != start.compensated)
         )
@@ -92,6 +95,7 @@ class Cost:
             any(abs(log_gain) > 1e-9 for log_gain in self._log_gains(reading)) or reading.free_gain,
             {abs(factor) for factor in reading.position_factor} != {abs(factor) for factor in start.position_factor},
             bool(reading.offset),
+            bool(reading.sprung),
             bool(reading.loaded),
             reading.gravity_base != start.gravity_base,
             reading.compensated != start.compensated,

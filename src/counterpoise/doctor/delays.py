@@ -32,8 +32,12 @@ SMALL_PERIODS = 1.5
 """... and in times between samples."""
 SURE = 4.0
 """Standard deviations by which a delay must differ from none."""
-SPREAD = 0.5
-"""Largest disagreement between joints, as a share of the delay, that still makes it one delay."""
+SPREAD = 0.15
+"""Usual disagreement between joints, as a share of the delay, up to which it is one delay of one channel ..."""
+LEAST_SPREAD = 0.010
+"""... or this [s]. Friction delays each joint by its own time."""
+WAYS = (0.005, 0.02, 0.06)
+"""Ways over which friction turns round [rad or m]: what winds up before it slides looks late."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,14 +48,16 @@ class Delay:
         lag: How much later than the positions it is [s]; negative where it is early.
         std: Standard deviation of that [s].
         per_joint: The same for each joint that could be judged [s], by its index.
+        doubt: Standard deviation of each of these [s], by its index.
     """
 
     lag: float
     std: float
     per_joint: dict[int, float]
+    doubt: dict[int, float]
 
 
-def effort_delay(robot: Robot, smooth: Prepared) -> Delay | None:
+def effort_delay(robot: Robot, smooth: Prepared, *, winding: bool = False) -> Delay | None:
     """Return how late the efforts are; None where nothing in them tells the time.
 
     The effort of joint i is fitted by gravity, inertial torque, friction's sign and speed and a constant, all from the
@@ -60,22 +66,37 @@ def effort_delay(robot: Robot, smooth: Prepared) -> Delay | None:
     Args:
         robot: The model.
         smooth: The recording made ready.
+        winding: Friction may also wind up over WAYS before it slides, and a spring may pull: neither is a delay.
     """
     gravity = robot.gravity(smooth.q)
     inertial = inertial_signals(robot, smooth.q, smooth.dq, smooth.ddq)
     signals = []
+    wound = [_wound(smooth.q, way) for way in WAYS] if winding else []
     for joint in np.flatnonzero(smooth.effort_known):
-        dq = smooth.dq[:, joint]
+        q, dq = smooth.q[:, joint], smooth.dq[:, joint]
         columns = (
             gravity[:, joint],
             inertial[:, joint],
             np.sign(dq),
             dq,
             np.sign(dq) * np.exp(-np.abs(dq) / SLIDING_SPEED),
+            *((q, np.sin(q), np.cos(q)) if winding else ()),
+            *(state[:, joint] for state in wound),
         )
         sliding = np.abs(dq) > SLIDING_SPEED
         signals.append((int(joint), smooth.tau[:, joint], np.column_stack([*columns, np.ones(len(gravity))]), sliding))
     return _common_delay(signals, smooth)
+
+
+def _wound(q: Array, way: float) -> Array:
+    """Return how far each joint's friction is wound up, −1 to 1, shape (k, n): dz/dx = (sgn ẋ − z)/way."""
+    steps = np.diff(q, axis=0, prepend=q[:1])
+    kept, towards = np.exp(-np.abs(steps) / way), np.sign(steps)
+    state, at = np.empty_like(q), np.zeros(q.shape[1])
+    for row, (share, side) in enumerate(zip(kept, towards, strict=True)):
+        at = side + (at - side) * share
+        state[row] = at
+    return state
 
 
 def velocity_delay(smooth: Prepared) -> Delay | None:
@@ -115,15 +136,25 @@ def check_delays(robot: Robot | None, log: Log, smooth: Prepared) -> list[Findin
     delays = [] if robot is None else [("effort", effort_delay(robot, smooth))]
     if log.declared.velocity_from != "position":
         delays.append(("velocity", velocity_delay(smooth)))
-    for what, delay in delays:
+    for what, suspected in delays:
         least = max(SMALL[what], SMALL_PERIODS / log.rate)
-        if delay is None or abs(delay.lag) < least or abs(delay.lag) < SURE * delay.std:
-            continue
-        agree = [lag for lag in delay.per_joint.values() if abs(lag - delay.lag) <= max(SPREAD * abs(delay.lag), least)]
-        if 2 * len(agree) < len(delay.per_joint):
-            continue
-        findings.append(_finding(what, delay, log))
+        delay = suspected if _is_delay(suspected, least) else None
+        if delay is not None and robot is not None and what == "effort":
+            delay = effort_delay(robot, smooth, winding=True)
+            if delay is None or not _is_delay(delay, least):
+                continue
+        if delay is not None:
+            findings.append(_finding(what, delay, log))
     return findings
+
+
+def _is_delay(delay: Delay | None, least: float) -> bool:
+    """Return whether a delay is large, sure, and the same for the joints that tell it well."""
+    if delay is None or abs(delay.lag) < least or abs(delay.lag) < SURE * delay.std:
+        return False
+    allowed = max(SPREAD * abs(delay.lag), LEAST_SPREAD)
+    off = [abs(lag - delay.lag) for joint, lag in delay.per_joint.items() if delay.doubt[joint] < LEAST_SPREAD]
+    return bool(off) and float(np.median(off)) <= allowed
 
 
 def _finding(what: str, delay: Delay, log: Log) -> Finding:
@@ -179,7 +210,8 @@ def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepare
         return None
     # Joints that disagree by more than their own uncertainty make all of them less sure; one that is far off does not.
     off = [math.sqrt(bends[joint]) * abs(own - lag) for joint, own in per_joint.items()]
-    return Delay(lag, max(1.0, 1.4826 * float(np.median(off))) / math.sqrt(curvature), per_joint)
+    doubt = {joint: 1.0 / math.sqrt(bend) if bend > 0.0 else math.inf for joint, bend in bends.items()}
+    return Delay(lag, max(1.0, 1.4826 * float(np.median(off))) / math.sqrt(curvature), per_joint, doubt)
 
 
 def _lowest(shifts: Indices, cost: Array, dt: float) -> tuple[float, float]:

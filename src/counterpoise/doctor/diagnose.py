@@ -15,9 +15,10 @@ from .channels import check_dead
 from .diagnosis import Diagnosis, merged_fix
 from .finding import Finding, LogFault
 from .model_check import check_model
+from .pose_table import is_pose_table
 from .prepared import Prepared, prepare, without_infinities
 from .rates import check_rate
-from .recording_check import check_recording
+from .recording_check import check_recording, check_table
 from .unweighed import check_unweighed
 
 ANY_UNIT = frozenset(
@@ -55,20 +56,29 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
         )
     facts = _facts(log)
     log = without_infinities(log)
+    weighed = bool(robot.tree.mass.any())
+    if weighed and is_pose_table(log):
+        return Diagnosis(tuple(_ordered(check_model(robot, log) + check_table(robot, log))), facts)
     clock = [finding for finding in check_rate(robot, log) if finding.fix]
     if clock:  # all that follows rests on velocities and accelerations
         log = remapped(log, merged_fix(clock), robot)
     prepared = prepare(log)
-    if not robot.tree.mass.any():
+    if not weighed:
         alone = check_unweighed(robot, prepared) + check_recording(None, log, prepared)
-        return Diagnosis(tuple(sorted(alone, key=lambda finding: -finding.consequence)), _facts(log))
+        return Diagnosis(tuple(sorted(alone, key=lambda finding: -finding.consequence)), facts)
     dead = [] if prepared is None else check_dead(robot, log, prepared)
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
     found = [] if lost else check_model(robot, log, silent)
     found = clock + found + _of_recording(robot, log, prepared, found)
-    ordered = sorted(found, key=lambda finding: (-finding.consequence, -finding.confidence))
-    return Diagnosis(tuple(ordered), facts)
+    return Diagnosis(tuple(_ordered(found)), facts)
+
+
+def _ordered(findings: list[Finding]) -> list[Finding]:
+    """Return findings worst first. Where the motion says too little, guesses by the description are left out."""
+    silent = any(finding.fault is LogFault.EXCITATION for finding in findings)
+    said = [finding for finding in findings if not (silent and finding.fault is LogFault.MODEL_DIFFERS)]
+    return sorted(said, key=lambda finding: (-finding.consequence, -finding.confidence))
 
 
 def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list[Finding]) -> list[Finding]:
@@ -94,6 +104,7 @@ def _facts(log: Log) -> dict[str, Any]:
     time = log.time[increasing(log.time)]
     duration = float(time[-1] - time[0]) if len(time) else 0.0
     return {
+        "kind": "poses" if is_pose_table(log) else "motion",
         "samples": len(log),
         "duration_s": round(duration, 6),
         "rate_hz": round((len(time) - 1) / duration, 3) if duration > 0.0 else None,

@@ -2,32 +2,56 @@ r"""How well a reading explains a recording: the log evidence of a linear model 
 
 For joint i, with t_i the recorded effort as the reading understands it,
 
-    t_i = Y_i (φ_0 + δ) + J_i q̈_i + F_i tanh(q̇_i/v_0) + B_i q̇_i + K_i s_i + o_i + ε_i,      ε_i ~ N(0, σ_i²)
+    t_i = Y_i (φ_0 + δ) + J_i q̈_i + F_i tanh(q̇_i/v_0) + B_i q̇_i + K_i s_i + W_i z_i + o_i + p_i(q_i) + ε_i
 
-with the model's parameters φ_0 and their error δ shared by all joints, and rotor inertia, dry and viscous friction,
-friction kept at rest (s_i: the way it moved last) and offset of its own. Priors are those of
-:mod:`counterpoise.doctor.expectation`, the evidence that of :mod:`counterpoise.doctor.bayes`, for the recorded numbers:
-a factor a on an effort counts w log |a|. Friction takes energy and never gives it: the evidence is multiplied by the
+with ε_i ~ N(0, σ_i²), the model's parameters φ_0 and their error δ shared by all joints, and rotor inertia, dry and
+viscous friction, friction kept at rest (s_i: the way it moved last) and wound up (z_i), offset and a torque along its
+position of its own. Priors are those of :mod:`counterpoise.doctor.expectation`, the evidence that of
+:mod:`counterpoise.doctor.bayes`, for the recorded numbers: a factor a on an effort counts w log |a|. Two things are
+known besides: friction takes energy and never gives it, and links weigh something. The evidence is multiplied by the
 posterior probability of that over the prior one, joint by joint.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
 from .bayes import Observations, Posterior, posterior
-from .expectation import FREE_OFFSET, FRICTION, OFFSET, RESIDUE, ROTOR, TRUST, TRUST_COST, UNKNOWN_ROTOR
-from .gram import OWN, Gram, SignalColumns
+from .expectation import (
+    ANY,
+    BELIEFS,
+    FREE_OFFSET,
+    FRICTION,
+    LEAST_SPRING,
+    OFFSET,
+    RESIDUE,
+    ROTOR,
+    SPRING,
+    UNKNOWN_ROTOR,
+    Belief,
+)
+from .gram import OWN, SHAPES, Gram, SignalColumns
 from .reading import Reading
 
+RUBBING = [OWN.index(name) for name in ("dry", "viscous", "wound")]
+"""Columns that make up friction at the usual speed."""
 FRICTION_DOUBT = 0.03
 """Added standard deviation of friction in the test of its sign, relative to the joint's effort: what a joint that has
 none may show because the model is wrong."""
+LEAST_WEIGHT = 0.35
+"""Least torque of the links over the described one: a third of the described masses."""
+MOST_LEFT = 0.4
+"""Most of the weight that a robot leaves in its efforts when it takes gravity out by its own model."""
+WEIGHT_DOUBT = 0.05
+"""Added standard deviation of that share: torques that no model explains look like some of it."""
+EITHER_WAY = 0.6
+"""Standard deviation of that share, before the data, from which the links may pull either way."""
 FIRST_GUESS = 0.3
 """Unexplained part of an effort that fits begin with."""
 GRAVITY_SPREAD = 10.0
@@ -41,25 +65,27 @@ class ReadingFit:
     Attributes:
         reading: The reading.
         evidence: Log evidence, in nats; only differences mean something.
-        trust: Factor on the model's expected error.
+        belief: How far the model may be off.
         alive: Joints with an effort, shape (n,).
         residue: What remains unexplained of each joint's torque, standard deviation [N m or N], shape (n,).
         scale: Standard deviation of each joint's torque as read [N m or N], shape (n,).
-        own: Estimates of each joint's own columns (see gram.OWN), shape (n, 5).
-        own_std: Their standard deviations, shape (n, 5).
+        own: Estimates of each joint's own columns (see gram.OWN), shape (n, 10).
+        own_std: Their standard deviations, shape (n, 10).
         friction_sign: Friction at the usual speed over its standard deviation, shape (n,); negative: it gives energy.
+        carried: What it adds to the evidence that links weigh what links may [nats].
         payload: Estimates of [m, mx, my, mz] in the joint frame [kg, kg m] and their standard deviations, by body.
     """
 
     reading: Reading
     evidence: float
-    trust: float
+    belief: Belief
     alive: npt.NDArray[np.bool_]
     residue: Array
     scale: Array
     own: Array
     own_std: Array
     friction_sign: Array
+    carried: float
     payload: dict[int, tuple[Array, Array]]
 
 
@@ -73,49 +99,42 @@ class ReadingComparison:
         guess: Unexplained part of each joint's effort with which fits begin, shape (n,). A good guess saves rounds.
     """
 
-    def __init__(self, columns: SignalColumns, every: int = 1) -> None:
+    def __init__(self, columns: SignalColumns, beliefs: Sequence[Belief] = BELIEFS, every: int = 1) -> None:
         """Prepare to compare.
 
         Args:
             columns: The signals of model and recording.
+            beliefs: How far the model may be off: what suits the data best is taken.
             every: Take every so many points: coarser and faster.
         """
         self.robot = columns.robot
         motion = self.motion = columns.motion
-        self._columns = columns
+        self.columns = columns
+        self.beliefs = tuple(beliefs)
         self._every = every
         self.guess = np.full(columns.robot.n, FIRST_GUESS)
-        self._grams: dict[tuple[object, ...], Gram] = {}
-        self._fits: dict[tuple[Reading, float], ReadingFit] = {}
+        self._fits: dict[tuple[Reading, Belief], ReadingFit] = {}
         level = np.nan_to_num(motion.effort)
         self.spread: Array = np.where(motion.alive, level.std(axis=0) + 0.02 * np.abs(level.mean(axis=0)), 0.0)
 
     def gram(self, reading: Reading) -> Gram:
-        """Return the scalar products of a reading's kinematics, computed once."""
-        key = reading.kinematics
-        if key not in self._grams:
-            self._grams[key] = self._columns.gram(reading, self._every)
-        return self._grams[key]
+        """Return the scalar products of a reading's kinematics."""
+        return self.columns.gram(reading, self._every)
 
     def best(self, reading: Reading) -> ReadingFit:
-        """Return the fit with the trust in the model that the data support."""
-        return max((self.fit(reading, trust) for trust in TRUST), key=lambda fit: fit.evidence)
+        """Return the fit with the belief in the model that the data support."""
+        return max((self.fit(reading, belief) for belief in self.beliefs), key=lambda fit: fit.evidence)
 
     def begin_from(self, fit: ReadingFit) -> None:
         """Let later fits begin with what a fit leaves unexplained."""
         self.guess = np.where(fit.alive, fit.residue / np.where(fit.alive, fit.scale, 1.0), FIRST_GUESS)
 
-    def fit(self, reading: Reading, trust: float) -> ReadingFit:
-        """Return how a reading explains the recording; its evidence includes the cost of little trust."""
-        key = (reading, trust)
+    def fit(self, reading: Reading, belief: Belief) -> ReadingFit:
+        """Return how a reading explains the recording; its evidence includes the cost of the belief."""
+        key = (reading, belief)
         if key not in self._fits:
-            self._fits[key] = self._fitted(reading, trust)
+            self._fits[key] = self._fitted(reading, belief)
         return self._fits[key]
-
-    def wide(self, reading: Reading) -> ReadingFit:
-        """Return the fit with the least trust in the model, at no cost: what a bad enough model could explain."""
-        fit = self.fit(reading, TRUST[-1])
-        return replace(fit, evidence=fit.evidence + TRUST_COST[-1])
 
     def expected(self, reading: Reading) -> Array:
         """Return the standard deviation of the torque that the model expects of each joint [N m or N], shape (n,)."""
@@ -125,7 +144,15 @@ class ReadingComparison:
         power = gram.products[:, parts][:, :, parts].sum(axis=(1, 2))
         mean = gram.products[:, parts, ones].sum(axis=1)
         result = np.zeros(self.robot.n)
-        result[self._columns.alive] = np.sqrt(np.maximum(power - mean**2, 0.0))
+        result[self.columns.alive] = np.sqrt(np.maximum(power - mean**2, 0.0))
+        return result
+
+    def weight(self, reading: Reading) -> Array:
+        """Return the standard deviation of the weight that each joint carries, as read [N m or N], shape (n,)."""
+        gram, result = self.gram(reading), np.zeros(self.robot.n)
+        ones = gram.shared + OWN.index("offset")
+        mean = gram.products[:, gram.weight, ones]
+        result[self.columns.alive] = np.sqrt(np.maximum(gram.products[:, gram.weight, gram.weight] - mean**2, 0.0))
         return result
 
     def correlation(self, reading: Reading) -> Array:
@@ -133,9 +160,9 @@ class ReadingComparison:
         gram, result = self.gram(reading), np.zeros(self.robot.n)
         parts = [gram.moving] if reading.compensated else [gram.moving, gram.weight]
         ones = gram.shared + OWN.index("offset")
-        for row, joint in enumerate(self._columns.alive):
+        for row, joint in enumerate(self.columns.alive):
             products = gram.products[row]
-            effort = gram.first_effort + int(np.searchsorted(self._columns.alive, reading.effort_from[joint]))
+            effort = gram.first_effort + int(np.searchsorted(self.columns.alive, reading.effort_from[joint]))
             model, level = products[parts, ones].sum(), products[effort, ones]
             both = products[parts, effort].sum() - model * level
             power = products[np.ix_(parts, parts)].sum() - model**2
@@ -143,24 +170,24 @@ class ReadingComparison:
             result[joint] = math.copysign(1.0, reading.effort_factor[joint]) * both / size if size > 0.0 else 0.0
         return result
 
-    def gravity(self, reading: Reading, trust: float) -> tuple[Array, Array]:
+    def gravity(self, reading: Reading, belief: Belief) -> tuple[Array, Array]:
         """Return the gravity vector in the base frame that the efforts show, and its covariance [m/s²]."""
-        gram, setup = self.gram(reading), self._setup(reading, trust)
+        gram, setup = self.gram(reading), self._setup(reading, belief)
         columns = list(gram.unit_gravity)
         at = setup.solve(self.motion.effective, self.guess, columns, np.full(3, GRAVITY_SPREAD), weighed=False)
         where = slice(setup.common, setup.common + 3)
         return at.shared[where] * GRAVITY_SPREAD, at.shared_covariance[where, where] * GRAVITY_SPREAD**2
 
-    def _setup(self, reading: Reading, trust: float) -> _Setup:
-        return _Setup(self._columns, self.gram(reading), reading, trust, self.spread)
+    def _setup(self, reading: Reading, belief: Belief) -> _Setup:
+        return _Setup(self.columns, self.gram(reading), reading, belief, self.spread)
 
-    def _fitted(self, reading: Reading, trust: float) -> ReadingFit:
+    def _fitted(self, reading: Reading, belief: Belief) -> ReadingFit:
         robot, gram, worth = self.robot, self.gram(reading), self.motion.effective
-        setup = self._setup(reading, trust)
+        setup = self._setup(reading, belief)
         at = setup.solve(worth, self.guess)
         n, alive, scale = robot.n, setup.joints, setup.scale
         evidence = at.evidence + worth * float(np.log(np.abs(np.array(reading.effort_factor)[alive])).sum())
-        evidence -= TRUST_COST[TRUST.index(trust)]
+        evidence -= belief.cost
         own, own_std, friction_sign = np.zeros((n, len(OWN))), np.zeros((n, len(OWN))), np.zeros(n)
         residue = np.full(n, np.nan)
         residue[alive] = at.residue
@@ -168,26 +195,55 @@ class ReadingComparison:
             prior = setup.own_prior[joint]
             own[joint] = at.own[index] * prior
             covariance = at.own_covariance[index] * prior * prior[:, None]
-            own_std[joint] = np.sqrt(np.diag(covariance))
+            own_std[joint] = np.sqrt(np.maximum(np.diag(covariance), 0.0))
             if gram.moves[joint]:
-                spread = math.sqrt(covariance[1:3, 1:3].sum())
+                spread = math.sqrt(max(covariance[np.ix_(RUBBING, RUBBING)].sum(), 0.0))
                 doubt = math.hypot(spread, FRICTION_DOUBT * scale[joint])
-                friction_sign[joint] = (own[joint, 1] + own[joint, 2]) / doubt
+                friction_sign[joint] = own[joint, RUBBING].sum() / doubt
                 evidence += math.log(2.0) + _log_normal_cdf(friction_sign[joint])
         payload = {}
         for body, first in zip(sorted(reading.loaded), range(gram.shared, setup.common, 4), strict=True):
             part = slice(first, first + 4)
-            load = self._columns.payload_spread[body]
+            load = self.columns.payload_spread[body]
             covariance = load @ at.shared_covariance[part, part] @ load.T
             payload[body] = (load @ at.shared[part], np.sqrt(np.diag(covariance)))
+        carried = self._carries(setup, at)
+        evidence += carried
         living = np.isin(np.arange(n), alive)
-        return ReadingFit(reading, evidence, trust, living, residue, scale, own, own_std, friction_sign, payload)
+        return ReadingFit(
+            reading, evidence, belief, living, residue, scale, own, own_std, friction_sign, carried, payload
+        )
+
+    def _carries(self, setup: _Setup, at: Posterior) -> float:
+        """Return by how much the data make it likelier that the links weigh what links may [nats].
+
+        Masses of any size are allowed, but none below LEAST_WEIGHT of the description's; and a robot that takes gravity
+        out by its own model leaves no more than MOST_LEFT of it. The links' torque over the described one, along the
+        recording, is normal before and after the data. Joints whose links may well pull either way, as light wrists do,
+        say nothing.
+        """
+        gram, some = setup.gram, slice(0, setup.gram.shared)
+        parts = [gram.weight] if setup.compensated else [gram.moving, gram.weight]
+        total = 0.0
+        for products in gram.products:
+            power = float(products[np.ix_(parts, parts)].sum())
+            slope = products[some, parts].sum(axis=1) / max(power, 1e-300)
+            slope = slope if setup.held is None else setup.held.T @ slope
+            before = float(np.linalg.norm(slope))
+            if power <= 0.0 or before > EITHER_WAY:
+                continue
+            change = float(slope @ at.shared[some])
+            after = math.sqrt(max(float(slope @ at.shared_covariance[some, some] @ slope), 0.0))
+            room, change = (MOST_LEFT, -change) if setup.compensated else (1.0 - LEAST_WEIGHT, change)
+            total += _log_normal_cdf((room + change) / math.hypot(after, WEIGHT_DOUBT))
+            total -= _log_normal_cdf(room / math.hypot(before, WEIGHT_DOUBT))
+        return total
 
 
 class _Setup:
     """The linear model of one reading."""
 
-    def __init__(self, made: SignalColumns, gram: Gram, reading: Reading, trust: float, spread: Array) -> None:
+    def __init__(self, made: SignalColumns, gram: Gram, reading: Reading, belief: Belief, spread: Array) -> None:
         robot = made.robot
         self.gram = gram
         self.joints = made.alive
@@ -197,12 +253,19 @@ class _Setup:
         self.compensated = reading.compensated
         loads = [column for body in sorted(reading.loaded) for column in gram.payload(body)]
         self.columns = [*range(gram.shared), *loads]
-        self.stretch = np.concatenate([np.full(gram.shared, trust), np.ones(len(loads))])
+        self.held = None if belief == ANY else made.held(belief)
         self.common = len(self.columns)
         rotor = np.where(robot.rotor_inertia > 0.0, ROTOR * robot.rotor_inertia, UNKNOWN_ROTOR * made.inertia)
-        offset = np.where(np.isin(np.arange(robot.n), list(reading.offset)), FREE_OFFSET, OFFSET)
+        sprung = np.isin(np.arange(robot.n), list(reading.sprung))
+        shifted = sprung | np.isin(np.arange(robot.n), list(reading.offset))
+        offset = np.where(shifted, FREE_OFFSET, OFFSET) * self.scale
         friction = FRICTION * self.scale
-        self.own_prior = np.column_stack([rotor, friction, friction, offset * self.scale, friction])
+        weight = np.zeros(robot.n)
+        weight[made.alive] = np.sqrt(gram.products[:, gram.weight, gram.weight])
+        spring = np.where(sprung, SPRING * np.hypot(self.scale, weight), LEAST_SPRING * self.scale)
+        self.own_prior = np.column_stack(
+            [rotor, friction, friction, offset, friction, friction, *[spring] * len(SHAPES)]
+        )
 
     def solve(
         self,
@@ -223,8 +286,10 @@ class _Setup:
         """
         gram, joints = self.gram, self.joints
         columns = [*self.columns, *(more or [])]
-        stretch = self.stretch if more_prior is None else np.concatenate([self.stretch, more_prior])
         shared = len(columns)
+        stretch = np.ones(shared)
+        if more_prior is not None:
+            stretch[-len(more_prior) :] = more_prior
         columns += gram.own
         products = gram.products
         target = np.zeros((len(joints), products.shape[1]))
@@ -233,9 +298,16 @@ class _Setup:
         target[:, gram.weight] = -1.0 if weighed and not self.compensated else 0.0
         against = (products @ target[:, :, None])[:, :, 0]
         scaling = np.concatenate([np.tile(stretch, (len(joints), 1)), self.own_prior[joints]], axis=1)
+        block = products[:, columns][:, :, columns] * scaling[:, None, :] * scaling[:, :, None]
+        pull = against[:, columns] * scaling
+        if self.held is not None:
+            part = slice(0, gram.shared)
+            block[:, part] = self.held.T @ block[:, part]
+            block[:, :, part] = block[:, :, part] @ self.held
+            pull[:, part] = pull[:, part] @ self.held
         observations = Observations(
-            block=products[:, columns][:, :, columns] * scaling[:, None, :] * scaling[:, :, None],
-            pull=against[:, columns] * scaling,
+            block=block,
+            pull=pull,
             power=np.maximum(np.sum(target * against, axis=1), 0.0),
             shared=shared,
         )

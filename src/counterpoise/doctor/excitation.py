@@ -22,6 +22,8 @@ from .inertial import inertial_signals
 from .prepared import Prepared
 from .wording import listed, percent, short
 
+LEAST_ROWS = 6
+"""Fewest rows that are judged."""
 POSES = 200
 """Random poses over the joints' ranges at which gravity is asked for."""
 POINTS = 600
@@ -72,7 +74,7 @@ def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
     joints = np.flatnonzero(smooth.effort_known)
     rows = np.flatnonzero(smooth.good)
     basis = robot.base_parameters
-    if len(rows) < 20 or len(joints) == 0 or not basis.names:
+    if len(rows) < LEAST_ROWS or len(joints) == 0 or not basis.names:
         return None
     picked = rows[np.unique(np.linspace(0, len(rows) - 1, POINTS).astype(np.int64))]
     spread = basis.regrouping @ _gravity_spread(robot)
@@ -89,7 +91,7 @@ def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
         side, dq = smooth.direction[picked, joint], smooth.dq[picked, joint]
         nuisance = np.column_stack([np.ones(len(picked)), side, dq, inertial[:, joint]])
         noise = NOISE * max(float(largest[joint]), 1e-3 * float(largest.max()))
-        open_columns = np.linalg.qr(nuisance)[0]
+        open_columns = _span(nuisance)
         columns = regressor[:, joint] @ root
         columns = columns - open_columns @ (open_columns.T @ columns)
         information += weight * columns.T @ columns / noise**2
@@ -159,6 +161,12 @@ def check_excitation(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
             },
         )
     ]
+
+
+def _span(columns: Array) -> Array:
+    """Return orthonormal columns with the same span; columns of zeros, as poses at rest have, add nothing."""
+    left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(left[:, sizes > 1e-9 * sizes[0]])
 
 
 def _gravity_spread(robot: Robot) -> Array:

@@ -5,23 +5,48 @@ They say how wrong a good description may be without anything being wrong with t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..description.frozen import Array
 from ..dynamics.robot import Robot
 
-MASS = 0.10
-"""Relative standard deviation of a link's mass."""
-CENTRE = 0.010
-"""Standard deviation of a link's centre of mass, along each axis [m]."""
-INERTIA = 0.20
-"""Standard deviation of a link's inertia about its centre, relative to its trace."""
-LEAST_MASS_SHARE = 0.01
-"""Least standard deviation of a mass, relative to the mean link's: files leave masses out."""
-TRUST = (1.0, 2.0, 3.0)
-"""Factors on all of the above that are tried: some descriptions are worse than good ones."""
-TRUST_COST = (0.0, 5.0, 14.0)
-"""What the data must gain in log evidence for a factor to be believed."""
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How far a description may be off: standard deviations.
+
+    Attributes:
+        mass: Of a link's mass, relative.
+        centre: Of a link's centre of mass, along each axis [m].
+        inertia: Of a link's inertia about its centre, relative to its trace.
+        least: Least one of a mass, relative to the mean link's: files leave masses out.
+        common: Of the logarithm of one factor on all masses.
+        reach: Of a link's centre of mass, relative to its distance from the joint; added to ``centre``.
+        cost: What the data must gain in log evidence for this to be believed rather than a better description.
+    """
+
+    mass: float
+    centre: float
+    inertia: float
+    least: float
+    common: float = 0.0
+    reach: float = 0.0
+    cost: float = 0.0
+
+
+GOOD = Belief(mass=0.10, centre=0.010, inertia=0.20, least=0.01)
+"""A good description."""
+BELIEFS = (
+    GOOD,
+    Belief(mass=0.20, centre=0.020, inertia=0.40, least=0.02, cost=5.0),
+    Belief(mass=0.30, centre=0.030, inertia=0.60, least=0.03, cost=14.0),
+)
+"""Descriptions that are rather good: what they tell supports a fault, but never alone."""
+ANY = Belief(mass=0.35, centre=0.03, inertia=0.6, least=0.05, common=0.35, reach=0.2)
+"""Any description of this arm: one factor of up to two on all masses, links and counterweights of any usual size. What
+is told under this belief is told by the recording."""
 FRICTION = 0.7
 """Standard deviation of dry friction, of friction at the usual speed and of friction kept at rest, relative to the
 standard deviation of the joint's effort."""
@@ -34,6 +59,10 @@ ROTOR = 0.3
 """Relative standard deviation of a known rotor inertia."""
 UNKNOWN_ROTOR = 1.0
 """Standard deviation of a rotor inertia that no file states, relative to the mean inertia that the joint turns."""
+SPRING = 0.7
+"""Standard deviation of a suspected spring, counterbalance or cable, relative to the joint's effort and weight."""
+LEAST_SPRING = 0.02
+"""The same of a joint that is not suspected: cables and hoses pull a little everywhere."""
 PAYLOAD_MASS_SHARE = 0.1
 """Standard deviation of a suspected payload, relative to the robot's moving mass."""
 PAYLOAD_LEVER = 0.1
@@ -47,27 +76,34 @@ FURTHEST = 0.5
 """Longest delay of a channel that is looked for, to either side [s]."""
 
 
-def parameter_spread(robot: Robot) -> Array:
+def parameter_spread(robot: Robot, belief: Belief = GOOD) -> Array:
     """Return L, shape (10 b, 10 b), with L Lᵀ the covariance of the bodies' ten inertial parameters (joint frames).
 
     Per body: mass, first moment and inertia scale together; the centre of mass moves; the inertia changes by itself;
-    and a floor for links whose masses a file leaves out.
+    and a floor for links whose masses a file leaves out. All bodies scale by one factor.
+
+    Args:
+        robot: The model.
+        belief: How far it may be off.
     """
     parameters = robot.inertial_parameters[10:].reshape(-1, 10)
     bodies = len(parameters)
     mean_mass = max(float(parameters[:, 0].mean()), 1e-6)
-    least = LEAST_MASS_SHARE * mean_mass
-    spread = np.zeros((bodies, 10, bodies, 10))
+    least = belief.least * mean_mass
+    covariance = np.zeros((bodies, 10, bodies, 10))
     for body, values in enumerate(parameters):
         mass = max(values[0], 0.0)
         size = max(values[4] + values[6] + values[9], 0.0)
+        away = belief.reach * float(np.linalg.norm(values[1:4]))
         variance = np.zeros(10)
         variance[0] = least**2
-        variance[1:4] = (CENTRE * mass) ** 2 + (0.1 * least) ** 2
-        variance[4:] = (0.5 * INERTIA * (size + mass * CENTRE**2)) ** 2 + (0.01 * least) ** 2
-        scaled = MASS * values
-        spread[body, :, body, :] = np.linalg.cholesky(np.outer(scaled, scaled) + np.diag(variance))
-    return spread.reshape(10 * bodies, 10 * bodies)
+        variance[1:4] = (belief.centre * mass) ** 2 + away**2 + (0.1 * least) ** 2
+        variance[4:] = (0.5 * belief.inertia * (size + mass * belief.centre**2)) ** 2 + (0.01 * least) ** 2
+        scaled = belief.mass * values
+        covariance[body, :, body, :] = np.outer(scaled, scaled) + np.diag(variance)
+    together = belief.common * parameters.ravel()
+    whole = covariance.reshape(10 * bodies, 10 * bodies) + np.outer(together, together)
+    return np.asarray(np.linalg.cholesky(whole), dtype=np.float64)
 
 
 def payload_spread(robot: Robot, body: int) -> Array:

@@ -35,6 +35,10 @@ class LogFault(StrEnum):
     MOUNT = "mount"
     GRAVITY_COMPENSATED = "gravity-compensated"
     PAYLOAD = "payload"
+    SPRING = "spring"
+    COUNTERBALANCE = "counterbalance"
+    CABLE = "cable"
+    MODEL_DIFFERS = "description-differs"
     DEAD = "dead-channel"
     FROZEN = "frozen-channel"
     SATURATED = "saturated-channel"
@@ -64,7 +68,8 @@ ABOUT_MODEL = frozenset(
     {
         *(LogFault.EFFORT_SIGN, LogFault.POSITION_SIGN, LogFault.JOINT_ORDER, LogFault.DEGREES, LogFault.GAIN),
         *(LogFault.EFFORT_IS_CURRENT, LogFault.MOTOR_SIDE, LogFault.OFFSET, LogFault.MOUNT, LogFault.PAYLOAD),
-        *(LogFault.GRAVITY_COMPENSATED, LogFault.MODEL_POOR),
+        *(LogFault.GRAVITY_COMPENSATED, LogFault.MODEL_POOR, LogFault.MODEL_DIFFERS),
+        *(LogFault.SPRING, LogFault.COUNTERBALANCE, LogFault.CABLE),
     }
 )
 """Faults that show when positions and efforts are compared with the model."""
@@ -83,10 +88,11 @@ class Finding:
         sentence: What it is, in one plain sentence with the numbers that decide.
         remedy: What to change, in one plain sentence.
         evidence: The numbers that show it, by name with unit ("correlation", "gain", "lag_s"), plain JSON values.
-        confidence: How sure the doctor is, 0 to 1.
-        alternatives: Other faults that these data cannot tell from this one (a gain error and a mass scale).
+        confidence: How sure the doctor is, 0 to 1, that it is this or one of the alternatives.
+        alternatives: Other faults that these data cannot tell from this one (a gain error and a mass scale). The
+            consequence is then the least that any of them has.
         fix: Changes of the mapping that mend it: a nested table as in the mapping file (see logs/mapping.py), empty
-            where no mapping can mend it.
+            where no mapping can mend it, and where an alternative would need another change.
     """
 
     fault: LogFault

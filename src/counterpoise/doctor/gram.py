@@ -1,8 +1,9 @@
 """Scalar products of all signals that a comparison needs, per joint, so that a fit costs the same for many points.
 
 For each joint the columns are, in this order: the shared directions in which the model's parameters may be wrong; the
-joint's own (rotor inertia, dry friction, viscous friction, offset, friction kept at rest); the model's torque of the
-motion without gravity; gravity's torque; gravity's torque per 1 m/s² along x, y, z; payloads; every recorded effort.
+joint's own (rotor inertia, dry friction, viscous friction, offset, friction kept at rest and wound up, and shapes along
+its own position: straight, sine, cosine, cubic); the model's torque of the motion without gravity; gravity's torque;
+gravity's torque per 1 m/s² along x, y, z; payloads; every recorded effort.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import numpy as np
 
 from ..description.frozen import Array
 from ..dynamics.inertia import driven_inertias
+from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
-from .expectation import parameter_spread, payload_spread
+from .expectation import ANY, Belief, parameter_spread, payload_spread
 from .motion import LEAST_MOTION, RecordedMotion
 from .reading import Reading
 
-OWN = ("rotor", "dry", "viscous", "offset", "kept")
+OWN = ("rotor", "dry", "viscous", "offset", "kept", "wound", "straight", "sine", "cosine", "cubic")
 """Columns that each joint has for itself."""
+SHAPES = OWN[6:]
+"""Those along its own position."""
 LEAST_DIRECTION = 1e-7
 """Parameter directions whose expected torque is less than this part of the largest one's are left out."""
 SMOOTHING = 0.05
@@ -107,18 +111,54 @@ class SignalColumns:
         # Under gravity of no special direction nothing is felt by accident only.
         slanted = robot.mounted(rotation=np.eye(3), gravity=(3.0, 5.0, -7.8))
         rows = slanted.inertial_regressor(q, dq, ddq)[:, self.alive]
-        spread = parameter_spread(robot)
-        self._matrix = np.concatenate([spread @ _felt(rows @ spread), *payloads], axis=1)
+        spread = parameter_spread(robot, ANY)
+        felt = _felt(rows @ spread)
+        self._matrix = np.concatenate([spread @ felt, *payloads], axis=1)
+        self._felt_of = np.linalg.solve(spread.T, felt).T  # what of a change of the parameters is felt
+        self._held: dict[Belief, Array] = {}
+        self._grams: dict[tuple[object, ...], Gram] = {}
+        self._expected: dict[tuple[object, ...], tuple[Array, Array]] = {}
         self.shared = self._matrix.shape[1] - 4 * len(payloads)
         self.inertia = np.mean(np.abs(driven_inertias(robot, motion.q[:: max(1, len(motion.q) // 16)])), axis=0)
 
+    def held(self, belief: Belief) -> Array:
+        """Return T, shape (c, c): the shared columns times T have unknowns of unit variance under a belief."""
+        if belief not in self._held:
+            known = self._felt_of @ parameter_spread(self.robot, belief)
+            root = known @ known.T
+            root += 1e-12 * float(np.trace(root)) * np.eye(len(root))
+            self._held[belief] = np.asarray(np.linalg.cholesky(root), dtype=np.float64)
+        return self._held[belief]
+
     def gram(self, reading: Reading, every: int = 1) -> Gram:
-        """Return the scalar products.
+        """Return the scalar products, computed once.
 
         Args:
             reading: How positions are understood; its efforts play no part.
             every: Take every so many points.
         """
+        key = (reading.kinematics, every)
+        if key not in self._grams:
+            self._grams[key] = self._gram(reading, every)
+        return self._grams[key]
+
+    def unexplained(self, reading: Reading) -> Array:
+        """Return efforts less the model's torques as a reading understands both [N m or N], shape (N, a).
+
+        Payloads, offsets and torques along the position are left out.
+        """
+        key = reading.kinematics
+        if key not in self._expected:
+            q, dq, ddq = (reading.positions(values) for values in (self.motion.q, self.motion.dq, self.motion.ddq))
+            turned = self.robot.mounted(rotation=np.eye(3), gravity=reading.gravity_base)
+            rows = turned.inertial_regressor(q, dq, ddq)[:, self.alive]
+            whole = rows @ self.robot.inertial_parameters[10:] + (self.robot.rotor_inertia * ddq)[:, self.alive]
+            self._expected[key] = (whole, turned.gravity(q)[:, self.alive])
+        whole, weight = self._expected[key]
+        effort = self.motion.effort[:, list(reading.effort_from)] * np.array(reading.effort_factor)
+        return np.asarray(effort[:, self.alive] - whole + (weight if reading.compensated else 0.0))
+
+    def _gram(self, reading: Reading, every: int) -> Gram:
         robot, motion, alive = self.robot, self.motion, self.alive
         q, dq, ddq = (reading.positions(values[::every]) for values in (motion.q, motion.dq, motion.ddq))
         if reading.gravity_base not in self._turned:
@@ -135,7 +175,9 @@ class SignalColumns:
         smooth = np.tanh(dq / (SMOOTHING * usual)) * moves
         last = motion.last_direction[::every][:, list(reading.position_from)] * np.sign(reading.position_factor)
         kept = last * (1.0 - np.abs(smooth)) * moves
-        own = np.stack([ddq, smooth, dq / usual * moves, np.ones_like(q), kept], axis=2)[:, alive]
+        wound = motion.wound[::every][:, list(reading.position_from)] * np.sign(reading.position_factor) * moves
+        shapes = position_shapes(robot, q)
+        own = np.stack([ddq, smooth, dq / usual * moves, np.ones_like(q), kept, wound, *shapes], axis=2)[:, alive]
 
         everyone = np.repeat(motion.effort[::every, None, alive], len(alive), axis=1)
         single = np.stack([moving, weight], axis=2)
@@ -143,6 +185,19 @@ class SignalColumns:
         by_joint = np.ascontiguousarray(np.moveaxis(columns, 1, 0))
         products = np.swapaxes(by_joint, 1, 2) @ by_joint / len(q)
         return Gram(products, self.shared, self.leaves, usual, moves)
+
+
+def position_shapes(robot: Robot, q: Array) -> tuple[Array, ...]:
+    """Return the shapes of torques along each joint's own position, as SHAPES has them, each of shape (N, n).
+
+    They are centred, so that an offset is none of them. Straight and cubic run over the travelled range.
+    """
+    middle = 0.5 * (q.max(axis=0) + q.min(axis=0))
+    half = 0.5 * np.maximum(np.ptp(q, axis=0), LEAST_MOTION)
+    along = (q - middle) / half
+    turns = np.array(rotary(robot), dtype=float)
+    shapes = (along * np.minimum(half, 1.0), np.sin(q) * turns, np.cos(q) * turns, along**3 * np.minimum(half, 1.0))
+    return tuple(shape - shape.mean(axis=0) for shape in shapes)
 
 
 def _on_body(spread: Array, body: int, bodies: int) -> Array:

@@ -32,6 +32,10 @@ REST_SHARE = 0.1
 """Weight of time beside travelled way when points are chosen: a pose that is held for long counts a little more."""
 BINS_PER_GAP = 5
 """Bins without a sample in a row that make a gap: nothing is taken from inside."""
+WINDING = 0.02
+"""Way over which friction winds up before it slides [rad or m, or the recording's unit]."""
+MOST_WOUND = 20_000
+"""Samples at most along which that is followed."""
 PIECES_PER_SWING = 6.0
 """Independent pieces of evidence between two reversals of a joint; see ``RecordedMotion.effective``."""
 SWING = 0.08
@@ -51,6 +55,7 @@ class RecordedMotion:
         ddq: Their second derivative, shape (N, n).
         effort: Efforts through the same low-pass, shape (N, n); NaN columns where none was recorded.
         last_direction: +1 or −1: which way each joint moved last, shape (N, n); 0 before it first moved.
+        wound: How far friction is wound up, −1 to 1, shape (N, n): it turns round over WINDING, not at once.
         alive: Joints whose effort was recorded and varies, shape (n,).
         effective: How many independent observations of each joint's torque the points are worth.
     """
@@ -61,6 +66,7 @@ class RecordedMotion:
     ddq: Array
     effort: Array
     last_direction: Array
+    wound: Array
     alive: npt.NDArray[np.bool_]
     effective: float
 
@@ -95,6 +101,7 @@ def motion_of(log: Log) -> RecordedMotion | None:
         ddq=ddq[kept],
         effort=effort[kept],
         last_direction=_last_direction(dq)[kept],
+        wound=_wound(q)[kept],
         alive=np.array([_varies(column) for column in log.tau.T]) & ~missing,
         effective=_effective(q[usable]),
     )
@@ -184,6 +191,18 @@ def _last_direction(dq: Array) -> Array:
     moved = np.where(np.abs(dq) > 0.02 * np.maximum(speed, 1e-12), np.sign(dq), 0.0)
     latest = np.maximum.accumulate(np.where(moved != 0.0, np.arange(len(dq))[:, None], -1), axis=0)
     return np.where(latest >= 0, np.take_along_axis(moved, np.maximum(latest, 0), axis=0), 0.0)
+
+
+def _wound(q: Array) -> Array:
+    """Return how far each joint's friction is wound up, shape (N, n): dz/dx = (sgn ẋ − z)/WINDING."""
+    every = max(1, len(q) // MOST_WOUND)
+    steps = np.diff(q[::every], axis=0, prepend=q[:1])
+    kept, towards = np.exp(-np.abs(steps) / WINDING), np.sign(steps)
+    state, at = np.empty_like(steps), np.zeros(q.shape[1])
+    for row, (share, side) in enumerate(zip(kept, towards, strict=True)):
+        at = side + (at - side) * share
+        state[row] = at
+    return np.repeat(state, every, axis=0)[: len(q)]
 
 
 def _effective(q: Array) -> float:

@@ -83,6 +83,8 @@ def motor_side_finding(robot: Robot, motion: RecordedMotion, excess: Excess, *, 
         )
         evidence["coupling_suspected"] = [[first, second] for first, second, _ in pairs]
         evidence["speed_correlation"] = {f"{first}, {second}": value for first, second, value in pairs}
+    if degrees_possible:
+        sentence += "; or they are degrees, and the efforts are in a unit of their own. These data do not tell which"
     alternatives = (LogFault.DEGREES.value, LogFault.EFFORT_IS_CURRENT.value) if degrees_possible else ()
     return Finding(
         fault=LogFault.MOTOR_SIDE,
@@ -94,9 +96,9 @@ def motor_side_finding(robot: Robot, motion: RecordedMotion, excess: Excess, *, 
             'the wrist is coupled, and side = "motor" for positions and efforts.'
         ),
         evidence=evidence,
-        confidence=0.95 if not degrees_possible else 0.5,
+        confidence=0.95,  # whichever it is, they are not the links' radians
         alternatives=alternatives,
-        fix={"position": {"side": "motor"}, "effort": {"side": "motor"}},
+        fix={} if alternatives else {"position": {"side": "motor"}, "effort": {"side": "motor"}},
     )
 
 

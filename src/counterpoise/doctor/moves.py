@@ -14,6 +14,8 @@ from ..dynamics.kinematics import ancestors
 from ..dynamics.robot import Robot
 from .cost import Cost
 from .evidence import ReadingComparison
+from .expectation import Belief
+from .gram import SHAPES
 from .reading import Reading, swapped
 
 DEGREE = math.pi / 180.0
@@ -52,10 +54,11 @@ def effort_moves(
     pairs: Sequence[tuple[int, int]],
     leaves: Sequence[int],
 ) -> Iterator[Reading]:
-    """Yield readings with other efforts: a sign, all signs, two exchanged, an offset, gravity left out, a payload."""
+    """Yield readings with other efforts: signs, two exchanged, an offset, a spring, gravity left out, a payload."""
     for joint in alive:
         yield reading.with_effort_flipped(joint)
         yield replace(reading, offset=reading.offset ^ {joint})
+        yield replace(reading, sprung=reading.sprung ^ {joint})
         if not reading.free_gain and abs(reading.effort_factor[joint]) != abs(start.effort_factor[joint]):
             plain = math.copysign(start.effort_factor[joint], reading.effort_factor[joint])
             yield reading.with_effort_factors({joint: plain})
@@ -108,7 +111,9 @@ def in_degrees(robot: Robot, reading: Reading) -> Reading:
     return replace(reading, position_factor=tuple(factors))
 
 
-def with_gravity_found(comparison: ReadingComparison, reading: Reading, start: Reading, trust: float) -> Reading | None:
+def with_gravity_found(
+    comparison: ReadingComparison, reading: Reading, start: Reading, belief: Belief
+) -> Reading | None:
     """Return the reading with gravity's direction as the efforts show it, its size kept.
 
     None where they show none, or one that is hardly turned from where the log has it: no arm stands perfectly.
@@ -116,7 +121,7 @@ def with_gravity_found(comparison: ReadingComparison, reading: Reading, start: R
     size = float(np.linalg.norm(reading.gravity_base))
     found = reading
     for _ in range(3):  # the model's error is itself weighed along gravity: a second look is nearly exact
-        vector, _ = comparison.gravity(found, trust)
+        vector, _ = comparison.gravity(found, belief)
         length = float(np.linalg.norm(vector))
         if length < 0.2 * size:
             return None
@@ -127,7 +132,7 @@ def with_gravity_found(comparison: ReadingComparison, reading: Reading, start: R
 
 
 def with_gain_found(
-    comparison: ReadingComparison, cost: Cost, reading: Reading, joint: int, trust: float
+    comparison: ReadingComparison, cost: Cost, reading: Reading, joint: int, belief: Belief
 ) -> Reading | None:
     """Return the reading with the gain of one joint's effort that suits best; None where that is the present one."""
 
@@ -139,7 +144,7 @@ def with_gain_found(
     def score(log_gain: float) -> float:
         changed = at(log_gain)
         # What it costs that there is a wrong gain at all is for the search; here only how large it is counts.
-        return comparison.fit(changed, trust).evidence - cost.of_gains(changed)
+        return comparison.fit(changed, belief).evidence - cost.of_gains(changed)
 
     best = max((0.0, GAIN_STEP, -GAIN_STEP), key=score)
     if best == 0.0:
@@ -153,7 +158,7 @@ def with_gain_found(
     return at(best)
 
 
-def with_all_gains_found(comparison: ReadingComparison, cost: Cost, reading: Reading, trust: float) -> Reading:
+def with_all_gains_found(comparison: ReadingComparison, cost: Cost, reading: Reading, belief: Belief) -> Reading:
     """Return the reading with every effort in a unit of its own: signed factors found by regression, then refined.
 
     A joint whose torque the model does not explain takes its sign from friction and its size from the others.
@@ -162,7 +167,7 @@ def with_all_gains_found(comparison: ReadingComparison, cost: Cost, reading: Rea
     signs: dict[int, float] = {}
     alive = cost.alive
     for row, joint in enumerate(alive):
-        slope, doubt, friction = _regressed(comparison, reading, row, alive.index(reading.effort_from[joint]))
+        slope, doubt, friction = regressed(comparison, reading, row, alive.index(reading.effort_from[joint]))
         if abs(slope) > CERTAIN * doubt:
             factors[joint] = 1.0 / slope
         else:
@@ -171,24 +176,25 @@ def with_all_gains_found(comparison: ReadingComparison, cost: Cost, reading: Rea
     factors |= {joint: sign * usual for joint, sign in signs.items()}
     found = replace(reading.with_effort_factors(factors), free_gain=True)
     for joint in alive:
-        found = with_gain_found(comparison, cost, found, joint, trust) or found
+        found = with_gain_found(comparison, cost, found, joint, belief) or found
     return found
 
 
-def _regressed(comparison: ReadingComparison, reading: Reading, row: int, effort: int) -> tuple[float, float, float]:
+def regressed(comparison: ReadingComparison, reading: Reading, row: int, effort: int) -> tuple[float, float, float]:
     """Return 1/a of a joint's effort e = m/a + friction + offset, m the model's torque, its doubt, and friction.
 
     ``row`` and ``effort`` count the joints with a live effort.
     """
     gram = comparison.gram(reading)
     channel = gram.first_effort + effort
-    choice = np.zeros((gram.products.shape[1], 1 + len(gram.own)))
+    own = list(gram.own)[: -len(SHAPES)]  # a sine of the position is what many weights are
+    choice = np.zeros((gram.products.shape[1], 1 + len(own)))
     choice[[gram.moving, gram.weight], 0] = 1.0, 0.0 if reading.compensated else 1.0
-    choice[list(gram.own), range(1, 1 + len(gram.own))] = 1.0
+    choice[own, range(1, 1 + len(own))] = 1.0
     block = choice.T @ gram.products[row] @ choice
     block += 1e-9 * np.diag(np.maximum(np.diag(block), 1e-12))
     inverse = np.linalg.inv(block)
     solution = inverse @ (choice.T @ gram.products[row][:, channel])
     left = gram.products[row][channel, channel] - solution @ block @ solution
     doubt = math.sqrt(max(left, 0.0) * inverse[0, 0] / comparison.motion.effective)
-    return float(solution[0]), doubt, float(solution[2] + solution[3])
+    return float(solution[0]), doubt, float(solution[[2, 3, 6]].sum())

@@ -8,23 +8,43 @@ from dataclasses import replace
 import numpy as np
 
 from .case import Case, angle_between, confidence, rounded, shrinks
-from .cost import AMBIGUOUS, COMPENSATED, MOUNT, PAYLOAD
+from .changes import Change
+from .cost import COMPENSATED, MOUNT, PAYLOAD, SPRUNG
 from .finding import Consequence, Finding, LogFault
-from .wording import listed, percent, short
+from .gram import OWN, SHAPES
+from .wording import percent, short
 
 POOR = 0.7
 """Unexplained part of a joint's effort, standard deviation over standard deviation, that is much ..."""
-EXPECTED = 0.5
-"""... where the model expects at least this part of it ..."""
+CARRIED = 0.5
+"""... where the weight that the model expects varies by at least this part of it ..."""
 MATTERS = 0.05
 """... and the effort is at least this part of the largest joint's."""
+SIMPLEST = 0.9
+"""Share of a torque along the position from which a simple term is taken for it."""
+_SHAPES_OF = {
+    LogFault.SPRING: ("straight",),
+    LogFault.COUNTERBALANCE: ("sine", "cosine"),
+    LogFault.CABLE: ("straight", "cubic"),
+}
+_SPRINGS = {
+    LogFault.SPRING: "a spring",
+    LogFault.COUNTERBALANCE: "a counterbalance",
+    LogFault.CABLE: "a cable or hose",
+}
+_TERMS = {
+    LogFault.SPRING: "Fit it: give calibrate the term spring for {name}.",
+    LogFault.COUNTERBALANCE: "Fit it: give calibrate the term counterbalance for {name}.",
+    LogFault.CABLE: "Fit the nearest term, spring, for {name}, and trust the result near the recorded poses only.",
+}
 
 
 def name_compensated(case: Case) -> list[Finding]:
     """Name efforts that lack gravity though nothing says so, or contain it against what is declared."""
-    if case.reading.compensated == case.begin.compensated:
+    found = case.changes(LogFault.GRAVITY_COMPENSATED)
+    if not found:
         return []
-    gain, other = case.worth(replace(case.reading, compensated=case.begin.compensated))
+    gain, other = case.worth(found[0].without)
     numbers = case.numbers(gain, other, case.alive)
     lacking = case.reading.compensated
     remedy = (
@@ -32,67 +52,52 @@ def name_compensated(case: Case) -> list[Finding]:
         if lacking
         else "The recording declares adds_gravity, but gravity is in the efforts: state adds_gravity = false."
     )
-    return [
-        Finding(
-            fault=LogFault.GRAVITY_COMPENSATED,
-            consequence=Consequence.DANGER,
-            subjects=(),
-            sentence=(
-                f"The efforts {'lack' if lacking else 'contain'} the torque that holds the arm's weight: so read, "
-                f"{shrinks(numbers)}."
-            ),
-            remedy=remedy,
-            evidence=numbers,
-            confidence=confidence(gain, COMPENSATED),
-            fix={"robot": {"adds_gravity": lacking}},
-        )
-    ]
+    finding = Finding(
+        fault=LogFault.GRAVITY_COMPENSATED,
+        consequence=Consequence.DANGER,
+        subjects=(),
+        sentence=(
+            f"The efforts {'lack' if lacking else 'contain'} the torque that holds the arm's weight: so read, "
+            f"{shrinks(numbers)}."
+        ),
+        remedy=remedy,
+        evidence=numbers | {"effect": case.effect(found[0])},
+        confidence=confidence(gain, COMPENSATED),
+        fix={"robot": {"adds_gravity": lacking}},
+    )
+    return [case.settled(finding, found[0])]
 
 
 def name_mount(case: Case) -> list[Finding]:
     """Name another mounting, with its uncertainty."""
-    if case.reading.gravity_base == case.begin.gravity_base:
+    found = case.changes(LogFault.MOUNT)
+    if not found:
         return []
-    gain, other = case.worth(replace(case.reading, gravity_base=case.begin.gravity_base))
-    found, before = np.array(case.reading.gravity_base), np.array(case.begin.gravity_base)
-    _, covariance = case.search.comparison.gravity(case.reading, case.fit.trust)
-    size = float(np.linalg.norm(found))
-    across = np.eye(3) - np.outer(found, found) / size**2
+    gain, other = case.worth(found[0].without)
+    vector, before = np.array(case.reading.gravity_base), np.array(case.begin.gravity_base)
+    _, covariance = case.search.comparison.gravity(case.reading, case.fit.belief)
+    size = float(np.linalg.norm(vector))
+    across = np.eye(3) - np.outer(vector, vector) / size**2
     doubt = math.degrees(math.sqrt(float(np.trace(across @ covariance @ across)) / 2.0) / size)
-    angle = math.degrees(angle_between(found, before))
-    without = replace(case.reading, gravity_base=case.begin.gravity_base)
-    offsets = [
-        joint
-        for joint in case.alive
-        if case.worth(replace(without, offset=case.reading.offset | {joint}))[0] < AMBIGUOUS
-    ]
-    signs = angle > 150.0 and case.worth(without.with_effort_flipped(*case.alive))[0] < AMBIGUOUS
-    alternatives = [LogFault.EFFORT_SIGN.value] * signs + [LogFault.OFFSET.value] * bool(offsets)
+    angle = math.degrees(angle_between(vector, before))
     numbers = case.numbers(gain, other, case.alive)
-    numbers |= {"gravity_base": [rounded(value) for value in found.tolist()]}
-    numbers |= {"angle_deg": round(angle, 2), "angle_std_deg": round(doubt, 2)}
-    vector = ", ".join(f"{value:.2f}" for value in found.tolist())
-    return [
-        Finding(
-            fault=LogFault.MOUNT,
-            consequence=Consequence.DANGER,
-            subjects=case.named(offsets),
-            sentence=(
-                f"Gravity points {angle:.1f}° ± {doubt:.1f}° away from where the model has it: the arm is mounted "
-                f"differently ({shrinks(numbers)})."
-                + (
-                    f" An offset of the effort of {listed(case.named(offsets))} would explain as much."
-                    if offsets
-                    else ""
-                )
-            ),
-            remedy=f"Mount the model as the arm stands: gravity_base = [{vector}], or robot.mounted().",
-            evidence=numbers,
-            confidence=confidence(gain, MOUNT, len(alternatives)),
-            alternatives=tuple(alternatives),
-            fix={"robot": {"gravity_base": found.tolist()}},
-        )
-    ]
+    numbers |= {"gravity_base": [rounded(value) for value in vector.tolist()]}
+    numbers |= {"angle_deg": round(angle, 2), "angle_std_deg": round(doubt, 2), "effect": case.effect(found[0])}
+    told = ", ".join(f"{value:.2f}" for value in vector.tolist())
+    finding = Finding(
+        fault=LogFault.MOUNT,
+        consequence=Consequence.DANGER,
+        subjects=(),
+        sentence=(
+            f"Gravity points {angle:.1f}° ± {doubt:.1f}° away from where the model has it: the arm is mounted "
+            f"differently ({shrinks(numbers)})."
+        ),
+        remedy=f"Mount the model as the arm stands: gravity_base = [{told}], or robot.mounted().",
+        evidence=numbers,
+        confidence=confidence(gain, MOUNT),
+        fix={"robot": {"gravity_base": vector.tolist()}},
+    )
+    return [case.settled(finding, found[0])]
 
 
 def name_payload(case: Case) -> list[Finding]:
@@ -100,7 +105,8 @@ def name_payload(case: Case) -> list[Finding]:
     robot, tree = case.search.comparison.robot, case.search.comparison.robot.tree
     findings = []
     for body, (value, doubt) in sorted(case.fit.payload.items()):
-        gain, other = case.worth(replace(case.reading, loaded=case.reading.loaded - {body}))
+        change = Change(LogFault.PAYLOAD, (), replace(case.reading, loaded=case.reading.loaded - {body}))
+        gain, other = case.worth(change.without)
         links = [name for name in tree.leaves if tree.link_body[robot.link_names.index(name)] == body]
         link = links[0] if links else robot.link_names[int(np.flatnonzero(np.asarray(tree.link_body) == body)[-1])]
         index = robot.link_names.index(link)
@@ -112,35 +118,82 @@ def name_payload(case: Case) -> list[Finding]:
         numbers["com_m"] = [rounded(entry) for entry in com.tolist()]
         weight = "carries" if mass > 0.0 else "is lighter than the model by"
         call = f'robot.with_payload({short(mass)}, com=({", ".join(short(v) for v in com.tolist())}), link="{link}")'
-        findings.append(
-            Finding(
-                fault=LogFault.PAYLOAD,
-                consequence=Consequence.DANGER,
-                subjects=(link,),
-                sentence=(
-                    f"The arm {weight} {short(abs(mass))} ± {short(float(doubt[0]))} kg at {link} that the model "
-                    f"{'lacks' if mass > 0.0 else 'has'} ({shrinks(numbers)})."
-                ),
-                remedy=f"Add the load: {call}." if mass > 0.0 else f"Take the tool off the model's {link}.",
-                evidence=numbers,
-                confidence=confidence(gain, PAYLOAD),
-            )
+        finding = Finding(
+            fault=LogFault.PAYLOAD,
+            consequence=Consequence.DANGER,
+            subjects=(link,),
+            sentence=(
+                f"The arm {weight} {short(abs(mass))} ± {short(float(doubt[0]))} kg at {link} that the model "
+                f"{'lacks' if mass > 0.0 else 'has'} ({shrinks(numbers)})."
+            ),
+            remedy=f"Add the load: {call}." if mass > 0.0 else f"Take the tool off the model's {link}.",
+            evidence=numbers | {"effect": case.effect(change)},
+            confidence=confidence(gain, PAYLOAD),
         )
+        findings.append(case.settled(finding, change))
     return findings
 
 
+def name_springs(case: Case) -> list[Finding]:
+    """Name torques along a joint's own position, by the term that describes them."""
+    findings = []
+    for change in case.changes(LogFault.SPRING):
+        (joint,) = change.joints
+        gain, other = case.worth(change.without)
+        term, share = spring_term(case, joint)
+        effect = case.effect(change)
+        name, unit = case.names[joint], case.unit(joint)
+        numbers = case.numbers(gain, other, [joint]) | {"term": term.value, "explained": round(share, 3)}
+        finding = Finding(
+            fault=term,
+            consequence=Consequence.LIMITS,
+            subjects=(name,),
+            sentence=(
+                f"A torque of {short(effect.get(name, 0.0))} {unit} (root mean square) on {name} follows its own "
+                f"position as {_SPRINGS[term]} does; the links' weight does not explain it ({shrinks(numbers)})."
+            ),
+            remedy=_TERMS[term].format(name=name),
+            evidence=numbers | {"effect": effect},
+            confidence=confidence(gain, SPRUNG),
+        )
+        findings.append(case.settled(finding, change))
+    return findings
+
+
+def spring_term(case: Case, joint: int) -> tuple[LogFault, float]:
+    """Return the simplest term for the torque found along a joint's position, and the share of it that it explains."""
+    comparison = case.search.comparison
+    gram, first = comparison.gram(case.reading), OWN.index(SHAPES[0])
+    columns = list(gram.own)[first:]
+    products = gram.products[int(np.searchsorted(comparison.columns.alive, joint))][np.ix_(columns, columns)]
+    size = case.fit.own[joint, first:]
+    whole, against = float(size @ products @ size), products @ size
+    shares = {}
+    for term, names in _SHAPES_OF.items():
+        chosen = [SHAPES.index(name) for name in names]
+        inner = np.linalg.pinv(products[np.ix_(chosen, chosen)], rcond=1e-9)
+        shares[term] = float(against[chosen] @ inner @ against[chosen]) / max(whole, 1e-300)
+    term = next((term for term, share in shares.items() if share > SIMPLEST), LogFault.CABLE)
+    return term, shares[term]
+
+
 def name_poor_model(case: Case) -> list[Finding]:
-    """Name joints of which model, friction and all faults that are looked for explain little."""
+    """Say so where model, friction and all faults that are looked for explain little of most joints that carry weight.
+
+    One joint alone has friction, a cable or a hand on it; a description of another arm fails on most.
+    """
     fit = case.fit
-    expected = case.search.comparison.expected(case.reading)
+    weight = case.search.comparison.weight(case.reading)
     largest = max(float(fit.scale[joint]) for joint in case.alive)
+    carrying = [
+        joint for joint in case.alive if weight[joint] > CARRIED * fit.scale[joint] > CARRIED * MATTERS * largest
+    ]
     shares = {
         case.names[joint]: float(fit.residue[joint] / fit.scale[joint])
-        for joint in case.alive
+        for joint in carrying
         if fit.residue[joint] > POOR * fit.scale[joint]
-        and expected[joint] > EXPECTED * fit.scale[joint] > EXPECTED * MATTERS * largest
     }
-    if not shares:
+    if 2 * len(shares) <= len(carrying):
         return []
     worst = max(shares, key=lambda name: shares[name])
     return [
@@ -149,7 +202,7 @@ def name_poor_model(case: Case) -> list[Finding]:
             consequence=Consequence.SPOILS,
             subjects=tuple(shares),
             sentence=(
-                "Model, friction and every fault that is looked for leave "
+                "Is this the right robot? Model, friction and every fault that is looked for leave "
                 f"{percent(min(shares[worst] ** 2, 1.0))} of the variance of {worst} unexplained."
             ),
             remedy="Check that the description belongs to this arm, and the zero positions of its joints.",

@@ -27,6 +27,7 @@ class Reading:
         compensated: Efforts leave gravity out: the robot adds it by itself.
         loaded: Bodies (indices) with a payload that the model lacks.
         offset: Joints (indices) whose effort has an offset.
+        sprung: Joints (indices) with a torque that depends on their position: a spring, a counterbalance, a cable.
     """
 
     position_from: tuple[int, ...]
@@ -38,6 +39,7 @@ class Reading:
     compensated: bool = False
     loaded: frozenset[int] = frozenset()
     offset: frozenset[int] = frozenset()
+    sprung: frozenset[int] = frozenset()
 
     @classmethod
     def as_recorded(cls, robot: Robot, declared: Declared | None = None) -> Self:

@@ -12,6 +12,7 @@ from .finding import Finding, LogFault
 from .friction_band import check_friction, check_one_sided, friction_finding
 from .path import check_path
 from .plate import check_plate
+from .pose_table import table_prepared
 from .prepared import Prepared, prepare, without_infinities
 from .rates import check_rate
 from .stops import check_stops
@@ -44,6 +45,17 @@ def check_recording(robot: Robot | None, log: Log, prepared: Prepared | None = N
             findings += check_excitation(robot, log, smooth)
             findings += check_plate(robot, log, smooth)
     return sorted(_without_shadows(findings), key=lambda finding: -finding.consequence)
+
+
+def check_table(robot: Robot, log: Log) -> list[Finding]:
+    """Return what is wrong with a table of poses at rest by itself: its rows have no times, speeds or delays.
+
+    Args:
+        robot: The model.
+        log: The table, joints as in ``robot``.
+    """
+    smooth = table_prepared(log)
+    return [] if smooth is None else check_excitation(robot, log, smooth)
 
 
 _LESSER = {

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..dynamics.robot import Robot
 from .cost import Cost
 from .evidence import ReadingComparison, ReadingFit
+from .expectation import Belief
 from .gram import SignalColumns
-from .motion import RecordedMotion
 from .moves import (
     effort_moves,
     exchangeable,
@@ -51,29 +50,42 @@ class Search:
     start: ReadingFit
     found: ReadingFit
 
+    def score(self, fit: ReadingFit) -> float:
+        """Return the log evidence of a fit less the cost of its reading."""
+        return fit.evidence - self.cost(fit.reading)
 
-def search(robot: Robot, motion: RecordedMotion, begin: Reading, first: Reading | None = None) -> Search:
+
+def search(
+    columns: SignalColumns,
+    begin: Reading,
+    beliefs: Sequence[Belief],
+    first: Reading | None = None,
+    *,
+    positions: bool = True,
+    units: bool = True,
+) -> Search:
     """Return the reading of a recording that explains it best, and how it compares.
 
     Args:
-        robot: The model.
-        motion: The recording's points, of at least one joint with a live effort.
+        columns: The signals of model and recording, of at least one joint with a live effort.
         begin: The reading that believes the log and what it declares; other readings cost.
+        beliefs: How far the model may be off.
         first: Where the search begins; None for there.
+        positions: Whether positions may be understood otherwise than where the search begins.
+        units: Whether all efforts may be in units of their own.
     """
-    columns = SignalColumns(robot, motion)
+    robot, motion = columns.robot, columns.motion
     moving = np.flatnonzero(motion.moving).tolist()
-    comparison = ReadingComparison(columns)
+    comparison = ReadingComparison(columns, beliefs)
     cost = Cost(begin, tuple(np.flatnonzero(motion.alive).tolist()))
-    walk = _Walk(
-        comparison, ReadingComparison(columns, COARSE), cost, moving, exchangeable(robot, moving), columns.leaves
-    )
+    coarse = ReadingComparison(columns, beliefs, COARSE)
+    walk = _Walk(comparison, coarse, cost, moving, exchangeable(robot, moving), columns.leaves, positions, units)
     start = comparison.best(begin)
     at = start if first is None else comparison.best(first)
     if begin.free_gain:
-        at = comparison.best(with_all_gains_found(comparison, cost, at.reading, at.trust))
+        at = comparison.best(with_all_gains_found(comparison, cost, at.reading, at.belief))
     found = walk.up(at)
-    if cost.kinds(found.reading) > SIMPLE:
+    if positions and cost.kinds(replace(found.reading, sprung=frozenset())) > SIMPLE:
         # A long explanation may be a detour around a short one: set out once more, by way of the positions.
         others = [comparison.best(reading) for reading in walk.promising_positions(at)[:DETOURS]]
         found = max([found, *(walk.up(other) for other in others)], key=walk.score)
@@ -91,6 +103,8 @@ class _Walk:
         moving: Joints that move.
         pairs: Joints that may have been exchanged.
         leaves: Bodies that may carry a payload.
+        positions: Whether positions may be understood otherwise.
+        units: Whether all efforts may be in units of their own.
     """
 
     comparison: ReadingComparison
@@ -99,6 +113,8 @@ class _Walk:
     moving: Sequence[int]
     pairs: Sequence[tuple[int, int]]
     leaves: Sequence[int]
+    positions: bool
+    units: bool
 
     def score(self, fit: ReadingFit) -> float:
         """Return the log evidence of a fit less the cost of its reading."""
@@ -117,26 +133,29 @@ class _Walk:
 
     def candidates(self, found: ReadingFit) -> list[Reading]:
         """Return the most promising readings one fault away."""
-        comparison, cost, reading, trust = self.comparison, self.cost, found.reading, found.trust
+        comparison, cost, reading, belief = self.comparison, self.cost, found.reading, found.belief
         others = list(effort_moves(reading, cost.start, cost.alive, self.pairs, self.leaves))
-        if reading.position_factor == cost.start.position_factor and self._may_be_degrees():
+        same = reading.position_factor == cost.start.position_factor
+        if self.positions and same and self._may_be_degrees():
             others.append(in_degrees(comparison.robot, reading))
         if not reading.compensated:
-            turned = with_gravity_found(comparison, reading, cost.start, trust)
+            turned = with_gravity_found(comparison, reading, cost.start, belief)
             others += [] if turned is None else [turned]
-        tuned = (with_gain_found(comparison, cost, reading, joint, trust) for joint in cost.alive)
+        tuned = (with_gain_found(comparison, cost, reading, joint, belief) for joint in cost.alive)
         others += [gain for gain in tuned if gain is not None]
-        if not reading.free_gain:
-            others.append(with_all_gains_found(comparison, cost, reading, trust))
-        return [reading, *self._promising(comparison, others, trust), *self.promising_positions(found)]
+        if self.units and not reading.free_gain:
+            others.append(with_all_gains_found(comparison, cost, reading, belief))
+        return [reading, *self._promising(comparison, others, belief), *self.promising_positions(found)]
 
     def promising_positions(self, found: ReadingFit) -> list[Reading]:
         """Return the most promising readings that understand one joint's position, or two, otherwise."""
+        if not self.positions:
+            return []
         moves = position_moves(found.reading, self.cost.start, self.moving, self.pairs, self.cost.alive)
-        return self._promising(self.coarse, moves, found.trust)
+        return self._promising(self.coarse, moves, found.belief)
 
-    def _promising(self, comparison: ReadingComparison, readings: Iterable[Reading], trust: float) -> list[Reading]:
-        ranked = sorted(readings, key=lambda reading: self.cost(reading) - comparison.fit(reading, trust).evidence)
+    def _promising(self, comparison: ReadingComparison, readings: Iterable[Reading], belief: Belief) -> list[Reading]:
+        ranked = sorted(readings, key=lambda reading: self.cost(reading) - comparison.fit(reading, belief).evidence)
         return ranked[:LOOKED_AT]
 
     def _may_be_degrees(self) -> bool:

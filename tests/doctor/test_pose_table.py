@@ -1,0 +1,81 @@
+"""Tables of poses at rest are known as such, whatever their times, and are judged without any motion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.doctor.diagnose import diagnose
+from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, LogFault
+from counterpoise.doctor.pose_table import is_pose_table, table_motion
+from counterpoise.logs.declared import Declared
+from counterpoise.logs.log import Log
+from doctor_cases import differing_model, recording, reversed_effort
+
+ARM = cp.load("wam4")
+
+
+def table(*, twice: bool = False, timed: bool = False, count: int = 40, seed: int = 0) -> Log:
+    """Return poses in no special order with the torques that hold the arm, and friction from a random side."""
+    random = np.random.default_rng(seed)
+    q = random.uniform(-0.8, 0.8, (count, ARM.n))
+    q = np.repeat(q[: count // 2], 2, axis=0) + random.normal(0.0, 1e-4, (count, ARM.n)) if twice else q
+    side = np.tile([[1.0], [-1.0]], (count // 2, ARM.n)) if twice else np.sign(np.diff(q, axis=0, prepend=q[:1]))
+    tau = ARM.gravity(q) + 0.3 * side * random.uniform(0.5, 1.0, q.shape)
+    time = np.cumsum(random.uniform(2.0, 5.0, count)) if timed else np.arange(count) / 100.0
+    declared = Declared(velocity_from="position", time_from="column" if timed else "rate")
+    return Log(ARM.joint_names, time, q, np.zeros_like(q), tau, declared=declared)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_table_is_known_with_and_without_times_and_with_poses_that_stand_twice(twice: bool, timed: bool) -> None:
+    log = table(twice=twice, timed=timed)
+    assert is_pose_table(log)
+    assert diagnose(ARM, log).facts["kind"] == "poses"
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_motion_is_no_table(every: int) -> None:
+    """Sampled at 100 Hz or at 10 Hz, with velocities or without."""
+    log = recording(ARM)[::every]
+    assert not is_pose_table(log)
+    assert not is_pose_table(replace(log, declared=replace(log.declared, velocity_from="position", time_from="rate")))
+
+
+def test_a_sweep_noted_by_hand_is_a_table_by_its_times() -> None:
+    """Poses in order look like a slow motion; nobody samples a motion every few seconds."""
+    log = table(timed=True)
+    ordered = replace(log, q=np.sort(log.q, axis=0))
+    assert is_pose_table(ordered)
+    assert not is_pose_table(ordered[:4])
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_nothing_is_said_of_the_time_of_a_table(twice: bool) -> None:
+    for seed in range(4):
+        diagnosis = diagnose(differing_model(ARM, seed), table(twice=twice, timed=True, seed=seed))
+        assert diagnosis.worst <= Consequence.LIMITS
+        assert {finding.fault for finding in diagnosis.findings} <= {*ABOUT_MODEL, LogFault.EXCITATION}
+        assert diagnosis.fix == {}
+
+
+def test_a_reversed_effort_is_found_in_a_table() -> None:
+    diagnosis = diagnose(ARM, reversed_effort(table(), 1))
+    assert [finding.fault for finding in diagnosis.findings if finding.consequence is Consequence.DANGER] == [
+        LogFault.EFFORT_SIGN
+    ]
+    assert diagnosis.fix == {"joints": {"joint2": {"effort_sign": -1}}}
+
+
+def test_rows_are_points_at_rest() -> None:
+    log = table(twice=True)
+    motion = table_motion(log)
+    assert motion is not None
+    np.testing.assert_array_equal(motion.q, log.q)
+    assert not motion.dq.any() and not motion.ddq.any()
+    assert motion.effective == len(log)
+    assert table_motion(log[:3]) is None
