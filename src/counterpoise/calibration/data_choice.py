@@ -6,11 +6,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ..doctor.pose_table import LEAST_ROWS, is_pose_table
 from ..errors import InputError
 from ..logs.log import Log
 from ..logs.stillness import still_segments
 from .samples import Samples
-from .static_poses import SAME_POSE, StaticPoses, same_places
+from .static_poses import StaticPoses, same_places
 from .terms import Terms
 
 Method = Literal["weighted", "iterative", "coupled"]
@@ -19,11 +20,6 @@ Kind = Literal["static", "rows", "moving"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 USES: tuple[Use, ...] = get_args(Use)
-JUMP = 0.1
-"""Rows that lie farther apart than this share of the joints' ranges (median over those that differ from the row before)
-are single poses: between two samples of a motion an arm goes less far."""
-MOST_JUMPS = 5000
-"""Longest table of poses; longer ones are recordings."""
 STILL_SHARE = 0.4
 """Share of a recording that the arm must stand still for its poses to be used rather than its motion ..."""
 STILL_POSES = 6
@@ -73,7 +69,7 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
         return "static", "the recording carries its plan of poses"
     if log.side is not None or log.pair is not None:
         return "rows", "the mapping declares from which side its poses were reached"
-    if jumps(log):
+    if len(log) < LEAST_ROWS or is_pose_table(log):
         return "rows", "from row to row the arm jumps through its range: every row is a pose at rest"
     segments = still_segments(log)
     total = float(np.ptp(log.time[np.isfinite(log.time)]))
@@ -83,17 +79,3 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
     if share >= STILL_SHARE and different >= STILL_POSES:
         return "static", stands
     return "moving", f"{stands}: its motion tells more"
-
-
-def jumps(log: Log) -> bool:
-    """Say whether the rows of a recording are single poses rather than samples of a motion."""
-    q = log.q[np.isfinite(log.q).all(axis=1)]
-    recorded = log.declared.velocity_from != "position" and bool(np.any(np.nan_to_num(log.dq)))
-    if not 2 <= len(q) <= MOST_JUMPS or recorded:
-        return len(q) < 2
-    steps = np.abs(np.diff(q, axis=0))
-    other = np.any(steps > SAME_POSE, axis=1)
-    if not other.any():
-        return False
-    travelled = steps[other] / np.maximum(np.ptp(q, axis=0), SAME_POSE)
-    return float(np.median(travelled.max(axis=1))) > JUMP
