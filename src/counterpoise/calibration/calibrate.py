@@ -18,7 +18,7 @@ from ..errors import InputError, listed
 from ..logs.declared import Declared
 from ..logs.log import Log
 from .arrival import arrival_notes
-from .check import HeldOut, check_moving, check_static
+from .check import HeldOut, check_moving, check_recordings, check_static
 from .coupled import solve_coupled
 from .cutoff import MOST_OF_RATE
 from .data_choice import METHODS, USES, Method, Use, data_kind
@@ -30,9 +30,9 @@ from .moving import moving_samples, prepare
 from .prior import CadPrior
 from .result import Collected, fit_of
 from .runs import FittedRun
-from .samples import Samples, samples_of_poses
+from .samples import Samples, joined_samples, samples_of_poses
 from .statements import UseName, checked_uses
-from .static_poses import StaticPoses, require_spread
+from .static_poses import StaticPoses, joined_poses, require_spread
 from .statistics import root_mean_square
 from .still_poses import (
     friction_bands,
@@ -82,6 +82,8 @@ def calibrate(
     split: str = "path",
     cutoff: float | None = None,
     loaded: Sequence[tuple[Robot, Log]] = (),
+    also: Sequence[Log] = (),
+    own_offsets: bool = False,
     findings: Sequence[Finding] | None = None,
     uses: Sequence[UseName] = ("float",),
     stiffness: npt.ArrayLike | None = None,
@@ -109,6 +111,9 @@ def calibrate(
         cutoff: Of the low-pass on a motion [Hz]; None to choose it from the data.
         loaded: Further recordings of the motion with a weighed load: the robot carrying it, and the recording. They
             tell torque gains from masses.
+        also: Further recordings of the same arm as it was in ``data``, fitted together with it. They are used as that
+            is: their motion, their poses at rest or their rows.
+        own_offsets: Whether every one of these recordings has offsets of its own; the result's are those of ``data``.
         findings: What the doctor found; None to ask it.
         uses: What the calibration is for: "hold", "float", "payload", "contact", "extrapolate". It is trusted when it
             is good for all of them.
@@ -132,20 +137,28 @@ def calibrate(
     belief = _belief(robot, prior, method)
     settings = _Settings(robot, method, terms, belief, consistent, split, progress or (lambda done, total: None))
     refuse_other_joints(data.joint_names, robot, "data")
+    for other in also:
+        refuse_other_joints(other.joint_names, robot, "a further recording")
+    if also and not isinstance(data, Log):
+        raise InputError("further recordings go with a recording; join poses or samples beforehand")
+    if own_offsets and not also:
+        raise InputError("offsets of their own need further recordings (also=)")
     kind, why = data_kind(data, use, terms, method)
     settings.progress(0.0, 1.0)
     if findings is None:
-        findings = _diagnosed(robot, data)
+        findings = [finding for one in (data, *also) for finding in _diagnosed(robot, one)]
     settings.progress(0.2, 1.0)
     if kind != "moving":
         if loaded or consistent:
             what = "recordings with a weighed load" if loaded else "inertias that real bodies can have"
             raise InputError(f"{what} need a motion; poses at rest do not show inertias (use='moving')")
-        collected = _static(settings, data, rows=kind == "rows")
+        if own_offsets:
+            raise InputError("offsets of their own need motions; poses of all recordings share one offset a joint")
+        collected = _static(settings, data, also, rows=kind == "rows")
     else:
-        collected = _moving(settings, data, cutoff, loaded)
+        collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets)
     settings.progress(0.9, 1.0)
-    notes = [finding.sentence for finding in findings if finding.consequence == Consequence.LIMITS]
+    notes = list(dict.fromkeys(one.sentence for one in findings if one.consequence == Consequence.LIMITS))
     collected = replace(collected, notes=(*collected.notes, *(f"the doctor: {note}" for note in notes)))
     fit = fit_of(
         collected,
@@ -156,7 +169,7 @@ def calibrate(
         stiffness=stiffness,
         serial=serial,
         tool=tool,
-        source=data,
+        source=(data, *also),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     settings.progress(1.0, 1.0)
@@ -182,15 +195,10 @@ def _diagnosed(robot: Robot, data: Log | StaticPoses | Samples) -> Sequence[Find
     return diagnose(robot, data).findings
 
 
-def _static(settings: _Settings, data: Log | StaticPoses | Samples, *, rows: bool) -> Collected:
+def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequence[Log], *, rows: bool) -> Collected:
     robot, notes = settings.robot, list[str]()
-    if isinstance(data, Log) and rows:
-        poses, notes = poses_from_rows(robot, data)
-    elif isinstance(data, Log):
-        still = poses_from_log(robot, data)
-        poses = still.poses
-        notes += [f"left out from {part.start:.1f} to {part.end:.1f} s: {part.reason}" for part in still.rejected]
-        notes += arrival_notes(data) if still.planned else []
+    if isinstance(data, Log):
+        poses = joined_poses([_poses_of(robot, log, notes, rows=rows) for log in (data, *also)])
     elif isinstance(data, StaticPoses):
         poses = data
     else:
@@ -232,6 +240,18 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, *, rows: boo
         band = np.where(np.isnan(band), drives, band)
     estimate = Estimate.of_weighted(whole, guessed=_is_guessed(declared))
     return Collected(estimate, "static", samples, check, band, (*notes, *_unit_notes(declared)))
+
+
+def _poses_of(robot: Robot, log: Log, notes: list[str], *, rows: bool) -> StaticPoses:
+    """Return the poses at rest of a recording; what happened on the way is added to the notes."""
+    if rows:
+        poses, told = poses_from_rows(robot, log)
+        notes += told
+        return poses
+    still = poses_from_log(robot, log)
+    notes += [f"left out from {part.start:.1f} to {part.end:.1f} s: {part.reason}" for part in still.rejected]
+    notes += arrival_notes(log) if still.planned else []
+    return still.poses
 
 
 def _by_document(settings: _Settings, poses: StaticPoses, band: Array, notes: list[str]) -> Collected:
@@ -307,6 +327,17 @@ def _checked(fitted: WeightedFit) -> WeightedFit:
     return fitted
 
 
+def _filtered(robot: Robot, log: Log, cutoff: float | None, notes: list[str]) -> Samples:
+    """Return the samples of a recording's motion; how it was filtered is added to the notes."""
+    preparation = prepare(robot, log, cutoff=cutoff)
+    samples = moving_samples(robot, log, preparation=preparation)
+    notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band")
+    held = [name for name in log.declared.held if name in robot.joint_names]
+    if held:
+        notes.append(f"the recording lacks {listed(held)}; taken to stand still")
+    return samples
+
+
 def _at_other_cutoffs(
     robot: Robot, log: Log, samples: Samples, check: HeldOut, fit: Callable[[Samples], WeightedFit]
 ) -> str:
@@ -349,21 +380,23 @@ def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> T
 
 
 def _moving(
-    settings: _Settings, data: Log | StaticPoses | Samples, cutoff: float | None, loaded: Sequence[tuple[Robot, Log]]
+    settings: _Settings,
+    data: Log | StaticPoses | Samples,
+    cutoff: float | None,
+    loaded: Sequence[tuple[Robot, Log]],
+    also: Sequence[Log],
+    *,
+    own_offsets: bool,
 ) -> Collected:
-    robot, notes = settings.robot, []
+    robot, notes = settings.robot, list[str]()
     declared = data.declared if isinstance(data, Log) else None
     if isinstance(data, Log):
-        preparation = prepare(robot, data, cutoff=cutoff)
-        samples = moving_samples(robot, data, preparation=preparation)
-        notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band")
-        held = [name for name in data.declared.held if name in robot.joint_names]
-        if held:
-            notes.append(f"the recording lacks {listed(held)}; taken to stand still")
+        parts = [_filtered(robot, log, cutoff, notes) for log in (data, *also)]
     elif isinstance(data, Samples):
-        samples = data
+        parts = [data]
     else:
         raise InputError("poses at rest hold no motion; use='moving' needs a recording")
+    samples = joined_samples(parts)
     terms = settings.terms if settings.terms is not None else _usual_terms(robot, samples, declared)
     further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
@@ -374,24 +407,32 @@ def _moving(
 
     looks = settings.terms is None
 
-    def fitted_to(chosen: Samples, like: WeightedFit | None) -> WeightedFit:
+    def fitted_to(chosen: Sequence[Samples], like: WeightedFit | None) -> WeightedFit:
         return weighted_fit(
             robot,
-            [FittedRun(chosen), *further],
+            [*map(FittedRun, chosen), *further],
             terms=terms,
             prior=settings.prior,
             consistent=settings.consistent,
             springs=looks,
             like=like,
+            own_offsets=own_offsets,
         )
 
-    whole = _checked(fitted_to(samples, None))
+    whole = _checked(fitted_to(parts, None))
     settings.progress(0.7, 1.0)
-    check = check_moving(samples, settings.split, lambda chosen: Estimate.of_weighted(fitted_to(chosen, whole), fixed))
+
+    def predicting(chosen: Sequence[Samples]) -> Estimate:
+        return Estimate.of_weighted(fitted_to(chosen, whole), fixed)
+
+    if also:
+        check = check_recordings(parts, predicting)
+    else:
+        check = check_moving(samples, settings.split, lambda chosen: predicting([chosen]))
     estimate = Estimate.of_weighted(whole, fixed, guessed=_is_guessed(declared))
     notes += _unit_notes(declared)
-    if isinstance(data, Log) and cutoff is None:
-        notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to(chosen, whole)))
+    if isinstance(data, Log) and cutoff is None and not also:
+        notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))

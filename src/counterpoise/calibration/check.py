@@ -7,7 +7,7 @@ within SAME_POSE (static_poses.py) of each other go together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,8 +17,8 @@ from ..description.frozen import Array, frozen
 from ..errors import InputError
 from ..logs.path import scaled_path
 from .estimate import Estimate
-from .samples import Samples, samples_of_poses
-from .split import Regions, distances, split_samples
+from .samples import Samples, joined_samples, samples_of_poses
+from .split import Regions, distances, novelty, split_samples
 from .static_poses import StaticPoses, same_places
 from .statistics import root_mean_square
 
@@ -78,6 +78,31 @@ def check_moving(samples: Samples, how: str, fit: Callable[[Samples], Estimate])
         error=frozen(held.tau[:, estimate.columns.active] - estimate.predict(held)),
         held=split.held,
         novelty=split.novelty,
+    )
+
+
+def check_recordings(parts: Sequence[Samples], fit: Callable[[Sequence[Samples]], Estimate]) -> HeldOut:
+    """Hold out whole recordings in turn and predict them from the others.
+
+    Args:
+        parts: Samples of at least two recordings.
+        fit: Fits some of them together.
+    """
+    errors, nearest = [], []
+    for number, part in enumerate(parts):
+        others = [other for place, other in enumerate(parts) if place != number]
+        estimate = fit(others)
+        errors.append(part.tau[:, estimate.columns.active] - estimate.predict(part))
+        both = np.concatenate([part.q, *(other.q for other in others)])
+        held = np.arange(len(both)) < len(part)
+        nearest.append(novelty(both, ~held, held))
+    whole = joined_samples(parts)
+    return HeldOut(
+        how=f"{len(parts)} recordings held out one after the other",
+        q=whole.q,
+        error=frozen(np.concatenate(errors)),
+        held=np.ones(len(whole), dtype=bool),
+        novelty=frozen(np.mean(nearest, axis=0)),
     )
 
 

@@ -209,13 +209,14 @@ class HierarchicalRegression:
             own_covariance = inverse + np.swapaxes(tie, 1, 2) @ across
             if done == rounds:
                 break
-            x, spread = root @ u, root @ covariance @ root.T
+            # The expected square of what is left: x and z count with their second moments.
+            x = root @ u
+            seconds = root @ covariance @ root.T + np.outer(x, x)
             left = values[:, -1, -1] - 2.0 * (pull[:, :s] @ x) - 2.0 * np.sum(pull[:, s:] * sizes * z, axis=1)
-            left += np.einsum("j,ijk,k->i", x, values[:, :s, :s], x) + 2.0 * np.einsum("ik,ik->i", u @ between, z)
-            left += np.einsum("ij,ijk,ik->i", z, blocks, z)
-            trace = np.tensordot(values[:, :s, :s], spread, 2) + np.einsum("ijk,ijk->i", own_covariance, blocks)
-            trace -= 2.0 * np.einsum("ijk,ijk->i", across, between)
-            squares = np.maximum(left + trace, 0.0) / inflation + NOISE_SAMPLES * floor
+            left += np.tensordot(values[:, :s, :s], seconds, 2)
+            left += np.sum((own_covariance + z[:, :, None] * z[:, None, :]) * blocks, axis=(1, 2))
+            left += 2.0 * np.sum((u @ between) * z, axis=1) - 2.0 * np.sum(across * between, axis=(1, 2))
+            squares = np.maximum(left, 0.0) / inflation + NOISE_SAMPLES * floor
             new_sigma = np.sqrt(np.maximum(squares / (effective + NOISE_SAMPLES), 1e-300))
             new_sizes = np.where(free, self._updated(sizes, z, own_covariance), self._least)
             settled = np.all(np.abs(new_sigma - sigma) < SETTLED * sigma)
@@ -224,7 +225,7 @@ class HierarchicalRegression:
                 break
             sigma, sizes = new_sigma, new_sizes
         determined = np.tensordot(values[:, :s, :s], root @ covariance @ root.T, 2)
-        determined += np.einsum("ijk,ijk->i", own_covariance, blocks) - 2.0 * np.einsum("ijk,ijk->i", across, between)
+        determined += np.sum(own_covariance * blocks, axis=(1, 2)) - 2.0 * np.sum(across * between, axis=(1, 2))
         evidence = -float(effective @ np.log(sigma)) - 0.5 * float(weight @ values[:, -1, -1])
         evidence += 0.5 * float(u @ pull_shared + np.sum(z * pull_own)) - float(np.log(np.diag(factor)).sum())
         evidence += 0.5 * float(np.linalg.slogdet(inverse)[1].sum())

@@ -74,14 +74,15 @@ def kinematics_fingerprint(robot: Robot) -> str:
     )
 
 
-def data_fingerprint(data: Log | StaticPoses | Samples) -> str:
-    """Return the sha256 of a recording's numbers and joint names."""
-    digest = hashlib.sha256(json.dumps(list(data.joint_names)).encode())
-    names = ("q", "tau") if isinstance(data, StaticPoses) else ("time", "q", "dq", "tau")
-    for name in names:
-        values = np.ascontiguousarray(getattr(data, name), dtype="<f8")
-        digest.update(f"{name}{values.shape}".encode())
-        digest.update(values.tobytes())
+def data_fingerprint(*recordings: Log | StaticPoses | Samples) -> str:
+    """Return the sha256 of the numbers and joint names of recordings."""
+    digest = hashlib.sha256(json.dumps(list(recordings[0].joint_names)).encode())
+    for data in recordings:
+        names = ("q", "tau") if isinstance(data, StaticPoses) else ("time", "q", "dq", "tau")
+        for name in names:
+            values = np.ascontiguousarray(getattr(data, name), dtype="<f8")
+            digest.update(f"{name}{values.shape}".encode())
+            digest.update(values.tobytes())
     return digest.hexdigest()
 
 

@@ -74,6 +74,7 @@ class Recorded:
         scales: Sizes of what was measured.
         correlated: Whether samples are successive instants of a filtered recording.
         weigh: Weighs rows by outliers and by reversals.
+        own_offsets: Whether every recording has an offset of its own.
     """
 
     columns: EffortColumns
@@ -85,6 +86,7 @@ class Recorded:
     scales: Scales
     correlated: bool
     weigh: Weigh
+    own_offsets: bool = False
 
     def chunks(self) -> Iterator[tuple[int, Samples, Array, Array]]:
         """Yield number of the run, samples, rows and shifted efforts, piece by piece."""
@@ -157,7 +159,7 @@ class LoadPosterior:
             means[:, joint] += wide @ self.mean
             if joint in self.springs and not offsets:
                 wide = self._placed(rows, joint, offset=True)
-            variance = np.einsum("kp,pq,kq->k", wide, self.covariance, wide)
+            variance = np.sum((wide @ self.covariance) * wide, axis=1)
             deviations[:, joint] = np.sqrt(np.maximum(variance, 0.0)) * self.widened[joint]
         return means, deviations
 
@@ -260,7 +262,7 @@ class _Search:
             friction = np.abs(columns.coupling).T @ drives
             if not moving:
                 friction = np.where(columns.active, STATIC_FRICTION * self._extent.effort, 0.0)
-        self._nuisances = Nuisances(columns, recorded.x, self._extent, friction, moving)
+        self._nuisances = Nuisances(columns, recorded.x, self._extent, friction, moving, recorded.own_offsets)
         self._shared = len(columns.names) + 2
         self._blocks = self._products()
         self._whole = _summed(self._blocks)
@@ -476,7 +478,7 @@ class _Search:
             last = float(chunk.time[-1])
             left = whole[:, :, -1] - whole[:, :, : self._shared] @ at.mean[: self._shared]
             own = at.mean[self._shared :].reshape(joints, width)
-            left = left - np.einsum("kij,ij->ki", whole[:, :, self._shared : -1], own)
+            left = left - np.sum(whole[:, :, self._shared : -1] * own, axis=2)
             blocking.add(np.where(weight > 0.0, left * np.sqrt(weight), np.nan))
         return np.maximum(blocking.inflation(), LEAST_INFLATION)
 

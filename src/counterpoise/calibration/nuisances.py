@@ -5,7 +5,7 @@ finds the size that the data show):
 
 - position: q, cos q, sin q: springs, counterbalances, cables. What of them is found holds the arm as gravity does;
 - gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
-- offset: a constant;
+- offset: a constant, and where that is asked for another one for every further recording;
 - friction: what Coulomb and viscous friction do not describe. It may grow with the load, change along the way, be
   larger at low speed (Stribeck), grow with the root of the speed, differ between the directions, change with time, or
   build up over a way of 10 or 30 mrad ([Dahl1968]);
@@ -33,6 +33,7 @@ SIZES = {
     "position": Size(0.01, 0.5, free=False),
     "gain": Size(0.02, 0.3, free=False),
     "offset": Size(1.0, 5.0, free=True),
+    "run offset": Size(1.0, 5.0, free=True),
     "friction": Size(0.10, 0.5, free=True),
     "drift": Size(0.01, 0.1, free=False),
 }
@@ -88,6 +89,7 @@ class Nuisances:
         extent: What was recorded.
         friction: Usual friction of every joint in the unit of its effort, shape (n,); 0 where it has no direction.
         moving: Whether the samples are of a motion.
+        own_offsets: Whether every run has an offset of its own.
     """
 
     columns: EffortColumns
@@ -95,13 +97,19 @@ class Nuisances:
     extent: Extent
     friction: Array
     moving: bool
+    own_offsets: bool = False
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """Kind of each of the d columns."""
         frictions = 6 + len(PRESLIDING) + 1 if self.moving else 3 if self.friction.any() else 0
         drifts = 2 if self.moving else 0
-        return ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
+        usual = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
+        return usual + ("run offset",) * self._later_runs
+
+    @property
+    def _later_runs(self) -> int:
+        return len(self.extent.times) - 1 if self.own_offsets else 0
 
     @cached_property
     def offset(self) -> Array:
@@ -164,6 +172,11 @@ class Nuisances:
             moved = [side * slow * friction, side * roots * friction, speed * friction, time * side * friction]
             drifts = [time * self.weight[active], time * bodies]
             found.append(np.stack([*moved, *built_up, *drifts], axis=2))
+        if self._later_runs:
+            apart = np.zeros((*bodies.shape, self._later_runs))
+            if run > 0:
+                apart[:, :, run - 1] = self.offset[active]
+            found.append(apart)
         return np.concatenate(found, axis=2), state
 
     def _by_place(self, samples: Samples, sliding: Array) -> Sequence[Array]:

@@ -62,7 +62,7 @@ def fit_of(
     stiffness: npt.ArrayLike | None,
     serial: str,
     tool: str,
-    source: Log | StaticPoses | Samples,
+    source: Sequence[Log | StaticPoses | Samples],
     created: str,
 ) -> Fit:
     """Return the result of a calibration, judged.
@@ -76,7 +76,7 @@ def fit_of(
         stiffness: By which the arm is held [N m/rad or N/m]; None assumes one.
         serial: The robot's serial number.
         tool: What is mounted at the tip.
-        source: The recording, for its fingerprint.
+        source: The recordings, for their fingerprint.
         created: When, ISO 8601.
     """
     from .. import __version__
@@ -132,7 +132,7 @@ def fit_of(
         statements=assessment.statements,
         verdict=verdict,
         identity=identity_of(robot, serial=serial, tool=tool),
-        data_sha256=data_fingerprint(source),
+        data_sha256=data_fingerprint(*source),
         created=created,
         version=__version__,
         evidence=Evidence.of(samples, measured, predicted, described, check.held),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +112,25 @@ def scaled_coupling(motor_per_link: Array) -> Array:
             f"motor {int(np.argmin(gear)) + 1} of motor_per_link moves with no joint; expected a number in every row"
         )
     return np.asarray(motor_per_link / gear[:, None], dtype=np.float64)
+
+
+def joined_samples(parts: Sequence[Samples]) -> Samples:
+    """Return samples of several recordings as those of one; their clocks run on, one after the other.
+
+    Args:
+        parts: Samples of the same joints.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    directions = [np.tanh(part.dq / part.v0) if part.direction is None else part.direction for part in parts]
+    times, end = [], 0.0
+    for part in parts:
+        times.append(part.time - part.time[0] + end)
+        end = float(times[-1][-1]) + 1.0
+    names = ("q", "dq", "ddq", "tau")
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    v0 = np.max([part.v0 for part in parts], axis=0)
+    return replace(parts[0], time=np.concatenate(times), v0=v0, direction=np.concatenate(directions), **columns)
 
 
 def samples_of_poses(poses: StaticPoses) -> Samples:

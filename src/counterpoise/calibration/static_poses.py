@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +102,20 @@ def static_poses(joint_names: Sequence[str], q: npt.ArrayLike, tau: npt.ArrayLik
     return StaticPoses(
         tuple(joint_names), positions, torques, np.full((m, n), np.nan), nothing, np.full(m, -1, dtype=np.int64)
     )
+
+
+def joined_poses(parts: Sequence[StaticPoses]) -> StaticPoses:
+    """Return poses of several recordings as those of one; pairs stay within their recording."""
+    if len(parts) == 1:
+        return parts[0]
+    pairs, first = [], 0
+    for part in parts:
+        pairs.append(np.where(part.pair >= 0, part.pair + first, -1))
+        first += int(part.pair.max(initial=-1)) + 1
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in ("q", "tau", "tau_std", "side")
+    }
+    return replace(parts[0], pair=np.concatenate(pairs), **columns)
 
 
 def same_places(q: Array) -> IntArray:

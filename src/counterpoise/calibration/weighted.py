@@ -47,6 +47,8 @@ CONVERGED = 0.05
 LEAST_PASSES = 4
 """The first pass fits, the second sees residuals and how they scatter, the third bounds outliers by that, the fourth
 leaves them out."""
+QUICK_PASSES = 3
+"""Passes of a fit that takes over what another one found: it begins near enough."""
 MAX_PASSES = 10
 MAX_NEWTON = 25
 EXACT = 1e-6
@@ -95,6 +97,7 @@ def weighted_fit(
     consistent: bool = False,
     springs: bool = False,
     like: WeightedFit | None = None,
+    own_offsets: bool = False,
 ) -> WeightedFit:
     """Fit a robot to recordings.
 
@@ -110,6 +113,7 @@ def weighted_fit(
         springs: Add the springs and counterbalances that the data show to the terms.
         like: A fit to more of the same data, with the same terms before springs were added: what it found about the
             unexplained part of the efforts is taken over, which is quick.
+        own_offsets: Let every run have an offset of its own; that of the first is the result's.
 
     Raises:
         InputError: The runs do not belong to the robot, hold no motion that a term needs, or a model with gain, zero or
@@ -135,11 +139,11 @@ def weighted_fit(
         x = _first_gains(columns, listed, known, x)
         scales = replace(scales, inertia=scales.inertia * columns.gains(x))
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
-    state = _iterate(task)
-    posterior = load_posterior(_recorded(task, state), prior, None if like is None else like.posterior)
+    state = _iterate(task, LEAST_PASSES if like is None else QUICK_PASSES)
+    recorded = _recorded(task, state, own_offsets=own_offsets)
+    posterior = load_posterior(recorded, prior, None if like is None else like.posterior)
     if springs and posterior.springs:
-        task = _with_springs(task, posterior)
-        state = _iterate(task)
+        task, state = _with_springs(task, state, posterior)
     solution = _averaged(task.columns, state, posterior)
     if consistent:
         solution = _made_consistent(task.columns, state.regression, solution)
@@ -216,7 +220,7 @@ class _State:
     spread: Array | None
 
 
-def _iterate(task: _Task) -> _State:
+def _iterate(task: _Task, least: int) -> _State:
     columns = task.columns
     belief = task.belief()
     most = MAX_PASSES if columns.terms.linear else MAX_NEWTON
@@ -230,7 +234,7 @@ def _iterate(task: _Task) -> _State:
         change = float(step @ solution.information @ step) / max(solution.rank, 1)
         moved = np.sqrt(max(change, 0.0))
         state = _State(solution, inflation, passes, regression, spread)
-        if passes >= LEAST_PASSES and moved < CONVERGED:
+        if passes >= least and (moved < CONVERGED or least == QUICK_PASSES):
             return state
     if state is not None and columns.terms.linear:
         return state
@@ -273,7 +277,7 @@ def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Arra
     return weight
 
 
-def _recorded(task: _Task, state: _State) -> Recorded:
+def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> Recorded:
     x = state.solution.x
     return Recorded(
         columns=task.columns,
@@ -285,11 +289,12 @@ def _recorded(task: _Task, state: _State) -> Recorded:
         scales=task.scales,
         correlated=task.correlated,
         weigh=lambda chunk, residual: _weight(task, state, x, chunk, residual),
+        own_offsets=own_offsets,
     )
 
 
-def _with_springs(task: _Task, posterior: LoadPosterior) -> _Task:
-    """Return the task with springs and counterbalances where the data show them."""
+def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
+    """Return task and state with springs and counterbalances where the data show them."""
     columns = task.columns
     names = tuple(columns.joint_names[place] for place in posterior.springs)
     turns = dict(zip(columns.robot.joint_names, rotary(columns.robot), strict=True))
@@ -309,7 +314,11 @@ def _with_springs(task: _Task, posterior: LoadPosterior) -> _Task:
     start = wider.start()
     for name, value in zip(columns.names, task.start, strict=True):
         start[wider.names.index(name)] = value
-    return replace(task, columns=wider, start=start)
+    sprung = replace(task, columns=wider, start=start)
+    x, _ = posterior.exported(wider)
+    regression, inflation, spread = _pass(sprung, x, state)
+    solution = solve(regression, prior=sprung.belief(), inflation=inflation)
+    return sprung, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
 
 
 def _averaged(columns: EffortColumns, state: _State, posterior: LoadPosterior) -> Solution:

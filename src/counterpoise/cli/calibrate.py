@@ -35,6 +35,7 @@ Examples:
   counterpoise calibrate wam7 run.npz --out wam7.calibration.json --page report.html
   counterpoise calibrate arm.urdf run.mcap --mapping arm.toml --serial A-17 --tool gripper
   counterpoise calibrate arm.urdf run.npz --for hold,payload    trusted when it is good for both
+  counterpoise calibrate arm.urdf monday.npz --also tuesday.npz --own-offsets
   counterpoise calibrate arm.urdf poses.csv --use rows          a table of poses and torques, one a row
   counterpoise calibrate arm.urdf run.npz --method iterative    the WAM document's way
   counterpoise calibrate arm.urdf run.csv --use moving --add tilt --add spring:elbow
@@ -88,6 +89,10 @@ Examples:
     type=click.FloatRange(min=0.0, min_open=True),
     help="Cutoff of the low-pass [Hz]; default: from the data.",
 )
+@click.option(
+    "--also", multiple=True, metavar="LOG", help="Fit this recording of the same arm together with LOG; repeatable."
+)
+@click.option("--own-offsets", is_flag=True, help="Give every recording of --also offsets of its own.")
 @click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: tells gains from masses.")
 @click.option("--load", "load_mass", type=click.FloatRange(min=0.0, min_open=True), help="Mass of that load [kg].")
 @click.option(
@@ -121,6 +126,8 @@ def calibrate(
     consistent: bool,
     split: str,
     cutoff: float | None,
+    also: tuple[str, ...],
+    own_offsets: bool,
     loaded: str | None,
     load_mass: float | None,
     load_com: tuple[float, float, float] | None,
@@ -178,6 +185,8 @@ def calibrate(
             split=split,
             cutoff=cutoff,
             loaded=runs,
+            also=[reading.log([one], robot) for one in also],
+            own_offsets=own_offsets,
             uses=checked_uses([part.strip() for part in uses.split(",") if part.strip()]),
             stiffness=_stiffness(stiffness),
             serial=serial,
