@@ -58,6 +58,42 @@ def test_repeated_and_backward_stamps_are_told_apart():
     assert "goes back once, by up to 0.49 s" in finding.sentence
 
 
+@pytest.mark.parametrize(("row", "stamp"), [(700, 1e9), (700, 0.0), (0, -1e9), (-1, 1e9)])
+def test_a_wild_stamp_is_named_with_its_row(row, stamp):
+    time = np.array(LOG.time)
+    time[row] = stamp
+    declared = replace(LOG.declared, notes={"files": ["run.csv"]}, mapping={"time": {"first": 5}})
+    findings = check_timing(replace(LOG, time=time, declared=declared))
+    (finding,) = findings  # no gap of 30 years, no jitter
+    assert (finding.fault, finding.consequence) == (LogFault.TIME_DUPLICATES, Consequence.LIMITS)
+    assert finding.evidence["rows"] == [row % len(LOG)]
+    assert f"row {row % len(LOG) + 5} of run.csv" in finding.sentence
+
+
+def test_a_time_that_starts_again_spoils():
+    time = np.array(LOG.time)
+    time[len(time) // 2 :] -= time[len(time) // 2]
+    finding = next(f for f in check_timing(replace(LOG, time=time)) if f.fault is LogFault.TIME_DUPLICATES)
+    assert finding.consequence is Consequence.SPOILS
+    assert finding.evidence["left_out"] == pytest.approx(0.5 * len(LOG), abs=2)
+
+
+def test_a_column_that_was_refused_is_named():
+    refused = {"file": "run.csv", "column": "t", "row": 3, "back": 150, "steps": 199}
+    for source, consequence in (("guessed", Consequence.SPOILS), ("measured", Consequence.LIMITS)):
+        declared = replace(LOG.declared, time_from="rate", rate_source=source, notes={"time_refused": refused})
+        finding = next(f for f in check_timing(replace(LOG, declared=declared)) if f.fault is LogFault.TIME_DUPLICATES)
+        assert finding.consequence is consequence
+        assert "Column 't' of run.csv goes back in 150 of its first 199 steps, first in row 3" in finding.sentence
+
+
+def test_a_measured_rate_is_a_note():
+    declared = replace(LOG.declared, time_from="rate", rate_source="measured", notes={"time": "100 Hz: 6 joints"})
+    (finding,) = check_timing(replace(LOG, declared=declared))
+    assert (finding.fault, finding.consequence) == (LogFault.NO_TIME, Consequence.NOTE)
+    assert "were measured (100 Hz: 6 joints)" in finding.sentence
+
+
 def test_time_that_stands_spoils():
     (finding,) = check_timing(replace(LOG, time=np.zeros(len(LOG))))
     assert finding.consequence is Consequence.SPOILS

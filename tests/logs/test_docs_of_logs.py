@@ -1,4 +1,4 @@
-"""The mapping file in docs/logs.md is one that is read."""
+"""The mapping files in docs/logs.md are read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "logs.md"
 
 
 def test_the_documented_mapping_is_read(tmp_path: Path) -> None:
-    """Every key of the example is a key of a mapping."""
-    (text,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    """Every key of the examples is a key of a mapping."""
     path = tmp_path / "m.toml"
-    path.write_text(text, encoding="utf-8")
-    mapping = read_mapping(path)
+    sources, mapping = (
+        read_mapping(path)
+        for text in re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+        if path.write_text(text, encoding="utf-8")
+    )
+    assert sources.source == {"time.rate": "measured", "joints.elbow.effort_gain": "guessed"}
+    assert mapping.source == {"joints.elbow.effort_gain": "guessed"}
     assert mapping.joints["elbow"].effort_gain == 1.3
     assert mapping.motor.motor_per_link == ((45.0, 0.0), (32.0, 32.0))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
 from counterpoise.logs.filters import bridged, even_grid, filtered, increasing, interpolated, smoothed
@@ -85,9 +89,42 @@ def test_grids_and_order() -> None:
     """Even times end inside the span; only later times count."""
     assert even_grid(np.array([0.0, 1.0]), 10.0) == pytest.approx(np.arange(11) / 10.0)
     assert even_grid(np.array([0.0, 0.99]), 10.0) == pytest.approx(np.arange(10) / 10.0)
-    assert increasing(np.array([np.nan, 1.0, 0.5, 1.0, 2.0, np.inf, 3.0])).tolist() == [1, 4, 6]
+    assert increasing(np.array([np.nan, 1.0, 0.5, 0.7, 2.0, np.inf, 3.0])).tolist() == [2, 3, 4, 6]
+    assert increasing(np.array([1.0, 2.0, 2.0, 1.5, 3.0])).tolist() == [0, 1, 4]
+    assert increasing(np.array([3.0, 2.0, 1.0])).tolist() == [0]
+    assert increasing(np.full(3, np.nan)).tolist() == []
     for bad in (0.0, np.nan, np.inf, 1e9):
         with pytest.raises(InputError):
             even_grid(np.array([0.0, 1.0]), bad)
     with pytest.raises(InputError, match="cutoff"):
         smoothed(TIME, TIME[:, None], -1.0)
+
+
+@pytest.mark.parametrize("wild", [1e9, 0.0, -1.0, np.inf])
+@pytest.mark.parametrize("at", [0, 1, 500, 998, 999])
+def test_a_wild_stamp_costs_its_own_sample(wild: float, at: int) -> None:
+    """Too late or too early, at the ends or inside."""
+    time = 1.0 + np.arange(1000) * 0.01
+    time[at] = wild
+    kept = at == 0 and wild < 1.0  # 1 s too early at the begin is a gap, no more
+    assert increasing(time).tolist() == [row for row in range(1000) if row != at or kept]
+    assert increasing(1.7e9 + np.concatenate([[-1.7e9], np.arange(1000.0)])).tolist() == list(range(1, 1001))
+
+
+def _most(values: list[float]) -> int:
+    """Return the length of the longest increasing part, by the textbook."""
+    ends: list[float] = []
+    for value in values:
+        place = bisect_left(ends, value)
+        ends[place : place + 1] = [value]
+    return len(ends)
+
+
+@given(st.lists(st.one_of(st.integers(0, 30).map(float), st.just(np.nan), st.just(1e9)), max_size=40), st.booleans())
+def test_no_more_samples_are_left_out_than_needed(values: list[float], ordered: bool) -> None:
+    """Whatever the stamps: what is kept increases, and no choice would keep more."""
+    time = np.array(sorted(values) + values[:3] if ordered else values, dtype=np.float64)
+    rows = increasing(time)
+    assert np.all(np.diff(rows) > 0)
+    assert np.all(np.diff(time[rows]) > 0.0)
+    assert len(rows) == _most([value for value in time.tolist() if np.isfinite(value)])

@@ -72,6 +72,26 @@ def test_on_time(piece: int, rows: int) -> None:
     assert np.array_equal(third, np.sin(lead))
 
 
+@pytest.mark.parametrize("piece", [7, 40, 1000])
+@pytest.mark.parametrize("wild", [1e9, 0.0, np.nan])
+@pytest.mark.parametrize("at", [1, 39, 40, 41, 500])
+def test_a_wild_stamp_costs_no_other_row(piece: int, wild: float, at: int) -> None:
+    """One stamp of the leader or of a follower, also at the end of a piece, leaves all other rows alone."""
+    lead = 1.0 + np.arange(1000) * 0.01
+    other = lead + 0.004
+    whole = (lead > other[0]) & (lead < other[-1])
+    broken = np.array(other)
+    broken[at] = wild
+    _, (_, second) = joined(merged([stream(lead, lead, piece), stream(broken, other, piece)], largest_gap=0.05))
+    assert second[whole] == pytest.approx(lead[whole])
+    broken = np.array(lead)
+    broken[at] = wild
+    _, (_, second) = joined(merged([stream(broken, lead, piece), stream(other, other, piece)], largest_gap=0.05))
+    whole[at] = False
+    assert second[whole] == pytest.approx(lead[whole])
+    assert np.isnan(second[at])
+
+
 def test_gaps_and_ends_are_not_bridged() -> None:
     """Beyond the largest gap, before the first and after the last row there is nothing; rows themselves count."""
     lead = np.arange(11) * 0.1

@@ -176,7 +176,10 @@ def _print(name: str, robot: Robot | None, diagnosis: Diagnosis) -> None:
     arm = "no robot given: channels and time only" if robot is None else f"{robot.name}, {robot.n} joints"
     head = f"{name}: {facts['samples']} samples, {facts['duration_s']:g} s{rate}; {arm}"
     screen.print(printable(head), style="bold", soft_wrap=True)
-    held = facts.get("declared", {}).get("notes", {}).get("held", {})
+    notes = facts.get("declared", {}).get("notes", {})
+    if "time" in notes:
+        screen.print(printable(f"time ({facts['rate_source']}): {notes['time']}"), style="dim")
+    held = notes.get("held", {})
     if held:
         screen.print(printable(f"not recorded, taken to stand: {', '.join(held)}"), style="dim")
     if not diagnosis.findings:

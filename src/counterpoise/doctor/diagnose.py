@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dynamics.robot import Robot
 from ..errors import InputError
+from ..logs.filters import increasing
 from ..logs.log import Log
 from ..logs.read import remapped
 from .channels import check_dead
@@ -15,13 +16,14 @@ from .diagnosis import Diagnosis, merged_fix
 from .finding import Finding, LogFault
 from .model_check import check_model
 from .prepared import Prepared, prepare, without_infinities
+from .rates import check_rate
 from .recording_check import check_recording
 from .unweighed import check_unweighed
 
 ANY_UNIT = frozenset(
     {
         *(LogFault.DEAD, LogFault.SATURATED, LogFault.REPEATED_PATH, LogFault.NO_TIME),
-        *(LogFault.TIME_GAPS, LogFault.TIME_JITTER, LogFault.TIME_DUPLICATES),
+        *(LogFault.TIME_GAPS, LogFault.TIME_JITTER, LogFault.TIME_DUPLICATES, LogFault.RATE),
     }
 )
 """Findings that hold whatever unit and side of the gears the numbers have."""
@@ -30,8 +32,9 @@ ANY_UNIT = frozenset(
 def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
     """Name what is wrong with a recording.
 
-    The recording is compared with the model first. All else is judged on the recording as the model's findings correct
-    it, so that one fault is not reported again in other words.
+    A rate that recorded velocities contradict is corrected first, then the recording is compared with the model. All
+    else is judged on the recording as these findings correct it, so that one fault is not reported again in other
+    words.
 
     Args:
         robot: The model: mounting and payload as they are believed to be; None judges channels and time alone.
@@ -50,7 +53,11 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
             f"the log's joints {list(log.joint_names)} are not the robot's {list(robot.joint_names)}; read the log "
             "with read_log(path, robot), which orders them"
         )
+    facts = _facts(log)
     log = without_infinities(log)
+    clock = [finding for finding in check_rate(robot, log) if finding.fix]
+    if clock:  # all that follows rests on velocities and accelerations
+        log = remapped(log, merged_fix(clock), robot)
     prepared = prepare(log)
     if not robot.tree.mass.any():
         alone = check_unweighed(robot, prepared) + check_recording(None, log, prepared)
@@ -59,9 +66,9 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
     found = [] if lost else check_model(robot, log, silent)
-    found += _of_recording(robot, log, prepared, found)
+    found = clock + found + _of_recording(robot, log, prepared, found)
     ordered = sorted(found, key=lambda finding: (-finding.consequence, -finding.confidence))
-    return Diagnosis(tuple(ordered), _facts(log))
+    return Diagnosis(tuple(ordered), facts)
 
 
 def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list[Finding]) -> list[Finding]:
@@ -84,12 +91,13 @@ def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list
 
 
 def _facts(log: Log) -> dict[str, Any]:
-    finite = log.time[np.isfinite(log.time)]
-    duration = float(np.ptp(finite)) if len(finite) else 0.0
+    time = log.time[increasing(log.time)]
+    duration = float(time[-1] - time[0]) if len(time) else 0.0
     return {
         "samples": len(log),
         "duration_s": round(duration, 6),
-        "rate_hz": round((len(finite) - 1) / duration, 3) if duration > 0.0 else None,
+        "rate_hz": round((len(time) - 1) / duration, 3) if duration > 0.0 else None,
+        "rate_source": log.declared.rate_source,
         "joints": list(log.joint_names),
         "declared": {key: value for key, value in log.declared.to_table().items() if key != "mapping"},
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..logs.nested import overlaid, plain
+from ..logs.provenance import REFERENCES, dotted, flattened, scales_efforts
 from .finding import Consequence, Finding
 
 
@@ -34,7 +35,7 @@ class Diagnosis:
 
     @property
     def fix(self) -> dict[str, Any]:
-        """The findings' changes of the mapping as one nested table, as in a mapping file."""
+        """The findings' changes of the mapping as one nested table, as in a mapping file, with its ``source``."""
         return merged_fix(self.findings)
 
     def to_table(self) -> dict[str, Any]:
@@ -61,8 +62,20 @@ class Diagnosis:
 
 
 def merged_fix(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return the changes of several findings as one nested table."""
+    """Return the changes of several findings as one nested table that says where its numbers come from.
+
+    Where a finding does not say it itself (``source`` in its fix), a number that decides the size of efforts is guessed
+    from the description, and any other is measured by the recording.
+    """
     result: dict[str, Any] = {}
     for finding in findings:
-        result = overlaid(result, plain(finding.fix))
+        change = plain(finding.fix)
+        if change:
+            change["source"] = _sources(change) | flattened(change.get("source", {}))
+        result = overlaid(result, {key: value for key, value in change.items() if value})
     return result
+
+
+def _sources(change: Mapping[str, Any]) -> dict[str, str]:
+    numbers = (key for key in dotted(change) if key.rpartition(".")[2] not in REFERENCES)
+    return {key: "guessed" if scales_efforts(key) else "measured" for key in numbers}

@@ -44,6 +44,7 @@ class LogFault(StrEnum):
     TIME_DUPLICATES = "time-duplicates"
     DELAY = "delay-between-channels"
     NO_TIME = "no-time-column"
+    RATE = "wrong-rate"
     FRICTION = "friction-band"
     ONE_SIDED = "one-sided-approach"
     JOINT_STOPS = "poses-at-joint-stops"

@@ -13,6 +13,7 @@ from .friction_band import check_friction, check_one_sided, friction_finding
 from .path import check_path
 from .plate import check_plate
 from .prepared import Prepared, prepare, without_infinities
+from .rates import check_rate
 from .stops import check_stops
 from .timing import check_timing
 
@@ -29,7 +30,7 @@ def check_recording(robot: Robot | None, log: Log, prepared: Prepared | None = N
     """
     log = without_infinities(log)
     smooth = prepare(log) if prepared is None else prepared
-    findings = check_timing(log) + check_one_sided(log)
+    findings = check_timing(log) + check_rate(robot, log) + check_one_sided(log)
     if smooth is not None:
         findings += check_dead(robot, log, smooth)
         findings += check_frozen(log)

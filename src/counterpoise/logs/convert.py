@@ -49,7 +49,8 @@ class Converter:
 
     Attributes:
         motor_per_link: G of the n joints, shape (n, n), or None.
-        torque_constant: Torque per current of the n joints [N m/A], shape (n,); 0 where unknown; None where all are.
+        torque_constant: Torque per current of the n joints [N m/A] that was applied, shape (n,); 0 where a gain stands
+            for it; None where none was applied, as when currents of some joints lack one.
         gives_torque: Whether the log's efforts are torques though currents were recorded.
     """
 
@@ -109,18 +110,20 @@ class Converter:
         self._velocity_factor = own * np.where(turns, turning, sliding)
 
     def _efforts(self, mapping: LogMapping, sections: Sequence[JointSection], turns: Sequence[bool]) -> None:
-        factor = np.full(len(sections), EFFORT[mapping.effort.unit or "Nm"])
-        for index, section in enumerate(sections):
-            factor[index] *= (section.effort_sign or 1.0) * (section.effort_gain or 1.0)
-            factor[index] *= section.torque_constant or 1.0
-        self._effort_factor = factor
-        self._effort_offset = np.array([section.effort_offset or 0.0 for section in sections])
         measured = [section for section in sections if section.effort is not None]
         self.gives_torque = bool(measured) and all(
             section.torque_constant is not None or section.effort_gain is not None for section in measured
         )
+        # Currents stay currents of all joints until all can be torques: no log mixes the two.
+        applied = self.gives_torque or mapping.effort.kind != "current"
+        factor = np.full(len(sections), EFFORT[mapping.effort.unit or "Nm"])
+        for index, section in enumerate(sections):
+            factor[index] *= (section.effort_sign or 1.0) * (section.effort_gain or 1.0)
+            factor[index] *= (section.torque_constant or 1.0) if applied else 1.0
+        self._effort_factor = factor
+        self._effort_offset = np.array([section.effort_offset or 0.0 for section in sections])
         constants = np.zeros(len(self._names))
-        constants[self._rows] = [section.torque_constant or 0.0 for section in sections]
+        constants[self._rows] = [(section.torque_constant or 0.0) if applied else 0.0 for section in sections]
         self.torque_constant: Array | None = constants if np.any(constants) else None
 
     @np.errstate(over="ignore", invalid="ignore")  # absurd numbers stay absurd

@@ -12,6 +12,7 @@ from pathlib import Path
 from ..errors import DataFileError, reason_of
 from .budget import Spending
 from .csv_numbers import COMMENTS, NUMBER, split_fields
+from .dates import is_date
 
 HEAD_LINES = 200
 """Lines, without comments and blank ones, by which the layout is judged ..."""
@@ -34,6 +35,7 @@ class CsvLayout:
         delimiter: Its code; 0 for runs of spaces and tabs.
         names: Names of all columns; made up (column_1, ...) where there are none.
         text_columns: Indices of the columns that hold no numbers.
+        date_columns: Those of them that hold dates or times of day.
         begin: Where the rows begin [bytes].
         line: Line of the first row, counted from 1.
         comments: Comment lines before the rows, without their mark.
@@ -42,6 +44,7 @@ class CsvLayout:
     delimiter: int
     names: tuple[str, ...]
     text_columns: tuple[int, ...]
+    date_columns: tuple[int, ...]
     begin: int
     line: int
     comments: tuple[str, ...]
@@ -95,7 +98,8 @@ def csv_layout(path: str | Path, spending: Spending) -> CsvLayout:
     columns = Counter(map(len, sample)).most_common(1)[0][0] if sample else 1
     columns = columns if header is None else len(header)
     spending.spend("columns", columns, path)
-    text_columns = tuple(column for column in range(columns) if _is_text(sample, column))
+    date_columns = tuple(column for column in range(columns) if _is_dates(sample, column))
+    text_columns = tuple(column for column in range(columns) if column in date_columns or _is_text(sample, column))
     if len(text_columns) == columns:
         shown = (rows[first] or [b""])[0][:40].decode(errors="replace")
         raise DataFileError(f"holds no numbers here, but {shown!r}", path=path, line=written[first].number)
@@ -103,6 +107,7 @@ def csv_layout(path: str | Path, spending: Spending) -> CsvLayout:
         delimiter=delimiter,
         names=_names(header, units, columns),
         text_columns=text_columns,
+        date_columns=date_columns,
         begin=written[first].begin,
         line=written[first].number,
         comments=tuple(line.text[1:].decode(errors="replace").strip() for line in comments),
@@ -150,10 +155,10 @@ def _fields(line: bytes, delimiter: int) -> list[bytes] | None:
 
 
 def _is_row(fields: list[bytes] | None) -> bool:
-    """Whether a line is a row: at least one number, and the same for most of what is not empty."""
+    """Whether a line is a row: at least one number or date, and the same for most of what is not empty."""
     if fields is None:
         return False
-    numbers = sum(1 for field in fields if NUMBER.fullmatch(field))
+    numbers = sum(1 for field in fields if NUMBER.fullmatch(field) or is_date(field))
     filled = sum(1 for field in fields if field)
     return numbers > 0 and 2 * numbers >= filled
 
@@ -168,6 +173,12 @@ def _is_text(sample: list[list[bytes]], column: int) -> bool:
     """Whether the fields of a column that are not empty are no numbers, but for those of a few damaged rows."""
     fields = [row[column] for row in sample if column < len(row) and row[column]]
     return sum(1 for field in fields if NUMBER.fullmatch(field) or b"," in field) < TEXT_SHARE * len(fields)
+
+
+def _is_dates(sample: list[list[bytes]], column: int) -> bool:
+    """Whether nearly all fields of a column that are not empty are dates."""
+    fields = [row[column] for row in sample if column < len(row) and row[column]]
+    return bool(fields) and sum(map(is_date, fields)) >= 0.9 * len(fields)
 
 
 def _commented_header(text: bytes, delimiter: int, columns: int) -> list[bytes] | None:

@@ -12,6 +12,7 @@ import numpy as np
 from ..description.frozen import Array
 from ..errors import DataFileError, reason_of
 from .budget import Spending
+from .csv_dates import fill_dates
 from .csv_layout import DELIMITER_NAMES, MAX_LINE_BYTES, csv_layout
 from .csv_numbers import COMMENTS, Status, parse_rows
 from .own_format import CSV_TAG, About, check_columns
@@ -23,7 +24,7 @@ _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 
 
 class CsvSource:
-    """A CSV file. Its columns keep the names of its header; those that hold text are left out.
+    """A CSV file. Its columns keep the names of its header; dates become seconds, other text is left out.
 
     Attributes:
         layout: How the file is laid out.
@@ -46,7 +47,8 @@ class CsvSource:
         """
         self.path = str(path)
         self.layout = csv_layout(path, spending or Spending())
-        self._kept = [i for i in range(len(self.layout.names)) if i not in self.layout.text_columns]
+        unread = set(self.layout.text_columns) - set(self.layout.date_columns)
+        self._kept = [i for i in range(len(self.layout.names)) if i not in unread]
         self.column_names = tuple(self.layout.names[i] for i in self._kept)
         self.progress = 0.0
         self.about: About | None = None
@@ -82,6 +84,9 @@ class CsvSource:
             taken, position, _, status, column, field = parse_rows(
                 lines_left.text, lines_left.position, out[filled:], columns, layout.delimiter, skip
             )
+            if layout.date_columns:
+                passed = bytes(lines_left.text[lines_left.position : position])
+                fill_dates(passed, out[filled : filled + taken], layout.delimiter, layout.date_columns)
             lines_left.position = position
             filled += taken
             what = ""

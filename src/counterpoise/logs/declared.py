@@ -13,6 +13,7 @@ import numpy as np
 from ..description.frozen import Array, PublishedData, frozen
 from ..errors import InputError
 from .nested import plain
+from .provenance import SOURCES, scales_efforts, sets_time
 
 EffortKind = Literal["torque", "current"]
 Side = Literal["link", "motor"]
@@ -20,6 +21,7 @@ SensorReads = Literal["on_robot", "on_sensor"]
 VelocityFrom = Literal["measured", "position"]
 TimeFrom = Literal["stamp", "received", "column", "rate"]
 SentKind = Literal["torque", "position"]
+RateSource = Literal["declared", "recorded", "measured", "guessed"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "effort_kind": get_args(EffortKind),
@@ -29,6 +31,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "velocity_from": get_args(VelocityFrom),
     "time_from": get_args(TimeFrom),
     "sent_kind": get_args(SentKind),
+    "rate_source": get_args(RateSource),
 }
 _ARRAYS: dict[str, tuple[int | None, ...]] = {
     "motor_per_link": (None, None),
@@ -59,11 +62,16 @@ class Declared(PublishedData):
             rate.
         sent_kind: Whether ``sent`` holds torques [N m or N], as where nobody said, or the goals of position servos
             [rad or m].
+        rate_source: Who says how fast time goes: "declared" in the mapping, "recorded" by stamps whose unit is known,
+            "measured" by recorded velocities against positions, or "guessed".
+        source: Where numbers of the conversion come from, "measured" or "guessed" by dotted key; what is not there is
+            declared. See logs/provenance.py.
         mapping: How the recording was converted (columns, units, signs, joint order), as in a mapping file; empty for a
             log that was not converted. See logs/mapping.py.
         notes: Anything else that JSON can hold, read-only. ``held``: joints that the recording lacks, with the
             positions [rad or m] they are taken to keep. ``assumed_rate``: samples per second [Hz] that nobody
-            confirmed.
+            confirmed. ``time``: what was concluded about the time, in one sentence. ``time_refused``: a column that
+            is called time and is none, because it goes back.
     """
 
     effort_kind: EffortKind | None = None
@@ -78,6 +86,8 @@ class Declared(PublishedData):
     velocity_from: VelocityFrom | None = None
     time_from: TimeFrom | None = None
     sent_kind: SentKind | None = None
+    rate_source: RateSource | None = None
+    source: Mapping[str, str] = field(default_factory=dict)
     mapping: Mapping[str, Any] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -96,8 +106,12 @@ class Declared(PublishedData):
         for name, shape in _ARRAYS.items():
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else _array(value, name, shape))
-        for name in ("mapping", "notes"):
+        for name in ("source", "mapping", "notes"):
             object.__setattr__(self, name, _read_only(getattr(self, name), name))
+
+        for key, source in self.source.items():
+            if source not in SOURCES:
+                raise InputError(f"declared.source: '{key}' is {source!r}; expected one of {', '.join(SOURCES)}")
 
     def __eq__(self, other: object) -> bool:
         """Compare everything, arrays by their numbers."""
@@ -110,6 +124,34 @@ class Declared(PublishedData):
         """Joints that the recording lacks, with the positions [rad or m] they are taken to keep."""
         held: Mapping[str, float] = self.notes.get("held", {})
         return held
+
+    @property
+    def guessed(self) -> tuple[str, ...]:
+        """Dotted keys of the mapping's numbers that are guessed, such as "joints.elbow.effort_gain"."""
+        return tuple(key for key, source in self.source.items() if source == "guessed")
+
+    @property
+    def effort_is_guessed(self) -> bool:
+        """Whether a guess decides the size of ``tau``: a gain, torque constant, gear ratio, unit, side or kind."""
+        return any(scales_efforts(key) for key in self.guessed)
+
+    @property
+    def effort_is_command(self) -> bool:
+        """Whether ``tau`` is in a unit of its own: currents without torque constants, efforts in front of the gears.
+
+        Where nobody said what the efforts are, they are taken for torques on the links.
+        """
+        as_current = self.effort_kind == "current" and self.torque_constant is None
+        return as_current or (self.effort_side == "motor" and self.motor_per_link is None)
+
+    @property
+    def rate_is_guessed(self) -> bool:
+        """Whether nobody declared how fast time goes, and nothing that was recorded tells."""
+        return (
+            self.rate_source == "guessed"
+            or any(sets_time(key) for key in self.guessed)
+            or (self.rate_source is None and "assumed_rate" in self.notes)
+        )
 
     def to_table(self) -> dict[str, Any]:
         """Return what is declared as plain values that JSON can hold; what nobody said is left out."""

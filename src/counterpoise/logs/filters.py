@@ -12,6 +12,7 @@ ends the channel is continued by point reflection, as is usual for forward–bac
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,15 @@ EVEN_WITHIN = 0.01
 """Times that deviate from even ones by less than this share of a period count as even."""
 MAX_ROWS = 50_000_000
 """Most rows that resampling makes: 14 hours at 1 kHz."""
+
+LEAST_ROWS = 50
+"""Times of which one can say that a few at the ends are wild."""
+WILD_ENDS = 2
+"""Wild stamps at either end that are recognised ..."""
+WILD_SPANS = 10.0
+"""... by a distance of so many times all that lies between."""
+WILD_STEPS = 10.0
+"""Usual steps by which the last stamp but one may be ahead of the one before it when the last goes back."""
 
 
 def settling_rows(rate: float, cutoff: float) -> int:
@@ -179,10 +189,93 @@ def true_stretches(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
     return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8))).reshape(-1, 2)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def increasing(time: Array) -> npt.NDArray[np.intp]:
-    """Return the indices of the samples that are later than all before them; other times, also NaN, are left out."""
-    finite = np.isfinite(time)
-    newest = np.maximum.accumulate(np.where(finite, time, -np.inf))
-    later = finite.copy()
-    later[1:] &= newest[1:] > newest[:-1]
-    return np.flatnonzero(later)
+    """Return the indices of the most samples whose times increase; others, also those without a time, are left out.
+
+    One wild stamp, too late or too early, costs its own sample and no other. Where two choices are as many, the earlier
+    samples are kept. In LEAST_ROWS or more, up to WILD_ENDS samples at either end that are far from all others are left
+    out too.
+
+    Args:
+        time: Times in any unit, shape (k,).
+    """
+    rows = np.flatnonzero(np.isfinite(time))
+    rows = rows[_increasing(time[rows])]
+    known = time[rows]
+    if len(known) < LEAST_ROWS:
+        return rows
+    # Before or after all others, a wild stamp breaks no order; its distance shows it.
+    inner = float(known[-1 - WILD_ENDS] - known[WILD_ENDS])
+    apart = np.flatnonzero(np.diff(known) > WILD_SPANS * inner) + 1
+    first = int(apart[apart <= WILD_ENDS].max(initial=0))
+    last = int(apart[apart >= len(known) - WILD_ENDS].min(initial=len(known)))
+    return rows[first:last]
+
+
+def _increasing(known: Array) -> npt.NDArray[np.intp]:
+    """Return the indices of the most finite times that increase."""
+    rows = np.arange(len(known))
+    for leave_out in (_repeated, _single):
+        steps = np.diff(known[rows])
+        if np.all(steps > 0.0):
+            return rows
+        rows = rows[~leave_out(known[rows], steps)]
+    known = known[rows]
+    if np.all(np.diff(known) > 0.0):
+        return rows
+    # A sample that is later than all before it and earlier than all after it belongs to every answer.
+    newest = np.maximum.accumulate(known)
+    oldest = np.minimum.accumulate(known[::-1])[::-1]
+    certain = np.ones(len(known), dtype=bool)
+    certain[1:] &= known[1:] > newest[:-1]
+    certain[:-1] &= known[:-1] < oldest[1:]
+    parts = [np.flatnonzero(certain)]
+    parts += [first + _longest_increasing(known[first:end]) for first, end in true_stretches(~certain)]
+    return np.asarray(rows[np.sort(np.concatenate(parts))], dtype=np.intp)
+
+
+def _repeated(time: Array, steps: Array) -> npt.NDArray[np.bool_]:
+    """Return which samples have the time of the one before them."""
+    return np.concatenate([[False], steps == 0.0])
+
+
+def _single(time: Array, steps: Array) -> npt.NDArray[np.bool_]:
+    """Return which samples are wild by themselves, where leaving those out leaves none that goes back; else none.
+
+    Every step back costs one of its two samples. Where steps back have no sample in common, none costs more.
+    """
+    back = np.flatnonzero(steps <= 0.0)
+    wild = np.zeros(len(time), dtype=bool)
+    if np.any(np.diff(back) < 2):
+        return wild
+    after = time[np.minimum(back + 2, len(time) - 1)]
+    if back[-1] + 2 == len(time):  # nothing comes after it: the usual step tells
+        after[-1] = time[max(back[-1] - 1, 0)] + WILD_STEPS * float(np.median(np.abs(steps)))
+    wild[np.where(time[back] < after, back + 1, back)] = True
+    return wild if np.all(np.diff(time[~wild]) > 0.0) else np.zeros(len(time), dtype=bool)
+
+
+def _longest_increasing(values: Array) -> npt.NDArray[np.intp]:
+    """Return the indices of a longest strictly increasing part of some values, by patience sorting from behind.
+
+    From behind, so that where two parts are as long, the one that begins before a step back is kept.
+    """
+    begins: list[float] = []  # minus the largest value that a part of each length begins with, and where it stands
+    where: list[int] = []
+    after = np.full(len(values), -1, dtype=np.intp)
+    for index, value in zip(range(len(values) - 1, -1, -1), (-values[::-1]).tolist(), strict=True):
+        length = bisect_left(begins, value)
+        if length:
+            after[index] = where[length - 1]
+        if length == len(begins):
+            begins.append(value)
+            where.append(index)
+        else:
+            begins[length], where[length] = value, index
+    found = np.empty(len(begins), dtype=np.intp)
+    index = where[-1]
+    for length in range(len(begins)):
+        found[length] = index
+        index = int(after[index])
+    return found

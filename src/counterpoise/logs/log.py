@@ -168,7 +168,7 @@ class Log(PublishedData):
         return 1.0 / float(np.median(steps)) if steps.size else math.nan
 
     def ordered(self) -> Self:
-        """Return the samples that are later than all before them: duplicates and steps back in time are left out.
+        """Return the most samples whose times increase: duplicates, steps back and single wild stamps are left out.
 
         Raises:
             InputError: No sample has a time.

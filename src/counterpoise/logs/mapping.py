@@ -12,6 +12,7 @@ declared. Every part may be left out: :mod:`.propose` fills in what the names of
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +25,7 @@ from ..description.frozen import Array
 from ..errors import InputError
 from .declared import EffortKind, SensorReads, Side
 from .nested import overlaid, plain
+from .provenance import SOURCES, combined, dotted, flattened, worst
 from .units import ANGLE, ANGULAR_SPEED, EFFORT, FORCE, LENGTH, SPEED, TIME, TORQUE
 
 FORMAT = "counterpoise-mapping 1"
@@ -153,7 +155,8 @@ class MergeSection(Section, frozen=True, kw_only=True):
 class LogMapping(Section, frozen=True, kw_only=True):
     """A whole mapping. ``held``: positions [rad or m] of joints that the recording lacks.
 
-    ``ignore``: joints or columns of the recording to leave out.
+    ``ignore``: joints or columns of the recording to leave out. ``source``: where numbers come from, by dotted key; see
+    :mod:`.provenance`.
     """
 
     format: Literal["counterpoise-mapping 1"] = "counterpoise-mapping 1"
@@ -169,6 +172,7 @@ class LogMapping(Section, frozen=True, kw_only=True):
     joints: dict[str, JointSection] = {}
     held: dict[str, float] = {}
     ignore: tuple[str, ...] = ()
+    source: dict[str, str] = {}
 
     @staticmethod
     def from_table(table: Mapping[str, Any], refuse: Refuse | None = None) -> LogMapping:
@@ -183,6 +187,8 @@ class LogMapping(Section, frozen=True, kw_only=True):
         """
         refuse = refuse or _refusal
         given = plain(table)
+        if isinstance(given, dict) and isinstance(given.get("source"), dict):
+            given["source"] = flattened(given["source"])
         joints = given.get("joints", {}) if isinstance(given, dict) else {}
         if isinstance(joints, dict):
             for name, entries in joints.items():
@@ -201,7 +207,8 @@ class LogMapping(Section, frozen=True, kw_only=True):
         """Return the mapping with a change put on top of it, such as a finding's ``fix``.
 
         A change describes what is to be done to the log that this mapping gives: signs, gains and rotations multiply,
-        offsets and lags add up, all else is replaced.
+        offsets and lags add up, all else is replaced. A rate takes the place of a time column and the other way round.
+        Where the numbers come from is taken along (see :mod:`.provenance`).
 
         Raises:
             InputError: The change is no mapping.
@@ -218,6 +225,10 @@ class LogMapping(Section, frozen=True, kw_only=True):
         if before_matrix is not None and after_matrix is not None:
             table["wrench"].pop("rotation", None)
             table["wrench"]["matrix"] = after_matrix @ before_matrix
+        gone = ("column", "unit") if new.time.rate is not None else ("rate",) if new.time.column is not None else ()
+        if gone:
+            table["time"] = {key: value for key, value in table["time"].items() if key not in gone}
+        table["source"] = _merged_sources(self, new, table)
         return LogMapping.from_table(table)
 
     @property
@@ -251,6 +262,17 @@ class LogMapping(Section, frozen=True, kw_only=True):
         whole = np.eye(len(joint_names))
         whole[np.ix_(rows, rows)] = given
         return whole
+
+
+def _merged_sources(before: LogMapping, change: LogMapping, whole: Mapping[str, Any]) -> dict[str, str]:
+    sources = combined(before.source, change.source, frozenset(dotted(change.to_table())), frozenset(dotted(whole)))
+    if before.wrench_matrix is not None and change.wrench_matrix is not None:  # one matrix of all that was given
+        parts = ("wrench.rotation", "wrench.matrix")
+        told = [mapping.source.get(part, "declared") for mapping in (before, change) for part in parts]
+        source = functools.reduce(worst, told)
+        sources = {key: value for key, value in sources.items() if key not in parts}
+        sources |= {} if source == "declared" else {"wrench.matrix": source}
+    return sources
 
 
 _COMPOSED_FACTORS = ("position_sign", "velocity_sign", "effort_sign", "effort_gain")
@@ -361,8 +383,28 @@ def _faults(mapping: LogMapping) -> Iterator[tuple[Keys, str]]:
         yield ("velocity", "cutoff"), f"is {mapping.velocity.cutoff!r}; expected a positive number [Hz]"
     if mapping.merge.largest_gap is not None and mapping.merge.largest_gap < 0.0:
         yield ("merge", "largest_gap"), "is negative"
+    yield from _source_faults(mapping.source)
     yield from _motor_faults(mapping.motor)
     yield from _wrench_faults(mapping.wrench)
+
+
+def _source_faults(sources: Mapping[str, str]) -> Iterator[tuple[Keys, str]]:
+    sections = {entry.name: entry.type for entry in msgspec.structs.fields(LogMapping)}
+    for key, source in sources.items():
+        name, _, inner = key.partition(".")
+        if name == "joints":
+            joint, _, inner = inner.rpartition(".")
+            known = bool(joint) and inner in JointSection.__struct_fields__
+        else:
+            section = sections.get(name)
+            known = bool(inner) and (name == "held" or inner in getattr(section, "__struct_fields__", ()))
+        if not known:
+            yield (
+                ("source", key),
+                'is no key of a mapping; expected one such as "joints.elbow.effort_gain" or "time.rate"',
+            )
+        if source not in SOURCES:
+            yield ("source", key), f"is {source!r}; expected {', '.join(map(repr, SOURCES[:-1]))} or {SOURCES[-1]!r}"
 
 
 def _wrench_faults(wrench: WrenchSection) -> Iterator[tuple[Keys, str]]:

@@ -19,6 +19,8 @@ SAME_TIME = 1e-6
 """Times that differ by less are the same [s]: since 1970, a float64 resolves 2.4e-7 s."""
 FOLLOW_ROWS = 4096
 """Rows of the leading source for which the others are read at a time."""
+BEYOND = 4
+"""Rows of a source that must lie beyond a time before it counts as reached: single wild stamps do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +127,9 @@ class _Follower:
         self._ended = False
 
     def at(self, times: Array) -> Array:
-        known = times[np.isfinite(times)]
+        known = times[increasing(times)]
         if known.size:
-            self._advance(float(known.min()), float(known.max()))
+            self._advance(float(known[0]), float(known[-1]))
         if not len(self._time):
             return np.full((len(times), self._values.shape[1]), np.nan)
         values = interpolated(times, self._time, self._values)
@@ -143,7 +145,7 @@ class _Follower:
 
     def _advance(self, first: float, last: float) -> None:
         """Read until the rows reach ``last``, and forget those that lie before ``first``."""
-        while not self._ended and (not len(self._time) or self._time[-1] < last):
+        while not self._ended and (len(self._time) < BEYOND or self._time[-BEYOND] < last):
             piece = next(self._pieces, None)
             if piece is None:
                 self._ended = True
@@ -151,11 +153,9 @@ class _Follower:
             time, values = piece
             if time is None:
                 continue
-            newest = self._time[-1] if len(self._time) else -np.inf
-            kept = increasing(time)
-            kept = kept[time[kept] > newest]
-            self._time = np.concatenate([self._time, time[kept]])
-            self._values = np.concatenate([self._values, values[kept]])
+            time = np.concatenate([self._time, time])
+            kept = increasing(time)  # what was kept before is judged again: its last stamps may be wild
+            self._time, self._values = time[kept], np.concatenate([self._values, values])[kept]
             self._forget(first)
         self._forget(first)
 

@@ -34,7 +34,7 @@ NOT_MEASURED = word_set(
 )
 """Words of columns that are wanted, computed or something else altogether."""
 MEASURED = word_set("actual act measured meas msr feedback fb read sensor state")
-TIME_WORDS = word_set("t time times timestamp timestamps stamp stamps clock elapsed secs sec seconds")
+TIME_WORDS = word_set("t time times timestamp timestamps stamp stamps clock elapsed secs sec seconds date datetime")
 WRIST_WORDS = word_set("wrist tcp ee eef tool flange gripper hand tip")
 PLATE_WORDS = word_set("base plate mount platform foot ground")
 FILLER = word_set("joint joints j axis motor link states msg data field value values")

@@ -163,6 +163,8 @@ class _Reader:
             self._given += rows
         else:
             block = self._numbers(rows * self._member.width * self._member.dtype.itemsize)
+        if self._member.dtype.kind in "mM":
+            block = _seconds(block)
         return np.asarray(block, dtype=np.float64).reshape(rows, self._member.width)
 
     def _numbers(self, size: int) -> npt.NDArray[Any]:
@@ -170,6 +172,12 @@ class _Reader:
         if len(data) < size:
             raise DataFileError(f"is damaged: array '{self._member.key}' ends early", path=self._path)
         return np.frombuffer(data, dtype=self._member.dtype)
+
+
+def _seconds(times: npt.NDArray[Any]) -> Array:
+    """Return dates or durations of NumPy as seconds, dates since 1970; NaN where there is none."""
+    fine = times.astype(f"{times.dtype.kind}8[ns]")
+    return np.where(np.isnat(fine), np.nan, fine.astype(np.int64) * 1e-9)
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -196,7 +204,7 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         not isinstance(shape, tuple)
         or not all(type(length) is int and 0 <= length < 2**62 for length in shape)
         or not isinstance(fortran, bool)
-        or re.fullmatch(r"[<>|=]?[A-Za-z?][0-9]{0,6}", kind) is None
+        or re.fullmatch(r"[<>|=]?[A-Za-z?][0-9]{0,6}(\[[0-9]{0,6}[A-Za-z]{1,2}\])?", kind) is None
     ):
         raise ValueError("the header of an array cannot be read")
     try:
@@ -222,7 +230,7 @@ def _member(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> _Member | None:
         return None
     with _opened(archive, file) as stream:
         shape, fortran, dtype = _header(stream)
-    if dtype.kind not in "fiub" or not 1 <= len(shape) <= 2 or 0 in shape:
+    if dtype.kind not in "fiubmM" or not 1 <= len(shape) <= 2 or 0 in shape:
         return None
     member = _Member(file.filename.removesuffix(".npy"), file.filename, shape, dtype, fortran)
     return member if member.size <= file.file_size else None

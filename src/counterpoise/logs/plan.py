@@ -12,25 +12,32 @@ import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
-from ..errors import DataFileError, InputError, listed
+from ..errors import BudgetError, DataFileError, InputError, listed
+from .clock import travel
 from .columns import SHOWN_NAMES, Column, Columns
 from .convert import Converter, RawRows, held_positions
-from .declared import Declared, TimeFrom
-from .log import FLAGS_END, Log
+from .declared import Declared, RateSource, TimeFrom
+from .log import FLAGS_END, Log, joined
 from .log_source import own_mapping
 from .mapping import LogMapping
 from .merge import LARGEST_GAP, MergedRows, Stream, merged
 from .names import KINDS
 from .own_format import About
 from .propose import Proposal, propose
+from .propose_clock import ASSUMED_RATE, rate_of, unit_of_time
+from .provenance import combined, dotted
 from .table import TableSource
 from .units import TIME
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
 
-ASSUMED_RATE = 100.0
-"""Samples per second [Hz] of a recording that has no time and nobody says."""
+PROBE_ROWS = 16_384
+"""Rows at a time by which the motion is asked how fast time goes ..."""
+MOVES = 0.1
+"""Travel within them [rad or m] from which the arm moves ..."""
+PROBES = 16
+"""... and how often at most, until the arm moves."""
 
 Place = tuple[int, int]
 """Stream, and column within its wanted ones."""
@@ -66,7 +73,24 @@ def make_plan(sources: Sequence[TableSource], robot: Robot | None, given: LogMap
         kept = {name: section for name, section in whole.to_table()["joints"].items() if name in robot.joint_names}
         whole = LogMapping.from_table({**whole.to_table(), "joints": kept})
     proposal = propose(columns, joints, whole, described=about is not None)
-    return Plan(columns, proposal, robot, about, own, given, recover)
+    plan = Plan(columns, proposal, robot, about, own, given, recover)
+    if about is not None:
+        return plan
+    clocked = _with_clock(plan, proposal, robot)
+    return plan if clocked is proposal else Plan(columns, clocked, robot, about, own, given, recover)
+
+
+def _with_clock(plan: Plan, proposal: Proposal, robot: Robot | None) -> Proposal:
+    """Return the proposal with a rate, or a unit of the time, where the motion is to tell it."""
+    if plan.declared.time_from == "rate":
+        if proposal.mapping.time.rate is not None:
+            return proposal
+        where, found = ("time", "rate"), rate_of(plan.beginning(), robot)
+    elif proposal.time.open_units is not None:
+        where, found = ("time", "unit"), unit_of_time(plan.beginning(), robot, proposal.time.open_units)
+    else:
+        return proposal
+    return proposal.with_value(where, found.value, found.reason, found.source)
 
 
 class Plan:
@@ -172,7 +196,7 @@ class Plan:
     def _make_streams(self) -> None:
         unit = TIME[self._mapping.time.unit or "s"]
         for (number, lag), wanted in zip(self._keys, self._wanted, strict=True):
-            time = self.proposal.time_columns.get(number)
+            time = self.proposal.time.columns.get(number)
             source = self._columns.sources[number]
             index = None if time is None else time.index
             factor = 1.0 if index is None else unit
@@ -194,8 +218,15 @@ class Plan:
             without = [j for j, place in zip(self._recorded, self._places["effort"], strict=True) if place is None]
             if without:
                 notes["without_effort"] = without
-            if changes["time_from"] == "rate" and mapping.time.rate is None:
-                notes["assumed_rate"] = ASSUMED_RATE
+            changes["source"] = {key: told for key, told in mapping.source.items() if told != "declared"}
+            changes["rate_source"] = self._rate_source(changes["time_from"])
+            if changes["rate_source"] == "guessed" and mapping.time.rate is not None:
+                notes["assumed_rate"] = mapping.time.rate
+            for key in ("rate", "unit"):
+                if (reason := self.proposal.reasons.get(("time", key))) is not None:
+                    notes["time"] = f"{getattr(mapping.time, key)} {'Hz' * (key == 'rate')}".strip() + f": {reason}"
+            if self.proposal.time.refused:
+                notes["time_refused"] = dict(self.proposal.time.refused)
             if len(self._streams) > 1:
                 timed = all(stream.has_time for stream in self._streams)
                 notes["merged_by"] = "time" if timed else "row"
@@ -204,6 +235,11 @@ class Plan:
             changes["mapping"] = mapping.to_table()
         else:
             changes["mapping"] = given.to_table()
+            changes["source"] = combined(base.source, given.source, frozenset(dotted(given.to_table())))
+            if given.time.rate is not None:
+                changes["time_from"] = "rate"
+            if given.time.rate is not None or given.time.unit is not None:
+                changes["rate_source"] = self._rate_source(changes.get("time_from", base.time_from))
         kind = mapping.effort.kind
         if kind is not None:
             changes["effort_kind"] = "torque" if kind == "current" and converter.gives_torque else kind
@@ -241,6 +277,16 @@ class Plan:
             found["torque_constant"][rows] = base.torque_constant[old]
         return found
 
+    def _rate_source(self, time_from: TimeFrom | None) -> RateSource:
+        source = self._mapping.source
+        if time_from != "rate":
+            told = source.get("time.unit", "declared")
+            return "recorded" if told == "declared" else "measured" if told == "measured" else "guessed"
+        if self._mapping.time.rate is None:
+            return "guessed"
+        told = source.get("time.rate", "declared")
+        return "declared" if told == "declared" else "measured" if told == "measured" else "guessed"
+
     def _time_from(self) -> TimeFrom:
         lead = self._streams[0]
         if self._mapping.time.rate is not None or not any(stream.has_time for stream in self._streams):
@@ -261,6 +307,31 @@ class Plan:
     def progress(self) -> float:
         """Share of the recording that has been read, 0 to 1."""
         return float(np.mean([stream.source.progress for stream in self._streams]))
+
+    def beginning(self) -> Log:
+        """Return the first part of the recording in which the arm moves, velocities NaN where they were not recorded.
+
+        Damage ends it; the reading itself will tell.
+
+        Raises:
+            DataFileError: There is no row.
+        """
+        parts: list[Log] = []
+        moved = False
+        try:
+            for number, part in enumerate(self.pieces(PROBE_ROWS)):
+                parts = [*parts[-1:], part]
+                if moved or number == PROBES:  # one more than the first in which it moves: it may begin at the end
+                    break
+                moved = bool(np.any(travel(part.q) > MOVES))
+        except BudgetError:
+            raise
+        except DataFileError:
+            if not parts:
+                raise
+        if not parts:
+            raise DataFileError("gives no row: it has none, or [time] of the mapping leaves none", path=self.path)
+        return joined(parts)
 
     def recovered(self) -> list[dict[str, Any]]:
         """Return what recovery had to leave out, for each damaged file; known after reading."""

@@ -1,6 +1,6 @@
 """Proposing a mapping: what the names of columns, topics and files say, and why it is believed.
 
-Nothing is guessed: where names fit two ways, or a name fits nothing, the answer is an error that shows both lists and
+No column is guessed: where names fit two ways, or a name fits nothing, the answer is an error that shows both lists and
 how to write a mapping.
 """
 
@@ -30,8 +30,9 @@ from .names import (
     word_set,
     words_of,
 )
-from .propose_time import propose_time
+from .propose_time import TimeProposal, propose_time
 from .propose_wrench import propose_wrench
+from .provenance import Source
 
 _TOO_VAGUE = FILLER | MEASURED | word_set("x y z rx ry rz qx qy qz qw roll pitch yaw tcp tool ee")
 
@@ -52,7 +53,7 @@ class Proposal:
     Attributes:
         mapping: The mapping.
         joint_names: The recorded joints: in the robot's order, or the recording's where no robot is given.
-        time_columns: Column of the time by source; absent for sources that have time of their own, or none.
+        time: What names and numbers say about the time.
         by_number: Whether joints were matched by their numbers, their names being others or none.
         reasons: Why, by place in the mapping.
         unused: Columns that are not used.
@@ -60,10 +61,18 @@ class Proposal:
 
     mapping: LogMapping
     joint_names: tuple[str, ...]
-    time_columns: Mapping[int, Column]
+    time: TimeProposal
     by_number: bool
     reasons: Mapping[Keys, str]
     unused: tuple[str, ...]
+
+    def with_value(self, where: tuple[str, str], value: Any, reason: str, source: Source) -> Proposal:
+        """Return the proposal with one more value of the mapping, its reason and where it comes from."""
+        section, key = where
+        change: dict[str, Any] = {section: {key: value}}
+        if source != "declared":
+            change["source"] = {f"{section}.{key}": source}
+        return replace(self, mapping=self.mapping.merged_with(change), reasons={**self.reasons, where: reason})
 
     def to_toml(self) -> str:
         """Return the mapping as the text of a mapping file, a reason beside each line that was proposed."""
@@ -121,7 +130,8 @@ def propose(
     """
     draft = _Draft(given.to_table())
     taken = {columns.find(reference) for reference in _references(given)}
-    time_columns = propose_time(columns, given, draft.put)
+    time = propose_time(columns, given, draft.put)
+    time_columns = time.columns
     free = [column for column in columns.all if column not in taken and column not in time_columns.values()]
     free = [column for column in free if not {column.name, column.reference} & set(given.ignore)]
     wrench = propose_wrench(columns, free, given, draft.put)
@@ -154,7 +164,7 @@ def propose(
     mapping = LogMapping.from_table(draft.table)
     used = {columns.find(reference) for reference in _references(mapping)} | set(time_columns.values())
     unused = tuple(column.reference for column in columns.all if column not in used)
-    return Proposal(mapping, recorded, time_columns, by_number, draft.reasons, unused)
+    return Proposal(mapping, recorded, time, by_number, draft.reasons, unused)
 
 
 def _references(mapping: LogMapping) -> Iterator[str]:

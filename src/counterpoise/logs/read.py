@@ -19,6 +19,7 @@ from .budget import ReadingBudget, Spending
 from .filters import increasing, settling_rows, smoothed
 from .log import ARRAYS, Log, joined
 from .table import CHUNK_ROWS, MessageTime
+from .units import TIME
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
@@ -48,8 +49,8 @@ def read_log(
 
     Columns are matched to the robot's joints by name; see :func:`propose_mapping` for what would be done. Joints that
     the recording lacks are held at 0 (or as the mapping's ``[held]`` says) and named in ``declared.notes["held"]``. A
-    recording without velocities gets them from its positions (``declared.velocity_from``), one without time is taken to
-    have 100 samples per second (``declared.time_from``, ``declared.notes["assumed_rate"]``).
+    recording without velocities gets them from its positions (``declared.velocity_from``), one without time has the
+    rate that recorded velocities tell, else 100 samples per second (``declared.rate_source``, ``declared.notes``).
 
     Args:
         paths: A file or bag, or several that belong together; they are merged on time, positions lead.
@@ -141,7 +142,8 @@ def remapped(log: Log, change: LogMapping | Mapping[str, Any], robot: Robot | No
     """Return a log with a change of its mapping applied, such as a finding's ``fix``, without reading its file again.
 
     Columns are named as in the mapping that the log was read with, or ``q.<joint>``, ``dq.<joint>``, ``tau.<joint>``
-    and ``wrench.fx`` to ``wrench.mz``.
+    and ``wrench.fx`` to ``wrench.mz``. Another rate or unit of the time changes velocities too where they were
+    differentiated from positions.
 
     Args:
         log: What is changed.
@@ -158,8 +160,17 @@ def remapped(log: Log, change: LogMapping | Mapping[str, Any], robot: Robot | No
     asked = _as_mapping(change)
     plan = make_plan((LogSource(log),), robot, renamed(asked, log))
     new = joined(list(_pieces(plan, None, max(len(log), 1))))
-    whole = LogMapping.from_table(log.declared.mapping).merged_with(asked).to_table()
-    return replace(new, declared=replace(new.declared, mapping=whole))
+    before = LogMapping.from_table(log.declared.mapping)
+    new = replace(new, declared=replace(new.declared, mapping=before.merged_with(asked).to_table()))
+    if asked.time.rate is None and asked.time.unit is None:
+        return new
+    if asked.time.unit is not None:  # it was applied to seconds that the old unit had made
+        new = replace(new, time=new.time / TIME[before.time.unit or "s"])
+    if new.declared.velocity_from != "position":
+        return new
+    cutoff = before.merged_with(asked).velocity.cutoff or _velocity_cutoff(new.rate)
+    notes = {**new.declared.notes, "velocity_cutoff": cutoff}
+    return replace(new, dq=_differentiated(new, cutoff), declared=replace(new.declared, notes=notes))
 
 
 def _planned(
@@ -216,10 +227,7 @@ def _with_velocity(plan: Plan, rows: int) -> Iterator[Log]:
     if present is None:
         return
     rate = present.rate
-    cutoff = plan.velocity_cutoff
-    if cutoff is None:
-        cutoff = min(VELOCITY_CUTOFF_SHARE * rate, VELOCITY_CUTOFF) if np.isfinite(rate) else VELOCITY_CUTOFF
-        cutoff = float(f"{cutoff:.6g}")
+    cutoff = plan.velocity_cutoff or _velocity_cutoff(rate)
     margin = settling_rows(rate, cutoff) if np.isfinite(rate) else 1
     before: Log | None = None
     while present is not None:
@@ -232,6 +240,12 @@ def _with_velocity(plan: Plan, rows: int) -> Iterator[Log]:
         declared = replace(present.declared, notes=notes, velocity_from="position")
         yield replace(present, dq=dq, declared=declared)
         before, present = present, after
+
+
+def _velocity_cutoff(rate: float) -> float:
+    """Return the cutoff [Hz] of differentiated velocities at a rate [Hz]."""
+    cutoff = min(VELOCITY_CUTOFF_SHARE * rate, VELOCITY_CUTOFF) if np.isfinite(rate) else VELOCITY_CUTOFF
+    return float(f"{cutoff:.6g}")
 
 
 def _differentiated(log: Log, cutoff: float) -> Array:
