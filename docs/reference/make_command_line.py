@@ -15,7 +15,7 @@ PAGE = Path(__file__).with_name("command-line.md")
 GROUPS = {
     "Begin": ("tour", "view", "catalog", "load", "gravity"),
     "From a recording to a calibrated arm": ("poses", "record", "doctor", "calibrate", "verify", "export"),
-    "A plate under the base": ("estimate", "tune"),
+    "A plate under the base, a sensor at the wrist": ("estimate", "wrist", "tune"),
     "An arm in motion": ("simulate", "float", "teach", "replay", "track"),
     "Evidence and help": ("reproduce", "bench", "completion"),
 }

@@ -173,6 +173,7 @@ def test_with_a_weighed_load_currents_end_in_torques(run, run_json, arm, truth, 
         assert each["unit"] == "A/(N m)" and each["told"]
         assert abs(each["gain"] * value - 1.0) < 0.02 and 0.0 < each["com_shift"] < 0.5
     np.testing.assert_allclose(document["errors"]["friction_band"], 0.4, rtol=0.1)
+    assert '"joints.joint1.effort_gain" = "measured"' in mapping.read_text()
     text = run("calibrate", "planar3", paths[0], *options).stdout
     assert "A/(N m)" in text and "All errors are torques" in text
     result = run("verify", "planar3", out, paths[2], "--mapping", mapping)

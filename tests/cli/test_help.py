@@ -64,6 +64,7 @@ SAID_TWICE = {
     "--damping": "of a loop, or of the joints",
     "--calibration": "used, or compared",
     "--count": "of poses that are chosen, or gone through",
+    "--use": "of a fit, or of a wrist sensor's poses",
     "--share": "may be changed later on the page",
 }
 """Options that several commands explain in words of their own, and why."""

@@ -149,7 +149,7 @@ def calibrate_wrist_sensor(
     pose = checked_pose(np.eye(4) if T_link_sensor is None else T_link_sensor, "T_link_sensor")
     q, dq, ddq, reading = _rows(robot, log, cutoff)
     columns = tool_columns(robot, link, pose, q, dq, ddq)
-    spread = _orientations(columns[:, :3, 0])
+    spread = orientations(columns[:, :3, 0])
     if fit_rotation:
         pose = _turned_mount(pose, columns[:, :3, 0], reading[:, :3], reads, spread)
     solved = _solve(robot, link, pose, (q, dq, ddq), reading, turning=fit_rotation)
@@ -178,7 +178,7 @@ def _rows(robot: Robot, log: Log, cutoff: float) -> tuple[Array, Array, Array, A
     return smooth.q[rows], smooth.dq[rows], smooth.ddq[rows], smooth.wrench[rows]
 
 
-def _orientations(gravity: Array) -> Array:
+def orientations(gravity: Array) -> Array:
     """Return how far gravity's direction in the sensor spreads along its three main directions, rms, largest first."""
     size = float(np.linalg.norm(gravity, axis=1).mean())
     if size == 0.0:

@@ -74,14 +74,18 @@ class LoadGains(PublishedData):
 
     def in_torques(self, log: Log, robot: Robot) -> Log:
         """Return a recording with its efforts divided by the gains."""
-        section = {name: {"effort_gain": 1.0 / gain} for name, gain in self._known()}
-        return remapped(log, {"effort": {"kind": "torque"}, "joints": section}, robot)
+        return remapped(log, {"effort": {"kind": "torque"}, **self._change()}, robot)
 
     def mapping(self, log: Log) -> dict[str, Any]:
         """Return the change of a mapping by which recordings like ``log`` are read in torques."""
-        joints = {name: {"effort_gain": 1.0 / gain} for name, gain in self._known()}
         kind = log.declared.effort_kind
-        return {"joints": joints} if kind is None else {"effort": {"kind": kind}, "joints": joints}
+        return self._change() if kind is None else {"effort": {"kind": kind}, **self._change()}
+
+    def _change(self) -> dict[str, Any]:
+        """Return the gains as a mapping has them, with where they come from."""
+        known = self._known()
+        source = {f"joints.{name}.effort_gain": "guessed" if name in self.untold else "measured" for name, _ in known}
+        return {"joints": {name: {"effort_gain": 1.0 / gain} for name, gain in known}, "source": source}
 
     def _known(self) -> list[tuple[str, float]]:
         return [

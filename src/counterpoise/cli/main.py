@@ -33,6 +33,7 @@ from .track import track
 from .tune import tune
 from .verify import verify
 from .view import view
+from .wrist import wrist
 
 EXAMPLES = """\b
 Examples:
@@ -48,6 +49,7 @@ Examples:
   counterpoise verify wam7 wam7.calibration.json later.npz
   counterpoise doctor run.csv --robot arm.urdf    what is wrong with a recording
   counterpoise estimate run.csv --robot arm.urdf --calibrate-sensor --out torques.csv    joint torques from a plate
+  counterpoise wrist arm.urdf poses.csv --link tool0 --out arm.wrist.json    a wrist sensor's zero and its tool
   counterpoise tune puma550:50Hz --law bsc --joint joint1 --alone    gains by experiment
   counterpoise track run.npz --robot wam7 --page track.html    gravity and payload as they are estimated
   counterpoise teach wam7 --demo --out loop.path.csv    guide an arm by hand, keep its path
@@ -104,8 +106,8 @@ def main() -> None:
 
 
 for command in (
-    *(catalog, load, gravity, simulate, poses, record, calibrate, verify, bench, doctor, estimate, tune),
-    *(track, float_, teach, replay, view, export, reproduce, tour, completion),
+    *(catalog, load, gravity, simulate, poses, record, calibrate, verify, bench, doctor, estimate, wrist),
+    *(tune, track, float_, teach, replay, view, export, reproduce, tour, completion),
 ):
     main.add_command(command)
     for parameter in command.params:
