@@ -16,6 +16,9 @@ from ..doctor.finding import Consequence, Finding, LogFault
 from .statements import Assessment, UseName
 from .terms import Terms
 
+WORSE = 1.2
+"""Errors (geometric mean of the joints) that are this many times the description's are worse. Its friction and rotors
+are fitted without any prior, which takes a little off."""
 SURE = 0.9
 """A finding of the doctor counts from this confidence on."""
 
@@ -128,4 +131,5 @@ def better_than_described(fitted: Array, described: Array) -> bool:
         described: Errors of the description with its best friction and offsets, shape (a,).
     """
     known = np.isfinite(fitted) & np.isfinite(described) & (described > 0.0)
-    return not known.any() or float(np.mean(np.log(np.maximum(fitted[known], 1e-300) / described[known]))) < 0.05
+    ratio = np.log(np.maximum(fitted[known], 1e-300) / described[known])
+    return not known.any() or float(np.mean(ratio)) < np.log(WORSE)
