@@ -72,14 +72,17 @@ def test_a_fit_that_is_not_trusted_ends_with_3(run, run_json, truth: cp.Robot, t
     """The file's name says so; with --json stdout is one document still."""
     path, out = tmp_path / "slow.npz", tmp_path / "arm.calibration.json"
     cp.write_log(motion(truth, noise=0.1, moving=[2], size=0.3), path)
-    document = run_json("calibrate", "planar3", path, "--out", out, exit_code=3)
+    asked = ("--for", "float,extrapolate")  # one joint moved a little: good where it was, not elsewhere
+    document = run_json("calibrate", "planar3", path, *asked, "--out", out, exit_code=3)
     assert document["trusted"] is False
-    assert document["reasons"]
+    assert "extrapolate" in document["reasons"][0]
+    assert "float" in [statement["use"] for statement in document["statements"]]
     assert document["file"].endswith("arm.not-trusted.calibration.json")
     assert not out.exists()
-    result = run("calibrate", "planar3", path, "--out", out)
+    result = run("calibrate", "planar3", path, *asked, "--out", out)
     assert result.exit_code == 3
-    assert result.stdout.startswith("NOT TRUSTED")
+    assert result.stdout.startswith("NOT TRUSTED for float, extrapolate")
+    assert "Good to:" in result.stdout
     assert "not trusted" in result.stderr
 
 

@@ -203,7 +203,8 @@ def test_the_safe_stop_is_not_counted_as_drift(run_json):
 @pytest.mark.parametrize("command", ["float", "teach", "replay"])
 def test_an_untrusted_calibration_is_told(register, run, tmp_path, command):
     """By each command that drives an arm: they make it in one place."""
-    fit = cp.calibrate(PLANAR, visits(PLANAR, cp.design_poses(PLANAR, 8, seed=0)[:2], friction=0.5, noise=0.5))
+    log = visits(PLANAR, cp.design_poses(PLANAR, 8, seed=0)[:2], friction=0.5, noise=0.5)
+    fit = cp.calibrate(PLANAR, log, findings=(), uses=("extrapolate",))
     assert not fit.trusted
     file = fit.save(tmp_path / "arm.calibration.json")
     path = TaughtPath.of(PLANAR, [0.0, 1.0], [np.zeros(3), np.full(3, 0.1)], name="shift")
@@ -213,3 +214,26 @@ def test_an_untrusted_calibration_is_told(register, run, tmp_path, command):
     calibrated = ("--robot", "planar3", "--calibration", file)
     result = run(command, "mydriver", *given, *calibrated)
     assert result.exit_code == 2 and f"{file.name} is not trusted" in result.stderr
+
+
+def test_a_calibration_for_something_else_is_told(register, run, tmp_path):
+    """It is trusted for what it was made for; that the arm floats with it is another question."""
+    fit = cp.calibrate(PLANAR, visits(PLANAR, cp.design_poses(PLANAR, 8, seed=0), friction=0.5), findings=())
+    other = tuple(one for one in fit.statements if one.use != "float")
+    checks = tuple(check for check in fit.verdict.checks if check.name != "float")
+    file = replace(fit, uses=("hold",), statements=other, verdict=replace(fit.verdict, checks=checks)).save(
+        tmp_path / "arm.calibration.json"
+    )
+    register(Interrupted, np.inf)
+    result = run("float", "mydriver", "--robot", "planar3", "--calibration", file)
+    assert result.exit_code == 2
+    assert f"{file.name} is trusted for hold, but it is not good to float" in result.stderr
+
+
+def test_a_calibration_in_command_units_is_refused(register, run, tmp_path):
+    """Its masses are none, so nothing is driven by them."""
+    fit = cp.calibrate(PLANAR, visits(PLANAR, cp.design_poses(PLANAR, 8, seed=0), friction=0.5), findings=())
+    file = replace(fit, units="command units").save(tmp_path / "arm.calibration.json")
+    register(Interrupted, np.inf)
+    result = run("float", "mydriver", "--robot", "planar3", "--calibration", file)
+    assert result.exit_code == 1 and "command units" in result.stderr

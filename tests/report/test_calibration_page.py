@@ -12,6 +12,7 @@ from calibration_data import motion, other_masses, visits
 from counterpoise.calibration.calibrate import calibrate
 from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.fit import Fit
+from counterpoise.calibration.static_poses import static_poses
 from counterpoise.calibration.verdict import Check, Verdict
 from counterpoise.calibration.verify import verify
 from counterpoise.report.calibration_page import calibration_page, verification_page
@@ -50,12 +51,41 @@ def test_the_verdict_comes_first(static: Fit) -> None:
     assert page.verdict.level == "good"
     assert page.verdict.headline.startswith("TRUSTED")
     assert "mm at the tip" in " ".join(page.verdict.details)
-    bad = replace(static, verdict=Verdict((Check("novelty", False, "it was all the same"),)))
+    bad = replace(static, verdict=Verdict((Check("float", False, "not good to float: joint1 is too unsure"),)))
     verdict = calibration_page(bad).verdict
     assert verdict is not None
     assert verdict.level == "bad"
-    assert verdict.headline.startswith("NOT TRUSTED: 1 of 1")
-    assert verdict.details[0] == "It was all the same."
+    assert verdict.headline == "NOT TRUSTED for float"
+    assert verdict.details[0] == "Not good to float: joint1 is too unsure."
+
+
+def test_what_it_is_good_for_is_told_whatever_the_verdict(static: Fit) -> None:
+    bad = replace(static, verdict=Verdict((Check("float", False, "not good to float"),)))
+    for fit in (static, bad):
+        verdict = calibration_page(fit).verdict
+        assert verdict is not None
+        for statement in static.statements:
+            assert f"Good to {statement.sentence}." in verdict.details
+
+
+def test_the_promise_of_every_joint_is_on_the_page(static: Fit) -> None:
+    """Error, share of gravity, what is tolerated, and the range; none where the recording is not sound."""
+    page = calibration_page(static)
+    (section,) = (section for section in page.sections if section.title == "How far to believe it")
+    table = next(part for part in section.parts if isinstance(part, PageTable))
+    assert [row[0] for row in table.rows] == list(static.robot.joint_names)
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+    assert row["of gravity"].endswith("%")
+    assert row["calibrated range"].endswith("rad")
+    unsound = replace(static, gravity_error=np.full(3, np.nan))
+    (section,) = (each for each in calibration_page(unsound).sections if each.title == "How far to believe it")
+    assert not [part for part in section.parts if isinstance(part, PageTable)]
+
+
+def test_notes_are_no_footnotes(static: Fit) -> None:
+    page = calibration_page(replace(static, notes=("the efforts of joint2 show a spring",)))
+    titles = [section.title for section in page.sections]
+    assert titles.index("Worth knowing") < titles.index("Before and after")
 
 
 def test_everything_asked_for_is_on_the_page(moving: Fit) -> None:
@@ -64,8 +94,9 @@ def test_everything_asked_for_is_on_the_page(moving: Fit) -> None:
     page = calibration_page(moving)
     titles = [section.title for section in page.sections]
     assert titles == [
-        *("Why", "Before and after", "Measured against predicted", "Error against joint position", "What was found"),
-        *("What is not known", "Friction", "Where the arm was", "About"),
+        *("Why", "How far to believe it", "Worth knowing", "Before and after", "Measured against predicted"),
+        *("Error against joint position", "What was found", "What is not known", "Friction", "Where the arm was"),
+        "About",
     ]
     for title in ("Measured against predicted", "Error against joint position", "Friction"):
         assert len(charts(page, title)[0].panels) == 3
@@ -111,7 +142,15 @@ def test_a_verification_has_a_page(arm: cp.Robot, static: Fit) -> None:
     bad = verification_page(verify(static, visits(heavy, q, friction=0.3, noise=0.02)))
     assert bad.verdict is not None
     assert bad.verdict.level == "bad"
+    assert bad.verdict.headline == "THE CALIBRATION NO LONGER HOLDS"
     assert render(bad)
+
+
+def test_what_was_not_tested_is_not_said_to_have_changed(arm: cp.Robot, static: Fit) -> None:
+    far = static_poses(arm.joint_names, static.upper + np.array([[0.5], [0.6], [0.7]]), np.zeros((3, 3)))
+    page = verification_page(verify(static, far))
+    assert page.verdict is not None
+    assert page.verdict.headline == "IT IS NOT SHOWN THAT THE CALIBRATION HOLDS"
 
 
 def test_hostile_text_stays_text(static: Fit) -> None:

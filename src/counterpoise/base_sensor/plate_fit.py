@@ -29,7 +29,6 @@ from ..calibration.prior import CadPrior, parameter_covariance
 from ..calibration.regression import JointRegression, Solution
 from ..calibration.robust import Block, solve_robust
 from ..calibration.samples import CHUNK_ROWS, Samples
-from ..calibration.strength import choose_strength
 from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
 from ..dynamics.reference import WRENCH_COMPONENTS
@@ -37,6 +36,7 @@ from ..dynamics.regressors import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS
 from ..dynamics.robot import Robot
 from .plate_base import PlateBase, wrench_columns
 from .plate_samples import PlateSamples
+from .strength import choose_strength
 
 NUISANCES = (*(f"{part}.{channel}" for part in ("zero", "drift") for channel in WRENCH_COMPONENTS), "lag")
 """Names of what is fitted along, a compliance per joint apart."""

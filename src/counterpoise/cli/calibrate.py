@@ -293,9 +293,8 @@ def _print(fit: Fit, gains: LoadGains | None, out_path: str | None, written: str
 
     screen = console()
     where = "" if fit.units == NEWTON_METRES else f", in {fit.units}"
-    print_verdict(
-        screen, f"{'TRUSTED' if fit.trusted else 'NOT TRUSTED'} for {', '.join(fit.uses)}{where}", fit.verdict
-    )
+    headline = f"{'TRUSTED' if fit.trusted else 'NOT TRUSTED'} for {', '.join(fit.uses)}{where}"
+    print_verdict(screen, headline, fit.verdict, told_below=fit.uses)
     screen.print("Good to:" if fit.statements else "Good for nothing that can be stated.")
     for statement in fit.statements:
         screen.print(f"  - {printable(statement.sentence)}")

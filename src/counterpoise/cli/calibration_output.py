@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from ..report.calibration_words import gravity_share
 from .output import printable, table
 
 if TYPE_CHECKING:
@@ -15,10 +17,18 @@ if TYPE_CHECKING:
     from ..calibration.verdict import Verdict
 
 
-def print_verdict(screen: Console, headline: str, verdict: Verdict) -> None:
-    """Print the headline in green or red, and every check with what was found."""
+def print_verdict(screen: Console, headline: str, verdict: Verdict, told_below: Collection[str] = ()) -> None:
+    """Print the headline in green or red, and every check with what was found.
+
+    Args:
+        screen: Where to.
+        headline: The verdict in capitals.
+        verdict: The checks.
+        told_below: Names of checks that are left out where they passed, because a list below says the same.
+    """
     screen.print(headline, style="bold green" if verdict.trusted else "bold red")
-    for check in sorted(verdict.checks, key=lambda check: check.passed):
+    shown = [check for check in verdict.checks if not (check.passed and check.name in told_below)]
+    for check in sorted(shown, key=lambda check: check.passed):
         style = "" if check.passed else "red"
         screen.print(f"  {'ok  ' if check.passed else 'FAIL'} {check.name}: {printable(check.sentence)}", style=style)
 
@@ -33,12 +43,10 @@ def joint_table(fit: Fit) -> Table:
     for joint, name in enumerate(fit.robot.joint_names):
         if math.isnan(fit.signal[joint]):
             continue
-        size = fit.gravity_size[joint]
-        share = fit.gravity_error[joint] / size if size > 1e-6 * fit.signal[joint] else math.nan
         rows.add_row(
             printable(name),
             number(fit.gravity_error[joint]),
-            "–" if math.isnan(share) else f"{share:.1%}",
+            gravity_share(fit, joint),
             number(fit.tolerated[joint]),
             number(fit.described_rms[joint]),
             number(fit.torque_rms[joint]),

@@ -89,8 +89,8 @@ class Arm:
 
         simulated, plant, bare = self.asked.made(name)
         fit = None if self.calibration is None else load_calibration(self.calibration, bare)
-        if fit is not None and not fit.trusted:
-            warn(f"{Path(self.calibration or '').name} is not trusted: {'; '.join(fit.reasons)}")
+        if fit is not None:
+            _refuse_or_warn(fit, Path(self.calibration or "").name)
         robot = bare if fit is None else fit.robot
         if self.carried is not None:
             if knows_payload:
@@ -101,6 +101,25 @@ class Arm:
 
                 plant = SimulatedArm(self.carried.on(bare), preset.config.replaced(seed=self.asked.seed))
         return Driven(name, simulated, plant, robot, fit, "plant" if simulated else self.pace, self.asked.estop)
+
+
+def _refuse_or_warn(fit: Fit, name: str) -> None:
+    """Refuse a calibration whose masses are none; tell that of one that is not good to float.
+
+    Raises:
+        InputError: It is in command units.
+    """
+    from ..calibration.estimate import COMMAND_UNITS
+
+    if fit.units == COMMAND_UNITS:
+        raise InputError(
+            f"{name} is in command units, of which no torque can be made; calibrate with torques, or with a weighed "
+            "load (counterpoise calibrate --loaded)"
+        )
+    if not fit.trusted:
+        warn(f"{name} is not trusted: {'; '.join(fit.reasons)}")
+    elif not any(statement.use == "float" for statement in fit.statements):
+        warn(f"{name} is trusted for {', '.join(fit.uses)}, but it is not good to float")
 
 
 def driven_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..calibration.estimate import COMMAND_UNITS
 from ..calibration.fit import Evidence, Fit
+from ..calibration.statements import USES
 from ..calibration.verdict import Check
 from ..calibration.verify import Verification
-from ..dynamics.joint_units import effort_units
+from ..dynamics.joint_units import effort_units, rotary
 from .calibration_charts import (
     coverage_chart,
     friction_chart,
@@ -18,6 +19,7 @@ from .calibration_charts import (
     predicted_chart,
     residual_chart,
 )
+from .calibration_words import gravity_share
 from .charts import bar_chart
 from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, quantity
 
@@ -31,12 +33,14 @@ CHECKS = {
     "extrapolate": "Is it right elsewhere?",
     "calibration": "Was the calibration trusted?",
     "fresh": "Is the recording a new one?",
-    "efforts": "Of every joint?",
-    "range": "Where was it tested?",
+    "efforts": "Are there efforts of every joint?",
+    "range": "Was it tested where it was calibrated?",
     "weight": "Does the arm weigh what it did?",
     "constant": "Are offsets what they were?",
 }
 """What each check asks."""
+CHANGED = ("weight", "constant")
+"""Checks that fail where the arm is no longer what it was."""
 
 
 def calibration_page(fit: Fit) -> Page:
@@ -45,6 +49,7 @@ def calibration_page(fit: Fit) -> Page:
     sections = [
         PageSection("Why", (_check_table(fit.verdict.checks),)),
         _promise_section(fit, units),
+        *_note_sections(fit),
         _errors_section(fit, units),
     ]
     if fit.evidence is not None:
@@ -67,9 +72,12 @@ def verification_page(found: Verification) -> Page:
     """Return the page of a calibration held against a fresh recording."""
     fit = found.fit
     units = joint_effort_units(fit)
-    headline = "THE CALIBRATION HOLDS" if found.holds else "THE CALIBRATION NO LONGER HOLDS"
-    details = [check.sentence for check in found.verdict.checks if not check.passed] or [
-        "Every joint's error is what the calibration promised."
+    failed = [check for check in found.verdict.checks if not check.passed]
+    headline = "THE CALIBRATION HOLDS" if found.holds else "IT IS NOT SHOWN THAT THE CALIBRATION HOLDS"
+    if any(check.name in CHANGED for check in failed):
+        headline = "THE CALIBRATION NO LONGER HOLDS"
+    details = [_sentence(check.sentence) for check in failed] or [
+        "Every joint carries the weight that the calibration promised."
     ]
     if np.isfinite(found.sag.total):
         details.append(f"The errors are worth {_millimetres(found.sag.total)} at the tip.")
@@ -90,15 +98,19 @@ def verification_page(found: Verification) -> Page:
         "joint",
         "weight changed by",
         "± 95 %",
-        "gravity error promised",
-        "constant part changed by",
-        "error in all, friction included",
+        "promised",
+        "constant changed by",
+        "error in all",
         "signal",
+    )
+    caption = (
+        "Promised: the gravity error that the calibration states. The error in all includes friction and all samples, "
+        "changes are told from those within the calibrated range."
     )
     remarks = [f"error {quantity(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
         PageSection("Why", (_check_table(found.verdict.checks),)),
-        PageSection("Joint by joint", (PageTable(columns, rows, left=("joint",)),)),
+        PageSection("Joint by joint", (PageTable(columns, rows, left=("joint",), caption=caption),)),
         PageSection("Measured against predicted", (predicted_chart(fit, found.evidence, units, remarks),)),
         PageSection("Error against joint position", (residual_chart(fit, found.evidence, units),)),
         _about_section(fit),
@@ -128,36 +140,51 @@ def _headline(fit: Fit) -> VerdictBox:
 
 def _check_table(checks: Sequence[Check]) -> PageTable:
     rows = tuple(
-        ("passed" if check.passed else "FAILED", CHECKS.get(check.name, check.name), _sentence(check.sentence))
+        ("passed" if check.passed else "FAILED", CHECKS.get(check.name, check.name), _found(check))
         for check in sorted(checks, key=lambda check: check.passed)
     )
     return PageTable(("", "question", "what was found"), rows, left=("", "question", "what was found"))
 
 
+def _found(check: Check) -> str:
+    """Return what a check found; of a use, its sentence says what an arm does."""
+    good = check.passed and check.name in USES
+    return _sentence(f"good to {check.sentence}" if good else check.sentence)
+
+
+def _note_sections(fit: Fit) -> list[PageSection]:
+    """Return what happened on the way, which may be more than the verdict shows."""
+    notes = tuple(Paragraph(_sentence(note)) for note in dict.fromkeys(fit.notes))
+    return [PageSection("Worth knowing", notes)] if notes else []
+
+
 def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
     """Return how far the gravity efforts may be off where the arm was."""
     active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.tolerated[joint])]
-    names = fit.robot.joint_names
+    names, turns = fit.robot.joint_names, rotary(fit.robot)
     if not np.isfinite(fit.gravity_error[active]).any():
         return PageSection("How far to believe it", (Paragraph("The recording is not sound, so nothing is stated."),))
     rows = tuple(
         (
             names[joint],
             quantity(fit.gravity_error[joint], units[joint]),
+            gravity_share(fit, joint),
             quantity(fit.gravity_size[joint], units[joint]),
             quantity(fit.tolerated[joint], units[joint]),
-            f"{fit.lower[joint]:.3g} … {fit.upper[joint]:.3g}",
+            f"{fit.lower[joint]:.3g} … {fit.upper[joint]:.3g} {'rad' if turns[joint] else 'm'}",
         )
         for joint in active
     )
-    columns = ("joint", "gravity error, 95 %", "gravity effort", "tolerated", "calibrated range [rad or m]")
+    columns = ("joint", "gravity error, 95 %", "of gravity", "gravity effort", "tolerated", "calibrated range")
     scale = np.maximum(fit.tolerated[active], 1e-300)
     chart = bar_chart(
         [names[joint] for joint in active],
         [("gravity error, 95 %", fit.gravity_error[active] / scale)],
         title="Gravity error as a share of what the joint tolerates",
         y_title="error / tolerated",
-        caption="Below 1 is good. Tolerated is the larger of 10 % of the joint's gravity effort and 2 % of its limit.",
+        caption="Up to 1, the dashed line, the error is tolerable: 10 % of the joint's gravity effort, or 2 % of its "
+        "effort limit where that is more.",
+        limit=1.0,
     )
     text = (
         "How far the effort that holds each joint against gravity may be off at poses like the recorded ones: root "
@@ -276,8 +303,7 @@ def _about_section(fit: Fit) -> PageSection:
         ("robot's geometry", f"sha256 {identity.kinematics}"),
         ("made", f"{fit.created} by counterpoise {fit.version}"),
     ]
-    notes = [("note", note) for note in dict.fromkeys(fit.notes)]
-    return PageSection("About", (PageTable(("", "value"), tuple(rows + notes), left=("", "value")),))
+    return PageSection("About", (PageTable(("", "value"), tuple(rows), left=("", "value")),))
 
 
 def _millimetres(length: float) -> str:

@@ -148,7 +148,13 @@ def time_chart(
 
 
 def bar_chart(
-    names: Sequence[str], series: Sequence[tuple[str, npt.ArrayLike]], *, title: str, y_title: str, caption: str = ""
+    names: Sequence[str],
+    series: Sequence[tuple[str, npt.ArrayLike]],
+    *,
+    title: str,
+    y_title: str,
+    caption: str = "",
+    limit: float | None = None,
 ) -> Chart:
     """Return groups of bars, one group per name.
 
@@ -158,6 +164,7 @@ def bar_chart(
         title: Name of the panel.
         y_title: Name and unit of the heights.
         caption: A sentence below.
+        limit: Height of a dashed line across; None for no line.
     """
     traces = [
         {
@@ -172,6 +179,11 @@ def bar_chart(
     legend = [LegendEntry(name, COLOURS[index % len(COLOURS)]) for index, (name, _) in enumerate(series)]
     layout = titled_axes("", y_title) | {"barmode": "group"}
     layout["xaxis"]["type"] = "category"
+    if limit is not None:
+        line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": limit, "y1": limit}
+        layout["shapes"] = [line | {"line": {"color": GREY, "width": 1.2, "dash": "dash"}}]
+        heights = np.concatenate([np.nan_to_num(np.asarray(each, dtype=np.float64)) for _, each in series])
+        layout["yaxis"]["range"] = [0.0, 1.1 * max(limit, float(heights.max(initial=0.0)))]
     panel = Panel(title, "", {"data": traces, "layout": layout})
     return Chart((panel,), tuple(legend) if len(legend) > 1 else (), caption, height=280, wide=True)
 
