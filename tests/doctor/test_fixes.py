@@ -165,7 +165,7 @@ def test_currents_are_declared_and_their_size_is_not_guessed(
     done = mended(MODEL, faulty, tmp_path)
     (finding,) = done.before.alarms
     assert finding.fault is LogFault.EFFORT_IS_CURRENT
-    assert done.before.fix == {"effort": {"kind": "current"}}
+    assert done.before.fix == {"effort": {"kind": "current"}, "source": {"effort.kind": "guessed"}}
     found = finding.evidence["torque_per_unit"]
     for name, doubt in finding.evidence["relative_std"].items():
         joint = ARM.joint_names.index(name)

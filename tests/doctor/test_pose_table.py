@@ -68,7 +68,7 @@ def test_a_reversed_effort_is_found_in_a_table() -> None:
     assert [finding.fault for finding in diagnosis.findings if finding.consequence is Consequence.DANGER] == [
         LogFault.EFFORT_SIGN
     ]
-    assert diagnosis.fix == {"joints": {"joint2": {"effort_sign": -1}}}
+    assert diagnosis.fix["joints"] == {"joint2": {"effort_sign": -1}}
 
 
 def test_rows_are_points_at_rest() -> None:
