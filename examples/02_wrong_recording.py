@@ -36,7 +36,8 @@ def recording(poses: np.ndarray, seed: int) -> cp.Log:
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "run.npz"
-    cp.write_log(recording(cp.design_poses(drawn, count=6, seed=0), seed=1), path)
+    poses = cp.design_poses(drawn, count=6, seed=0)
+    cp.write_log(recording(poses, seed=1), path)
 
     diagnosis = cp.diagnose(drawn, cp.read_log(path, drawn))
     print("The doctor says:")
@@ -46,15 +47,18 @@ with tempfile.TemporaryDirectory() as folder:
     # The mapping that the doctor proposes says how the columns are to be read.
     fit = cp.calibrate(drawn, cp.read_log(path, drawn, diagnosis.fix))
     print(f"\nCalibration: {'trusted' if fit.trusted else 'not trusted: ' + '; '.join(fit.reasons)}")
+    print(f"  good for: {', '.join(statement.use for statement in fit.statements)}")
+    print(f"  gravity torques may be off by [N m]: {np.round(fit.gravity_error, 3).tolist()}")
     print(f"  error on poses it has not seen [N m]: {np.round(fit.heldout_rms, 3).tolist()}")
 
+    # Other poses, midway between those: what is promised, is promised where the arm was.
     fresh = Path(folder) / "fresh.npz"
-    cp.write_log(recording(cp.design_poses(drawn, count=2, seed=9), seed=2), fresh)
+    cp.write_log(recording(0.5 * (poses[:3] + poses[1:4]), seed=2), fresh)
     check = verify(fit, cp.read_log(fresh, drawn, diagnosis.fix))
     print(f"  on a fresh recording it {'holds' if check.holds else 'does not hold'}")
     fit.save(Path(folder) / "wam7.calibration.json")
 
-poses = np.random.default_rng(0).uniform(0.8 * drawn.lower, 0.8 * drawn.upper, (200, drawn.n))
+anywhere = np.random.default_rng(0).uniform(0.8 * drawn.lower, 0.8 * drawn.upper, (200, drawn.n))
 for name, model in (("drawing", drawn), ("calibrated", fit.robot)):
-    off = np.sqrt(np.mean((model.gravity(poses) - real.gravity(poses)) ** 2))
+    off = np.sqrt(np.mean((model.gravity(anywhere) - real.gravity(anywhere)) ** 2))
     print(f"  {name}: gravity torques {off:.3f} N m off over random poses")

@@ -10,6 +10,7 @@ import numpy as np
 from ..calibration.design import design_poses
 from ..calibration.pose_plan import PosePlan
 from ..control.record import Recording
+from ..description.frozen import Array
 from ..doctor.diagnose import diagnose
 from ..doctor.diagnosis import Diagnosis
 from ..logs.files import write_log
@@ -50,7 +51,7 @@ class Recorded:
 def recorded(arm: HiddenArm, folder: Path, progress: Progress) -> Recorded:
     """Record the poses, write the file, look at it, mend it, read it again."""
     path = folder / "recording.csv"
-    log = _drive(arm, POSES, 1, progress)
+    log = _drive(arm, _poses(arm), 1, progress)
     write_log(arm.as_logged(log), path)
     found = diagnose(arm.described, read_log(path, arm.described))
     mapping = None
@@ -62,15 +63,20 @@ def recorded(arm: HiddenArm, folder: Path, progress: Progress) -> Recorded:
 
 
 def fresh(arm: HiddenArm, mapping: Path | None, folder: Path, progress: Progress) -> Log:
-    """Record other poses, read with the same mapping."""
+    """Record other poses, midway between those of the calibration, read with the same mapping."""
     path = folder / "fresh.csv"
-    write_log(arm.as_logged(_drive(arm, FRESH_POSES, 2, progress)), path)
+    poses = _poses(arm)
+    between = 0.5 * (poses[:-1] + poses[1:])
+    write_log(arm.as_logged(_drive(arm, between[:FRESH_POSES], 2, progress)), path)
     return read_log(path, arm.described, mapping)
 
 
-def _drive(arm: HiddenArm, count: int, run: int, progress: Progress) -> Log:
+def _poses(arm: HiddenArm) -> Array:
+    return design_poses(arm.described, count=POSES, seed=1)
+
+
+def _drive(arm: HiddenArm, poses: Array, run: int, progress: Progress) -> Log:
     robot = arm.described
-    poses = design_poses(robot, count=count, seed=run)
     plan = PosePlan.of(robot, poses, dwell=DWELL, travel_speed=np.full(robot.n, TRAVEL_SPEED))
     plant = arm.plant(run)
     recording = Recording(plant, robot, plan)
