@@ -37,9 +37,9 @@ def test_what_is_asked_for_and_held_is_trusted() -> None:
     verdict = judge(assessment("float", "hold"), ("hold", "float"), [SOUND])
     assert verdict.trusted
     assert verdict.reasons == ()
-    assert [check.name for check in verdict.checks] == ["recording", "hold", "float"]
-    assert verdict.checks[1].sentence == "hold so well"
-    assert verdict.checks[1].value == 0.25
+    assert [check.name for check in verdict.checks] == ["recording", "structure", "hold", "float"]
+    assert verdict.checks[2].sentence == "hold so well"
+    assert verdict.checks[2].value == 0.25
 
 
 def test_what_is_asked_for_and_missing_is_not_trusted() -> None:

@@ -132,4 +132,4 @@ def better_than_described(fitted: Array, described: Array) -> bool:
     """
     known = np.isfinite(fitted) & np.isfinite(described) & (described > 0.0)
     ratio = np.log(np.maximum(fitted[known], 1e-300) / described[known])
-    return not known.any() or float(np.mean(ratio)) < np.log(WORSE)
+    return not known.any() or bool(np.mean(ratio) < np.log(WORSE))
