@@ -9,7 +9,7 @@ from .changes import Change, changes
 from .finding import Consequence, Finding, LogFault
 from .moves import regressed
 from .search import Search
-from .weigh import effect_of, share_of
+from .weigh import effect_of, margin_of, share_of
 from .wording import listed, short
 
 MOST_KINDS = 2
@@ -20,6 +20,8 @@ DANGERS = frozenset(
         *(LogFault.GRAVITY_COMPENSATED, LogFault.EFFORT_IS_CURRENT, LogFault.GAIN),
     }
 )
+HINTED = 2.0
+"""Log evidence, costs included, that a good description must bring for a fault to be mentioned."""
 MASS_SCALE = "mass-scale"
 """What wrong masses are called among the alternatives."""
 TELLING = 4.0
@@ -67,7 +69,9 @@ def name_difference(case: Case, hinted: Search) -> list[Finding]:
     added = [
         change
         for change in changes(fit.reading, case.begin, case.alive)
-        if (change.fault, change.joints) not in there and share_of(hinted, fit, change) > 1.0
+        if (change.fault, change.joints) not in there
+        and share_of(hinted, fit, change) > 1.0
+        and margin_of(hinted, fit, change) > HINTED
     ]
     if not added:
         return []
