@@ -6,6 +6,7 @@ import math
 
 from .case import INSTEAD, Case
 from .changes import Change, changes
+from .evidence import ReadingFit
 from .finding import Consequence, Finding, LogFault
 from .moves import regressed
 from .search import Search
@@ -80,7 +81,7 @@ def name_difference(case: Case, hinted: Search) -> list[Finding]:
     effect = {
         case.names[joint]: max(float(effect_of(hinted, fit, change)[joint]) for change in added) for joint in case.alive
     }
-    told = [_in_words(case, added, fault) for fault in faults]
+    told = [_in_words(case, fit, added, fault) for fault in faults]
     factors = _factors(case)
     scale = ", ".join(f"{name} {short(value)}" for name, value in factors.items())
     return [
@@ -107,7 +108,10 @@ def name_difference(case: Case, hinted: Search) -> list[Finding]:
     ]
 
 
-def _in_words(case: Case, added: list[Change], fault: LogFault) -> str:
+def _in_words(case: Case, fit: ReadingFit, added: list[Change], fault: LogFault) -> str:
+    if fault is LogFault.PAYLOAD:
+        masses = [float(value[0]) for value, _ in fit.payload.values()]
+        return f"a payload of {' and '.join(short(mass) for mass in masses)} kg"
     joints = list(dict.fromkeys(joint for change in added if change.fault is fault for joint in change.joints))
     whole = not joints or len(joints) == len(case.alive)
     return INSTEAD[fault] + ("" if whole else f" of {listed(case.named(joints))}")
