@@ -21,7 +21,7 @@ from counterpoise.doctor.expectation import (
     RESIDUE,
     ROTOR,
     SPRING,
-    Belief,
+    MassBelief,
     parameter_spread,
     payload_spread,
 )
@@ -120,7 +120,7 @@ READINGS = {
 
 @pytest.mark.parametrize("belief", [*BELIEFS, ANY], ids=["good", "fair", "poor", "any"])
 @pytest.mark.parametrize("name", READINGS)
-def test_evidence_is_the_marginal_likelihood(name: str, belief: Belief) -> None:
+def test_evidence_is_the_marginal_likelihood(name: str, belief: MassBelief) -> None:
     fit = COMPARISON.fit(READINGS[name], belief)
     assert fit.evidence == pytest.approx(long_way(READINGS[name], fit), rel=1e-5, abs=1e-2)
 

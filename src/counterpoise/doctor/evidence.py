@@ -34,7 +34,7 @@ from .expectation import (
     ROTOR,
     SPRING,
     UNKNOWN_ROTOR,
-    Belief,
+    MassBelief,
 )
 from .gram import OWN, SHAPES, Gram, SignalColumns
 from .reading import Reading
@@ -78,7 +78,7 @@ class ReadingFit:
 
     reading: Reading
     evidence: float
-    belief: Belief
+    belief: MassBelief
     alive: npt.NDArray[np.bool_]
     residue: Array
     scale: Array
@@ -99,7 +99,7 @@ class ReadingComparison:
         guess: Unexplained part of each joint's effort with which fits begin, shape (n,). A good guess saves rounds.
     """
 
-    def __init__(self, columns: SignalColumns, beliefs: Sequence[Belief] = BELIEFS, every: int = 1) -> None:
+    def __init__(self, columns: SignalColumns, beliefs: Sequence[MassBelief] = BELIEFS, every: int = 1) -> None:
         """Prepare to compare.
 
         Args:
@@ -113,7 +113,7 @@ class ReadingComparison:
         self.beliefs = tuple(beliefs)
         self._every = every
         self.guess = np.full(columns.robot.n, FIRST_GUESS)
-        self._fits: dict[tuple[Reading, Belief], ReadingFit] = {}
+        self._fits: dict[tuple[Reading, MassBelief], ReadingFit] = {}
         level = np.nan_to_num(motion.effort)
         self.spread: Array = np.where(motion.alive, level.std(axis=0) + 0.02 * np.abs(level.mean(axis=0)), 0.0)
 
@@ -129,7 +129,7 @@ class ReadingComparison:
         """Let later fits begin with what a fit leaves unexplained."""
         self.guess = np.where(fit.alive, fit.residue / np.where(fit.alive, fit.scale, 1.0), FIRST_GUESS)
 
-    def fit(self, reading: Reading, belief: Belief) -> ReadingFit:
+    def fit(self, reading: Reading, belief: MassBelief) -> ReadingFit:
         """Return how a reading explains the recording; its evidence includes the cost of the belief."""
         key = (reading, belief)
         if key not in self._fits:
@@ -170,7 +170,7 @@ class ReadingComparison:
             result[joint] = math.copysign(1.0, reading.effort_factor[joint]) * both / size if size > 0.0 else 0.0
         return result
 
-    def gravity(self, reading: Reading, belief: Belief) -> tuple[Array, Array]:
+    def gravity(self, reading: Reading, belief: MassBelief) -> tuple[Array, Array]:
         """Return the gravity vector in the base frame that the efforts show, and its covariance [m/s²]."""
         gram, setup = self.gram(reading), self._setup(reading, belief)
         columns = list(gram.unit_gravity)
@@ -178,10 +178,10 @@ class ReadingComparison:
         where = slice(setup.common, setup.common + 3)
         return at.shared[where] * GRAVITY_SPREAD, at.shared_covariance[where, where] * GRAVITY_SPREAD**2
 
-    def _setup(self, reading: Reading, belief: Belief) -> _Setup:
+    def _setup(self, reading: Reading, belief: MassBelief) -> _Setup:
         return _Setup(self.columns, self.gram(reading), reading, belief, self.spread)
 
-    def _fitted(self, reading: Reading, belief: Belief) -> ReadingFit:
+    def _fitted(self, reading: Reading, belief: MassBelief) -> ReadingFit:
         robot, gram, worth = self.robot, self.gram(reading), self.motion.effective
         setup = self._setup(reading, belief)
         at = setup.solve(worth, self.guess)
@@ -243,7 +243,7 @@ class ReadingComparison:
 class _Setup:
     """The linear model of one reading."""
 
-    def __init__(self, made: SignalColumns, gram: Gram, reading: Reading, belief: Belief, spread: Array) -> None:
+    def __init__(self, made: SignalColumns, gram: Gram, reading: Reading, belief: MassBelief, spread: Array) -> None:
         robot = made.robot
         self.gram = gram
         self.joints = made.alive

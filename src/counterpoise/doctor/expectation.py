@@ -14,7 +14,7 @@ from ..dynamics.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class MassBelief:
     """How far a description may be off: standard deviations.
 
     Attributes:
@@ -36,15 +36,15 @@ class Belief:
     cost: float = 0.0
 
 
-GOOD = Belief(mass=0.10, centre=0.010, inertia=0.20, least=0.01)
+GOOD = MassBelief(mass=0.10, centre=0.010, inertia=0.20, least=0.01)
 """A good description."""
 BELIEFS = (
     GOOD,
-    Belief(mass=0.20, centre=0.020, inertia=0.40, least=0.02, cost=5.0),
-    Belief(mass=0.30, centre=0.030, inertia=0.60, least=0.03, cost=14.0),
+    MassBelief(mass=0.20, centre=0.020, inertia=0.40, least=0.02, cost=5.0),
+    MassBelief(mass=0.30, centre=0.030, inertia=0.60, least=0.03, cost=14.0),
 )
 """Descriptions that are rather good: what they tell supports a fault, but never alone."""
-ANY = Belief(mass=0.35, centre=0.03, inertia=0.6, least=0.05, common=0.35, reach=0.2)
+ANY = MassBelief(mass=0.35, centre=0.03, inertia=0.6, least=0.05, common=0.35, reach=0.2)
 """Any description of this arm: one factor of up to two on all masses, links and counterweights of any usual size. What
 is told under this belief is told by the recording."""
 FRICTION = 0.7
@@ -76,7 +76,7 @@ FURTHEST = 0.5
 """Longest delay of a channel that is looked for, to either side [s]."""
 
 
-def parameter_spread(robot: Robot, belief: Belief = GOOD) -> Array:
+def parameter_spread(robot: Robot, belief: MassBelief = GOOD) -> Array:
     """Return L, shape (10 b, 10 b), with L Lᵀ the covariance of the bodies' ten inertial parameters (joint frames).
 
     Per body: mass, first moment and inertia scale together; the centre of mass moves; the inertia changes by itself;

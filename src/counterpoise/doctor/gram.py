@@ -17,7 +17,7 @@ from ..dynamics.inertia import driven_inertias
 from ..dynamics.joint_units import rotary
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
-from .expectation import ANY, Belief, parameter_spread, payload_spread
+from .expectation import ANY, MassBelief, parameter_spread, payload_spread
 from .motion import LEAST_MOTION, RecordedMotion
 from .reading import Reading
 
@@ -115,13 +115,13 @@ class SignalColumns:
         felt = _felt(rows @ spread)
         self._matrix = np.concatenate([spread @ felt, *payloads], axis=1)
         self._felt_of = np.linalg.solve(spread.T, felt).T  # what of a change of the parameters is felt
-        self._held: dict[Belief, Array] = {}
+        self._held: dict[MassBelief, Array] = {}
         self._grams: dict[tuple[object, ...], Gram] = {}
         self._expected: dict[tuple[object, ...], tuple[Array, Array]] = {}
         self.shared = self._matrix.shape[1] - 4 * len(payloads)
         self.inertia = np.mean(np.abs(driven_inertias(robot, motion.q[:: max(1, len(motion.q) // 16)])), axis=0)
 
-    def held(self, belief: Belief) -> Array:
+    def held(self, belief: MassBelief) -> Array:
         """Return T, shape (c, c): the shared columns times T have unknowns of unit variance under a belief."""
         if belief not in self._held:
             known = self._felt_of @ parameter_spread(self.robot, belief)

@@ -14,7 +14,7 @@ from ..dynamics.kinematics import ancestors
 from ..dynamics.robot import Robot
 from .cost import Cost
 from .evidence import ReadingComparison
-from .expectation import Belief
+from .expectation import MassBelief
 from .gram import SHAPES
 from .reading import Reading, swapped
 
@@ -112,7 +112,7 @@ def in_degrees(robot: Robot, reading: Reading) -> Reading:
 
 
 def with_gravity_found(
-    comparison: ReadingComparison, reading: Reading, start: Reading, belief: Belief
+    comparison: ReadingComparison, reading: Reading, start: Reading, belief: MassBelief
 ) -> Reading | None:
     """Return the reading with gravity's direction as the efforts show it, its size kept.
 
@@ -132,7 +132,7 @@ def with_gravity_found(
 
 
 def with_gain_found(
-    comparison: ReadingComparison, cost: Cost, reading: Reading, joint: int, belief: Belief
+    comparison: ReadingComparison, cost: Cost, reading: Reading, joint: int, belief: MassBelief
 ) -> Reading | None:
     """Return the reading with the gain of one joint's effort that suits best; None where that is the present one."""
 
@@ -158,7 +158,7 @@ def with_gain_found(
     return at(best)
 
 
-def with_all_gains_found(comparison: ReadingComparison, cost: Cost, reading: Reading, belief: Belief) -> Reading:
+def with_all_gains_found(comparison: ReadingComparison, cost: Cost, reading: Reading, belief: MassBelief) -> Reading:
     """Return the reading with every effort in a unit of its own: signed factors found by regression, then refined.
 
     A joint whose torque the model does not explain takes its sign from friction and its size from the others.

@@ -6,10 +6,11 @@ import math
 
 from .case import INSTEAD, Case
 from .changes import Change, changes
+from .evidence import ReadingFit
 from .finding import Consequence, Finding, LogFault
 from .moves import regressed
 from .search import Search
-from .weigh import effect_of, share_of
+from .weigh import effect_of, margin_of, share_of
 from .wording import listed, short
 
 MOST_KINDS = 2
@@ -20,6 +21,8 @@ DANGERS = frozenset(
         *(LogFault.GRAVITY_COMPENSATED, LogFault.EFFORT_IS_CURRENT, LogFault.GAIN),
     }
 )
+HINTED = 2.0
+"""Log evidence, costs included, that a good description must bring for a fault to be mentioned."""
 MASS_SCALE = "mass-scale"
 """What wrong masses are called among the alternatives."""
 TELLING = 4.0
@@ -67,7 +70,9 @@ def name_difference(case: Case, hinted: Search) -> list[Finding]:
     added = [
         change
         for change in changes(fit.reading, case.begin, case.alive)
-        if (change.fault, change.joints) not in there and share_of(hinted, fit, change) > 1.0
+        if (change.fault, change.joints) not in there
+        and share_of(hinted, fit, change) > 1.0
+        and margin_of(hinted, fit, change) > HINTED
     ]
     if not added:
         return []
@@ -76,7 +81,7 @@ def name_difference(case: Case, hinted: Search) -> list[Finding]:
     effect = {
         case.names[joint]: max(float(effect_of(hinted, fit, change)[joint]) for change in added) for joint in case.alive
     }
-    told = [_in_words(case, added, fault) for fault in faults]
+    told = [_in_words(case, fit, added, fault) for fault in faults]
     factors = _factors(case)
     scale = ", ".join(f"{name} {short(value)}" for name, value in factors.items())
     return [
@@ -103,7 +108,10 @@ def name_difference(case: Case, hinted: Search) -> list[Finding]:
     ]
 
 
-def _in_words(case: Case, added: list[Change], fault: LogFault) -> str:
+def _in_words(case: Case, fit: ReadingFit, added: list[Change], fault: LogFault) -> str:
+    if fault is LogFault.PAYLOAD:
+        masses = [float(value[0]) for value, _ in fit.payload.values()]
+        return f"a payload of {' and '.join(short(mass) for mass in masses)} kg"
     joints = list(dict.fromkeys(joint for change in added if change.fault is fault for joint in change.joints))
     whole = not joints or len(joints) == len(case.alive)
     return INSTEAD[fault] + ("" if whole else f" of {listed(case.named(joints))}")

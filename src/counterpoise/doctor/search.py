@@ -9,7 +9,7 @@ import numpy as np
 
 from .cost import Cost
 from .evidence import ReadingComparison, ReadingFit
-from .expectation import Belief
+from .expectation import MassBelief
 from .gram import SignalColumns
 from .moves import (
     effort_moves,
@@ -58,7 +58,7 @@ class Search:
 def search(
     columns: SignalColumns,
     begin: Reading,
-    beliefs: Sequence[Belief],
+    beliefs: Sequence[MassBelief],
     first: Reading | None = None,
     *,
     positions: bool = True,
@@ -154,7 +154,9 @@ class _Walk:
         moves = position_moves(found.reading, self.cost.start, self.moving, self.pairs, self.cost.alive)
         return self._promising(self.coarse, moves, found.belief)
 
-    def _promising(self, comparison: ReadingComparison, readings: Iterable[Reading], belief: Belief) -> list[Reading]:
+    def _promising(
+        self, comparison: ReadingComparison, readings: Iterable[Reading], belief: MassBelief
+    ) -> list[Reading]:
         ranked = sorted(readings, key=lambda reading: self.cost(reading) - comparison.fit(reading, belief).evidence)
         return ranked[:LOOKED_AT]
 
