@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from counterpoise.calibration.hierarchical import HierarchicalRegression, Posterior, Products, Size, averaged
+from counterpoise.calibration.hierarchical import (
+    HierarchicalPosterior,
+    HierarchicalRegression,
+    RowProducts,
+    Size,
+    averaged,
+)
 from counterpoise.description.frozen import Array
 
 SHARED = 3
@@ -27,9 +33,9 @@ class Problem:
     z: Array
 
     @property
-    def products(self) -> Products:
+    def products(self) -> RowProducts:
         rows = [np.column_stack(one) for one in zip(self.A, self.C, self.y, strict=True)]
-        return Products(
+        return RowProducts(
             values=np.array([each.T @ each for each in rows]),
             rows=np.array([float(len(each)) for each in self.y]),
             power=np.array([float(np.mean(each**2)) for each in self.y]),
@@ -73,7 +79,7 @@ def roots(seed: int) -> Array:
     return np.tril(np.random.default_rng(100 + seed).standard_normal((SHARED, SHARED))) + np.eye(SHARED)
 
 
-def fixed(one: Problem, root: Array, sigma: Array, inflation: Array) -> Posterior:
+def fixed(one: Problem, root: Array, sigma: Array, inflation: Array) -> HierarchicalPosterior:
     return HierarchicalRegression(one.products, inflation, FIXED).solve(root, noise=sigma, rounds=1)
 
 

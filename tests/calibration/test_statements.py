@@ -19,7 +19,7 @@ from counterpoise.calibration.statements import (
     TOLERANCE,
     USES,
     Assessment,
-    Statement,
+    UseStatement,
     assess,
     checked_uses,
 )
@@ -53,7 +53,7 @@ def assessed(
     return assess(found, friction=np.full(n, friction), residual=np.full(n, error), stiffness=np.full(n, stiffness))
 
 
-def stated(found: Assessment, use: str) -> Statement:
+def stated(found: Assessment, use: str) -> UseStatement:
     return next(one for one in found.statements if one.use == use)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from counterpoise.calibration.statements import USES, Assessment, Promise, Statement, UseName
+from counterpoise.calibration.statements import USES, Assessment, Promise, UseName, UseStatement
 from counterpoise.calibration.terms import Terms
 from counterpoise.calibration.verdict import SURE, Check, Verdict, better_than_described, judge, judge_recording
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
@@ -21,7 +21,7 @@ UNSOUND = Check("recording", False, "The effort of joint1 is dead. Mend it.")
 def assessment(*held: UseName) -> Assessment:
     """Return what is good for some uses and, with a reason, not for the others."""
     promise = Promise(*np.full((3, 2), 0.1))
-    statements = tuple(Statement(use, f"{use} so well", 0.25, "m") for use in held)
+    statements = tuple(UseStatement(use, f"{use} so well", 0.25, "m") for use in held)
     return Assessment(promise, statements, {use: f"too little for {use}" for use in USES if use not in held})
 
 

@@ -50,7 +50,7 @@ class Change:
     Attributes:
         weight: Change of the gravity effort, root mean square over the recorded poses, constant part apart.
         weight_error: How far that may be off (95 %).
-        offset: Change of the constant part.
+        offset: Change of the constant part, without what the load pulls.
         offset_error: How far that may be off (95 %).
         load: A load at a tip that explains it; None where none does.
     """
@@ -94,19 +94,22 @@ def change_since(fit: Fit, samples: Samples, error: Array) -> Change:
 def _change(robot: Robot, fitted: WeightedFit, gains: Array) -> Change:
     posterior, active = fitted.posterior, fitted.columns.active
     poses = posterior.poses
-    with_offset, _ = posterior.load(poses, offsets=True)
+    with_offset, around = posterior.load(poses, offsets=True)
     load, deviation = posterior.load(poses)
     weight = load - robot.gravity(poses)[:, active]
     # Over a small range weight and offset are one: what is constant is told by itself.
     constant = np.mean(with_offset - robot.gravity(poses)[:, active], axis=0)
-    _, around = posterior.load(poses, offsets=True)
     varying = weight - weight.mean(axis=0)
     scale = np.abs(gains[active])
     named = _tip_load(robot, poses, active, with_offset - robot.gravity(poses)[:, active], np.hypot(deviation, around))
+    pulled = np.zeros(len(constant))
+    if named is not None:
+        carrying = robot.with_payload(abs(named.mass), link=named.link)
+        pulled = np.sign(named.mass) * np.mean((carrying.gravity(poses) - robot.gravity(poses))[:, active], axis=0)
     return Change(
         weight=_all(scale * _size(varying), active),
         weight_error=_all(scale * CERTAIN * _size(np.minimum(deviation, around)), active),
-        offset=_all(scale * constant, active),
+        offset=_all(scale * (constant - pulled), active),
         offset_error=_all(scale * CERTAIN * _size(around), active),
         load=named,
     )

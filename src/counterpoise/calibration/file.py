@@ -42,7 +42,7 @@ from .file_schema import (
 from .fit import Fit, Parameter
 from .identifiability import Combination, Identifiability
 from .sag import Sag
-from .statements import Statement
+from .statements import UseStatement
 from .terms import Terms
 from .verdict import Check, Verdict
 
@@ -257,7 +257,7 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
         notes=content.notes,
         uses=content.uses,
         statements=tuple(
-            Statement(one.use, one.sentence, math.nan if one.value is None else one.value, one.unit)
+            UseStatement(one.use, one.sentence, math.nan if one.value is None else one.value, one.unit)
             for one in content.statements
         ),
         verdict=_verdict(content),

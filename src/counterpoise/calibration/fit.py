@@ -19,7 +19,7 @@ from .identifiability import Identifiability
 from .identity import Identity
 from .sag import Sag
 from .samples import Samples
-from .statements import Statement, UseName
+from .statements import UseName, UseStatement
 from .verdict import Verdict
 
 NEWTON_METRES = "N m"
@@ -171,7 +171,7 @@ class Fit:
     unreliable: tuple[str, ...]
     notes: tuple[str, ...]
     uses: tuple[UseName, ...]
-    statements: tuple[Statement, ...]
+    statements: tuple[UseStatement, ...]
     verdict: Verdict
     identity: Identity
     data_sha256: str

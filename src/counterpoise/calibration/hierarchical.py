@@ -54,7 +54,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Products:
+class RowProducts:
     """Scalar products of a joints' rows [A C y]; s shared columns, d own ones.
 
     Attributes:
@@ -71,7 +71,7 @@ class Products:
     shared: int
     kinds: tuple[str, ...]
 
-    def without(self, part: Products) -> Products:
+    def without(self, part: RowProducts) -> RowProducts:
         """Return the products without a part of the rows."""
         return replace(self, values=self.values - part.values, rows=self.rows - part.rows)
 
@@ -81,7 +81,7 @@ Choice = frozenset[tuple[int, str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class HierarchicalPosterior:
     """What the data say, for one prior of the shared unknowns.
 
     Attributes:
@@ -136,7 +136,7 @@ class Posterior:
 class HierarchicalRegression:
     """Solves for shared and own unknowns, and for the sizes of the latter."""
 
-    def __init__(self, products: Products, inflation: Array, sizes: Mapping[str, Size]) -> None:
+    def __init__(self, products: RowProducts, inflation: Array, sizes: Mapping[str, Size]) -> None:
         """Take the data.
 
         Args:
@@ -157,10 +157,10 @@ class HierarchicalRegression:
         root: Array,
         chosen: Choice = frozenset(),
         *,
-        begin: Posterior | None = None,
+        begin: HierarchicalPosterior | None = None,
         noise: Array | None = None,
         rounds: int = ROUNDS,
-    ) -> Posterior:
+    ) -> HierarchicalPosterior:
         """Return the posterior.
 
         Args:
@@ -231,7 +231,7 @@ class HierarchicalRegression:
         evidence += 0.5 * float(np.linalg.slogdet(inverse)[1].sum())
         first = np.array([at[0] for at in self._at.values()])
         evidence -= 0.5 * HYPER * float(np.log(sizes[:, first] / self._least[first]).sum())
-        return Posterior(
+        return HierarchicalPosterior(
             evidence=evidence,
             noise=sigma,
             sizes=sizes,
@@ -268,7 +268,7 @@ def _factor(precision: Array) -> Array:
         return np.asarray(size[:, None] * np.linalg.cholesky(positive + 1e-13 * np.eye(len(positive))))
 
 
-def averaged(posteriors: Sequence[Posterior], log_weights: npt.ArrayLike) -> tuple[Array, Array, Array]:
+def averaged(posteriors: Sequence[HierarchicalPosterior], log_weights: npt.ArrayLike) -> tuple[Array, Array, Array]:
     """Return weights, mean and covariance of several posteriors, each as likely as its evidence says.
 
     Args:

@@ -1,98 +1,22 @@
-r"""How well the efforts that hold an arm are known: weight, springs and counterbalances, model error counted in.
+"""What is known of the efforts that hold an arm: weight, springs and counterbalances, model error counted in.
 
-A fit's own covariance takes what the model does not explain for noise. Real residuals are friction that no simple law
-describes, cables, drives that are a little off, drifts; part of that looks like weight. Here all of it gets columns of
-its own (nuisances.py) beside the model's, with sizes that the data choose (hierarchical.py), and the description is
-trusted as far as the data support it: the result is the average over STRENGTHS of the prior, each as likely as its
-evidence says. What a joint's weight could be confused with then widens its uncertainty.
-
-A nuisance that acts at rest (a spring or counterbalance, a gain, a tilt of the base) is looked for joint by joint, and
-taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its least size.
-
-Two corrections for what no covariance knows. Few samples: 95 % intervals are Student's. Parts of the recording that
-contradict each other: the estimate is made BLOCKS times, each time without one stretch of the recording (delete-block
-jackknife, [Kunsch1989]); where these estimates scatter by more than the covariance says, the scatter counts.
+How it is found: posterior_search.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array
 from .columns import EffortColumns, tilt_axes
-from .hierarchical import Choice, HierarchicalRegression, Posterior, Products, averaged
-from .inflation import Blocking
-from .moving import LEAST_INFLATION
-from .nuisances import POSITION, PRESLIDING, SIZES, Extent, Nuisances
-from .prior import CadPrior, Scales, body_root, drive_deviations
-from .runs import RepeatedRun
-from .samples import Samples, at_rest
+from .hierarchical import Choice
+from .nuisances import POSITION, Nuisances
+from .samples import at_rest
 
-STRENGTHS = (1.0 / 16.0, 1.0 / 4.0, 1.0, 4.0, 16.0, 64.0, 256.0)
-"""Strengths of the prior that are averaged (prior.py) ..."""
-SHARES = (0.15, 0.25, 0.25, 0.15, 0.1, 0.06, 0.04)
-"""... and how likely each of them is before the data: descriptions are wrong by 10 to 30 %, and seldom exact."""
-SPEAKS = 3.0
-"""Log evidence by which a nuisance must improve the explanation to be taken up, a Bayes factor of 20."""
-MOST_TAKEN = 6
-"""Most nuisances that are taken up."""
-AGAIN = 3.0
-"""A nuisance that lowers the log evidence by more than this is not looked at again."""
-TEST_ROUNDS = 25
-"""Rounds in which a nuisance is tried."""
-AS_MODELLED = SIZES | {kind: replace(SIZES[kind], least=1e-5) for kind in ("position", "gain")}
-"""Sizes of the nuisances for the estimate itself: what the model lacks at rest, it takes for weight."""
 TILT = "tilt"
-NO_TILT, SOME_TILT = 1e-6, 0.1
-"""Standard deviation of a tilt of the base that is not looked for, and of one that is [rad]."""
-BLOCKS = 8
-POSES = 300
-"""Recorded poses that stand for the calibrated range."""
-NORMAL = 1.959964
-"""Standard deviations of a 95 % interval."""
-STATIC_FRICTION = 0.1
-"""Usual friction at rest, as a share of the effort, where the sides are known from which poses were reached."""
-
-Weigh = Callable[[Samples, Array], Array]
-"""Weighs the rows of samples by their residuals, shapes (k, a)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """Recordings, and a first fit to them; a joints have a measured effort.
-
-    Attributes:
-        columns: The model.
-        runs: The recordings.
-        known: What weighed loads add to the body parameters, by run.
-        start: Where the unknowns start, shape (p,).
-        x: The first estimate, shape (p,): rows are linearised there.
-        sigma: Noise of one sample by the first fit, shape (a,).
-        scales: Sizes of what was measured.
-        correlated: Whether samples are successive instants of a filtered recording.
-        weigh: Weighs rows by outliers and by reversals.
-        own_offsets: Whether every recording has an offset of its own.
-    """
-
-    columns: EffortColumns
-    runs: Sequence[RepeatedRun]
-    known: Sequence[Array | None]
-    start: Array
-    x: Array
-    sigma: Array
-    scales: Scales
-    correlated: bool
-    weigh: Weigh
-    own_offsets: bool = False
-
-    def chunks(self) -> Iterator[tuple[int, Samples, Array, Array]]:
-        """Yield number of the run, samples, rows and shifted efforts, piece by piece."""
-        for number, (run, load) in enumerate(zip(self.runs, self.known, strict=True)):
-            for chunk in run.chunks():
-                yield number, chunk, *self.columns.rows(chunk, self.x, load)
+"""Kind of the nuisance that all joints share: a tilt of the base."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +76,13 @@ class LoadPosterior:
             q: Poses [rad or m], shape (k, n).
             offsets: Whether constant offsets are part of it.
         """
-        rows, means = self._rows(q)
+        rows, means = self.rows(q)
         deviations = np.empty(means.shape)
         for joint in range(means.shape[1]):
-            wide = self._placed(rows, joint, offset=offsets)
+            wide = self.placed(rows, joint, offset=offsets)
             means[:, joint] += wide @ self.mean
             if joint in self.springs and not offsets:
-                wide = self._placed(rows, joint, offset=True)
+                wide = self.placed(rows, joint, offset=True)
             variance = np.sum((wide @ self.covariance) * wide, axis=1)
             deviations[:, joint] = np.sqrt(np.maximum(variance, 0.0)) * self.widened[joint]
         return means, deviations
@@ -211,7 +135,7 @@ class LoadPosterior:
                 turn[at["offset"]] += constant
         return turn + turn @ self.carried
 
-    def _rows(self, q: Array) -> tuple[Array, Array]:
+    def rows(self, q: Array) -> tuple[Array, Array]:
         """Return the loads' derivatives by [x, tilt, position, gain, offset], (k, a, ·), and the start's loads."""
         columns, x = self.columns, self.nuisances.x
         rest = replace(at_rest(columns.robot, q), tau=np.zeros(q.shape))
@@ -219,9 +143,9 @@ class LoadPosterior:
         bodies = rows[:, :, columns.groups["bodies"]] @ x[columns.groups["bodies"]]
         rows[:, :, columns.groups["offset"]] = 0.0
         start = rows @ self.start - shift
-        return np.concatenate([rows, _tilt_columns(columns, x, q), self.nuisances.at_rest(q, bodies)], axis=2), start
+        return np.concatenate([rows, tilt_columns(columns, x, q), self.nuisances.at_rest(q, bodies)], axis=2), start
 
-    def _placed(self, rows: Array, joint: int, *, offset: bool) -> Array:
+    def placed(self, rows: Array, joint: int, *, offset: bool) -> Array:
         """Return a joint's rows among all unknowns, shape (k, ·)."""
         p, width = len(self.columns.names) + 2, len(self.nuisances.kinds)
         wide = np.zeros((len(rows), len(self.mean)))
@@ -235,315 +159,7 @@ class LoadPosterior:
 _PARTS = ("offset", "spring", "cosine", "sine")
 
 
-def load_posterior(recorded: Recorded, prior: CadPrior | None, like: LoadPosterior | None = None) -> LoadPosterior:
-    """Return what recordings say about the efforts that hold an arm.
-
-    Args:
-        recorded: The recordings and a first fit to them.
-        prior: Towards the description; None for the data alone.
-        like: A posterior of more of the same data: its nuisances, strength and inflation are taken over, which is
-            quick. Its deviations are then not corrected for contradictions.
-    """
-    search = _Search(recorded, prior)
-    return search.posterior() if like is None else search.posterior_like(like)
-
-
-class _Search:
-    """Looks for the nuisances that a recording shows."""
-
-    def __init__(self, recorded: Recorded, prior: CadPrior | None) -> None:
-        self._recorded = recorded
-        self._poses, self._extent, self._rows = _survey(recorded)
-        columns = recorded.columns
-        moving = recorded.correlated
-        friction = np.zeros(columns.robot.n)
-        if columns.terms.coulomb:
-            drives = np.abs(np.nan_to_num(columns.per_joint("coulomb", recorded.x)))
-            friction = np.abs(columns.coupling).T @ drives
-            if not moving:
-                friction = np.where(columns.active, STATIC_FRICTION * self._extent.effort, 0.0)
-        self._nuisances = Nuisances(columns, recorded.x, self._extent, friction, moving, recorded.own_offsets)
-        self._shared = len(columns.names) + 2
-        self._blocks = self._products()
-        self._whole = _summed(self._blocks)
-        strengths: tuple[float | None, ...] = (None,) if prior is None else (prior.strength or 1.0,)
-        if prior is not None and prior.strength is None and columns.terms.linear:
-            strengths = STRENGTHS
-        self._shares = SHARES if len(strengths) > 1 else (1.0,)
-        self._roots = [self._root(strength) for strength in strengths]
-        self._averages = prior is not None
-
-    def posterior(self) -> LoadPosterior:
-        """Return the posterior with the nuisances that the data show."""
-        joints = len(self._whole.values)
-        inflation = np.full(joints, LEAST_INFLATION if self._recorded.correlated else 1.0)
-        chosen: Choice = frozenset()
-        at = self._regression(inflation).solve(self._roots[len(self._roots) // 2], noise=self._recorded.sigma)
-        inflation = self._inflation(at)
-        at, root = self._best(inflation, chosen, at)
-        kinds = [kind for kind in ("position", "gain", "drift") if kind in self._nuisances.kinds]
-        tests = [(place, kind) for kind in kinds for place in range(joints)] + [(-1, TILT)]
-        while tests and len(chosen) < MOST_TAKEN:
-            tried = [(self._tried(inflation, root, chosen | {test}, at), test) for test in tests]
-            tried.sort(key=lambda pair: -pair[0].evidence)
-            best, test = tried[0]
-            if best.evidence - at.evidence < SPEAKS:
-                break
-            tests = [other for one, other in tried[1:] if one.evidence > at.evidence - AGAIN]
-            chosen = chosen | {test}
-            inflation = self._inflation(best)
-            at, root = self._best(inflation, chosen, best)
-        return self._result(inflation, chosen, at)
-
-    def posterior_like(self, like: LoadPosterior) -> LoadPosterior:
-        """Return the posterior with the nuisances, the strength and the inflation of another one."""
-        if len(like.weights) > 1:
-            best = int(np.argmax(like.weights))
-            self._roots, self._shares = [self._roots[best]], (1.0,)
-        root = self._tilted(self._roots[0], like.shown)
-        at = self._regression(like.inflation).solve(root, _of_joints(like.shown), noise=like.noise)
-        return self._as_modelled(self._posterior(like.inflation, like.shown, [at])[0], at)
-
-    def _result(self, inflation: Array, chosen: Choice, at: Posterior) -> LoadPosterior:
-        regression, own = self._regression(inflation), _of_joints(chosen)
-        every = [regression.solve(self._tilted(root, chosen), own, begin=at) for root in self._roots]
-        result, best = self._posterior(inflation, chosen, every)
-        result = self._as_modelled(result, at)
-        scattered = self._contradictions(result, own, inflation, best)
-        return replace(result, widened=frozen(np.maximum(result.widened, scattered)))
-
-    def _as_modelled(self, result: LoadPosterior, at: Posterior) -> LoadPosterior:
-        """Return the posterior with the estimate of the model alone: what it lacks and acts at rest is weight to it."""
-        regression = HierarchicalRegression(self._whole, result.inflation, AS_MODELLED)
-        modelled = frozenset(one for one in result.shown if one[1] not in ("gain", TILT))
-        every = [regression.solve(self._tilted(root, modelled), modelled, begin=at) for root in self._roots]
-        return replace(result, fitted=averaged(every, np.log(self._shares))[1])
-
-    def _posterior(
-        self, inflation: Array, chosen: Choice, every: Sequence[Posterior]
-    ) -> tuple[LoadPosterior, Posterior]:
-        """Return the average of posteriors, and the likeliest of them."""
-        weights, mean, covariance = averaged(every, np.log(self._shares))
-        best = every[int(np.argmax(weights))]
-        freedom = np.maximum(self._whole.rows / inflation - best.fitted, 0.0)
-        result = LoadPosterior(
-            nuisances=self._nuisances,
-            start=self._recorded.start,
-            mean=mean,
-            covariance=covariance,
-            widened=frozen(_student(freedom)),
-            shown=chosen,
-            weights=weights if self._averages else np.zeros(0),
-            inflation=inflation,
-            noise=best.noise,
-            freedom=freedom,
-            poses=self._poses,
-            fitted=mean,
-            carried=self._carried(inflation, best),
-        )
-        return result, best
-
-    def _carried(self, inflation: Array, best: Posterior) -> Array:
-        """Return by which friction, rotors and offsets the model explains nuisances best; see LoadPosterior."""
-        joints, width = best.sizes.shape
-        size = self._shared + joints * width
-        groups = self._recorded.columns.groups
-        drives = [at for kind in ("coulomb", "viscous", "rotor") for at in range(groups[kind].start, groups[kind].stop)]
-        kinds = self._nuisances.kinds
-        moved = [at for at, kind in enumerate(kinds) if kind in ("friction", "drift")]
-        if not moved:
-            return np.zeros((size, size))
-        taking = np.array([*drives, *(self._shared + joint * width + POSITION + 1 for joint in range(joints))])
-        normal, pull = np.zeros((len(taking), len(taking))), np.zeros((len(taking), size))
-        weight = 1.0 / (inflation * best.noise**2)
-        for joint in range(joints):
-            own = self._shared + joint * width
-            places = [*drives, self._shared + POSITION + 1]
-            into = [*range(len(drives)), len(drives) + joint]
-            values = weight[joint] * self._whole.values[joint]
-            normal[np.ix_(into, into)] += values[np.ix_(places, places)]
-            pull[np.ix_(into, [own + at for at in moved])] += values[
-                np.ix_(places, [self._shared + at for at in moved])
-            ]
-        size_of = np.sqrt(np.diag(normal))
-        excited = size_of > 1e-9 * size_of.max()
-        scale = np.where(excited, size_of, np.inf)
-        carried = np.zeros((size, size))
-        found = np.linalg.lstsq(normal / np.outer(scale, scale), pull / scale[:, None], rcond=1e-9)[0]
-        carried[taking] = found / scale[:, None]
-        return carried
-
-    def _contradictions(self, result: LoadPosterior, own: Choice, inflation: Array, best: Posterior) -> Array:
-        """Return how far estimates without one stretch scatter, over what the covariance says, shape (a,)."""
-        means = []
-        for block in self._blocks:
-            if not np.all(self._whole.rows - block.rows > 0.0):
-                continue
-            part = HierarchicalRegression(self._whole.without(block), inflation, SIZES)
-            means.append(part.solve(best.root, own, begin=best, rounds=1).mean)
-        factor = np.ones(len(inflation))
-        if len(means) < 2:
-            return factor
-        scatter = np.array(means) - np.mean(means, axis=0)
-        rows, _ = result._rows(self._poses)
-        deviations = result.load(self._poses)[1] / result.widened
-        for joint in range(len(factor)):
-            wide = result._placed(rows, joint, offset=joint in result.springs)
-            variance = (len(means) - 1.0) / len(means) * float(np.mean(np.sum((scatter @ wide.T) ** 2, axis=0)))
-            stated = float(np.mean(deviations[:, joint] ** 2))
-            factor[joint] = np.sqrt(variance / stated) if stated > 0.0 else 1.0
-        return factor
-
-    def _best(self, inflation: Array, chosen: Choice, begin: Posterior) -> tuple[Posterior, Array]:
-        """Return the posterior of the likeliest strength, and its root."""
-        regression = self._regression(inflation)
-        own = _of_joints(chosen)
-        every = [(regression.solve(self._tilted(root, chosen), own, begin=begin), root) for root in self._roots]
-        return max(every, key=lambda pair: pair[0].evidence)
-
-    def _tried(self, inflation: Array, root: Array, chosen: Choice, at: Posterior) -> Posterior:
-        own = _of_joints(chosen)
-        return self._regression(inflation).solve(self._tilted(root, chosen), own, begin=at, rounds=TEST_ROUNDS)
-
-    def _regression(self, inflation: Array) -> HierarchicalRegression:
-        return HierarchicalRegression(self._whole, inflation, SIZES)
-
-    def _tilted(self, root: Array, chosen: Choice) -> Array:
-        """Return the root with the tilt that is looked for."""
-        tilted = root.copy()
-        tilt = range(self._shared - 2, self._shared)
-        tilted[tilt, tilt] = SOME_TILT if (-1, TILT) in chosen else NO_TILT
-        return tilted
-
-    def _root(self, strength: float | None) -> Array:
-        """Return L of [x − start, tilt], shape (s, s)."""
-        columns = self._recorded.columns
-        root = np.zeros((self._shared, self._shared))
-        bodies = columns.groups["bodies"]
-        root[bodies, bodies] = body_root(columns, strength, self._recorded.scales)
-        for kind, deviations in drive_deviations(columns, self._recorded.scales, self._recorded.start).items():
-            group = columns.groups[kind]
-            places = np.arange(group.start, group.stop)
-            # Offsets are nuisances, of a size that the data choose.
-            root[places, places] = 0.0 if kind == "offset" else deviations
-        return root
-
-    def _columns_of(self) -> Iterator[tuple[Samples, Array, Array]]:
-        """Yield samples, their rows [A, tilt, own, y − A start], shape (k, a, ·), and weights, piece by piece."""
-        recorded, columns, nuisances = self._recorded, self._recorded.columns, self._nuisances
-        number, state = -1, np.zeros(0)
-        for run, chunk, A, y in recorded.chunks():
-            if run != number:
-                number, state = run, np.vstack([np.zeros((len(PRESLIDING), columns.robot.n)), chunk.q[:1]])
-            weight = recorded.weigh(chunk, y - A @ recorded.x)
-            bodies = A[:, :, columns.groups["bodies"]] @ recorded.x[columns.groups["bodies"]]
-            own, state = nuisances.values(chunk, bodies, run, state)
-            A[:, :, columns.groups["offset"]] = 0.0
-            left = y - A @ recorded.start
-            measured = np.isfinite(left)
-            whole = np.concatenate([A, _tilt_columns(columns, recorded.x, chunk.q), own, left[:, :, None]], axis=2)
-            yield chunk, np.where(measured[:, :, None], whole, 0.0), np.where(measured, weight, 0.0)
-
-    def _products(self) -> list[Products]:
-        """Return the scalar products of every stretch of the recordings."""
-        edges = np.linspace(0, self._rows, BLOCKS + 1).astype(np.int64)
-        blocks: list[tuple[Array, Array]] = []
-        passed, place = 0, 0
-        for chunk, whole, weight in self._columns_of():
-            width, joints = whole.shape[2], whole.shape[1]
-            if not blocks:
-                blocks = [(np.zeros((joints, width, width)), np.zeros(joints)) for _ in range(BLOCKS)]
-            begin = 0
-            while begin < len(chunk):
-                while place < BLOCKS - 1 and passed >= edges[place + 1]:
-                    place += 1
-                end = min(len(chunk), begin + int(edges[place + 1]) - passed) if place < BLOCKS - 1 else len(chunk)
-                rows = np.swapaxes(whole[begin:end] * np.sqrt(weight[begin:end])[:, :, None], 0, 1)
-                blocks[place][0][...] += np.swapaxes(rows, 1, 2) @ rows
-                blocks[place][1][...] += weight[begin:end].sum(axis=0)
-                passed, begin = passed + end - begin, end
-        power = self._extent.effort[self._recorded.columns.active] ** 2
-        return [Products(values, rows, power, self._shared, self._nuisances.kinds) for values, rows in blocks]
-
-    def _inflation(self, at: Posterior) -> Array:
-        """Return how many samples count as one, from what a posterior leaves of the efforts, shape (a,)."""
-        joints, width = at.sizes.shape
-        if not self._recorded.correlated:
-            return np.ones(joints)
-        blocking = Blocking(joints)
-        last = np.inf
-        for chunk, whole, weight in self._columns_of():
-            if chunk.time[0] < last:
-                blocking.pause()
-            last = float(chunk.time[-1])
-            left = whole[:, :, -1] - whole[:, :, : self._shared] @ at.mean[: self._shared]
-            own = at.mean[self._shared :].reshape(joints, width)
-            left = left - np.sum(whole[:, :, self._shared : -1] * own, axis=2)
-            blocking.add(np.where(weight > 0.0, left * np.sqrt(weight), np.nan))
-        return np.maximum(blocking.inflation(), LEAST_INFLATION)
-
-
-def _of_joints(chosen: Choice) -> Choice:
-    """Return the nuisances of single joints."""
-    return frozenset(one for one in chosen if one[1] != TILT)
-
-
-def _survey(recorded: Recorded) -> tuple[Array, Extent, int]:
-    """Return poses that stand for the recordings, what was recorded, and the number of samples."""
-    columns = recorded.columns
-    robot, n = columns.robot, columns.robot.n
-    poses: list[Array] = []
-    kept, rows, step = 0, 0, 1
-    lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
-    speed, effort, counts = np.zeros(n), np.zeros(n), np.zeros(n)
-    times: dict[int, tuple[float, float]] = {}
-    for number, run in enumerate(recorded.runs):
-        for chunk in run.chunks():
-            lower, upper = np.minimum(lower, chunk.q.min(axis=0)), np.maximum(upper, chunk.q.max(axis=0))
-            speed += np.sum(chunk.dq**2, axis=0)
-            effort += np.nansum(chunk.tau**2, axis=0)
-            counts += np.isfinite(chunk.tau).sum(axis=0)
-            times[number] = (times.get(number, (float(chunk.time[0]), 0.0))[0], float(chunk.time[-1]))
-            first = (-rows) % step
-            poses.append(chunk.q[first::step])
-            kept, rows = kept + len(poses[-1]), rows + len(chunk)
-            while kept > 2 * POSES:
-                thin = np.concatenate(poses)[::2]
-                poses, kept, step = [thin], len(thin), 2 * step
-    found = np.concatenate(poses)
-    found = found[np.unique(np.linspace(0, len(found) - 1, min(len(found), POSES)).round().astype(np.int64))]
-    weight = np.abs(robot.gravity(found) * columns.gains(recorded.x))
-    size = np.sqrt(np.mean(weight**2, axis=0))
-    return (
-        found,
-        Extent(
-            lower=lower,
-            upper=upper,
-            speed=np.sqrt(speed / max(rows, 1)),
-            effort=np.sqrt(effort / np.maximum(counts, 1.0)),
-            weight=size,
-            load=np.mean(weight, axis=0) / np.maximum(size, 1e-9),
-            times=tuple(times[number] for number in range(len(recorded.runs))),
-        ),
-        rows,
-    )
-
-
-def _summed(blocks: Sequence[Products]) -> Products:
-    values = np.sum([block.values for block in blocks], axis=0)
-    return replace(blocks[0], values=values, rows=np.sum([block.rows for block in blocks], axis=0))
-
-
-def _student(freedom: Array) -> Array:
-    """Return Student's 95 % quantile over the normal one, shape (a,)."""
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
-
-    from .hierarchical import NOISE_SAMPLES
-
-    return np.asarray(stdtrit(freedom + NOISE_SAMPLES, 0.975) / NORMAL)
-
-
-def _tilt_columns(columns: EffortColumns, x: Array, q: Array) -> Array:
+def tilt_columns(columns: EffortColumns, x: Array, q: Array) -> Array:
     """Return the derivatives of the described gravity efforts by a tilt about two axes [per rad], shape (k, a, 2)."""
     robot = columns.robot
     if not np.any(robot.gravity_base):

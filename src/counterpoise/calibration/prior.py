@@ -57,7 +57,7 @@ class CadPrior:
 
     Attributes:
         strength: How well the description is trusted, without unit: 1 for the standard deviations above, 4 for half as
-            wide ones (of the tool as above); None to choose it by the evidence (strength.py), 1 for static poses.
+            wide ones (of the tool as above); None to average over many (posterior_search.py).
         source: Where the values come from, for the report; "" for the description's name.
     """
 

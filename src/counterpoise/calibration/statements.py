@@ -49,12 +49,14 @@ MOST_PUSH = 0.5
 """Push that must show at the latest, as a share of the arm's weight."""
 MOST_COMPENSATED = 0.9
 """Largest share of friction that is ever said to be compensable."""
+FELT = 100.0
+"""A push that must be so many times larger than that is not felt at all."""
 PUSH_POSES = 60
 """Poses at which pushes are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class UseStatement:
     """Something that a calibration is good for.
 
     Attributes:
@@ -96,7 +98,7 @@ class Assessment:
     """
 
     promise: Promise
-    statements: tuple[Statement, ...]
+    statements: tuple[UseStatement, ...]
     missing: dict[UseName, str]
 
 
@@ -142,11 +144,11 @@ class _Assessor:
         """Return what holds and what does not."""
         active = self._estimate.columns.active
         promise = Promise(*(_all_joints(values, active) for values in (self._error, self._gravity, self._tolerated)))
-        statements: list[Statement] = []
+        statements: list[UseStatement] = []
         missing: dict[UseName, str] = {}
         for use in USES:
             found = getattr(self, f"_{use}")()
-            if isinstance(found, Statement):
+            if isinstance(found, UseStatement):
                 statements.append(found)
             else:
                 missing[use] = found
@@ -172,7 +174,7 @@ class _Assessor:
             f"{where}; it tolerates {_short(allowed[worst])} {self._units[worst]}{also}"
         )
 
-    def _float(self) -> Statement | str:
+    def _float(self) -> UseStatement | str:
         if not np.all(self._error <= self._tolerated):
             return self._beyond(self._error, self._tolerated, "where the arm was (95 %)")
         left = SAFE / CERTAIN * self._error / np.where(self._friction > 0.0, self._friction, np.nan)
@@ -184,9 +186,9 @@ class _Assessor:
         else:
             loose = [name for name, part in zip(self._names, left, strict=True) if not part <= 1.0]
             words = f"float, with no friction compensated: {', '.join(loose)} may creep"
-        return Statement("float", words, share, "")
+        return UseStatement("float", words, share, "")
 
-    def _hold(self) -> Statement | str:
+    def _hold(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "how far the arm sags is unknown: efforts are in command units"
         robot = self._estimate.robot
@@ -196,9 +198,9 @@ class _Assessor:
         reach = max(arm_reach(robot), 1e-9)
         if not sag <= MOST_SAG * reach:
             return f"the tip may sag by {_millimetres(sag)}, more than {MOST_SAG:.0%} of the arm's reach"
-        return Statement("hold", f"hold a pose where the arm was, with at most {_millimetres(sag)} of sag", sag, "m")
+        return UseStatement("hold", f"hold a pose where the arm was, with at most {_millimetres(sag)} of sag", sag, "m")
 
-    def _payload(self) -> Statement | str:
+    def _payload(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "what a load would weigh is unknown: efforts are in command units"
         robot, active = self._estimate.robot, self._estimate.columns.active
@@ -213,9 +215,9 @@ class _Assessor:
         most = MOST_LOAD * float(robot.tree.mass.sum())
         if not least <= most:
             return f"a load at the tip shows from {_short(least)} kg on; at most {_short(most)} kg would do"
-        return Statement("payload", f"notice a load of {_short(least)} kg at the tip", least, "kg")
+        return UseStatement("payload", f"notice a load of {_short(least)} kg at the tip", least, "kg")
 
-    def _contact(self) -> Statement | str:
+    def _contact(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "how hard a push would be is unknown: efforts are in command units"
         robot, active = self._estimate.robot, self._estimate.columns.active
@@ -230,17 +232,21 @@ class _Assessor:
                 shown = np.min(noticed / torques, axis=2)
             weakest = max(weakest, float(np.quantile(shown.max(axis=1), 0.9, method="higher")))
         most = MOST_PUSH * 9.81 * float(robot.tree.mass.sum())
+        if weakest > FELT * most:
+            return "in some direction no joint feels a push at the tip"
         if not weakest <= most:
             return f"a push at the tip shows from {_short(weakest)} N on; at most {_short(most)} N would do"
-        return Statement("contact", f"notice a push of {_short(weakest)} N at the tip, in any direction", weakest, "N")
+        return UseStatement(
+            "contact", f"notice a push of {_short(weakest)} N at the tip, in any direction", weakest, "N"
+        )
 
-    def _extrapolate(self) -> Statement | str:
+    def _extrapolate(self) -> UseStatement | str:
         poses = self._estimate.workspace
         errors = CERTAIN * _size(self._estimate.deviation(poses))
         allowed = self._tolerance(poses, _size(self._estimate.load(poses)))
         if not np.all(errors <= allowed):
             return self._beyond(errors, allowed, "elsewhere within its limits (95 %)")
-        return Statement("extrapolate", "extrapolate to any pose within the joint limits", float("nan"), "")
+        return UseStatement("extrapolate", "extrapolate to any pose within the joint limits", float("nan"), "")
 
 
 def _directions() -> Array:

@@ -33,8 +33,9 @@ from .columns import EffortColumns
 from .consistent import nearest_consistent
 from .gaussian import Gaussian
 from .inflation import Blocking
-from .load_posterior import LoadPosterior, Recorded, load_posterior
+from .load_posterior import LoadPosterior
 from .moving import KEPT_PER_PERIOD
+from .posterior_search import FittedRecordings, load_posterior
 from .prior import CadPrior, Scales, bounds_of, prior_of
 from .regression import JointRegression, Solution, rms_of_squares, solve
 from .robust import hampel_weight, huber_weight
@@ -49,6 +50,8 @@ LEAST_PASSES = 4
 leaves them out."""
 QUICK_PASSES = 3
 """Passes of a fit that takes over what another one found: it begins near enough."""
+LEAST_REJECTED = 60
+"""Fewest samples of a joint of which outliers are left out: among few, one cannot tell them from the fit's own luck."""
 MAX_PASSES = 10
 MAX_NEWTON = 25
 EXACT = 1e-6
@@ -273,13 +276,14 @@ def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Arra
     """Return the weight of every row: less where friction's sign is unknown, and for outliers, shape (k, a)."""
     weight = _reversal_weight(task.columns, chunk, x, state.solution.sigma)
     if task.robust and state.spread is not None:
-        weight = weight * _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3)
+        many = float(state.solution.rows.min(initial=np.inf)) >= LEAST_REJECTED
+        weight = weight * _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3 and many)
     return weight
 
 
-def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> Recorded:
+def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> FittedRecordings:
     x = state.solution.x
-    return Recorded(
+    return FittedRecordings(
         columns=task.columns,
         runs=task.runs,
         known=task.known,
