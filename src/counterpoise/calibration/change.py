@@ -44,7 +44,7 @@ class TipLoad:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Change:
+class WeightChange:
     """What has changed, in the unit of the efforts; shapes (n,), NaN without measured effort.
 
     Attributes:
@@ -62,7 +62,7 @@ class Change:
     load: TipLoad | None
 
 
-def change_since(fit: Fit, samples: Samples, error: Array) -> Change:
+def change_since(fit: Fit, samples: Samples, error: Array) -> WeightChange:
     """Return what has changed since a calibration.
 
     Args:
@@ -91,7 +91,7 @@ def change_since(fit: Fit, samples: Samples, error: Array) -> Change:
     return _change(robot, fitted, gains)
 
 
-def _change(robot: Robot, fitted: WeightedFit, gains: Array) -> Change:
+def _change(robot: Robot, fitted: WeightedFit, gains: Array) -> WeightChange:
     posterior, active = fitted.posterior, fitted.columns.active
     poses = posterior.poses
     with_offset, around = posterior.load(poses, offsets=True)
@@ -106,7 +106,7 @@ def _change(robot: Robot, fitted: WeightedFit, gains: Array) -> Change:
     if named is not None:
         carrying = robot.with_payload(abs(named.mass), link=named.link)
         pulled = np.sign(named.mass) * np.mean((carrying.gravity(poses) - robot.gravity(poses))[:, active], axis=0)
-    return Change(
+    return WeightChange(
         weight=_all(scale * _size(varying), active),
         weight_error=_all(scale * CERTAIN * _size(np.minimum(deviation, around)), active),
         offset=_all(scale * (constant - pulled), active),

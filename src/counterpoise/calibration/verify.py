@@ -10,7 +10,7 @@ from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.inputs import refuse_other_joints
 from ..errors import InputError
 from ..logs.log import Log
-from .change import Change, change_since
+from .change import WeightChange, change_since
 from .data_choice import data_kind
 from .estimate import COMMAND_UNITS
 from .fit import Evidence, Fit
@@ -53,7 +53,7 @@ class Verification(PublishedData):
     rms: Array
     described_rms: Array
     signal: Array
-    change: Change
+    change: WeightChange
     allowed: Array
     sag: Sag
     outside: float
@@ -117,9 +117,9 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     )
 
 
-def _nothing(fit: Fit) -> Change:
+def _nothing(fit: Fit) -> WeightChange:
     unknown = frozen(np.full(fit.robot.n, np.nan))
-    return Change(unknown, unknown, unknown, unknown, None)
+    return WeightChange(unknown, unknown, unknown, unknown, None)
 
 
 def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
@@ -137,7 +137,7 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
 
 
 def _judge(
-    fit: Fit, change: Change, allowed: Array, outside: float, error: Array, *, fresh: bool, judged: bool
+    fit: Fit, change: WeightChange, allowed: Array, outside: float, error: Array, *, fresh: bool, judged: bool
 ) -> Verdict:
     names = fit.robot.joint_names
     stated = bool(np.isfinite(fit.gravity_error[fit.columns.active]).all())
@@ -170,7 +170,7 @@ def _judge(
     return Verdict(tuple(checks))
 
 
-def _weight(fit: Fit, change: Change, allowed: Array) -> Check:
+def _weight(fit: Fit, change: WeightChange, allowed: Array) -> Check:
     """Return whether every joint carries the weight that the calibration says."""
     names = fit.robot.joint_names
     grown = [joint for joint in range(len(names)) if change.weight[joint] > allowed[joint]]
@@ -193,7 +193,7 @@ def _weight(fit: Fit, change: Change, allowed: Array) -> Check:
     )
 
 
-def _constant(fit: Fit, change: Change) -> Check:
+def _constant(fit: Fit, change: WeightChange) -> Check:
     """Return whether constant offsets are what they were."""
     names = fit.robot.joint_names
     limit = np.maximum(fit.tolerated, fit.gravity_error) + change.offset_error

@@ -276,7 +276,7 @@ def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Arra
     """Return the weight of every row: less where friction's sign is unknown, and for outliers, shape (k, a)."""
     weight = _reversal_weight(task.columns, chunk, x, state.solution.sigma)
     if task.robust and state.spread is not None:
-        many = float(state.solution.rows.min(initial=np.inf)) >= LEAST_REJECTED
+        many = int(state.solution.rows.min()) >= LEAST_REJECTED
         weight = weight * _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3 and many)
     return weight
 
