@@ -238,8 +238,9 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(whole.columns.per_joint("coulomb", whole.x)))
         band = np.where(np.isnan(band), drives, band)
-    estimate = Estimate.of_weighted(whole, guessed=_is_guessed(declared))
-    return Collected(estimate, "static", samples, check, band, (*notes, *_unit_notes(declared)))
+    guessed = _guessed_efforts(data, *also)
+    estimate = Estimate.of_weighted(whole, guessed=bool(guessed))
+    return Collected(estimate, "static", samples, check, band, (*notes, *_unit_notes(guessed)))
 
 
 def _poses_of(robot: Robot, log: Log, notes: list[str], *, rows: bool) -> StaticPoses:
@@ -297,16 +298,25 @@ def _terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None =
     return Terms(bodies="gravity", offset=_named(robot, usable), coulomb=_named(robot, sided), gain=gain)
 
 
-def _is_guessed(declared: Declared | None) -> bool:
-    return declared is not None and declared.effort_is_guessed
+def _guessed_efforts(data: Log | StaticPoses | Samples, *others: Log) -> tuple[str, ...]:
+    """Return which numbers that decide the size of efforts are guesses, in any of the recordings."""
+    logs = [one for one in (data, *others) if isinstance(one, Log) and one.declared.effort_is_guessed]
+    return tuple(dict.fromkeys(key for log in logs for key in log.declared.guessed))
 
 
-def _unit_notes(declared: Declared | None) -> tuple[str, ...]:
+def _unit_notes(guessed: Sequence[str]) -> list[str]:
     """Say why efforts are in command units."""
-    if declared is None or not declared.effort_is_guessed:
+    if not guessed:
+        return []
+    keys = listed([f"'{key}'" for key in guessed])
+    return [f"{keys} of the mapping are guessed from the description: nothing shows that efforts are torques"]
+
+
+def _clock_doubts(*logs: Log) -> tuple[str, ...]:
+    """Say where nobody knows how fast the time of a motion goes."""
+    if not any(log.declared.rate_is_guessed for log in logs):
         return ()
-    keys = listed([f"'{key}'" for key in declared.guessed])
-    return (f"{keys} of the mapping are guessed from the description: nothing shows that efforts are torques",)
+    return ("how fast time goes is a guess; state the rate, time.rate, or record the time or velocities",)
 
 
 def _named(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
@@ -362,7 +372,7 @@ def _at_other_cutoffs(
         except InputError:  # too short for a lower cutoff
             continue
         missed = root_mean_square(held.tau[:, fitted.columns.active] - fitted.columns.predict(held, fitted.x))
-        ratio = missed / np.maximum(check.rms, 1e-300)
+        ratio = missed / np.maximum(check.rms, 1e-6 * root_mean_square(held.tau[:, fitted.columns.active]) + 1e-300)
         worst = max(worst, float(np.nanmax(ratio)), 1.0 / float(np.nanmin(ratio)))
         told.append(f"{float(np.nanmedian(ratio)):.2f} times at {words} the cutoff ({other:.2g} Hz)")
     if not told:
@@ -429,12 +439,15 @@ def _moving(
         check = check_recordings(parts, predicting)
     else:
         check = check_moving(samples, settings.split, lambda chosen: predicting([chosen]))
-    estimate = Estimate.of_weighted(whole, fixed, guessed=_is_guessed(declared))
-    notes += _unit_notes(declared)
+    carried = [log for _, log in loaded]
+    guessed = _guessed_efforts(data, *also, *carried)
+    estimate = Estimate.of_weighted(whole, fixed, guessed=bool(guessed))
+    notes += _unit_notes(guessed)
     if isinstance(data, Log) and cutoff is None and not also:
         notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
         band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
-    return Collected(estimate, "moving", samples, check, band, tuple(notes))
+    doubts = _clock_doubts(data, *also, *carried) if isinstance(data, Log) else ()
+    return Collected(estimate, "moving", samples, check, band, tuple(notes), doubts)

@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from .fit import Fit
 from .prior import CadPrior
 from .sag import tips
 from .samples import Samples
+from .statistics import CERTAIN, all_joints, root_mean_square
 from .terms import ALL, Terms
 from .weighted import WeightedFit, weighted_fit
 
-CERTAIN = 1.959964
-"""Standard deviations of a 95 % interval."""
 EXPLAINS = 0.6
 """Share of the changed weight (mean square, joints by their own uncertainty) that a load at a tip must explain to be
 named."""
@@ -107,10 +106,10 @@ def _change(robot: Robot, fitted: WeightedFit, gains: Array) -> WeightChange:
         carrying = robot.with_payload(abs(named.mass), link=named.link)
         pulled = np.sign(named.mass) * np.mean((carrying.gravity(poses) - robot.gravity(poses))[:, active], axis=0)
     return WeightChange(
-        weight=_all(scale * _size(varying), active),
-        weight_error=_all(scale * CERTAIN * _size(np.minimum(deviation, around)), active),
-        offset=_all(scale * (constant - pulled), active),
-        offset_error=_all(scale * CERTAIN * _size(around), active),
+        weight=all_joints(scale * root_mean_square(varying), active),
+        weight_error=all_joints(scale * CERTAIN * root_mean_square(np.minimum(deviation, around)), active),
+        offset=all_joints(scale * (constant - pulled), active),
+        offset_error=all_joints(scale * CERTAIN * root_mean_square(around), active),
         load=named,
     )
 
@@ -118,7 +117,7 @@ def _change(robot: Robot, fitted: WeightedFit, gains: Array) -> WeightChange:
 def _tip_load(robot: Robot, q: Array, active: npt.NDArray[np.bool_], change: Array, deviation: Array) -> TipLoad | None:
     """Return the load at a tip that explains changed holding efforts best; None where none does."""
     found: list[tuple[float, TipLoad]] = []
-    weights = 1.0 / np.maximum(_size(deviation), 1e-12)
+    weights = 1.0 / np.maximum(root_mean_square(deviation), 1e-12)
     whole = float(np.sum((change * weights) ** 2))
     for tip in tips(robot):
         lever = (robot.with_payload(1.0, link=tip).gravity(q) - robot.gravity(q))[:, active] * weights
@@ -133,13 +132,3 @@ def _tip_load(robot: Robot, q: Array, active: npt.NDArray[np.bool_], change: Arr
         return None
     explained, best = max(found, key=lambda pair: pair[0])
     return best if explained >= EXPLAINS and abs(best.mass) > 2.0 * best.std else None
-
-
-def _size(values: Array) -> Array:
-    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
-
-
-def _all(values: Array, active: npt.NDArray[np.bool_]) -> Array:
-    whole = np.full(len(active), np.nan)
-    whole[active] = values
-    return frozen(whole)

@@ -31,6 +31,7 @@ from .nuisances import POSITION, PRESLIDING, SIZES, Extent, Nuisances
 from .prior import CadPrior, Scales, body_root, drive_deviations
 from .runs import RepeatedRun
 from .samples import Samples
+from .statistics import CERTAIN
 
 STRENGTHS = (1.0 / 16.0, 1.0 / 4.0, 1.0, 4.0, 16.0, 64.0, 256.0)
 """Strengths of the prior that are averaged (prior.py) ..."""
@@ -51,8 +52,6 @@ NO_TILT, SOME_TILT = 1e-6, 0.1
 BLOCKS = 8
 POSES = 300
 """Recorded poses that stand for the calibrated range."""
-NORMAL = 1.959964
-"""Standard deviations of a 95 % interval."""
 STATIC_FRICTION = 0.1
 """Usual friction at rest, as a share of the effort, where the sides are known from which poses were reached."""
 
@@ -404,4 +403,4 @@ def _student(freedom: Array) -> Array:
     """Return Student's 95 % quantile over the normal one, shape (a,)."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    return np.asarray(stdtrit(freedom + NOISE_SAMPLES, 0.975) / NORMAL)
+    return np.asarray(stdtrit(freedom + NOISE_SAMPLES, 0.975) / CERTAIN)

@@ -24,7 +24,7 @@ from .sag import Sag, assumed_stiffness, given_stiffness, tip_sag
 from .samples import Samples
 from .statements import USES, Assessment, UseName, assess
 from .static_poses import StaticPoses
-from .statistics import deviation, root_mean_square
+from .statistics import all_joints, deviation, root_mean_square
 from .verdict import judge, judge_recording
 
 SHOWN_OPEN = 3
@@ -42,6 +42,7 @@ class Collected:
         check: The held-out check.
         band: Friction that holds each joint, shape (n,); NaN where unknown.
         notes: What happened on the way.
+        doubts: Why the recording cannot be relied on, one sentence each.
     """
 
     estimate: Estimate
@@ -50,6 +51,7 @@ class Collected:
     check: HeldOut
     band: Array
     notes: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 def fit_of(
@@ -91,7 +93,7 @@ def fit_of(
     rotors = np.nan_to_num(estimate.per_joint("rotor")) if not estimate.command_units else np.zeros(robot.n)
     springs = assumed_stiffness(robot, rotors) if stiffness is None else given_stiffness(robot, stiffness)
     assessment = assess(estimate, friction=collected.band[active], residual=check.rms, stiffness=springs)
-    sound = judge_recording(findings, estimate.columns.terms)
+    sound = judge_recording(findings, estimate.columns.terms, collected.doubts)
     if not all(one.passed for one in sound):
         assessment = _nothing(assessment)
     notes, structure = _structure(estimate)
@@ -110,10 +112,10 @@ def fit_of(
         identifiable=estimate.identifiable,
         units=COMMAND_UNITS if estimate.command_units else NEWTON_METRES,
         samples=len(samples),
-        torque_rms=_all_joints(torque_rms, active),
-        heldout_rms=_all_joints(check.rms, active),
-        described_rms=_all_joints(root_mean_square(measured - described), active),
-        signal=_all_joints(signal, active),
+        torque_rms=all_joints(torque_rms, active),
+        heldout_rms=all_joints(check.rms, active),
+        described_rms=all_joints(root_mean_square(measured - described), active),
+        signal=all_joints(signal, active),
         check=check.how,
         novelty=frozen(check.novelty),
         sag=_sag(estimate, check, springs),
@@ -197,12 +199,6 @@ def _described_values(estimate: Estimate, language: Language) -> list[float]:
         for name, value in zip(robot.joint_names, robot.rotor_inertia, strict=True)
     }
     return [float(base.get(name, rotors.get(name, np.nan))) for name in language.names]
-
-
-def _all_joints(values: Array, active: npt.NDArray[np.bool_]) -> Array:
-    whole = np.full(len(active), np.nan)
-    whole[active] = values
-    return frozen(whole)
 
 
 def _sag(estimate: Estimate, check: HeldOut, springs: Array) -> Sag:

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
+from ..description.frozen import Array
 from ..errors import InputError
 from .estimate import Estimate
 from .prior import arm_reach
 from .sag import tip_sag, tips
+from .statistics import CERTAIN, all_joints, root_mean_square
 
 UseName = Literal["hold", "float", "payload", "contact", "extrapolate"]
 USES: tuple[UseName, ...] = get_args(UseName)
@@ -39,8 +39,6 @@ EFFORT_TOLERANCE = 0.02
 """... and of its effort limit."""
 SAFE = 3.0
 """Standard deviations by which a stated number is on the safe side."""
-CERTAIN = 1.959964
-"""Standard deviations of a 95 % interval."""
 MOST_SAG = 0.02
 """Sag up to which an arm counts as held, as a share of its reach."""
 MOST_LOAD = 0.2
@@ -136,14 +134,14 @@ class _Assessor:
         self._poses = estimate.posterior.poses
         self._holding = estimate.deviation(self._poses, offsets=True)
         self._load = estimate.deviation(self._poses)
-        self._gravity = _size(estimate.load(self._poses))
+        self._gravity = root_mean_square(estimate.load(self._poses))
         self._tolerated = self._tolerance(self._poses, self._gravity)
-        self._error = CERTAIN * _size(self._load)
+        self._error = CERTAIN * root_mean_square(self._load)
 
     def assessment(self) -> Assessment:
         """Return what holds and what does not."""
         active = self._estimate.columns.active
-        promise = Promise(*(_all_joints(values, active) for values in (self._error, self._gravity, self._tolerated)))
+        promise = Promise(*(all_joints(values, active) for values in (self._error, self._gravity, self._tolerated)))
         statements: list[UseStatement] = []
         missing: dict[UseName, str] = {}
         for use in USES:
@@ -206,10 +204,10 @@ class _Assessor:
         robot, active = self._estimate.robot, self._estimate.columns.active
         least = np.inf
         for tip in tips(robot):
-            lever = _size(
+            lever = root_mean_square(
                 (robot.with_payload(1.0, link=tip).gravity(self._poses) - robot.gravity(self._poses))[:, active]
             )
-            noticed = SAFE * np.hypot(_size(self._holding), self._residual)
+            noticed = SAFE * np.hypot(root_mean_square(self._holding), self._residual)
             shown = float(np.min(noticed / np.maximum(lever, 1e-12)))
             least = shown if np.isinf(least) else max(least, shown)
         most = MOST_LOAD * float(robot.tree.mass.sum())
@@ -221,7 +219,7 @@ class _Assessor:
         if self._estimate.command_units:
             return "how hard a push would be is unknown: efforts are in command units"
         robot, active = self._estimate.robot, self._estimate.columns.active
-        noticed = SAFE * np.hypot(_size(self._holding), self._residual)
+        noticed = SAFE * np.hypot(root_mean_square(self._holding), self._residual)
         step = max(1, -(-len(self._poses) // PUSH_POSES))
         q = self._poses[::step]
         weakest = 0.0
@@ -242,8 +240,8 @@ class _Assessor:
 
     def _extrapolate(self) -> UseStatement | str:
         poses = self._estimate.workspace
-        errors = CERTAIN * _size(self._estimate.deviation(poses))
-        allowed = self._tolerance(poses, _size(self._estimate.load(poses)))
+        errors = CERTAIN * root_mean_square(self._estimate.deviation(poses))
+        allowed = self._tolerance(poses, root_mean_square(self._estimate.load(poses)))
         if not np.all(errors <= allowed):
             return self._beyond(errors, allowed, "elsewhere within its limits (95 %)")
         return UseStatement("extrapolate", "extrapolate to any pose within the joint limits", float("nan"), "")
@@ -256,17 +254,6 @@ def _directions() -> Array:
 
 _DIRECTIONS = _directions()
 """Directions in which pushes are looked at, both senses alike, shape (13, 3)."""
-
-
-def _size(values: Array) -> Array:
-    """Return the root mean square over the poses, shape (a,)."""
-    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
-
-
-def _all_joints(values: Array, active: npt.NDArray[np.bool_]) -> Array:
-    whole = np.full(len(active), np.nan)
-    whole[active] = values
-    return frozen(whole)
 
 
 def _short(value: float) -> str:

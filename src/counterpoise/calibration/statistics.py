@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from ..description.frozen import Array
+from ..description.frozen import Array, frozen
 
+CERTAIN = 1.959964
+"""Standard deviations of a 95 % interval of a normal distribution."""
 NORMAL = 1.4826
 """Standard deviation of a normal distribution about zero, per median of its sizes."""
 
@@ -37,3 +40,15 @@ def robust_std(values: Array) -> Array:
     found = np.full(values.shape[1], np.nan)
     found[known] = NORMAL * np.nanmedian(np.abs(values[:, known]), axis=0)
     return found
+
+
+def all_joints(values: Array, active: npt.NDArray[np.bool_]) -> Array:
+    """Return one number per joint, read-only, NaN for joints without a measured effort, shape (n,).
+
+    Args:
+        values: Of the active joints, shape (a,).
+        active: Which joints have a measured effort, shape (n,).
+    """
+    whole = np.full(len(active), np.nan)
+    whole[active] = values
+    return frozen(whole)

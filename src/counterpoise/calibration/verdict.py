@@ -6,7 +6,7 @@ is good for everything that was asked for (statements.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,12 +99,14 @@ VERBS: dict[UseName, str] = {
 """What an arm does with a calibration."""
 
 
-def judge_recording(findings: Sequence[Finding], terms: Terms) -> list[Check]:
-    """Return whether the doctor found anything that spoils a fit with these terms."""
-    return list(_recording(findings, terms))
+def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[str] = ()) -> list[Check]:
+    """Return whether anything spoils a fit.
 
-
-def _recording(findings: Sequence[Finding], terms: Terms) -> Iterable[Check]:
+    Args:
+        findings: What the doctor found.
+        terms: What is fitted.
+        doubts: What else is against the recording, one sentence each.
+    """
     handled = {LogFault.PAYLOAD}  # unknown weight is what a calibration is for
     handled |= {LogFault.OFFSET} if terms.offset else set()
     handled |= {LogFault.GAIN, LogFault.EFFORT_IS_CURRENT} if terms.gain else set()
@@ -116,11 +118,11 @@ def _recording(findings: Sequence[Finding], terms: Terms) -> Iterable[Check]:
         or (finding.consequence == Consequence.DANGER and finding.fault not in handled)
         or (terms.need_motion and finding.fault is LogFault.NO_TIME and finding.consequence >= Consequence.LIMITS)
     ]
-    if not bad:
-        return [Check("recording", True, "the doctor found nothing that spoils a fit")]
-    return [
+    against = [
         Check("recording", False, f"{finding.sentence} {finding.remedy}", float(finding.consequence)) for finding in bad
     ]
+    against += [Check("recording", False, doubt) for doubt in doubts]
+    return against or [Check("recording", True, "the doctor found nothing that spoils a fit")]
 
 
 def better_than_described(fitted: Array, described: Array) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,9 +113,26 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         allowed=frozen(allowed),
         sag=sag,
         outside=outside,
-        verdict=_judge(fit, change, allowed, outside, error, fresh=fresh, judged=judged),
+        verdict=_judge(fit, change, allowed, outside, error, _units(fit, data), fresh=fresh, judged=judged),
         evidence=evidence,
     )
+
+
+def _units(fit: Fit, data: Log | StaticPoses | Samples) -> list[Check]:
+    """Return a failed check where the efforts of calibration and recording are in different units."""
+    if not isinstance(data, Log):
+        return []
+    own = data.declared.effort_is_command or data.declared.effort_is_guessed
+    if own == (fit.units == COMMAND_UNITS):
+        return []
+    kind = "in a unit of their own, or of a guessed size" if own else "torques"
+    return [
+        Check(
+            "units",
+            False,
+            f"the recording's efforts are {kind}; the calibration is in {fit.units}: they cannot be compared",
+        )
+    ]
 
 
 def _nothing(fit: Fit) -> WeightChange:
@@ -137,7 +155,15 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
 
 
 def _judge(
-    fit: Fit, change: WeightChange, allowed: Array, outside: float, error: Array, *, fresh: bool, judged: bool
+    fit: Fit,
+    change: WeightChange,
+    allowed: Array,
+    outside: float,
+    error: Array,
+    units: Sequence[Check],
+    *,
+    fresh: bool,
+    judged: bool,
 ) -> Verdict:
     names = fit.robot.joint_names
     stated = bool(np.isfinite(fit.gravity_error[fit.columns.active]).all())
@@ -151,6 +177,7 @@ def _judge(
     if not fresh:
         same = "this is the recording that the calibration was made from: it shows nothing new. Verify with another one"
         checks.append(Check("fresh", False, same))
+    checks += units
     silent = [
         names[joint] for joint in np.flatnonzero(fit.columns.active).tolist() if not np.isfinite(error[:, joint]).any()
     ]

@@ -33,6 +33,7 @@ CHECKS = {
     "extrapolate": "Is it right elsewhere?",
     "calibration": "Was the calibration trusted?",
     "fresh": "Is the recording a new one?",
+    "units": "Are efforts in the calibration's unit?",
     "efforts": "Are there efforts of every joint?",
     "range": "Was it tested where it was calibrated?",
     "weight": "Does the arm weigh what it did?",
