@@ -22,8 +22,10 @@ from .check import HeldOut, check_moving, check_recordings, check_static
 from .coupled import solve_coupled
 from .cutoff import MOST_OF_RATE
 from .data_choice import METHODS, USES, Method, Use, data_kind
+from .earlier import EarlierCalibration
 from .estimate import Estimate
 from .fit import Fit
+from .identity import data_fingerprint, kinematics_fingerprint
 from .iterative import solve_iterative
 from .load_posterior import LoadPosterior
 from .moving import moving_samples, prepare
@@ -68,6 +70,7 @@ class _Settings:
     consistent: bool
     split: str
     progress: Progress
+    earlier: EarlierCalibration | None = None
 
 
 def calibrate(
@@ -84,6 +87,7 @@ def calibrate(
     loaded: Sequence[tuple[Robot, Log]] = (),
     also: Sequence[Log] = (),
     own_offsets: bool = False,
+    start_from: Fit | None = None,
     findings: Sequence[Finding] | None = None,
     uses: Sequence[UseName] = ("float",),
     stiffness: npt.ArrayLike | None = None,
@@ -114,6 +118,9 @@ def calibrate(
         also: Further recordings of the same arm as it was in ``data``, fitted together with it. They are used as that
             is: their motion, their poses at rest or their rows.
         own_offsets: Whether every one of these recordings has offsets of its own; the result's are those of ``data``.
+        start_from: An earlier calibration of this arm or of one of its type, from another recording: what it says of
+            masses, rotors and springs counts as far as this recording agrees with it. One that the recording
+            contradicts is named, and the result is not trusted.
         findings: What the doctor found; None to ask it.
         uses: What the calibration is for: "hold", "float", "payload", "contact", "extrapolate". It is trusted when it
             is good for all of them.
@@ -135,7 +142,9 @@ def calibrate(
     if isinstance(prior, str) and prior != "cad":
         raise InputError(f"prior is {prior!r}; expected 'cad', a CadPrior or None")
     belief = _belief(robot, prior, method)
-    settings = _Settings(robot, method, terms, belief, consistent, split, progress or (lambda done, total: None))
+    earlier = None if start_from is None else _earlier(robot, start_from, (data, *also), method, terms)
+    shown = progress or (lambda done, total: None)
+    settings = _Settings(robot, method, terms, belief, consistent, split, shown, earlier)
     refuse_other_joints(data.joint_names, robot, "data")
     for other in also:
         refuse_other_joints(other.joint_names, robot, "a further recording")
@@ -159,7 +168,8 @@ def calibrate(
         collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets)
     settings.progress(0.9, 1.0)
     notes = list(dict.fromkeys(one.sentence for one in findings if one.consequence == Consequence.LIMITS))
-    collected = replace(collected, notes=(*collected.notes, *(f"the doctor: {note}" for note in notes)))
+    told = (*collected.notes, *(f"the doctor: {note}" for note in notes))
+    collected = replace(collected, notes=told, earlier=start_from)
     fit = fit_of(
         collected,
         method=method,
@@ -185,6 +195,26 @@ def _belief(robot: Robot, prior: CadPrior | str | None, method: Method) -> CadPr
     if prior is None or isinstance(prior, CadPrior):
         return prior
     return CadPrior() if float(robot.tree.mass.sum()) > 0.0 else None
+
+
+def _earlier(
+    robot: Robot, fit: Fit, source: Sequence[Log | StaticPoses | Samples], method: Method, terms: Terms | None
+) -> EarlierCalibration:
+    """Return the calibration to start from, checked."""
+    if method != "weighted":
+        raise InputError(f"method '{method}' cannot start from an earlier calibration; 'weighted' can")
+    if fit.identity.kinematics != kinematics_fingerprint(robot):
+        raise InputError(
+            f"the calibration to start from is of robot '{fit.robot.name}'; its geometry differs from that of "
+            f"'{robot.name}'"
+        )
+    commands = any(isinstance(one, Log) and one.declared.effort_is_command for one in source)
+    if commands or (terms is not None and not terms.linear):
+        raise InputError(
+            "an earlier calibration helps where efforts are torques and gains, zeros and tilt are not fitted; leave "
+            "those out, or the earlier calibration"
+        )
+    return EarlierCalibration.of(fit, data_fingerprint(*source))
 
 
 def _diagnosed(robot: Robot, data: Log | StaticPoses | Samples) -> Sequence[Finding]:
@@ -220,7 +250,16 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
     samples = samples_of_poses(poses)
     declared = data.declared if isinstance(data, Log) else None
     terms = settings.terms if settings.terms is not None else _terms_at_rest(robot, poses, declared)
-    whole = _checked(weighted_fit(robot, samples, terms=terms, prior=settings.prior, springs=settings.terms is None))
+    whole = _checked(
+        weighted_fit(
+            robot,
+            samples,
+            terms=terms,
+            prior=settings.prior,
+            springs=settings.terms is None,
+            earlier=settings.earlier,
+        )
+    )
     settings.progress(0.6, 1.0)
 
     def fit(chosen: StaticPoses) -> Estimate:
@@ -231,6 +270,7 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
             prior=settings.prior,
             springs=settings.terms is None,
             like=whole,
+            earlier=settings.earlier,
         )
         return Estimate.of_weighted(fitted)
 
@@ -427,6 +467,7 @@ def _moving(
             springs=looks,
             like=like,
             own_offsets=own_offsets,
+            earlier=settings.earlier,
         )
 
     whole = _checked(fitted_to(parts, None))

@@ -119,6 +119,27 @@ class EffortColumns:
         values[self.joints_of(kind)] = x[self.groups[kind]]
         return values
 
+    def of_own_joints(self, values: Array) -> Array:
+        """Return for every unknown the value of its joint, or of the last joint with a measured effort that carries it.
+
+        Args:
+            values: Of the active joints, shape (a,); their largest is that of a tilt.
+
+        Returns:
+            Shape (p,).
+        """
+        found = np.full(len(self.names), float(values.max()))
+        tree = self.robot.tree
+        for place, parameter in enumerate(self.body_parameters.tolist()):
+            carriers = [tree.q_index[body] for body in ancestors(tree, parameter // self._size)]
+            last = next(joint for joint in reversed(carriers) if self.active[joint])
+            found[self.groups["bodies"].start + place] = values[int(np.sum(self.active[:last]))]
+        for place in range(self.groups["bodies"].stop, len(self.names)):
+            joint = self.names[place].rpartition(".")[0]
+            if joint in self.joint_names:
+                found[place] = values[self.joint_names.index(joint)]
+        return found
+
     def gains(self, x: Array) -> Array:
         """Return the gain of every joint, shape (n,); 1 where it is not fitted."""
         return np.nan_to_num(self.per_joint("gain", x), nan=1.0)

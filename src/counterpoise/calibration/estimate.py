@@ -161,6 +161,14 @@ class Estimate:
         """Return how far these efforts may be off, one standard deviation, shape (k, a); the arguments are the same."""
         return self.posterior.deviation_of(q, self.load(q, offsets=offsets), offsets=offsets)
 
+    @cached_property
+    def model_covariance(self) -> Array:
+        """Covariance of the model's numbers, model error counted in, shape (p, p); empty for a fit of base numbers."""
+        if self.in_base:
+            return np.zeros((0, 0))
+        wide = self.columns.of_own_joints(self.posterior.widened)
+        return np.asarray(wide[:, None] * self.posterior.exported(self.columns)[1] * wide)
+
     def weight_ratio(self, tolerated: Array) -> Array:
         """Return the gravity efforts as a multiple of the description's, least squares over the workspace, shape (a,).
 

@@ -35,9 +35,11 @@ from .file_schema import (
     StatementTable,
     TermsTable,
     from_numbers,
+    from_triangle,
     rows,
     to_number,
     to_numbers,
+    triangle,
 )
 from .fit import Fit, Parameter
 from .identifiability import Combination, Identifiability
@@ -137,6 +139,7 @@ def content_of(fit: Fit) -> ContentTable:
             coupling=rows(fit.columns.coupling),
             names=fit.columns.names,
             values=tuple(fit.x.tolist()),
+            root=triangle(fit.model_covariance),
             bodies=tuple(fit.robot.inertial_parameters[10:].tolist()),
             dynamics_allowed=fit.robot.tree.refusal == "",
             payload=tuple(payload_parameters(fit.described).tolist()) if fit.described.payloads else (),
@@ -234,6 +237,7 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
             for one in content.parameters
         ),
         covariance=frozen(content.covariance),
+        model_covariance=from_triangle(model.root),
         identifiable=_identifiable(content.identifiable),
         units=content.units,
         samples=data.samples,
@@ -301,6 +305,8 @@ def _require_lengths(content: ContentTable, robot: Robot) -> None:
             raise InputError(f"{name} has {len(values)} entries for {n} joints")
     if any(len(row) != n for row in model.coupling):
         raise InputError(f"model.coupling is no matrix of {n} rows and columns")
+    if model.root and [len(row) for row in model.root] != list(range(1, len(model.names) + 1)):
+        raise InputError(f"model.root is no triangle of {len(model.names)} rows, one per name")
     size = len(content.parameters)
     if len(content.covariance) != size or any(len(row) != size for row in content.covariance):
         raise InputError(f"covariance is no matrix of {size} rows and columns, one per parameter")

@@ -32,6 +32,8 @@ COMMAND_UNITS = 1e6
 """Command units that may stand for one N m."""
 MOST_SPEED_SHARE = 100.0
 """Viscous friction, as torque at 1/MOST_SPEED_SHARE rad/s."""
+MOST_DEVIATION = 1e3
+"""Deviation of a value, over the largest that it may be: data without a prior leave much open."""
 MOST_GAIN = 1e3
 """A torque gain lies between this and its inverse."""
 MOST_COUPLING = 1e4
@@ -102,7 +104,10 @@ def refuse_impossible(content: ContentTable, columns: EffortColumns) -> None:
     model = content.model
     for name, values in (("model.bodies", model.bodies), ("model.payload", model.payload)):
         _within(name, values, np.tile(bounds.body, len(values) // 10 + 1)[: len(values)])
-    _within("model.values", model.values, _value_bounds(columns, bounds), columns.names)
+    most = _value_bounds(columns, bounds)
+    _within("model.values", model.values, most, columns.names)
+    for index, row in enumerate(model.root):
+        _within(f"model.root[{index}]", row, MOST_DEVIATION * most[index])
     gains = np.array(model.values)[columns.groups["gain"]]
     if np.any(gains < 1.0 / MOST_GAIN):
         raise InputError(f"model.values holds a torque gain of {gains.min():g}; expected {1.0 / MOST_GAIN:g} or more")

@@ -15,10 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
+from .prior import covariance_root
 from .statements import UseName
 
 SCHEMA = "counterpoise-calibration"
 VERSION = 2
+ROOT_DIGITS = 7
+"""Digits of a covariance's root: a rounded root is that of a covariance, a rounded covariance is not always one."""
 
 Number = float | None
 Numbers = tuple[Number, ...]
@@ -58,6 +61,7 @@ class TermsTable(_Table, frozen=True, kw_only=True):
 class ModelTable(_Table, frozen=True, kw_only=True):
     """What was fitted: terms, which joints had a measured effort, couplings, the values, and all bodies' parameters.
 
+    ``root`` is the lower triangle of L, row by row, with L Lᵀ the covariance of ``values``; empty where there is none.
     ``payload`` is the share of declared payloads in ``bodies``; empty for none.
     """
 
@@ -66,6 +70,7 @@ class ModelTable(_Table, frozen=True, kw_only=True):
     coupling: tuple[tuple[float, ...], ...]
     names: tuple[str, ...]
     values: tuple[float, ...]
+    root: tuple[tuple[float, ...], ...]
     bodies: tuple[float, ...]
     dynamics_allowed: bool
     payload: tuple[float, ...] = ()
@@ -188,6 +193,22 @@ def to_number(value: float) -> Number:
 def from_numbers(values: Sequence[Number]) -> Array:
     """Return numbers of a file as an array, NaN for null."""
     return frozen([math.nan if value is None else value for value in values])
+
+
+def triangle(covariance: Array) -> tuple[tuple[float, ...], ...]:
+    """Return a covariance as JSON has it: the rows of its root, to ROOT_DIGITS digits."""
+    if not covariance.size:
+        return ()
+    root = covariance_root(covariance)
+    return tuple(tuple(float(f"{value:.{ROOT_DIGITS}g}") for value in row[: at + 1]) for at, row in enumerate(root))
+
+
+def from_triangle(rows: Sequence[Sequence[float]]) -> Array:
+    """Return the covariance of a file."""
+    root = np.zeros((len(rows), len(rows)))
+    for at, row in enumerate(rows):
+        root[at, : at + 1] = row
+    return frozen(root @ root.T)
 
 
 def rows(matrix: Array) -> tuple[tuple[float, ...], ...]:

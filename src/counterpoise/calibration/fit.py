@@ -107,6 +107,8 @@ class Fit:
         x: Its values, shape (p,), named by ``columns.names``.
         parameters: The numbers that may be spoken of.
         covariance: Of their values, prior included, shape (s, s); what neither data nor prior tell is left out of it.
+        model_covariance: Of ``x``, prior and model error included, shape (p, p), for calibrations that start from this
+            one; empty for methods "iterative" and "coupled".
         identifiable: Which combinations the data determine, which they do not.
         units: "N m" (N for linear joints), or "command units" where torque and effort could not be told apart.
         samples: Number of poses or samples that were fitted.
@@ -149,6 +151,7 @@ class Fit:
     x: Array
     parameters: tuple[Parameter, ...]
     covariance: Array
+    model_covariance: Array
     identifiable: Identifiability
     units: str
     samples: int

@@ -90,6 +90,7 @@ class HierarchicalPosterior:
         sizes: λ of every own column, shape (a, d).
         fitted: Effective number of unknowns that each joint's efforts determine, shape (a,).
         root: L, shape (s, s).
+        shift: Mean of x before the data, shape (s,).
         mean: Of [u, z_0/λ_0, z_1/λ_1, …], as ``shared`` (s,) and ``own`` (a, d).
     """
 
@@ -98,6 +99,7 @@ class HierarchicalPosterior:
     sizes: Array
     fitted: Array
     root: Array
+    shift: Array
     shared: Array
     own: Array
     shared_covariance: Array
@@ -107,7 +109,7 @@ class HierarchicalPosterior:
     @cached_property
     def mean(self) -> Array:
         """Mean of [x, z_0, z_1, …], shape (s + a d,)."""
-        return np.concatenate([self.root @ self.shared, (self.own * self.sizes).ravel()])
+        return np.concatenate([self.shift + self.root @ self.shared, (self.own * self.sizes).ravel()])
 
     @cached_property
     def covariance(self) -> Array:
@@ -157,6 +159,7 @@ class HierarchicalRegression:
         root: Array,
         chosen: Choice = frozenset(),
         *,
+        shift: Array | None = None,
         begin: HierarchicalPosterior | None = None,
         noise: Array | None = None,
         rounds: int = ROUNDS,
@@ -166,6 +169,7 @@ class HierarchicalRegression:
         Args:
             root: L of the shared unknowns, shape (s, s).
             chosen: Own unknowns whose size is found from the data, besides those of kinds that always are.
+            shift: Mean of the shared unknowns before the data, shape (s,); None for zero.
             begin: Where the search for sizes and noise begins; None for the first sizes.
             noise: σ_i to begin with, shape (a,), where ``begin`` is None.
             rounds: Most rounds; 1 keeps sizes and noise as they are.
@@ -186,7 +190,14 @@ class HierarchicalRegression:
         floor = LEAST_NOISE**2 * power
         sigma = np.maximum(sigma, LEAST_START * np.sqrt(power))
         values, effective = products.values, products.rows / inflation
-        mixed, own, pull = values[:, :s, s:-1], values[:, s:-1, s:-1], values[:, :-1, -1]
+        mixed, own, pull, squares = values[:, :s, s:-1], values[:, s:-1, s:-1], values[:, :-1, -1], values[:, -1, -1]
+        if shift is None:
+            shift = np.zeros(s)
+        else:
+            # Rows of y − A shift take the place of those of y.
+            moved = values[:, :-1, :s] @ shift
+            squares = squares - 2.0 * pull[:, :s] @ shift + moved[:, :s] @ shift
+            pull = pull - moved
         turned = root.T @ mixed
         for done in range(1, rounds + 1):
             weight = 1.0 / (inflation * sigma**2)
@@ -212,12 +223,12 @@ class HierarchicalRegression:
             # The expected square of what is left: x and z count with their second moments.
             x = root @ u
             seconds = root @ covariance @ root.T + np.outer(x, x)
-            left = values[:, -1, -1] - 2.0 * (pull[:, :s] @ x) - 2.0 * np.sum(pull[:, s:] * sizes * z, axis=1)
+            left = squares - 2.0 * (pull[:, :s] @ x) - 2.0 * np.sum(pull[:, s:] * sizes * z, axis=1)
             left += np.tensordot(values[:, :s, :s], seconds, 2)
             left += np.sum((own_covariance + z[:, :, None] * z[:, None, :]) * blocks, axis=(1, 2))
             left += 2.0 * np.sum((u @ between) * z, axis=1) - 2.0 * np.sum(across * between, axis=(1, 2))
-            squares = np.maximum(left, 0.0) / inflation + NOISE_SAMPLES * floor
-            new_sigma = np.sqrt(np.maximum(squares / (effective + NOISE_SAMPLES), 1e-300))
+            expected = np.maximum(left, 0.0) / inflation + NOISE_SAMPLES * floor
+            new_sigma = np.sqrt(np.maximum(expected / (effective + NOISE_SAMPLES), 1e-300))
             new_sizes = np.where(free, self._updated(sizes, z, own_covariance), self._least)
             settled = np.all(np.abs(new_sigma - sigma) < SETTLED * sigma)
             settled &= np.all(np.abs(new_sizes - sizes) < SETTLED * sizes)
@@ -226,7 +237,7 @@ class HierarchicalRegression:
             sigma, sizes = new_sigma, new_sizes
         determined = np.tensordot(values[:, :s, :s], root @ covariance @ root.T, 2)
         determined += np.sum(own_covariance * blocks, axis=(1, 2)) - 2.0 * np.sum(across * between, axis=(1, 2))
-        evidence = -float(effective @ np.log(sigma)) - 0.5 * float(weight @ values[:, -1, -1])
+        evidence = -float(effective @ np.log(sigma)) - 0.5 * float(weight @ squares)
         evidence += 0.5 * float(u @ pull_shared + np.sum(z * pull_own)) - float(np.log(np.diag(factor)).sum())
         evidence += 0.5 * float(np.linalg.slogdet(inverse)[1].sum())
         first = np.array([at[0] for at in self._at.values()])
@@ -237,6 +248,7 @@ class HierarchicalRegression:
             sizes=sizes,
             fitted=weight * determined,
             root=root,
+            shift=shift,
             shared=u,
             own=z,
             shared_covariance=covariance,

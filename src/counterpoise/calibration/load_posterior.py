@@ -31,6 +31,9 @@ class LoadPosterior:
         widened: Factor on every joint's standard deviation for few samples and for contradictions, shape (a,).
         shown: Nuisances that the data show: places among the active joints, and kinds; TILT has the place −1.
         weights: How likely each strength of the prior is after the data; empty without prior.
+        earlier_speaks: Log evidence that an earlier calibration belongs to this arm; NaN without one.
+        earlier_change: How far that calibration moves the efforts that hold the arm, root mean square, shape (a,); NaN
+            without one.
         inflation: Samples that count as one, shape (a,).
         noise: Unexplained part of one sample's effort, shape (a,).
         freedom: Effective samples that are left over the fitted numbers, shape (a,).
@@ -49,6 +52,8 @@ class LoadPosterior:
     widened: Array
     shown: Choice
     weights: Array
+    earlier_speaks: float
+    earlier_change: Array
     inflation: Array
     noise: Array
     freedom: Array

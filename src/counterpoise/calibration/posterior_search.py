@@ -11,7 +11,8 @@ taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its leas
 
 Two corrections for what no covariance knows. Few samples: 95 % intervals are Student's. Parts of the recording that
 contradict each other: the estimate is made BLOCKS times, each time without one stretch of the recording (delete-block
-jackknife, [Kunsch1989]); where these estimates scatter by more than the covariance says, the scatter counts.
+jackknife, [Kunsch1989]); where these estimates scatter by more than the covariance says, the scatter counts. Likewise
+what an earlier calibration (earlier.py) moves the result by, since the recording alone does not confirm that.
 """
 
 from __future__ import annotations
@@ -23,15 +24,24 @@ import numpy as np
 
 from ..description.frozen import Array, frozen
 from .columns import EffortColumns
-from .hierarchical import NOISE_SAMPLES, Choice, HierarchicalPosterior, HierarchicalRegression, RowProducts, averaged
+from .earlier import DIFFERENCES, Difference, EarlierCalibration
+from .hierarchical import (
+    NOISE_SAMPLES,
+    ROUNDS,
+    Choice,
+    HierarchicalPosterior,
+    HierarchicalRegression,
+    RowProducts,
+    averaged,
+)
 from .inflation import Blocking
 from .load_posterior import TILT, LoadPosterior, tilt_columns
 from .moving import LEAST_INFLATION
 from .nuisances import POSITION, PRESLIDING, SIZES, Extent, Nuisances
-from .prior import CadPrior, Scales, body_root, drive_deviations
+from .prior import CadPrior, Scales, body_root, covariance_root, drive_deviations
 from .runs import RepeatedRun
 from .samples import Samples
-from .statistics import CERTAIN
+from .statistics import CERTAIN, root_mean_square
 
 STRENGTHS = (1.0 / 16.0, 1.0 / 4.0, 1.0, 4.0, 16.0, 64.0, 256.0)
 """Strengths of the prior that are averaged (prior.py) ..."""
@@ -95,7 +105,10 @@ class FittedRecordings:
 
 
 def load_posterior(
-    recorded: FittedRecordings, prior: CadPrior | None, like: LoadPosterior | None = None
+    recorded: FittedRecordings,
+    prior: CadPrior | None,
+    like: LoadPosterior | None = None,
+    earlier: EarlierCalibration | None = None,
 ) -> LoadPosterior:
     """Return what recordings say about the efforts that hold an arm.
 
@@ -104,15 +117,27 @@ def load_posterior(
         prior: Towards the description; None for the data alone.
         like: A posterior of more of the same data: its nuisances, strength and inflation are taken over, which is
             quick. Its deviations are then not corrected for contradictions.
+        earlier: A calibration to start from, as likely beforehand as the description, or more.
     """
-    search = _Search(recorded, prior)
+    search = _Search(recorded, prior, earlier)
     return search.posterior() if like is None else search.posterior_like(like)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Belief:
+    """What may be known of [x − start, tilt]: a mean (s,), L with L Lᵀ the covariance (s, s), a probability."""
+
+    mean: Array
+    root: Array
+    share: float
+    earlier: bool = False
+    belongs: bool = False
 
 
 class _Search:
     """Looks for the nuisances that a recording shows."""
 
-    def __init__(self, recorded: FittedRecordings, prior: CadPrior | None) -> None:
+    def __init__(self, recorded: FittedRecordings, prior: CadPrior | None, earlier: EarlierCalibration | None) -> None:
         self._recorded = recorded
         self._poses, self._extent, self._rows = _survey(recorded)
         columns = recorded.columns
@@ -130,22 +155,29 @@ class _Search:
         strengths: tuple[float | None, ...] = (None,) if prior is None else (prior.strength or 1.0,)
         if prior is not None and prior.strength is None and columns.terms.linear:
             strengths = STRENGTHS
-        self._shares = SHARES if len(strengths) > 1 else (1.0,)
-        self._roots = [self._root(strength) for strength in strengths]
-        self._averages = prior is not None
+        shares = SHARES if len(strengths) > 1 else (1.0,)
+        nothing = np.zeros(self._shared)
+        beliefs = [_Belief(nothing, self._root(one), share) for one, share in zip(strengths, shares, strict=True)]
+        self._first = beliefs[len(beliefs) // 2]
+        if earlier is not None:
+            described = 1.0 - sum(one.share for one in DIFFERENCES)
+            beliefs = [replace(one, share=described * one.share) for one in beliefs]
+            beliefs += [self._near(earlier, one) for one in DIFFERENCES]
+        self._beliefs = beliefs
+        self._averages = prior is not None or earlier is not None
 
     def posterior(self) -> LoadPosterior:
         """Return the posterior with the nuisances that the data show."""
         joints = len(self._whole.values)
         inflation = np.full(joints, LEAST_INFLATION if self._recorded.correlated else 1.0)
         chosen: Choice = frozenset()
-        at = self._regression(inflation).solve(self._roots[len(self._roots) // 2], noise=self._recorded.sigma)
+        at = self._solve(self._regression(inflation), self._first, chosen, noise=self._recorded.sigma)
         inflation = self._inflation(at)
-        at, root = self._best(inflation, chosen, at)
+        at, belief = self._best(inflation, chosen, at)
         kinds = [kind for kind in ("position", "gain", "drift") if kind in self._nuisances.kinds]
         tests = [(place, kind) for kind in kinds for place in range(joints)] + [(-1, TILT)]
         while tests and len(chosen) < MOST_TAKEN:
-            tried = [(self._tried(inflation, root, chosen | {test}, at), test) for test in tests]
+            tried = [(self._tried(inflation, belief, chosen | {test}, at), test) for test in tests]
             tried.sort(key=lambda pair: -pair[0].evidence)
             best, test = tried[0]
             if best.evidence - at.evidence < SPEAKS:
@@ -153,38 +185,50 @@ class _Search:
             tests = [other for one, other in tried[1:] if one.evidence > at.evidence - AGAIN]
             chosen = chosen | {test}
             inflation = self._inflation(best)
-            at, root = self._best(inflation, chosen, best)
+            at, belief = self._best(inflation, chosen, best)
         return self._result(inflation, chosen, at)
 
     def posterior_like(self, like: LoadPosterior) -> LoadPosterior:
         """Return the posterior with the nuisances, the strength and the inflation of another one."""
         if len(like.weights) > 1:
-            best = int(np.argmax(like.weights))
-            self._roots, self._shares = [self._roots[best]], (1.0,)
-        root = self._tilted(self._roots[0], like.shown)
-        at = self._regression(like.inflation).solve(root, _of_joints(like.shown), noise=like.noise)
+            self._beliefs = [self._beliefs[int(np.argmax(like.weights))]]
+        at = self._solve(self._regression(like.inflation), self._beliefs[0], like.shown, noise=like.noise)
         return self._as_modelled(self._posterior(like.inflation, like.shown, [at])[0], at)
 
     def _result(self, inflation: Array, chosen: Choice, at: HierarchicalPosterior) -> LoadPosterior:
-        regression, own = self._regression(inflation), _of_joints(chosen)
-        every = [regression.solve(self._tilted(root, chosen), own, begin=at) for root in self._roots]
+        regression = self._regression(inflation)
+        every = [self._solve(regression, belief, chosen, begin=at) for belief in self._beliefs]
         result, best = self._posterior(inflation, chosen, every)
         result = self._as_modelled(result, at)
-        scattered = self._contradictions(result, own, inflation, best)
-        return replace(result, widened=frozen(np.maximum(result.widened, scattered)))
+        scattered = self._contradictions(result, _of_joints(chosen), inflation, best)
+        changed = self._changed(result, every)
+        deviations = root_mean_square(result.load(self._poses)[1] / result.widened)
+        leaned = np.nan_to_num(changed) / np.where(deviations > 0.0, deviations, np.inf)
+        widened = np.maximum(np.maximum(result.widened, scattered), leaned)
+        return replace(result, widened=frozen(widened), earlier_change=frozen(changed))
+
+    def _changed(self, result: LoadPosterior, every: Sequence[HierarchicalPosterior]) -> Array:
+        """Return how far an earlier calibration moves the efforts that hold the arm, shape (a,); NaN without one."""
+        pairs = [(one, belief) for one, belief in zip(every, self._beliefs, strict=True) if not belief.earlier]
+        if len(pairs) == len(every):
+            return np.full(len(result.inflation), np.nan)
+        _, mean, _ = averaged([one for one, _ in pairs], np.log([belief.share for _, belief in pairs]))
+        rows, _ = result.rows(self._poses)
+        moves = [result.placed(rows, joint, offset=False) @ (result.mean - mean) for joint in range(rows.shape[1])]
+        return root_mean_square(np.stack(moves, axis=1))
 
     def _as_modelled(self, result: LoadPosterior, at: HierarchicalPosterior) -> LoadPosterior:
         """Return the posterior with the estimate of the model alone: what it lacks and acts at rest is weight to it."""
         regression = HierarchicalRegression(self._whole, result.inflation, AS_MODELLED)
         modelled = frozenset(one for one in result.shown if one[1] not in ("gain", TILT))
-        every = [regression.solve(self._tilted(root, modelled), modelled, begin=at) for root in self._roots]
-        return replace(result, fitted=averaged(every, np.log(self._shares))[1])
+        every = [self._solve(regression, belief, modelled, begin=at) for belief in self._beliefs]
+        return replace(result, fitted=averaged(every, self._log_shares)[1])
 
     def _posterior(
         self, inflation: Array, chosen: Choice, every: Sequence[HierarchicalPosterior]
     ) -> tuple[LoadPosterior, HierarchicalPosterior]:
         """Return the average of posteriors, and the likeliest of them."""
-        weights, mean, covariance = averaged(every, np.log(self._shares))
+        weights, mean, covariance = averaged(every, self._log_shares)
         best = every[int(np.argmax(weights))]
         freedom = np.maximum(self._whole.rows / inflation - best.fitted, 0.0)
         result = LoadPosterior(
@@ -195,6 +239,8 @@ class _Search:
             widened=frozen(_student(freedom)),
             shown=chosen,
             weights=weights if self._averages else np.zeros(0),
+            earlier_speaks=self._earlier_speaks(every),
+            earlier_change=np.full(len(inflation), np.nan),
             inflation=inflation,
             noise=best.noise,
             freedom=freedom,
@@ -243,7 +289,7 @@ class _Search:
             if not np.all(self._whole.rows - block.rows > 0.0):
                 continue
             part = HierarchicalRegression(self._whole.without(block), inflation, SIZES)
-            means.append(part.solve(best.root, own, begin=best, rounds=1).mean)
+            means.append(part.solve(best.root, own, shift=best.shift, begin=best, rounds=1).mean)
         factor = np.ones(len(inflation))
         if len(means) < 2:
             return factor
@@ -259,16 +305,45 @@ class _Search:
 
     def _best(
         self, inflation: Array, chosen: Choice, begin: HierarchicalPosterior
-    ) -> tuple[HierarchicalPosterior, Array]:
-        """Return the posterior of the likeliest strength, and its root."""
+    ) -> tuple[HierarchicalPosterior, _Belief]:
+        """Return the posterior of the likeliest belief, and that."""
         regression = self._regression(inflation)
-        own = _of_joints(chosen)
-        every = [(regression.solve(self._tilted(root, chosen), own, begin=begin), root) for root in self._roots]
+        every = [(self._solve(regression, belief, chosen, begin=begin), belief) for belief in self._beliefs]
         return max(every, key=lambda pair: pair[0].evidence)
 
-    def _tried(self, inflation: Array, root: Array, chosen: Choice, at: HierarchicalPosterior) -> HierarchicalPosterior:
+    def _tried(
+        self, inflation: Array, belief: _Belief, chosen: Choice, at: HierarchicalPosterior
+    ) -> HierarchicalPosterior:
+        return self._solve(self._regression(inflation), belief, chosen, begin=at, rounds=TEST_ROUNDS)
+
+    def _solve(
+        self,
+        regression: HierarchicalRegression,
+        belief: _Belief,
+        chosen: Choice,
+        *,
+        begin: HierarchicalPosterior | None = None,
+        noise: Array | None = None,
+        rounds: int = ROUNDS,
+    ) -> HierarchicalPosterior:
+        """Return the posterior of a belief, with the nuisances that are chosen."""
+        root = self._tilted(belief.root, chosen)
         own = _of_joints(chosen)
-        return self._regression(inflation).solve(self._tilted(root, chosen), own, begin=at, rounds=TEST_ROUNDS)
+        return regression.solve(root, own, shift=belief.mean, begin=begin, noise=noise, rounds=rounds)
+
+    @property
+    def _log_shares(self) -> Array:
+        return np.log([belief.share for belief in self._beliefs])
+
+    def _earlier_speaks(self, every: Sequence[HierarchicalPosterior]) -> float:
+        """Return the log evidence that an earlier calibration belongs to this arm; NaN without one."""
+        groups = []
+        for belongs in (True, False):
+            pairs = zip(every, self._beliefs, strict=True)
+            scores = [one.evidence + np.log(belief.share) for one, belief in pairs if belief.belongs == belongs]
+            shares = [belief.share for belief in self._beliefs if belief.belongs == belongs]
+            groups.append(np.logaddexp.reduce(scores) - np.log(sum(shares)) if scores else np.nan)
+        return float(groups[0] - groups[1])
 
     def _regression(self, inflation: Array) -> HierarchicalRegression:
         return HierarchicalRegression(self._whole, inflation, SIZES)
@@ -292,6 +367,17 @@ class _Search:
             # Offsets are nuisances, of a size that the data choose.
             root[places, places] = 0.0 if kind == "offset" else deviations
         return root
+
+    def _near(self, earlier: EarlierCalibration, difference: Difference) -> _Belief:
+        """Return what an earlier calibration says."""
+        columns, start = self._recorded.columns, self._recorded.start
+        p = len(start)
+        described = self._first.root[:p, :p] @ self._first.root[:p, :p].T
+        mean, covariance = earlier.belief(columns, start, described, difference)
+        root = np.zeros((self._shared, self._shared))
+        open_ = np.flatnonzero(np.diag(described) > 0.0)
+        root[np.ix_(open_, open_)] = covariance_root(covariance[np.ix_(open_, open_)])
+        return _Belief(np.concatenate([mean - start, np.zeros(2)]), root, difference.share, True, difference.belongs)
 
     def _columns_of(self) -> Iterator[tuple[Samples, Array, Array]]:
         """Yield samples, their rows [A, tilt, own, y − A start], shape (k, a, ·), and weights, piece by piece."""

@@ -220,10 +220,21 @@ def body_root(columns: EffortColumns, strength: float | None, scales: Scales) ->
     covariance = parameter_covariance(robot, size, strength)[np.ix_(chosen, chosen)]
     if not columns.terms.gain:  # a factor that masses share is one of all gains
         covariance += COMMON**2 / max(strength, 1.0) * np.outer(values, values)
+    return covariance_root(covariance)
+
+
+def covariance_root(covariance: Array) -> Array:
+    """Return a lower triangular L with L Lᵀ a covariance, to rounding, shape (p, p)."""
     spread = np.sqrt(np.diag(covariance))
     spread[spread == 0.0] = 1.0
     scaled = covariance / np.outer(spread, spread)
-    return np.asarray(spread[:, None] * np.linalg.cholesky(scaled + 1e-14 * np.eye(len(scaled))))
+    try:
+        factor = np.linalg.cholesky(scaled + 1e-14 * np.eye(len(scaled)))
+    except np.linalg.LinAlgError:  # rounding has made it indefinite
+        values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
+        half = vectors * np.sqrt(np.maximum(values, 1e-12 * values[-1]))
+        factor = np.linalg.qr(half.T)[1].T
+    return np.asarray(spread[:, None] * factor)
 
 
 def bounds_of(columns: EffortColumns, scales: Scales, mean: Array) -> Gaussian:

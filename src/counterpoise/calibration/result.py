@@ -15,17 +15,18 @@ from ..errors import listed
 from ..logs.log import Log
 from .calibrated_robot import unphysical_links
 from .check import HeldOut
+from .earlier import BELONGS
 from .estimate import COMMAND_UNITS, Estimate
 from .fit import NEWTON_METRES, Evidence, Fit, Parameter
 from .identifiability import THRESHOLD, Language, combination_text
 from .identity import data_fingerprint, identity_of
 from .load_posterior import TILT
 from .sag import Sag, assumed_stiffness, given_stiffness, tip_sag
-from .samples import Samples
+from .samples import Samples, at_rest
 from .statements import USES, Assessment, UseName, assess
 from .static_poses import StaticPoses
-from .statistics import all_joints, deviation, root_mean_square
-from .verdict import judge, judge_recording
+from .statistics import CERTAIN, all_joints, deviation, root_mean_square
+from .verdict import Check, judge, judge_recording
 
 SHOWN_OPEN = 3
 """Open combinations named in a sentence."""
@@ -43,6 +44,7 @@ class Collected:
         band: Friction that holds each joint, shape (n,); NaN where unknown.
         notes: What happened on the way.
         doubts: Why the recording cannot be relied on, one sentence each.
+        earlier: A calibration from which it started.
     """
 
     estimate: Estimate
@@ -52,6 +54,7 @@ class Collected:
     band: Array
     notes: tuple[str, ...]
     doubts: tuple[str, ...] = ()
+    earlier: Fit | None = None
 
 
 def fit_of(
@@ -97,7 +100,7 @@ def fit_of(
     if not all(one.passed for one in sound):
         assessment = _nothing(assessment)
     notes, structure = _structure(estimate)
-    verdict = judge(assessment, uses, sound, structure)
+    verdict = judge(assessment, uses, sound, structure, _earlier(collected, assessment.promise.tolerated[active]))
     promise = assessment.promise
     return Fit(
         robot=estimate.calibrated,
@@ -109,6 +112,7 @@ def fit_of(
         x=frozen(estimate.x),
         parameters=parameters_of(estimate),
         covariance=frozen(estimate.covariance),
+        model_covariance=frozen(estimate.model_covariance),
         identifiable=estimate.identifiable,
         units=COMMAND_UNITS if estimate.command_units else NEWTON_METRES,
         samples=len(samples),
@@ -199,6 +203,41 @@ def _described_values(estimate: Estimate, language: Language) -> list[float]:
         for name, value in zip(robot.joint_names, robot.rotor_inertia, strict=True)
     }
     return [float(base.get(name, rotors.get(name, np.nan))) for name in language.names]
+
+
+def _earlier(collected: Collected, tolerated: Array) -> list[Check]:
+    """Return whether the recording agrees with the calibration from which the fit started.
+
+    Args:
+        collected: What was fitted.
+        tolerated: Gravity error that the active joints tolerate, shape (a,).
+    """
+    fit, estimate = collected.earlier, collected.estimate
+    if fit is None:
+        return []
+    speaks, moved = estimate.posterior.earlier_speaks, estimate.posterior.earlier_change
+    worst = int(np.argmax(moved / tolerated))
+    name, unit = estimate.columns.joint_names[worst], estimate.effort_units[worst]
+    if speaks >= BELONGS and CERTAIN * moved[worst] <= tolerated[worst]:
+        return [
+            Check("earlier", True, "the recording agrees with the calibration that it starts from", speaks, BELONGS)
+        ]
+    if speaks >= BELONGS:
+        told = (
+            f"the recording does not confirm the calibration that it starts from, which moves the gravity effort of "
+            f"{name} by {moved[worst]:.3g} {unit} ({tolerated[worst]:.3g} is tolerated)"
+        )
+    else:
+        poses = estimate.posterior.poses
+        then = fit.predict(at_rest(fit.described, poses))[:, estimate.columns.active]
+        changed = deviation(np.nan_to_num(estimate.load(poses, offsets=True) - then))
+        worst = int(np.argmax(changed / tolerated))
+        told = (
+            "the recording contradicts the calibration that it starts from: the gravity effort of "
+            f"{estimate.columns.joint_names[worst]} differs by {changed[worst]:.3g} {estimate.effort_units[worst]}"
+        )
+    why = "It is of another arm or tool, the arm has changed, or this recording shows too little; calibrate without it"
+    return [Check("earlier", False, f"{told}. {why}", speaks, BELONGS)]
 
 
 def _sag(estimate: Estimate, check: HeldOut, springs: Array) -> Sag:

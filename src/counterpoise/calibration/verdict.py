@@ -64,7 +64,11 @@ class Verdict:
 
 
 def judge(
-    assessment: Assessment, asked: Sequence[UseName], recording: Sequence[Check], structure: Sequence[str] = ()
+    assessment: Assessment,
+    asked: Sequence[UseName],
+    recording: Sequence[Check],
+    structure: Sequence[str] = (),
+    earlier: Sequence[Check] = (),
 ) -> Verdict:
     """Judge a fit.
 
@@ -73,6 +77,7 @@ def judge(
         asked: What it is asked for.
         recording: Whether the recording is sound (:func:`judge_recording`).
         structure: What the efforts show that the model does not have, one sentence each.
+        earlier: Whether the recording agrees with the calibration from which the fit started.
     """
     held = {statement.use: statement for statement in assessment.statements}
     checks = list(recording)
@@ -81,6 +86,7 @@ def judge(
     checks += [Check("structure", False, sentence) for sentence in structure]
     if not structure:
         checks.append(Check("structure", True, "the efforts show nothing at rest that the model does not have"))
+    checks += earlier
     for use in asked:
         if use in held:
             checks.append(Check(use, True, held[use].sentence, held[use].value))

@@ -31,6 +31,7 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from .columns import EffortColumns
 from .consistent import nearest_consistent
+from .earlier import EarlierCalibration
 from .gaussian import Gaussian
 from .inflation import Blocking
 from .load_posterior import LoadPosterior
@@ -101,6 +102,7 @@ def weighted_fit(
     springs: bool = False,
     like: WeightedFit | None = None,
     own_offsets: bool = False,
+    earlier: EarlierCalibration | None = None,
 ) -> WeightedFit:
     """Fit a robot to recordings.
 
@@ -117,6 +119,7 @@ def weighted_fit(
         like: A fit to more of the same data, with the same terms before springs were added: what it found about the
             unexplained part of the efforts is taken over, which is quick.
         own_offsets: Let every run have an offset of its own; that of the first is the result's.
+        earlier: A calibration to start from; only for efforts that are torques.
 
     Raises:
         InputError: The runs do not belong to the robot, hold no motion that a term needs, or a model with gain, zero or
@@ -144,23 +147,29 @@ def weighted_fit(
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task, LEAST_PASSES if like is None else QUICK_PASSES)
     recorded = _recorded(task, state, own_offsets=own_offsets)
-    posterior = load_posterior(recorded, prior, None if like is None else like.posterior)
+    posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier)
     if springs and posterior.springs:
         task, state = _with_springs(task, state, posterior)
     solution = _averaged(task.columns, state, posterior)
     if consistent:
         solution = _made_consistent(task.columns, state.regression, solution)
-    if prior is None:
+    if prior is None and earlier is None:
         solution = _data_alone(solution, state, task.start)
     return WeightedFit(
         columns=task.columns,
         solution=solution,
         posterior=posterior,
-        prior_source="" if prior is None else prior.named(robot),
+        prior_source=_sources(robot, prior, earlier),
         data_share=frozen(np.ones(len(solution.x)) if prior is None else _data_share(solution, task.belief())),
         described_rms=frozen(_described_rms(task.columns, state)),
         command_units=bool(chosen.gain) and not weighed,
     )
+
+
+def _sources(robot: Robot, prior: CadPrior | None, earlier: EarlierCalibration | None) -> str:
+    """Return what a fit leans on, in words."""
+    named = [] if earlier is None else [earlier.source]
+    return ", and ".join(named if prior is None else [*named, prior.named(robot)])
 
 
 def _first_gains(columns: EffortColumns, runs: Sequence[RepeatedRun], known: Sequence[Array | None], x: Array) -> Array:

@@ -36,6 +36,7 @@ Examples:
   counterpoise calibrate arm.urdf run.mcap --mapping arm.toml --serial A-17 --tool gripper
   counterpoise calibrate arm.urdf run.npz --for hold,payload    trusted when it is good for both
   counterpoise calibrate arm.urdf monday.npz --also tuesday.npz --own-offsets
+  counterpoise calibrate arm.urdf today.npz --start-from last-year.calibration.json
   counterpoise calibrate arm.urdf poses.csv --use rows          a table of poses and torques, one a row
   counterpoise calibrate arm.urdf run.npz --method iterative    the WAM document's way
   counterpoise calibrate arm.urdf run.csv --use moving --add tilt --add spring:elbow
@@ -93,6 +94,11 @@ Examples:
     "--also", multiple=True, metavar="LOG", help="Fit this recording of the same arm together with LOG; repeatable."
 )
 @click.option("--own-offsets", is_flag=True, help="Give every recording of --also offsets of its own.")
+@click.option(
+    "--start-from",
+    metavar="FILE.json",
+    help="An earlier calibration of this arm, or of one of its type, that counts as far as LOG agrees with it.",
+)
 @click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: tells gains from masses.")
 @click.option("--load", "load_mass", type=click.FloatRange(min=0.0, min_open=True), help="Mass of that load [kg].")
 @click.option(
@@ -128,6 +134,7 @@ def calibrate(
     cutoff: float | None,
     also: tuple[str, ...],
     own_offsets: bool,
+    start_from: str | None,
     loaded: str | None,
     load_mass: float | None,
     load_com: tuple[float, float, float] | None,
@@ -152,6 +159,7 @@ def calibrate(
     refuse_file("--gains-out", gains_path, (".toml",))
     _refuse_half_a_load(loaded, load_mass, load_com, load_link, gains_path)
     from ..calibration.calibrate import calibrate as run
+    from ..calibration.file import load_calibration
     from ..calibration.statements import checked_uses
 
     robot, log = reading.robot_and_log(source, logs)
@@ -187,6 +195,7 @@ def calibrate(
             loaded=runs,
             also=[reading.log([one], robot) for one in also],
             own_offsets=own_offsets,
+            start_from=None if start_from is None else load_calibration(start_from, robot),
             uses=checked_uses([part.strip() for part in uses.split(",") if part.strip()]),
             stiffness=_stiffness(stiffness),
             serial=serial,

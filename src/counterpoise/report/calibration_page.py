@@ -26,6 +26,7 @@ from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, qua
 CHECKS = {
     "recording": "Is the recording sound?",
     "structure": "Does the model have all that shows?",
+    "earlier": "Does it agree with the earlier calibration?",
     "hold": "Does it hold the arm?",
     "float": "Does the arm float?",
     "payload": "Does it notice loads?",
