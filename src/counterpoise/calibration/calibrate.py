@@ -24,6 +24,7 @@ from .cutoff import MOST_OF_RATE
 from .data_choice import METHODS, USES, Method, Use, data_kind
 from .estimate import Estimate
 from .fit import Fit
+from .guesses import clock_doubts, unit_notes
 from .iterative import solve_iterative
 from .load_posterior import LoadPosterior
 from .moving import moving_samples, prepare
@@ -170,6 +171,7 @@ def calibrate(
         serial=serial,
         tool=tool,
         source=(data, *also),
+        recordings=(data, *also, *(log for _, log in loaded)),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     settings.progress(1.0, 1.0)
@@ -238,9 +240,9 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(whole.columns.per_joint("coulomb", whole.x)))
         band = np.where(np.isnan(band), drives, band)
-    guessed = _guessed_efforts(data, *also)
-    estimate = Estimate.of_weighted(whole, guessed=bool(guessed))
-    return Collected(estimate, "static", samples, check, band, (*notes, *_unit_notes(guessed)))
+    units = unit_notes(data, *also)
+    estimate = Estimate.of_weighted(whole, guessed=bool(units))
+    return Collected(estimate, "static", samples, check, band, (*notes, *units))
 
 
 def _poses_of(robot: Robot, log: Log, notes: list[str], *, rows: bool) -> StaticPoses:
@@ -296,27 +298,6 @@ def _terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None =
     sided = np.any(poses.side != 0, axis=0) & poses.measured
     gain = (ALL,) if declared is not None and declared.effort_is_command else ()
     return Terms(bodies="gravity", offset=_named(robot, usable), coulomb=_named(robot, sided), gain=gain)
-
-
-def _guessed_efforts(data: Log | StaticPoses | Samples, *others: Log) -> tuple[str, ...]:
-    """Return which numbers that decide the size of efforts are guesses, in any of the recordings."""
-    logs = [one for one in (data, *others) if isinstance(one, Log) and one.declared.effort_is_guessed]
-    return tuple(dict.fromkeys(key for log in logs for key in log.declared.guessed))
-
-
-def _unit_notes(guessed: Sequence[str]) -> list[str]:
-    """Say why efforts are in command units."""
-    if not guessed:
-        return []
-    keys = listed([f"'{key}'" for key in guessed])
-    return [f"{keys} of the mapping are guessed from the description: nothing shows that efforts are torques"]
-
-
-def _clock_doubts(*logs: Log) -> tuple[str, ...]:
-    """Say where nobody knows how fast the time of a motion goes."""
-    if not any(log.declared.rate_is_guessed for log in logs):
-        return ()
-    return ("how fast time goes is a guess; state the rate, time.rate, or record the time or velocities",)
 
 
 def _named(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
@@ -440,14 +421,14 @@ def _moving(
     else:
         check = check_moving(samples, settings.split, lambda chosen: predicting([chosen]))
     carried = [log for _, log in loaded]
-    guessed = _guessed_efforts(data, *also, *carried)
-    estimate = Estimate.of_weighted(whole, fixed, guessed=bool(guessed))
-    notes += _unit_notes(guessed)
+    units = unit_notes(data, *also, *carried)
+    estimate = Estimate.of_weighted(whole, fixed, guessed=bool(units))
+    notes += units
     if isinstance(data, Log) and cutoff is None and not also:
         notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
         band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
-    doubts = _clock_doubts(data, *also, *carried) if isinstance(data, Log) else ()
+    doubts = clock_doubts(data, *also, *carried)
     return Collected(estimate, "moving", samples, check, band, tuple(notes), doubts)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -44,7 +45,7 @@ PRIOR_LEFT = 1e-6
 uncertain."""
 ODD = 0.25
 """A weight that differs from the description's by more than this share is worth a word."""
-COMMAND_UNITS = "command units"
+COMMAND_UNITS: Final = "command units"
 
 
 @dataclass(frozen=True, eq=False)

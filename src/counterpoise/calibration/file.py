@@ -17,9 +17,11 @@ import numpy as np
 from ..description.frozen import frozen
 from ..dynamics.robot import Robot
 from ..errors import DataFileError, InputError
-from .calibrated_robot import payload_parameters, with_inertial_parameters
+from ..logs.provenance import effort_guesses
+from .calibrated_robot import marked, payload_parameters, with_inertial_parameters
 from .columns import EffortColumns
 from .document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
+from .estimate import COMMAND_UNITS
 from .file_bounds import refuse_impossible
 from .file_schema import (
     SCHEMA,
@@ -40,6 +42,7 @@ from .file_schema import (
     to_numbers,
 )
 from .fit import Fit, Parameter
+from .guesses import why_command_units
 from .identifiability import Combination, Identifiability
 from .sag import Sag
 from .statements import UseStatement
@@ -130,6 +133,8 @@ def content_of(fit: Fit) -> ContentTable:
             novelty=tuple(fit.novelty.tolist()),
             lower=tuple(fit.lower.tolist()),
             upper=tuple(fit.upper.tolist()),
+            guessed=fit.guessed,
+            rate_source=fit.rate_source,
         ),
         model=ModelTable(
             terms=TermsTable(**asdict(fit.columns.terms)),
@@ -212,10 +217,12 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
     columns = EffortColumns(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
     if columns.names != model.names or len(model.values) != len(columns.names):
         raise InputError("the model's values are not those of its terms")
+    if (guessed := effort_guesses(data.guessed)) and content.units != COMMAND_UNITS:
+        raise InputError(f"its units are {content.units!r}, although {guessed}")
     refuse_impossible(content, columns)
     calibrated = with_inertial_parameters(robot, frozen(model.bodies), allow_unphysical=model.dynamics_allowed)
     return Fit(
-        robot=calibrated,
+        robot=marked(calibrated, why_command_units(data.guessed) if content.units == COMMAND_UNITS else ""),
         described=robot,
         method=content.method,
         data=data.kind,
@@ -263,6 +270,8 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
         verdict=_verdict(content),
         identity=robot_identity(content.robot),
         data_sha256=data.sha256,
+        guessed=data.guessed,
+        rate_source=data.rate_source,
         created=content.created,
         version=content.package,
     )

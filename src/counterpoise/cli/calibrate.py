@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..report.calibration_words import in_units
 from .calibration_output import joint_table, print_verdict
 from .options import exit_codes, json_option, page_option
 from .output import (
@@ -289,11 +290,8 @@ def _gains(gains: LoadGains) -> list[dict[str, Any]]:
 
 
 def _print(fit: Fit, gains: LoadGains | None, out_path: str | None, written: str | None, page_path: str | None) -> None:
-    from ..calibration.fit import NEWTON_METRES
-
     screen = console()
-    where = "" if fit.units == NEWTON_METRES else f", in {fit.units}"
-    headline = f"{'TRUSTED' if fit.trusted else 'NOT TRUSTED'} for {', '.join(fit.uses)}{where}"
+    headline = f"{'TRUSTED' if fit.trusted else 'NOT TRUSTED'} for {', '.join(fit.uses)}{in_units(fit)}"
     print_verdict(screen, headline, fit.verdict, told_below=fit.uses)
     screen.print("Good to:" if fit.statements else "Good for nothing that can be stated.")
     for statement in fit.statements:

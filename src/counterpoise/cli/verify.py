@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..report.calibration_words import in_units
 from .calibration_output import number, print_verdict
 from .options import exit_codes, json_option, page_option
 from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_page, table
@@ -75,6 +76,8 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
         "joints": list(found.fit.robot.joint_names),
         "samples": found.samples,
         "units": found.fit.units,
+        "guessed": found.fit.guessed,
+        "rate_source": found.fit.rate_source,
         "rms": found.rms,
         "weight_change": found.change.weight,
         "weight_change_error": found.change.weight_error,
@@ -97,7 +100,8 @@ def _load(load: TipLoad | None) -> dict[str, Any] | None:
 
 def _print(found: Verification, page_path: str | None) -> None:
     screen, fit = console(), found.fit
-    print_verdict(screen, "IT HOLDS" if found.holds else "IT DOES NOT HOLD", found.verdict)
+    headline = f"{'IT HOLDS' if found.holds else 'IT DOES NOT HOLD'}{in_units(fit)}"
+    print_verdict(screen, headline, found.verdict)
     rows = table(
         *("joint", "weight changed", "± 95 %", "promised", "constant", "error in all", "signal"),
         title=f"Changes since the calibration, and errors, root mean square [{fit.units}], {found.samples} samples",

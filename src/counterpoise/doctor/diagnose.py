@@ -109,6 +109,7 @@ def _facts(log: Log) -> dict[str, Any]:
         "duration_s": round(duration, 6),
         "rate_hz": round((len(time) - 1) / duration, 3) if duration > 0.0 else None,
         "rate_source": log.declared.rate_source,
+        "guessed": list(log.declared.guessed),
         "joints": list(log.joint_names),
         "declared": {key: value for key, value in log.declared.to_table().items() if key != "mapping"},
     }
