@@ -24,8 +24,9 @@ from .cutoff import MOST_OF_RATE
 from .data_choice import METHODS, USES, Method, Use, data_kind
 from .estimate import Estimate
 from .fit import Fit
-from .guesses import clock_doubts, unit_notes
+from .guesses import clock_doubts, no_torques, unit_notes
 from .iterative import solve_iterative
+from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
 from .moving import moving_samples, prepare
 from .prior import CadPrior
@@ -111,7 +112,8 @@ def calibrate(
         split: How moving data are divided for the check: "path", or as :func:`.split_samples` takes it.
         cutoff: Of the low-pass on a motion [Hz]; None to choose it from the data.
         loaded: Further recordings of the motion with a weighed load: the robot carrying it, and the recording. They
-            tell torque gains from masses.
+            tell torque gains from masses; all efforts are divided by these gains (``fit.gains``, load_gains.py), unless
+            ``terms`` has none.
         also: Further recordings of the same arm as it was in ``data``, fitted together with it. They are used as that
             is: their motion, their poses at rest or their rows.
         own_offsets: Whether every one of these recordings has offsets of its own; the result's are those of ``data``.
@@ -146,6 +148,12 @@ def calibrate(
         raise InputError("offsets of their own need further recordings (also=)")
     kind, why = data_kind(data, use, terms, method)
     settings.progress(0.0, 1.0)
+    gains: LoadGains | None = None
+    if loaded and kind == "moving" and (terms is None or terms.gain):
+        if not isinstance(data, Log):
+            raise InputError("a weighed load tells gains from recordings; give them instead of samples")
+        weighed = in_torques_by_load(robot, data, loaded, also=also, terms=terms, prior=belief, cutoff=cutoff)
+        gains, data, also, loaded = weighed.gains, weighed.log, weighed.also, weighed.loaded
     if findings is None:
         findings = [finding for one in (data, *also) for finding in _diagnosed(robot, one)]
     settings.progress(0.2, 1.0)
@@ -159,8 +167,9 @@ def calibrate(
     else:
         collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets)
     settings.progress(0.9, 1.0)
-    notes = list(dict.fromkeys(one.sentence for one in findings if one.consequence == Consequence.LIMITS))
-    collected = replace(collected, notes=(*collected.notes, *(f"the doctor: {note}" for note in notes)))
+    doctors = dict.fromkeys(f"the doctor: {one.sentence}" for one in findings if one.consequence == Consequence.LIMITS)
+    told = () if gains is None else gains.sentences()
+    collected = replace(collected, notes=(*told, *collected.notes, *doctors))
     fit = fit_of(
         collected,
         method=method,
@@ -173,6 +182,7 @@ def calibrate(
         source=(data, *also),
         recordings=(data, *also, *(log for _, log in loaded)),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        gains=gains,
     )
     settings.progress(1.0, 1.0)
     return fit
@@ -208,7 +218,9 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
     require_spread(robot, poses)
     band = friction_bands(poses)
     if settings.method != "weighted":
-        return _by_document(settings, poses, band, notes)
+        found = _by_document(settings, poses, band, notes)
+        estimate = replace(found.estimate, command_units=no_torques(data, *also))
+        return replace(found, estimate=estimate, notes=(*found.notes, *unit_notes(data, *also)))
     if not np.any(poses.side):
         poses, repeated = means_of_repeated(poses)
         if repeated:
@@ -241,7 +253,7 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
         drives = np.abs(np.nan_to_num(whole.columns.per_joint("coulomb", whole.x)))
         band = np.where(np.isnan(band), drives, band)
     units = unit_notes(data, *also)
-    estimate = Estimate.of_weighted(whole, guessed=bool(units))
+    estimate = Estimate.of_weighted(whole, no_torques=no_torques(data, *also))
     return Collected(estimate, "static", samples, check, band, (*notes, *units))
 
 
@@ -389,6 +401,8 @@ def _moving(
         raise InputError("poses at rest hold no motion; use='moving' needs a recording")
     samples = joined_samples(parts)
     terms = settings.terms if settings.terms is not None else _usual_terms(robot, samples, declared)
+    if settings.terms is None and loaded:
+        terms = replace(terms, gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
     further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
         notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
@@ -422,7 +436,7 @@ def _moving(
         check = check_moving(samples, settings.split, lambda chosen: predicting([chosen]))
     carried = [log for _, log in loaded]
     units = unit_notes(data, *also, *carried)
-    estimate = Estimate.of_weighted(whole, fixed, guessed=bool(units))
+    estimate = Estimate.of_weighted(whole, fixed, no_torques=no_torques(data, *also, *carried))
     notes += units
     if isinstance(data, Log) and cutoff is None and not also:
         notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))

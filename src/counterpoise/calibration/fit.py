@@ -18,6 +18,7 @@ from .columns import EffortColumns
 from .estimate import COMMAND_UNITS
 from .identifiability import Identifiability
 from .identity import Identity
+from .load_gains import LoadGains
 from .sag import Sag
 from .samples import Samples
 from .statements import UseName, UseStatement
@@ -143,6 +144,8 @@ class Fit:
             (logs/declared.py), of several the worst; "" where nobody said.
         created: When, as UTC in ISO 8601.
         version: Version of the package that made it.
+        gains: Efforts per torque as a weighed load told them, by which the recordings were divided; None without such
+            a load, and for a fit that was read from a file, whose notes tell them.
         evidence: Samples for charts; None for a fit that was read from a file.
     """
 
@@ -185,6 +188,7 @@ class Fit:
     rate_source: RateSource | Literal[""]
     created: str
     version: str
+    gains: LoadGains | None = None
     evidence: Evidence | None = None
 
     @property

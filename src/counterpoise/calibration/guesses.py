@@ -31,6 +31,11 @@ def rate_source(*data: Data) -> RateSource | Literal[""]:
     return worst
 
 
+def no_torques(*data: Data) -> bool:
+    """Whether the efforts of a recording are no torques, or torques of a guessed size."""
+    return any(log.declared.effort_is_command or log.declared.effort_is_guessed for log in _logs(data))
+
+
 def why_command_units(keys: Sequence[str]) -> str:
     """Say why efforts are in command units, from the guessed keys."""
     return effort_guesses(keys) or "efforts are no torques, and no weighed load was recorded"

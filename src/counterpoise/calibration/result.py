@@ -20,6 +20,7 @@ from .fit import NEWTON_METRES, Evidence, Fit, Parameter
 from .guesses import guessed_keys, rate_source, why_command_units
 from .identifiability import THRESHOLD, Language, combination_text
 from .identity import data_fingerprint, identity_of
+from .load_gains import LoadGains
 from .load_posterior import TILT
 from .sag import Sag, assumed_stiffness, given_stiffness, tip_sag
 from .samples import Samples
@@ -68,6 +69,7 @@ def fit_of(
     source: Sequence[Log | StaticPoses | Samples],
     recordings: Sequence[Log | StaticPoses | Samples],
     created: str,
+    gains: LoadGains | None = None,
 ) -> Fit:
     """Return the result of a calibration, judged.
 
@@ -83,6 +85,7 @@ def fit_of(
         source: The recordings, for their fingerprint.
         recordings: All of them, also those with a weighed load, for what in them was guessed.
         created: When, ISO 8601.
+        gains: Efforts per torque by which the recordings were divided; None where a weighed load told none.
     """
     from .. import __version__
 
@@ -143,6 +146,7 @@ def fit_of(
         rate_source=rate_source(*recordings),
         created=created,
         version=__version__,
+        gains=gains,
         evidence=Evidence.of(samples, measured, predicted, described, check.held),
     )
 

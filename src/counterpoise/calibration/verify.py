@@ -15,6 +15,7 @@ from .change import WeightChange, change_since
 from .data_choice import data_kind
 from .estimate import COMMAND_UNITS
 from .fit import Evidence, Fit
+from .guesses import no_torques
 from .identity import data_fingerprint
 from .moving import moving_samples
 from .sag import Sag, tip_sag
@@ -122,7 +123,7 @@ def _units(fit: Fit, data: Log | StaticPoses | Samples) -> list[Check]:
     """Return a failed check where the efforts of calibration and recording are in different units."""
     if not isinstance(data, Log):
         return []
-    own = data.declared.effort_is_command or data.declared.effort_is_guessed
+    own = no_torques(data)
     if own == (fit.units == COMMAND_UNITS):
         return []
     kind = "in a unit of their own, or of a guessed size" if own else "torques"
