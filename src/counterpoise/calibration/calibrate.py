@@ -21,7 +21,7 @@ from .arrival import arrival_notes
 from .check import HeldOut, check_moving, check_recordings, check_static
 from .coupled import solve_coupled
 from .cutoff import MOST_OF_RATE
-from .data_choice import METHODS, USES, Method, Use, data_kind
+from .data_choice import DATA_CHOICES, METHODS, DataChoice, Method, data_kind
 from .estimate import Estimate
 from .fit import Fit
 from .guesses import clock_doubts, no_torques, unit_notes
@@ -77,7 +77,7 @@ def calibrate(
     data: Log | StaticPoses | Samples,
     method: Method = "weighted",
     *,
-    use: Use = "auto",
+    use: DataChoice = "auto",
     terms: Terms | None = None,
     prior: CadPrior | Literal["cad"] | None = "cad",
     consistent: bool = False,
@@ -133,8 +133,8 @@ def calibrate(
     asked_uses = checked_uses(uses)
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected {', '.join(map(repr, METHODS))}")
-    if use not in USES:
-        raise InputError(f"use is {use!r}; expected {', '.join(map(repr, USES))}")
+    if use not in DATA_CHOICES:
+        raise InputError(f"use is {use!r}; expected {', '.join(map(repr, DATA_CHOICES))}")
     if isinstance(prior, str) and prior != "cad":
         raise InputError(f"prior is {prior!r}; expected 'cad', a CadPrior or None")
     belief = _belief(robot, prior, method)
