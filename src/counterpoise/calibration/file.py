@@ -20,7 +20,7 @@ from ..errors import DataFileError, InputError
 from ..logs.provenance import effort_guesses
 from .calibrated_robot import marked, payload_parameters, with_inertial_parameters
 from .columns import EffortColumns
-from .document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
+from .document import converted, read_document, refuse_other_robot, robot_identity, robot_table, write_document
 from .estimate import COMMAND_UNITS
 from .file_bounds import refuse_impossible
 from .file_schema import (
@@ -109,10 +109,7 @@ def read_content(path: str | Path) -> ContentTable:
             "recording",
             path=path,
         )
-    try:
-        return msgspec.convert(content, ContentTable)
-    except msgspec.ValidationError as error:
-        raise DataFileError(f"does not hold what a calibration has: {error}", path=path) from error
+    return converted(content, ContentTable, "calibration", path)
 
 
 def content_of(fit: Fit) -> ContentTable:

@@ -127,7 +127,8 @@ def in_torques_by_load(
     Args:
         robot: The arm as described and mounted.
         log: The recording without the load.
-        loaded: Recordings with it, each after the robot that carries it.
+        loaded: Recordings with it, each after the robot that carries it (``robot.with_payload``). The centre of mass of
+            a load that hangs from a string is where that is fixed.
         also: Further recordings without the load; their efforts are what those of ``log`` are.
         terms: What is fitted, gains among it; None for what a motion usually shows, and a gain a joint.
         prior: Towards the description's masses; None to trust the data alone.
@@ -138,7 +139,7 @@ def in_torques_by_load(
     """
     for other in also:
         _refuse_other_efforts(log, other)
-    gains = load_gains(robot, log, loaded, terms=terms, prior=prior, cutoff=cutoff)
+    gains = _load_gains(robot, log, loaded, terms, prior, cutoff)
     return WeighedRecordings(
         gains,
         gains.in_torques(log, robot),
@@ -147,29 +148,15 @@ def in_torques_by_load(
     )
 
 
-def load_gains(
+def _load_gains(
     robot: Robot,
     log: Log,
     loaded: Sequence[tuple[Robot, Log]],
-    *,
-    terms: Terms | None = None,
+    terms: Terms | None,
     prior: CadPrior | None,
-    cutoff: float | None = None,
+    cutoff: float | None,
 ) -> LoadGains:
-    """Find efforts per torque from recordings of a motion, without and with a weighed load.
-
-    Args:
-        robot: The arm as described and mounted.
-        log: The recording without the load.
-        loaded: Recordings with it, each after the robot that carries it (``robot.with_payload``). The centre of mass of
-            a load that hangs from a string is where that is fixed.
-        terms: What is fitted, gains among it; None for what a motion usually shows, and a gain a joint.
-        prior: Towards the description's masses; None to trust the data alone.
-        cutoff: Of the low-pass [Hz]; None to choose it.
-
-    Raises:
-        InputError: The recordings cannot be fitted, differ in what their efforts are, or there is no load.
-    """
+    """Find efforts per torque; arguments as of :func:`in_torques_by_load`."""
     for carrying, other in loaded:
         _refuse_other_efforts(log, other)
         if not _loads(robot, carrying):
