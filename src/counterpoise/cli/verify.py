@@ -15,7 +15,7 @@ from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..calibration.change import TipLoad
+    from ..calibration.change import TipLoad, WeightChange
     from ..calibration.verify import Verification
 
 EXAMPLES = """\b
@@ -90,7 +90,17 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
         "sag": found.sag.per_joint,
         "sag_total": found.sag.total,
         "outside": found.outside,
+        "elsewhere": None if found.elsewhere is None else _elsewhere(found.elsewhere),
         "page": page_path,
+    }
+
+
+def _elsewhere(change: WeightChange) -> dict[str, Any]:
+    return {
+        "weight_change": change.weight,
+        "weight_change_error": change.weight_error,
+        "offset_change": change.offset,
+        "offset_change_error": change.offset_error,
     }
 
 

@@ -36,11 +36,12 @@ CHECKS = {
     "units": "Are efforts in the calibration's unit?",
     "efforts": "Are there efforts of every joint?",
     "range": "Was it tested where it was calibrated?",
+    "elsewhere": "Is it right outside that range?",
     "weight": "Does the arm weigh what it did?",
     "constant": "Are offsets what they were?",
 }
 """What each check asks."""
-CHANGED = ("weight", "constant")
+CHANGED = ("weight", "constant", "elsewhere")
 """Checks that fail where the arm is no longer what it was."""
 
 
