@@ -120,8 +120,40 @@ def test_currents_without_constants_are_said_to_be_command_units() -> None:
     load = {"mass": 3.0, "com": (0.2, 0.0, 0.0)}
     loaded = motion(truth.with_payload(**load), coulomb=0.5, noise=0.05, gain=0.4, declared=declared, seed=1)  # type: ignore[arg-type]
     both = calibrate(robot, log, loaded=[(robot.with_payload(**load), loaded)], findings=())  # type: ignore[arg-type]
-    assert both.units == "N m"
-    np.testing.assert_allclose(both.per_joint("gain"), 0.4, rtol=0.05)
+    assert both.units == "N m" and both.gains is not None
+    np.testing.assert_allclose(both.gains.gain, 0.4, rtol=0.05)
+    # What is called N m is in N m: friction, errors and signal are those of the torques, not of the currents.
+    torques = calibrate(robot, motion(truth, coulomb=0.5, noise=0.05), findings=())
+    np.testing.assert_allclose(both.friction_band, 0.5, rtol=0.1)
+    np.testing.assert_allclose(both.signal, torques.signal, rtol=0.1)
+    np.testing.assert_allclose(both.per_joint("gain"), 1.0, rtol=0.05)
+    assert any("efforts per torque, by the weighed load" in note for note in both.notes)
+
+
+def test_further_recordings_are_divided_by_the_gains_too() -> None:
+    robot = cp.load("planar3")
+    told = Declared(effort_kind="current")
+    log, other = (motion(robot, coulomb=0.5, noise=0.05, gain=0.4, declared=told, seed=seed) for seed in (0, 2))
+    carrying = robot.with_payload(3.0, com=(0.2, 0.0, 0.0))
+    loaded = [(carrying, motion(carrying, coulomb=0.5, noise=0.05, gain=0.4, declared=told, seed=1))]
+    fit = calibrate(robot, log, also=[other], loaded=loaded, findings=())
+    assert fit.units == "N m"
+    np.testing.assert_allclose(fit.friction_band, 0.5, rtol=0.1)
+    with pytest.raises(cp.InputError, match="current and torque; expected one"):
+        calibrate(robot, log, also=[motion(robot, declared=Declared(effort_kind="torque"))], loaded=loaded, findings=())
+    with pytest.raises(cp.InputError, match="carries none"):
+        calibrate(robot, log, loaded=[(robot, other)], findings=())
+
+
+def test_currents_fitted_without_gains_are_no_torques() -> None:
+    """Whatever is fitted, and by whichever method: efforts in A are not called N m."""
+    robot = cp.load("planar3")
+    told = Declared(effort_kind="current")
+    moving = motion(robot, coulomb=0.5, noise=0.05, gain=0.4, declared=told)
+    assert calibrate(robot, moving, terms=Terms.moving(), findings=()).units == "command units"
+    standing = replace(visits(robot, design_poses(robot, 8), friction=0.4, noise=0.02), declared=told)
+    fit = calibrate(robot, standing, "coupled", use="static", findings=())
+    assert fit.units == "command units" and not np.isfinite(fit.sag.total)
 
 
 @pytest.mark.parametrize("name", ["slider", "gantry"])

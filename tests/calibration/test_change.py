@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.fit import Fit
 from counterpoise.calibration.static_poses import static_poses
 from counterpoise.calibration.verify import verify
+from counterpoise.calibration.workspace import changing_gravity
 
 TOOL = 0.9
 """Mass of the tool that is taken off [kg]."""
@@ -124,3 +127,68 @@ def test_poses_outside_the_range_are_not_judged(at_rest: Fit, truth: cp.Robot) -
 def inside(fit: Fit, q: np.ndarray) -> np.ndarray:
     """Return the poses that lie within the calibrated range."""
     return q[np.all((q >= fit.lower) & (q <= fit.upper), axis=1)]
+
+
+@pytest.fixture(scope="module")
+def half_range(arm: cp.Robot, truth: cp.Robot) -> Fit:
+    """A calibration from poses in half of every joint's range, good to extrapolate."""
+    middle, reach = 0.5 * (arm.lower + arm.upper), 0.25 * (arm.upper - arm.lower)
+    q = middle + reach * np.random.default_rng(4).uniform(-1.0, 1.0, (60, arm.n))
+    noise = 0.01 * np.random.default_rng(5).standard_normal(q.shape)
+    fit = calibrate(arm, static_poses(arm.joint_names, q, truth.gravity(q) + noise), uses=("float", "extrapolate"))
+    assert fit.trusted, fit.reasons
+    return fit
+
+
+def poses_beyond(fit: Fit, joint: int) -> np.ndarray:
+    """Return poses within the calibrated range but for one joint, which is beyond it and within its limits."""
+    random = np.random.default_rng(6)
+    q = fit.lower + (fit.upper - fit.lower) * random.uniform(0.1, 0.9, (12, fit.robot.n))
+    q[:, joint] = fit.upper[joint] + (fit.robot.upper[joint] - fit.upper[joint]) * random.uniform(0.3, 0.9, 12)
+    return q
+
+
+def without_extrapolation(fit: Fit) -> Fit:
+    return replace(fit, statements=tuple(one for one in fit.statements if one.use != "extrapolate"))
+
+
+def test_a_joint_that_changes_no_gravity_may_be_anywhere(half_range: Fit, truth: cp.Robot) -> None:
+    """Joint 1 of the upright arm turns about the vertical; laid on its side it changes gravity as others do."""
+    assert changing_gravity(truth).tolist() == [False, True, True, True]
+    assert changing_gravity(truth.mounted(rpy=(np.pi / 2.0, 0.0, 0.0))).all()
+    q = poses_beyond(half_range, 0)
+    found = verify(without_extrapolation(half_range), static_poses(truth.joint_names, q, truth.gravity(q)))
+    assert found.outside == 0.0
+    assert found.holds, found.verdict.reasons
+    heavy = truth.with_payload(TOOL)
+    wrong = verify(without_extrapolation(half_range), static_poses(truth.joint_names, q, heavy.gravity(q)))
+    assert not wrong.holds and "kg more" in wrong.verdict.reasons[0]
+
+
+def test_outside_a_calibration_that_extrapolates_is_judged(half_range: Fit, truth: cp.Robot, tip: str) -> None:
+    """By what the joints tolerate; one that is not good to extrapolate says nothing there."""
+    q = poses_beyond(half_range, 1)
+    right = static_poses(truth.joint_names, q, truth.gravity(q))
+    wrong = static_poses(truth.joint_names, q, truth.with_payload(2.0, link=tip).gravity(q))
+    for poses in (right, wrong):
+        silent = verify(without_extrapolation(half_range), poses)
+        assert not silent.holds and silent.elsewhere is None and silent.outside == 1.0
+        assert "too few different poses" in silent.verdict.reasons[0]
+    found = verify(half_range, right)
+    assert found.holds, found.verdict.reasons
+    assert found.elsewhere is not None and np.isnan(found.change.weight).all()
+    assert (
+        "judged by what the joints tolerate" in {check.name: check.sentence for check in found.verdict.checks}["range"]
+    )
+    found = verify(half_range, wrong)
+    assert not found.holds
+    assert found.verdict.reasons[0].startswith("outside the calibrated range the ")
+
+
+def test_outside_the_range_a_tolerable_error_is_tolerated(half_range: Fit, truth: cp.Robot) -> None:
+    """Inside it would be one too many: there the calibration has promised more."""
+    for joint, holds in ((0, False), (1, True)):
+        q = poses_beyond(half_range, joint)
+        share = 0.5 * np.min(half_range.tolerated / np.maximum(np.abs(truth.gravity(q)).max(axis=0), 1e-9))
+        found = verify(half_range, static_poses(truth.joint_names, q, (1.0 + share) * truth.gravity(q)))
+        assert found.holds is holds, found.verdict.reasons

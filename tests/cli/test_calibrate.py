@@ -177,8 +177,12 @@ def test_with_a_weighed_load_currents_end_in_torques(run, run_json, arm, truth, 
         assert abs(each["gain"] * value - 1.0) < 0.02 and 0.0 < each["com_shift"] < 0.5
     np.testing.assert_allclose(document["errors"]["friction_band"], 0.4, rtol=0.1)
     assert '"joints.joint1.effort_gain" = "measured"' in mapping.read_text()
-    text = run("calibrate", "planar3", paths[0], *options).stdout
+    text = run("calibrate", "planar3", paths[0], *options).stderr
     assert "A/(N m)" in text and "All errors are torques" in text
+    logs = [cp.read_log(path) for path in paths[:2]]
+    carrying = arm.with_payload(3.0, com=(0.2, 0.0, 0.0))
+    fit = cp.calibrate(arm, logs[0], use="moving", loaded=[(carrying, logs[1])])
+    np.testing.assert_allclose(fit.heldout_rms, document["errors"]["heldout"], rtol=1e-9)
     result = run("verify", "planar3", out, paths[2], "--mapping", mapping)
     assert result.exit_code == 0, result.output
 

@@ -235,5 +235,6 @@ def test_a_calibration_in_command_units_is_refused(register, run, tmp_path):
     fit = cp.calibrate(PLANAR, visits(PLANAR, cp.design_poses(PLANAR, 8, seed=0), friction=0.5), findings=())
     file = replace(fit, units="command units").save(tmp_path / "arm.calibration.json")
     register(Interrupted, np.inf)
-    result = run("float", "mydriver", "--robot", "planar3", "--calibration", file)
-    assert result.exit_code == 1 and "command units" in result.stderr
+    for command in (("float", "mydriver"), ("teach", "mydriver", "--out", tmp_path / "path.csv")):
+        result = run(*command, "--robot", "planar3", "--calibration", file)
+        assert result.exit_code == 1 and "command units" in result.stderr

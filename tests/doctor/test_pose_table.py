@@ -71,6 +71,45 @@ def test_a_reversed_effort_is_found_in_a_table() -> None:
     assert diagnosis.fix["joints"] == {"joint2": {"effort_sign": -1}}
 
 
+BARE = cp.Robot(
+    replace(ARM.description, links=tuple(replace(link, inertia=None) for link in ARM.description.links)),
+    mount=ARM.mount,
+)
+"""The arm without masses."""
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_without_masses_a_table_stays_a_table(timed: bool) -> None:
+    """Nothing is said of times, speeds, delays or the path; efforts were not compared, and that is said."""
+    diagnosis = diagnose(BARE, table(timed=timed, count=60))
+    assert diagnosis.facts["kind"] == "poses"
+    (finding,) = diagnosis.findings
+    assert finding.fault is LogFault.NO_MASSES and finding.consequence <= Consequence.LIMITS
+
+
+def test_without_masses_friction_tells_signs_in_a_table() -> None:
+    """By the order of the rows, or by the sides that are declared, whatever the order."""
+    log = table(count=80)
+    side = np.sign(np.diff(log.q, axis=0, prepend=log.q[:1]))
+    mixed = np.random.default_rng(3).permutation(len(log))
+    declared = replace(log, side=side)
+    shuffled = replace(declared, q=log.q[mixed], tau=log.tau[mixed], side=side[mixed])
+    for told in (log, declared, shuffled):
+        assert {one.fault for one in diagnose(BARE, told).findings} == {LogFault.NO_MASSES}
+        found = {one.fault: one for one in diagnose(BARE, reversed_effort(told, 1)).findings}
+        assert found[LogFault.EFFORT_SIGN].subjects == ("joint2",)
+    untold = diagnose(BARE, replace(shuffled, side=None))
+    assert [one.consequence for one in untold.findings] == [Consequence.SPOILS]
+
+
+def test_declared_sides_make_a_table() -> None:
+    """Whatever the poses look like: a sweep noted without times is one, too."""
+    log = table()
+    ordered = replace(log, q=np.sort(log.q, axis=0))
+    assert not is_pose_table(ordered)
+    assert is_pose_table(replace(ordered, side=np.ones_like(log.q)))
+
+
 def test_rows_are_points_at_rest() -> None:
     log = table(twice=True)
     motion = table_motion(log)

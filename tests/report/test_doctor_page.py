@@ -19,7 +19,7 @@ from counterpoise.report.page import render
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)
-FACTS = {"samples": len(LOG), "duration_s": 23.99, "rate_hz": 100.0, "joints": list(PUMA.joint_names)}
+FACTS = {"samples": len(LOG), "duration_s": 23.99, "rate_hz": 100.0, "joints": list(PUMA.joint_names), "guessed": []}
 
 
 LOGS = {

@@ -33,7 +33,7 @@ from .plate_fit import PlateRegression, described_parameters, fit_wrenches
 from .plate_samples import PlateSamples, moving_plate_samples, static_plate_samples
 from .sensor import BaseSensor
 
-Use = Literal["auto", "static", "moving"]
+PlateDataChoice = Literal["auto", "static", "moving"]
 FOLDS = 5
 """Poses at rest are held out a fifth at a time."""
 USEFUL = 0.01
@@ -145,7 +145,7 @@ def plate_parameters(
     *,
     kind: Kind = "gravity",
     prior: CadPrior | None = CadPrior(),  # noqa: B008 — frozen, and says what it is
-    use: Use = "auto",
+    use: PlateDataChoice = "auto",
     cutoff: float | None = None,
 ) -> PlateParameters:
     """Find the masses of an arm from the plate under it.
@@ -181,7 +181,9 @@ def plate_parameters(
     return _result(robot, kind, data, wider, heldout)
 
 
-def _chosen(robot: Robot, log: Log, sensor: BaseSensor, kind: Kind, use: Use, cutoff: float | None) -> PlateSamples:
+def _chosen(
+    robot: Robot, log: Log, sensor: BaseSensor, kind: Kind, use: PlateDataChoice, cutoff: float | None
+) -> PlateSamples:
     static = use == "static"
     if use == "auto" and kind == "gravity":
         static = data_kind(log, "auto", None, "weighted")[0] != "moving"

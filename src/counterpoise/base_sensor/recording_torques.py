@@ -28,6 +28,7 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.filters import interpolated, smoothed
 from ..logs.log import Log
+from ..logs.provenance import effort_guesses
 from ..logs.stillness import still_segments
 from .joint_summary import JointSummary, summaries
 from .log_estimate import CUTOFF, LogEstimate, estimate_log, raw_flags
@@ -332,4 +333,6 @@ def _effort(log: Log, cutoff: float) -> tuple[Array, str]:
         return nothing, "the efforts are currents; give torque constants in the mapping to compare with them"
     if declared.effort_side == "motor":
         return nothing, "the efforts are on the motor's side; give the gears in the mapping to compare with them"
+    if guessed := effort_guesses(declared.guessed):
+        return nothing, f"{guessed}: nothing shows that efforts are torques"
     return smoothed(log.time, log.tau, cutoff), ""

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
+from ..dynamics.inputs import refuse_command_units
 from ..dynamics.robot import Robot
 from ..errors import InputError, ModelError
 from ..logs.sample import Sample
@@ -98,6 +99,7 @@ class BaseSensor(PlateKernel):
         online: OnlineSettings | None = None,
     ) -> None:
         """Check the description of the plate."""
+        refuse_command_units(robot)
         self.frame = WrenchFrame.checked(T_base_sensor, reads, point=point, gain=gain, bias=bias)
         self.range = _range(range)
         self.compensator = GravityCompensator(ModelGravityWrench(robot))

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ..calibration.document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
+from ..calibration.document import read_for_robot, refuse_beyond, robot_identity, robot_table, write_document
 from ..calibration.file_schema import RobotTable, rows
 from ..dynamics.inputs import numbers
 from ..dynamics.robot import Robot
-from ..errors import DataFileError, InputError
+from ..errors import InputError
 from .sensor_calibration import SensorCalibration
 from .sensor_prior import SensorPrior
 from .wrench_frame import WrenchFrame
@@ -120,16 +120,7 @@ def load_sensor_calibration(path: str | Path, robot: Robot) -> SensorCalibration
         DataFileError: The file cannot be read, is of another kind, is damaged, was written by a newer version, or
             belongs to another robot or mounting; the message says which.
     """
-    _, plain = read_document(path, SCHEMA, VERSION, "calibrated plate")
-    try:
-        content = msgspec.convert(plain, _Content)
-    except msgspec.ValidationError as error:
-        raise DataFileError(f"does not hold what a calibrated plate has: {error}", path=path) from error
-    refuse_other_robot(content.robot, robot, path)
-    try:
-        return _calibration(content)
-    except (ValueError, TypeError, OverflowError) as error:  # numbers that no plate has, or rows of other lengths
-        raise DataFileError(f"does not hold together: {error}", path=path) from error
+    return read_for_robot(path, robot, _Content, _calibration, schema=SCHEMA, newest=VERSION, kind="calibrated plate")
 
 
 def _calibration(content: _Content) -> SensorCalibration:
@@ -179,9 +170,5 @@ def _refuse_impossible(content: _Content, frame: WrenchFrame) -> None:
     ]
     spreads = (name for name in _VECTORS if name != "drift")
     checks += [(name, getattr(content, name), 0.0, MOST_READING) for name in spreads]
-    for name, given, least, most in checks:
-        values = np.atleast_1d(np.asarray(given, dtype=np.float64))
-        bad = np.argwhere(~((values >= least) & (values <= most)))  # NaN too
-        if len(bad):
-            worst = float(values[tuple(bad[0])])
-            raise InputError(f"{name} holds {worst:g}; expected {least:g} to {most:g}")
+    for check in checks:
+        refuse_beyond(*check)

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ..calibration.document import read_document, refuse_other_robot, robot_table, write_document
+from ..calibration.document import read_for_robot, refuse_beyond, robot_table, write_document
 from ..calibration.file_schema import RobotTable
 from ..calibration.identity import identity_of
 from ..description.frozen import frozen
 from ..dynamics.inputs import numbers
 from ..dynamics.robot import Robot
-from ..errors import DataFileError, InputError
+from ..errors import InputError
 from .wrench_frame import checked_pose
 from .wrist_poses import WristFit
 from .wrist_solve import Turn
@@ -103,16 +103,15 @@ def load_wrist_fit(path: str | Path, robot: Robot) -> WristFit:
         DataFileError: The file cannot be read, is of another kind, is damaged, was written by a newer version, or
             belongs to another robot or mounting; the message says which.
     """
-    _, plain = read_document(path, SCHEMA, VERSION, "calibrated wrist sensor")
-    try:
-        content = msgspec.convert(plain, _Content)
-    except msgspec.ValidationError as error:
-        raise DataFileError(f"does not hold what a calibrated wrist sensor has: {error}", path=path) from error
-    refuse_other_robot(content.robot, robot, path)
-    try:
-        return _fit(content, robot)
-    except (ValueError, TypeError, OverflowError) as error:  # numbers that no sensor has, or rows of other lengths
-        raise DataFileError(f"does not hold together: {error}", path=path) from error
+    return read_for_robot(
+        path,
+        robot,
+        _Content,
+        lambda content: _fit(content, robot),
+        schema=SCHEMA,
+        newest=VERSION,
+        kind="calibrated wrist sensor",
+    )
 
 
 def _fit(content: _Content, robot: Robot) -> WristFit:
@@ -124,16 +123,15 @@ def _fit(content: _Content, robot: Robot) -> WristFit:
         given[name] = frozen(row)
     if content.link not in robot.link_names:
         raise InputError(f"the robot has no link '{content.link}'")
-    for name, value, least, most in (
+    for check in (
         ("mass", content.mass, 0.0, MOST_MASS),
         ("mass_std", content.mass_std, 0.0, MOST_MASS),
-        ("com", np.abs(given["com"]).max(), 0.0, MOST_LEVER),
-        ("bias", np.abs(given["bias"]).max(), 0.0, MOST_READING),
+        ("com", given["com"], -MOST_LEVER, MOST_LEVER),
+        ("bias", given["bias"], -MOST_READING, MOST_READING),
         ("gravity_base", np.linalg.norm(given["gravity_base"]), 0.1, 100.0),
         ("poses", content.poses, 1, 1e9),
     ):
-        if not least <= value <= most:
-            raise InputError(f"{name} holds {value:g}; expected {least:g} to {most:g}")
+        refuse_beyond(*check)
     same = {name: getattr(content, name) for name in _SAME}
     pose = checked_pose(content.T_link_sensor, "T_link_sensor")
     return WristFit(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.data_choice import Use, data_kind
+from ..calibration.data_choice import DataChoice, data_kind
 from ..description.frozen import Array, PublishedData, frozen
 from ..description.rotations import transform
 from ..dynamics.robot import Robot
@@ -133,7 +133,7 @@ class WristFit(PublishedData):
         )
 
 
-def wrist_poses(robot: Robot, log: Log, *, use: Use = "auto") -> WristPoses:
+def wrist_poses(robot: Robot, log: Log, *, use: DataChoice = "auto") -> WristPoses:
     """Return the poses at rest of a recording, or of a table of poses.
 
     Args:

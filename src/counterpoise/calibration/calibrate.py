@@ -21,12 +21,14 @@ from .arrival import arrival_notes
 from .check import HeldOut, check_moving, check_recordings, check_static
 from .coupled import solve_coupled
 from .cutoff import MOST_OF_RATE
-from .data_choice import METHODS, USES, Method, Use, data_kind
+from .data_choice import DATA_CHOICES, METHODS, DataChoice, Method, data_kind
 from .earlier import EarlierCalibration
 from .estimate import Estimate
 from .fit import Fit
+from .guesses import clock_doubts, no_torques, unit_notes
 from .identity import data_fingerprint, kinematics_fingerprint
 from .iterative import solve_iterative
+from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
 from .moving import moving_samples, prepare
 from .prior import CadPrior
@@ -78,7 +80,7 @@ def calibrate(
     data: Log | StaticPoses | Samples,
     method: Method = "weighted",
     *,
-    use: Use = "auto",
+    use: DataChoice = "auto",
     terms: Terms | None = None,
     prior: CadPrior | Literal["cad"] | None = "cad",
     consistent: bool = False,
@@ -114,7 +116,8 @@ def calibrate(
         split: How moving data are divided for the check: "path", or as :func:`.split_samples` takes it.
         cutoff: Of the low-pass on a motion [Hz]; None to choose it from the data.
         loaded: Further recordings of the motion with a weighed load: the robot carrying it, and the recording. They
-            tell torque gains from masses.
+            tell torque gains from masses; all efforts are divided by these gains (``fit.gains``, load_gains.py), unless
+            ``terms`` has none.
         also: Further recordings of the same arm as it was in ``data``, fitted together with it. They are used as that
             is: their motion, their poses at rest or their rows.
         own_offsets: Whether every one of these recordings has offsets of its own; the result's are those of ``data``.
@@ -137,12 +140,14 @@ def calibrate(
     asked_uses = checked_uses(uses)
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected {', '.join(map(repr, METHODS))}")
-    if use not in USES:
-        raise InputError(f"use is {use!r}; expected {', '.join(map(repr, USES))}")
+    if use not in DATA_CHOICES:
+        raise InputError(f"use is {use!r}; expected {', '.join(map(repr, DATA_CHOICES))}")
     if isinstance(prior, str) and prior != "cad":
         raise InputError(f"prior is {prior!r}; expected 'cad', a CadPrior or None")
     belief = _belief(robot, prior, method)
-    earlier = None if start_from is None else _earlier(robot, start_from, (data, *also), method, terms)
+    earlier = (
+        None if start_from is None else _earlier(robot, start_from, (data, *also), method, terms, loaded=bool(loaded))
+    )
     shown = progress or (lambda done, total: None)
     settings = _Settings(robot, method, terms, belief, consistent, split, shown, earlier)
     refuse_other_joints(data.joint_names, robot, "data")
@@ -154,6 +159,12 @@ def calibrate(
         raise InputError("offsets of their own need further recordings (also=)")
     kind, why = data_kind(data, use, terms, method)
     settings.progress(0.0, 1.0)
+    gains: LoadGains | None = None
+    if loaded and kind == "moving" and (terms is None or terms.gain):
+        if not isinstance(data, Log):
+            raise InputError("a weighed load tells gains from recordings; give them instead of samples")
+        weighed = in_torques_by_load(robot, data, loaded, also=also, terms=terms, prior=belief, cutoff=cutoff)
+        gains, data, also, loaded = weighed.gains, weighed.log, weighed.also, weighed.loaded
     if findings is None:
         findings = [finding for one in (data, *also) for finding in _diagnosed(robot, one)]
     settings.progress(0.2, 1.0)
@@ -167,9 +178,9 @@ def calibrate(
     else:
         collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets)
     settings.progress(0.9, 1.0)
-    notes = list(dict.fromkeys(one.sentence for one in findings if one.consequence == Consequence.LIMITS))
-    told = (*collected.notes, *(f"the doctor: {note}" for note in notes))
-    collected = replace(collected, notes=told, earlier=start_from)
+    doctors = dict.fromkeys(f"the doctor: {one.sentence}" for one in findings if one.consequence == Consequence.LIMITS)
+    told = () if gains is None else gains.sentences()
+    collected = replace(collected, notes=(*told, *collected.notes, *doctors), earlier=start_from)
     fit = fit_of(
         collected,
         method=method,
@@ -180,7 +191,9 @@ def calibrate(
         serial=serial,
         tool=tool,
         source=(data, *also),
+        recordings=(data, *also, *(log for _, log in loaded)),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        gains=gains,
     )
     settings.progress(1.0, 1.0)
     return fit
@@ -198,7 +211,13 @@ def _belief(robot: Robot, prior: CadPrior | str | None, method: Method) -> CadPr
 
 
 def _earlier(
-    robot: Robot, fit: Fit, source: Sequence[Log | StaticPoses | Samples], method: Method, terms: Terms | None
+    robot: Robot,
+    fit: Fit,
+    source: Sequence[Log | StaticPoses | Samples],
+    method: Method,
+    terms: Terms | None,
+    *,
+    loaded: bool,
 ) -> EarlierCalibration:
     """Return the calibration to start from, checked."""
     if method != "weighted":
@@ -208,8 +227,7 @@ def _earlier(
             f"the calibration to start from is of robot '{fit.robot.name}'; its geometry differs from that of "
             f"'{robot.name}'"
         )
-    commands = any(isinstance(one, Log) and one.declared.effort_is_command for one in source)
-    if commands or (terms is not None and not terms.linear):
+    if loaded or no_torques(*source) or (terms is not None and not terms.linear):
         raise InputError(
             "an earlier calibration helps where efforts are torques and gains, zeros and tilt are not fitted; leave "
             "those out, or the earlier calibration"
@@ -236,7 +254,9 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
     require_spread(robot, poses)
     band = friction_bands(poses)
     if settings.method != "weighted":
-        return _by_document(settings, poses, band, notes)
+        found = _by_document(settings, poses, band, notes)
+        estimate = replace(found.estimate, command_units=no_torques(data, *also))
+        return replace(found, estimate=estimate, notes=(*found.notes, *unit_notes(data, *also)))
     if not np.any(poses.side):
         poses, repeated = means_of_repeated(poses)
         if repeated:
@@ -278,9 +298,9 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(whole.columns.per_joint("coulomb", whole.x)))
         band = np.where(np.isnan(band), drives, band)
-    guessed = _guessed_efforts(data, *also)
-    estimate = Estimate.of_weighted(whole, guessed=bool(guessed))
-    return Collected(estimate, "static", samples, check, band, (*notes, *_unit_notes(guessed)))
+    units = unit_notes(data, *also)
+    estimate = Estimate.of_weighted(whole, no_torques=no_torques(data, *also))
+    return Collected(estimate, "static", samples, check, band, (*notes, *units))
 
 
 def _poses_of(robot: Robot, log: Log, notes: list[str], *, rows: bool) -> StaticPoses:
@@ -336,27 +356,6 @@ def _terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None =
     sided = np.any(poses.side != 0, axis=0) & poses.measured
     gain = (ALL,) if declared is not None and declared.effort_is_command else ()
     return Terms(bodies="gravity", offset=_named(robot, usable), coulomb=_named(robot, sided), gain=gain)
-
-
-def _guessed_efforts(data: Log | StaticPoses | Samples, *others: Log) -> tuple[str, ...]:
-    """Return which numbers that decide the size of efforts are guesses, in any of the recordings."""
-    logs = [one for one in (data, *others) if isinstance(one, Log) and one.declared.effort_is_guessed]
-    return tuple(dict.fromkeys(key for log in logs for key in log.declared.guessed))
-
-
-def _unit_notes(guessed: Sequence[str]) -> list[str]:
-    """Say why efforts are in command units."""
-    if not guessed:
-        return []
-    keys = listed([f"'{key}'" for key in guessed])
-    return [f"{keys} of the mapping are guessed from the description: nothing shows that efforts are torques"]
-
-
-def _clock_doubts(*logs: Log) -> tuple[str, ...]:
-    """Say where nobody knows how fast the time of a motion goes."""
-    if not any(log.declared.rate_is_guessed for log in logs):
-        return ()
-    return ("how fast time goes is a guess; state the rate, time.rate, or record the time or velocities",)
 
 
 def _named(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
@@ -448,6 +447,8 @@ def _moving(
         raise InputError("poses at rest hold no motion; use='moving' needs a recording")
     samples = joined_samples(parts)
     terms = settings.terms if settings.terms is not None else _usual_terms(robot, samples, declared)
+    if settings.terms is None and loaded:
+        terms = replace(terms, gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
     further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
         notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
@@ -481,14 +482,14 @@ def _moving(
     else:
         check = check_moving(samples, settings.split, lambda chosen: predicting([chosen]))
     carried = [log for _, log in loaded]
-    guessed = _guessed_efforts(data, *also, *carried)
-    estimate = Estimate.of_weighted(whole, fixed, guessed=bool(guessed))
-    notes += _unit_notes(guessed)
+    units = unit_notes(data, *also, *carried)
+    estimate = Estimate.of_weighted(whole, fixed, no_torques=no_torques(data, *also, *carried))
+    notes += units
     if isinstance(data, Log) and cutoff is None and not also:
         notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
         band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
-    doubts = _clock_doubts(data, *also, *carried) if isinstance(data, Log) else ()
+    doubts = clock_doubts(data, *also, *carried)
     return Collected(estimate, "moving", samples, check, band, tuple(notes), doubts)

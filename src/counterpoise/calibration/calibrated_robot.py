@@ -117,6 +117,19 @@ def with_inertial_parameters(robot: Robot, parameters: Array, *, allow_unphysica
     )
 
 
+def marked(robot: Robot, command_units: str) -> Robot:
+    """Return the robot with a note of why its gravity is in command units; "" for one that has torques."""
+    if robot.description.command_units == command_units:
+        return robot
+    return Robot(
+        replace(robot.description, command_units=command_units),
+        mount=robot.mount,
+        gravity=robot.gravity_world,
+        payloads=robot.payloads,
+        allow_unphysical=robot.tree.refusal == "",
+    )
+
+
 def payload_parameters(robot: Robot) -> Array:
     """Return the share of a robot's payloads in its moving bodies' parameters, shape (10 b,)."""
     return np.asarray((robot.inertial_parameters - robot.without_payload().inertial_parameters)[10:])

@@ -15,18 +15,22 @@ from .static_poses import StaticPoses, same_places
 from .terms import Terms
 
 Method = Literal["weighted", "iterative", "coupled"]
-Use = Literal["auto", "static", "rows", "moving"]
-Kind = Literal["static", "rows", "moving"]
+DataKind = Literal["static", "rows", "moving"]
+"""What of a recording is fitted ..."""
+DataChoice = Literal["auto", "static", "rows", "moving"]
+"""... and what may be asked for: "auto" decides by the data."""
 
 METHODS: tuple[Method, ...] = get_args(Method)
-USES: tuple[Use, ...] = get_args(Use)
+DATA_CHOICES: tuple[DataChoice, ...] = get_args(DataChoice)
 STILL_SHARE = 0.4
 """Share of a recording that the arm must stand still for its poses to be used rather than its motion ..."""
 STILL_POSES = 6
 """... in at least so many different poses."""
 
 
-def data_kind(data: Log | StaticPoses | Samples, use: Use, terms: Terms | None, method: Method) -> tuple[Kind, str]:
+def data_kind(
+    data: Log | StaticPoses | Samples, use: DataChoice, terms: Terms | None, method: Method
+) -> tuple[DataKind, str]:
     """Return what of the data is fitted, and why in one sentence.
 
     Args:
@@ -49,7 +53,7 @@ def data_kind(data: Log | StaticPoses | Samples, use: Use, terms: Terms | None, 
     return _of_log(data, use, terms, method)
 
 
-def _of_log(log: Log, use: Use, terms: Terms | None, method: Method) -> tuple[Kind, str]:
+def _of_log(log: Log, use: DataChoice, terms: Terms | None, method: Method) -> tuple[DataKind, str]:
     needs_motion = terms is not None and terms.need_motion
     if method != "weighted" and (use == "moving" or needs_motion):
         raise InputError(f"method '{method}' is for poses at rest; a motion is fitted by 'weighted'")
@@ -63,7 +67,7 @@ def _of_log(log: Log, use: Use, terms: Terms | None, method: Method) -> tuple[Ki
     return kind, why
 
 
-def _by_itself(log: Log) -> tuple[Kind, str]:
+def _by_itself(log: Log) -> tuple[DataKind, str]:
     """Return what a recording is best for."""
     if log.declared.notes.get("plan"):
         return "static", "the recording carries its plan of poses"

@@ -11,20 +11,35 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ..description.checks import MAX_GRAVITY
 from ..dynamics.robot import Robot
-from ..errors import DataFileError
+from ..errors import DataFileError, InputError
 from ..logs.atomic import write_atomically
 from ..logs.data_file import read_data
 from .file_schema import RobotTable
 from .identity import Identity, kinematics_fingerprint
 from .mount import MOUNT_TOLERANCE, mount_angle
+
+
+class HasRobot(Protocol):
+    """What the file of something that belongs to one robot holds."""
+
+    @property
+    def robot(self) -> RobotTable:
+        """Which robot it was made for."""
+
+
+Content = TypeVar("Content")
+OfRobot = TypeVar("OfRobot", bound=HasRobot)
+Result = TypeVar("Result")
 
 
 def write_document(path: str | Path, schema: str, version: int, content: dict[str, Any]) -> None:
@@ -72,6 +87,69 @@ def read_document(path: str | Path, schema: str, newest: int, kind: str) -> tupl
             path=path,
         )
     return version, content
+
+
+def converted(content: dict[str, Any], table: type[Content], kind: str, path: str | Path) -> Content:
+    """Return a document's content as the table that such files hold.
+
+    Args:
+        content: What was read.
+        table: What it must be.
+        kind: What such a file is called in messages.
+        path: The file.
+
+    Raises:
+        DataFileError: Something lacks, is unknown or of another type.
+    """
+    try:
+        return msgspec.convert(content, table)
+    except msgspec.ValidationError as error:
+        raise DataFileError(f"does not hold what a {kind} has: {error}", path=path) from error
+
+
+def read_for_robot(
+    path: str | Path,
+    robot: Robot,
+    table: type[OfRobot],
+    made: Callable[[OfRobot], Result],
+    *,
+    schema: str,
+    newest: int,
+    kind: str,
+) -> Result:
+    """Read a file that was made for one robot.
+
+    Args:
+        path: The file.
+        robot: The robot as described and mounted; its masses do not matter.
+        table: What the file holds.
+        made: Makes the result; it raises where numbers do not hold together.
+        schema: What the file must be.
+        newest: Version up to which this package reads.
+        kind: What such a file is called in messages.
+
+    Raises:
+        DataFileError: The file cannot be read, is of another kind, is damaged, was written by a newer version, or
+            belongs to another robot or mounting; the message says which.
+    """
+    content = converted(read_document(path, schema, newest, kind)[1], table, kind, path)
+    refuse_other_robot(content.robot, robot, path)
+    try:
+        return made(content)
+    except (ValueError, TypeError, OverflowError) as error:  # numbers that nothing real has, or rows of other lengths
+        raise DataFileError(f"does not hold together: {error}", path=path) from error
+
+
+def refuse_beyond(name: str, given: npt.ArrayLike, least: float, most: float) -> None:
+    """Refuse a number of a file that is not within bounds.
+
+    Raises:
+        InputError: One is below ``least``, above ``most``, or none; the message names its field.
+    """
+    values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    bad = values[~((values >= least) & (values <= most))]  # NaN too
+    if bad.size:
+        raise InputError(f"{name} holds {float(bad[0]):g}; expected {least:g} to {most:g}")
 
 
 def checksum(content: dict[str, Any]) -> str:

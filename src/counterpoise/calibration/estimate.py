@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -44,7 +45,7 @@ PRIOR_LEFT = 1e-6
 uncertain."""
 ODD = 0.25
 """A weight that differs from the description's by more than this share is worth a word."""
-COMMAND_UNITS = "command units"
+COMMAND_UNITS: Final = "command units"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +95,16 @@ class Estimate:
         return cls(columns, frozen(x), solution, True, "", posterior, frozen(np.ones(len(solution.x))))
 
     @classmethod
-    def of_weighted(cls, fit: WeightedFit, fixed: Array | None = None, *, guessed: bool = False) -> Estimate:
+    def of_weighted(cls, fit: WeightedFit, fixed: Array | None = None, *, no_torques: bool = False) -> Estimate:
         """Return a weighted fit in this form.
 
         Args:
             fit: The fit.
             fixed: As in the class.
-            guessed: Whether the size of the efforts is a guess: the fit is then in command units, too.
+            no_torques: Whether the efforts are no torques, or of a guessed size: the fit is then in command units, too.
         """
         known = (fit.prior_source, fit.posterior, fit.data_share)
-        return cls(fit.columns, fit.x, fit.solution, False, *known, fit.command_units or guessed, fixed)
+        return cls(fit.columns, fit.x, fit.solution, False, *known, fit.command_units or no_torques, fixed)
 
     @property
     def robot(self) -> Robot:

@@ -17,9 +17,11 @@ import numpy as np
 from ..description.frozen import frozen
 from ..dynamics.robot import Robot
 from ..errors import DataFileError, InputError
-from .calibrated_robot import payload_parameters, with_inertial_parameters
+from ..logs.provenance import effort_guesses
+from .calibrated_robot import marked, payload_parameters, with_inertial_parameters
 from .columns import EffortColumns
-from .document import read_document, refuse_other_robot, robot_identity, robot_table, write_document
+from .document import converted, read_document, refuse_other_robot, robot_identity, robot_table, write_document
+from .estimate import COMMAND_UNITS
 from .file_bounds import refuse_impossible
 from .file_schema import (
     SCHEMA,
@@ -42,6 +44,7 @@ from .file_schema import (
     triangle,
 )
 from .fit import Fit, Parameter
+from .guesses import why_command_units
 from .identifiability import Combination, Identifiability
 from .sag import Sag
 from .statements import UseStatement
@@ -108,10 +111,7 @@ def read_content(path: str | Path) -> ContentTable:
             "recording",
             path=path,
         )
-    try:
-        return msgspec.convert(content, ContentTable)
-    except msgspec.ValidationError as error:
-        raise DataFileError(f"does not hold what a calibration has: {error}", path=path) from error
+    return converted(content, ContentTable, "calibration", path)
 
 
 def content_of(fit: Fit) -> ContentTable:
@@ -132,6 +132,8 @@ def content_of(fit: Fit) -> ContentTable:
             novelty=tuple(fit.novelty.tolist()),
             lower=tuple(fit.lower.tolist()),
             upper=tuple(fit.upper.tolist()),
+            guessed=fit.guessed,
+            rate_source=fit.rate_source,
         ),
         model=ModelTable(
             terms=TermsTable(**asdict(fit.columns.terms)),
@@ -215,10 +217,12 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
     columns = EffortColumns(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
     if columns.names != model.names or len(model.values) != len(columns.names):
         raise InputError("the model's values are not those of its terms")
+    if (guessed := effort_guesses(data.guessed)) and content.units != COMMAND_UNITS:
+        raise InputError(f"its units are {content.units!r}, although {guessed}")
     refuse_impossible(content, columns)
     calibrated = with_inertial_parameters(robot, frozen(model.bodies), allow_unphysical=model.dynamics_allowed)
     return Fit(
-        robot=calibrated,
+        robot=marked(calibrated, why_command_units(data.guessed) if content.units == COMMAND_UNITS else ""),
         described=robot,
         method=content.method,
         data=data.kind,
@@ -267,6 +271,8 @@ def _fit(content: ContentTable, robot: Robot) -> Fit:
         verdict=_verdict(content),
         identity=robot_identity(content.robot),
         data_sha256=data.sha256,
+        guessed=data.guessed,
+        rate_source=data.rate_source,
         created=content.created,
         version=content.package,
     )

@@ -2,7 +2,7 @@
 
 Bounds are generous multiples of what an arm of this size can have; beyond them a number is a slip of a tool, a wrong
 unit or malice, and must not become a torque. They grow with the described masses and lengths. A calibration in command
-units has other units for the same things, and COMMAND_UNITS as much room.
+units has other units for the same things, and COMMAND_SCALE as much room.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from .columns import EffortColumns
+from .estimate import COMMAND_UNITS
 from .file_schema import ContentTable, Number
 from .prior import arm_reach
 
@@ -28,7 +29,7 @@ MOST_LENGTH = 5.0
 LENGTH_FACTOR = 3.0
 LEAST_GRAVITY = 9.81
 """Torques are bounded for at least this gravity [m/s²]; a model in free fall has friction too."""
-COMMAND_UNITS = 1e6
+COMMAND_SCALE = 1e6
 """Command units that may stand for one N m."""
 MOST_SPEED_SHARE = 100.0
 """Viscous friction, as torque at 1/MOST_SPEED_SHARE rad/s."""
@@ -69,7 +70,7 @@ class FileBounds:
         mass = max(MOST_MASS, MASS_FACTOR * float(np.abs(robot.tree.mass).sum()))
         length = max(MOST_LENGTH, LENGTH_FACTOR * arm_reach(robot))
         gravity = max(LEAST_GRAVITY, float(np.linalg.norm(robot.gravity_base)))
-        scale = COMMAND_UNITS if units == "command units" else 1.0
+        scale = COMMAND_SCALE if units == COMMAND_UNITS else 1.0
         return FileBounds(mass, length, mass * length * gravity, scale)
 
     @property

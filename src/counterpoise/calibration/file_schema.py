@@ -126,7 +126,10 @@ class ErrorTable(_Table, frozen=True, kw_only=True):
 
 
 class DataTable(_Table, frozen=True, kw_only=True):
-    """The recording: its fingerprint, how it was used, how it was divided, and how far the joints went [rad or m]."""
+    """The recording: its fingerprint, how it was used and divided, how far the joints went [rad or m], what is guessed.
+
+    ``guessed`` are keys of the mapping; ``rate_source`` says who knows how fast time goes.
+    """
 
     sha256: str
     kind: str
@@ -136,6 +139,8 @@ class DataTable(_Table, frozen=True, kw_only=True):
     novelty: tuple[float, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
+    guessed: tuple[str, ...]
+    rate_source: Literal["", "declared", "recorded", "measured", "guessed"]
 
 
 class StatementTable(_Table, frozen=True, kw_only=True):
@@ -162,7 +167,7 @@ class ContentTable(_Table, frozen=True, kw_only=True):
 
     status: str
     method: str
-    units: str
+    units: Literal["N m", "command units"]
     created: str
     package: str
     robot: RobotTable

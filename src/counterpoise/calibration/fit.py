@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +13,18 @@ import numpy.typing as npt
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..friction.coulomb_viscous import CoulombViscous
+from ..logs.declared import RateSource
 from .columns import EffortColumns
 from .estimate import COMMAND_UNITS
 from .identifiability import Identifiability
 from .identity import Identity
+from .load_gains import LoadGains
 from .sag import Sag
 from .samples import Samples
 from .statements import UseName, UseStatement
 from .verdict import Verdict
 
-NEWTON_METRES = "N m"
+NEWTON_METRES: Final = "N m"
 """Unit of efforts that are torques (N of linear joints)."""
 SHOWN = 3000
 """Samples kept as evidence."""
@@ -98,7 +100,8 @@ class Fit:
     Arrays of shape (n,) have NaN for joints without a measured effort.
 
     Attributes:
-        robot: The robot, calibrated where identifiable, as described elsewhere.
+        robot: The robot, calibrated where identifiable, as described elsewhere. In command units its gravity is no
+            torque: its description says so, and nothing drives an arm or writes files by it.
         described: The robot as described.
         method: "weighted", "iterative" or "coupled".
         data: "static" for poses at rest, "moving" for a motion.
@@ -137,8 +140,14 @@ class Fit:
         verdict: Whether it is good for all that it was asked for.
         identity: Robot, serial number, tool and mounting.
         data_sha256: Fingerprint of the recording.
+        guessed: Numbers of the recordings' mappings that are guessed, as dotted keys such as
+            "joints.elbow.effort_gain"; one that decides the size of efforts leaves ``units`` at "command units".
+        rate_source: Who says how fast time goes in the recordings: "declared", "recorded", "measured" or "guessed"
+            (logs/declared.py), of several the worst; "" where nobody said.
         created: When, as UTC in ISO 8601.
         version: Version of the package that made it.
+        gains: Efforts per torque as a weighed load told them, by which the recordings were divided; None without such
+            a load, and for a fit that was read from a file, whose notes tell them.
         evidence: Samples for charts; None for a fit that was read from a file.
     """
 
@@ -153,7 +162,7 @@ class Fit:
     covariance: Array
     model_covariance: Array
     identifiable: Identifiability
-    units: str
+    units: Literal["N m", "command units"]
     samples: int
     torque_rms: Array
     heldout_rms: Array
@@ -178,8 +187,11 @@ class Fit:
     verdict: Verdict
     identity: Identity
     data_sha256: str
+    guessed: tuple[str, ...]
+    rate_source: RateSource | Literal[""]
     created: str
     version: str
+    gains: LoadGains | None = None
     evidence: Evidence | None = None
 
     @property
@@ -243,7 +255,8 @@ class Fit:
     def summary(self) -> str:
         """Return the verdict and the joints' errors as text, a dozen lines."""
         head = "TRUSTED" if self.trusted else "NOT TRUSTED"
-        unit = "" if self.units == NEWTON_METRES else f", in {self.units}"
+        why = self.robot.description.command_units
+        unit = f", in {self.units} ({why})" if why else ""
         lines = [f"{head} for {', '.join(self.uses)}{unit}: {self.robot.name}, {self.method}, {self._count}"]
         lines += [f"  - {reason}" for reason in self.reasons]
         lines += [f"  good to {statement.sentence}" for statement in self.statements]

@@ -8,6 +8,7 @@ friction, tolerances and sag are torques, and not the effort's unit under a torq
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.joint_units import effort_units
 from ..dynamics.robot import Robot
+from ..dynamics.tree import Payload
 from ..errors import InputError
 from ..logs.log import Log
 from ..logs.read import remapped
@@ -93,48 +95,108 @@ class LoadGains(PublishedData):
         ]
 
 
-def load_gains(
+@dataclass(frozen=True, slots=True, eq=False)
+class WeighedRecordings:
+    """Recordings of an arm whose efforts a weighed load has turned into torques.
+
+    Attributes:
+        gains: Efforts per torque, as recorded.
+        log: The recording.
+        also: Further ones of the same arm.
+        loaded: Those with the load, each after the robot that carries it.
+    """
+
+    gains: LoadGains
+    log: Log
+    also: tuple[Log, ...]
+    loaded: tuple[tuple[Robot, Log], ...]
+
+
+def in_torques_by_load(
     robot: Robot,
     log: Log,
-    loaded: Log,
-    mass: float,
-    com: tuple[float, float, float],
-    link: str | None = None,
+    loaded: Sequence[tuple[Robot, Log]],
     *,
+    also: Sequence[Log] = (),
+    terms: Terms | None = None,
     prior: CadPrior | None,
     cutoff: float | None = None,
-) -> LoadGains:
-    """Find efforts per torque from two recordings of a motion, without and with a weighed load.
+) -> WeighedRecordings:
+    """Find efforts per torque with a weighed load, and divide all efforts by them.
 
     Args:
         robot: The arm as described and mounted.
         log: The recording without the load.
-        loaded: The recording with it.
-        mass: Of the load [kg].
-        com: Its centre of mass in the link's frame [m]. Of a load that hangs from a string: where that is fixed.
-        link: What carries it; None for the only leaf.
+        loaded: Recordings with it, each after the robot that carries it (``robot.with_payload``). The centre of mass of
+            a load that hangs from a string is where that is fixed.
+        also: Further recordings without the load; their efforts are what those of ``log`` are.
+        terms: What is fitted, gains among it; None for what a motion usually shows, and a gain a joint.
         prior: Towards the description's masses; None to trust the data alone.
         cutoff: Of the low-pass [Hz]; None to choose it.
 
     Raises:
-        InputError: The recordings cannot be fitted, or differ in what their efforts are.
+        InputError: The recordings cannot be fitted, differ in what their efforts are, or there is no load.
     """
-    kinds = {log.declared.effort_kind, loaded.declared.effort_kind}
-    if len(kinds) > 1:
-        raise InputError(f"the efforts of the two recordings are {' and '.join(sorted(map(str, kinds)))}; expected one")
-    terms = replace(Terms.moving(log.declared), gain=(ALL,))
-    samples = (moving_samples(robot, log, cutoff=cutoff), moving_samples(robot, loaded, cutoff=cutoff))
+    for other in also:
+        _refuse_other_efforts(log, other)
+    gains = _load_gains(robot, log, loaded, terms, prior, cutoff)
+    return WeighedRecordings(
+        gains,
+        gains.in_torques(log, robot),
+        tuple(gains.in_torques(other, robot) for other in also),
+        tuple((carrying, gains.in_torques(other, robot)) for carrying, other in loaded),
+    )
 
-    def fitted(place: Array) -> tuple[Array, Array]:
-        carrying = robot.with_payload(mass, com=place.tolist(), link=link)
-        fit = weighted_fit(robot, [FittedRun(samples[0]), FittedRun(samples[1], carrying)], terms=terms, prior=prior)
+
+def _load_gains(
+    robot: Robot,
+    log: Log,
+    loaded: Sequence[tuple[Robot, Log]],
+    terms: Terms | None,
+    prior: CadPrior | None,
+    cutoff: float | None,
+) -> LoadGains:
+    """Find efforts per torque; arguments as of :func:`in_torques_by_load`."""
+    for carrying, other in loaded:
+        _refuse_other_efforts(log, other)
+        if not _loads(robot, carrying):
+            raise InputError("the robot of a recording with a weighed load carries none: robot.with_payload(…)")
+    fitted_terms = replace(Terms.moving(log.declared), gain=(ALL,)) if terms is None else terms
+    empty = FittedRun(moving_samples(robot, log, cutoff=cutoff))
+    samples = [moving_samples(carrying, other, cutoff=cutoff) for carrying, other in loaded]
+
+    def fitted(shift: Array) -> tuple[Array, Array]:
+        robots = [_with_moved_loads(robot, carrying, shift) for carrying, _ in loaded]
+        runs = [empty, *(FittedRun(one, carrying) for one, carrying in zip(samples, robots, strict=True))]
+        fit = weighted_fit(robot, runs, terms=fitted_terms, prior=prior)
         group = fit.columns.groups["gain"]
         deviation = np.full(robot.n, np.nan)
         deviation[fit.columns.joints_of("gain")] = np.sqrt(np.diag(fit.solution.covariance)[group])
         return fit.columns.per_joint("gain", fit.x), deviation
 
-    gain, std = fitted(np.array(com, dtype=np.float64))
-    shifts = [fitted(np.array(com) + COM_STEP * axis)[0] / gain - 1.0 for axis in np.eye(3)]
+    gain, std = fitted(np.zeros(3))
+    shifts = [fitted(COM_STEP * axis)[0] / gain - 1.0 for axis in np.eye(3)]
     current = log.declared.effort_kind == "current"
     unit = tuple(f"A/({each})" if current else f"recorded {each} per {each}" for each in effort_units(robot))
     return LoadGains(robot.joint_names, frozen(gain), frozen(std), frozen(np.linalg.norm(shifts, axis=0)), unit)
+
+
+def _refuse_other_efforts(log: Log, other: Log) -> None:
+    """Refuse recordings whose efforts are not the same thing: one gain a joint would not fit both."""
+    kinds = {log.declared.effort_kind, other.declared.effort_kind}
+    if len(kinds) > 1:
+        raise InputError(f"the efforts of the recordings are {' and '.join(sorted(map(str, kinds)))}; expected one")
+
+
+def _loads(robot: Robot, carrying: Robot) -> list[Payload]:
+    """Return what ``carrying`` carries and ``robot`` does not."""
+    own = {id(load) for load in robot.payloads}
+    return [load for load in carrying.payloads if id(load) not in own]
+
+
+def _with_moved_loads(robot: Robot, carrying: Robot, shift: Array) -> Robot:
+    """Return the robot that carries the loads, their centres of mass moved by ``shift`` in their links' frames [m]."""
+    moved = [
+        replace(load, inertia=replace(load.inertia, com=load.inertia.com + shift)) for load in _loads(robot, carrying)
+    ]
+    return carrying.with_payloads((*robot.payloads, *moved))

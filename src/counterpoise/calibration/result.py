@@ -13,13 +13,15 @@ from ..doctor.finding import Finding
 from ..dynamics.robot import Robot
 from ..errors import listed
 from ..logs.log import Log
-from .calibrated_robot import unphysical_links
+from .calibrated_robot import marked, unphysical_links
 from .check import HeldOut
 from .earlier import BELONGS
 from .estimate import COMMAND_UNITS, Estimate
 from .fit import NEWTON_METRES, Evidence, Fit, Parameter
+from .guesses import guessed_keys, rate_source, why_command_units
 from .identifiability import THRESHOLD, Language, combination_text
 from .identity import data_fingerprint, identity_of
+from .load_gains import LoadGains
 from .load_posterior import TILT
 from .sag import Sag, assumed_stiffness, given_stiffness, tip_sag
 from .samples import Samples, at_rest
@@ -68,7 +70,9 @@ def fit_of(
     serial: str,
     tool: str,
     source: Sequence[Log | StaticPoses | Samples],
+    recordings: Sequence[Log | StaticPoses | Samples],
     created: str,
+    gains: LoadGains | None = None,
 ) -> Fit:
     """Return the result of a calibration, judged.
 
@@ -82,7 +86,9 @@ def fit_of(
         serial: The robot's serial number.
         tool: What is mounted at the tip.
         source: The recordings, for their fingerprint.
+        recordings: All of them, also those with a weighed load, for what in them was guessed.
         created: When, ISO 8601.
+        gains: Efforts per torque by which the recordings were divided; None where a weighed load told none.
     """
     from .. import __version__
 
@@ -102,8 +108,9 @@ def fit_of(
     notes, structure = _structure(estimate)
     verdict = judge(assessment, uses, sound, structure, _earlier(collected, assessment.promise.tolerated[active]))
     promise = assessment.promise
+    guessed = guessed_keys(*recordings)
     return Fit(
-        robot=estimate.calibrated,
+        robot=marked(estimate.calibrated, why_command_units(guessed) if estimate.command_units else ""),
         described=robot,
         method=method,
         data=collected.data,
@@ -139,8 +146,11 @@ def fit_of(
         verdict=verdict,
         identity=identity_of(robot, serial=serial, tool=tool),
         data_sha256=data_fingerprint(*source),
+        guessed=guessed,
+        rate_source=rate_source(*recordings),
         created=created,
         version=__version__,
+        gains=gains,
         evidence=Evidence.of(samples, measured, predicted, described, check.held),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.inputs import refuse_other_joints
@@ -15,6 +16,7 @@ from .change import WeightChange, change_since
 from .data_choice import data_kind
 from .estimate import COMMAND_UNITS
 from .fit import Evidence, Fit
+from .guesses import no_torques
 from .identity import data_fingerprint
 from .moving import moving_samples
 from .sag import Sag, tip_sag
@@ -23,6 +25,7 @@ from .static_poses import SAME_POSE, StaticPoses
 from .statistics import deviation, root_mean_square
 from .still_poses import poses_from_log, poses_from_rows, without_friction
 from .verdict import Check, Verdict
+from .workspace import changing_gravity
 
 LEAST_INSIDE = 8
 """Fewest samples within the calibrated range that can be judged; of poses at rest, LEAST_POSES."""
@@ -43,8 +46,11 @@ class Verification(PublishedData):
         signal: Standard deviation of the measured efforts.
         change: What has changed since the calibration.
         allowed: What the gravity effort may have changed by: what was promised, and what this recording leaves open.
+        elsewhere: What has changed outside the calibrated range, of a calibration that is good to extrapolate; None of
+            others, and where too few samples lie there.
         sag: What the errors mean at the tip [m].
-        outside: Share of the samples outside the joint ranges of the calibration.
+        outside: Share of the samples outside the joint ranges of the calibration; joints that change no gravity effort
+            do not count.
         verdict: Whether the calibration still holds.
         evidence: Samples for charts.
     """
@@ -56,6 +62,7 @@ class Verification(PublishedData):
     signal: Array
     change: WeightChange
     allowed: Array
+    elsewhere: WeightChange | None
     sag: Sag
     outside: float
     verdict: Verdict
@@ -71,8 +78,8 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     """Predict a fresh recording and compare.
 
     A recording is used as the calibration's own was: its poses at rest, or its motion. What counts is the weight that
-    every joint carries, told from friction, offsets and noise as in a calibration; samples outside the calibrated range
-    are not judged.
+    every joint carries, told from friction, offsets and noise as in a calibration. Samples outside the calibrated range
+    are not judged, unless the calibration is good to extrapolate: then by what the joints tolerate.
 
     Args:
         fit: The calibration.
@@ -88,21 +95,23 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         raise InputError("the recording has no effort of a joint that was calibrated")
     described = replace(fit, x=fit.columns.described(fit.x)).predict(samples)
     error = measured - predicted
-    span = np.maximum(fit.upper - fit.lower, 1e-9)
-    beyond = np.any(np.maximum(fit.lower - samples.q, samples.q - fit.upper) > OUTSIDE * span, axis=1)
-    inside = ~beyond & np.isfinite(error).any(axis=1)
-    least = LEAST_POSES if fit.data == "static" else LEAST_INSIDE
-    judged = int(inside.sum()) >= least and bool(np.any(np.ptp(samples.q[inside], axis=0) > SAME_POSE))
-    change = change_since(fit, samples[inside], error[inside]) if judged else _nothing(fit)
+    beyond = _beyond(fit, samples.q)
+    known = np.isfinite(error).any(axis=1)
+    inside = _change(fit, samples, error, ~beyond & known)
+    far = beyond & known & np.all((samples.q >= fit.robot.lower) & (samples.q <= fit.robot.upper), axis=1)
+    extrapolates = any(statement.use == "extrapolate" for statement in fit.statements)
+    elsewhere = _change(fit, samples, error, far) if extrapolates else None
+    change = _nothing(fit) if inside is None else inside
     allowed = fit.gravity_error + change.weight_error
     if fit.units == COMMAND_UNITS:
         sag = Sag.unknown(fit.robot.n)
     else:
         sag = tip_sag(fit.robot, samples.q, error, fit.stiffness)
     active = fit.columns.active
-    evidence = Evidence.of(samples, measured[:, active], predicted[:, active], described[:, active], inside)
+    evidence = Evidence.of(samples, measured[:, active], predicted[:, active], described[:, active], ~beyond & known)
     fresh = data_fingerprint(data) != fit.data_sha256
     outside = float(np.mean(beyond))
+    verdict = _judge(fit, inside, elsewhere, outside, error, _units(fit, data), fresh=fresh)
     return Verification(
         fit=fit,
         samples=len(samples),
@@ -111,18 +120,37 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         signal=frozen(deviation(measured)),
         change=change,
         allowed=frozen(allowed),
+        elsewhere=elsewhere,
         sag=sag,
         outside=outside,
-        verdict=_judge(fit, change, allowed, outside, error, _units(fit, data), fresh=fresh, judged=judged),
+        verdict=verdict,
         evidence=evidence,
     )
+
+
+def _beyond(fit: Fit, q: Array) -> npt.NDArray[np.bool_]:
+    """Say which poses lie outside the calibrated range in a joint that changes gravity efforts, shape (k,)."""
+    terms, names = fit.columns.terms, fit.columns.joint_names
+    own = {name for term in ("spring", "counterbalance") for name in terms.joints(term, names)}
+    counts = changing_gravity(fit.robot) | np.isin(fit.robot.joint_names, sorted(own)) | terms.tilt
+    span = np.maximum(fit.upper - fit.lower, 1e-9)
+    away = np.maximum(fit.lower - q, q - fit.upper) > OUTSIDE * span
+    return np.asarray(np.any(away & counts, axis=1))
+
+
+def _change(fit: Fit, samples: Samples, error: Array, chosen: npt.NDArray[np.bool_]) -> WeightChange | None:
+    """Return what has changed in some of the samples; None where they are too few, or all alike."""
+    least = LEAST_POSES if fit.data == "static" else LEAST_INSIDE
+    if int(chosen.sum()) < least or not np.any(np.ptp(samples.q[chosen], axis=0) > SAME_POSE):
+        return None
+    return change_since(fit, samples[chosen], error[chosen])
 
 
 def _units(fit: Fit, data: Log | StaticPoses | Samples) -> list[Check]:
     """Return a failed check where the efforts of calibration and recording are in different units."""
     if not isinstance(data, Log):
         return []
-    own = data.declared.effort_is_command or data.declared.effort_is_guessed
+    own = no_torques(data)
     if own == (fit.units == COMMAND_UNITS):
         return []
     kind = "in a unit of their own, or of a guessed size" if own else "torques"
@@ -156,14 +184,13 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
 
 def _judge(
     fit: Fit,
-    change: WeightChange,
-    allowed: Array,
+    change: WeightChange | None,
+    elsewhere: WeightChange | None,
     outside: float,
     error: Array,
     units: Sequence[Check],
     *,
     fresh: bool,
-    judged: bool,
 ) -> Verdict:
     names = fit.robot.joint_names
     stated = bool(np.isfinite(fit.gravity_error[fit.columns.active]).all())
@@ -184,22 +211,40 @@ def _judge(
     if silent:
         lacks = f"the recording has no effort of {', '.join(silent)}: nothing shows whether the calibration holds there"
         checks.append(Check("efforts", False, lacks))
-    told = (
-        f"{outside:.0%} of the samples lie outside the joint ranges that were calibrated, and are not judged"
-        if outside
-        else "all samples lie within the joint ranges that were calibrated"
-    )
+    judged = change is not None or elsewhere is not None
+    told = "all samples lie within the joint ranges that were calibrated"
     if not judged:
         told = "too few different poses lie within the joint ranges that were calibrated: a few can agree by chance"
+    elif outside:
+        how = "not judged" if elsewhere is None else "judged by what the joints tolerate"
+        told = f"{outside:.0%} of the samples lie outside the joint ranges that were calibrated, and are {how}"
     checks.append(Check("range", judged, told, outside))
-    if judged and stated:
-        checks += [_weight(fit, change, allowed), _constant(fit, change)]
+    if change is not None and stated:
+        promised = "it was promised to"
+        checks += [_weight(fit, change, fit.gravity_error, promised), _constant(fit, change)]
+    if elsewhere is not None and stated:
+        checks.append(_elsewhere(fit, elsewhere))
     return Verdict(tuple(checks))
 
 
-def _weight(fit: Fit, change: WeightChange, allowed: Array) -> Check:
-    """Return whether every joint carries the weight that the calibration says."""
-    names = fit.robot.joint_names
+def _elsewhere(fit: Fit, change: WeightChange) -> Check:
+    """Return whether the calibration is as right outside its range as the joints tolerate."""
+    for check in (_weight(fit, change, fit.tolerated, "it tolerates"), _constant(fit, change)):
+        if not check.passed:
+            return replace(check, name="elsewhere", sentence=f"outside the calibrated range {check.sentence}")
+    return Check("elsewhere", True, "outside the calibrated range no joint is off by more than it tolerates")
+
+
+def _weight(fit: Fit, change: WeightChange, margin: Array, promised: str) -> Check:
+    """Return whether every joint carries the weight that the calibration says.
+
+    Args:
+        fit: The calibration.
+        change: What has changed.
+        margin: What the gravity efforts may be off by, shape (n,).
+        promised: What that is, in words before the number.
+    """
+    names, allowed = fit.robot.joint_names, margin + change.weight_error
     grown = [joint for joint in range(len(names)) if change.weight[joint] > allowed[joint]]
     if not grown:
         return Check("weight", True, "every joint carries what the calibration promised")
@@ -214,7 +259,7 @@ def _weight(fit: Fit, change: WeightChange, allowed: Array) -> Check:
         "weight",
         False,
         f"the gravity effort of {names[worst]} is {change.weight[worst]:.3g} {fit.units} off, ± "
-        f"{change.weight_error[worst]:.2g}; it was promised to {fit.gravity_error[worst]:.3g}{also}: {what}",
+        f"{change.weight_error[worst]:.2g}; {promised} {margin[worst]:.3g}{also}: {what}",
         float(change.weight[worst]),
         float(allowed[worst]),
     )

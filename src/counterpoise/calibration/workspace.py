@@ -26,6 +26,11 @@ SEPARABLE = 1e-6
 MOST_MARGIN = 0.2
 """A margin takes at most this share of a joint's range on either side."""
 
+STEP = 0.5
+"""By which a joint is moved to see whether that changes gravity efforts [rad or m]."""
+UNCHANGED = 1e-9
+"""Share of the largest entry of the regressor by which rounding changes others."""
+
 
 def joint_ranges(robot: Robot, *, margin: float | None = 0.0) -> tuple[Array, Array]:
     """Return the lowest and highest positions to use [rad or m], shapes (n,).
@@ -71,3 +76,20 @@ def separable_offsets(robot: Robot) -> npt.NDArray[np.bool_]:
     # What is left of each column beside those before it stands on the diagonal.
     left = np.abs(np.diagonal(np.linalg.qr(stacked / np.where(size > 0.0, size, 1.0), mode="r")))
     return np.asarray(left[-robot.n :] > SEPARABLE)
+
+
+def changing_gravity(robot: Robot) -> npt.NDArray[np.bool_]:
+    """Say of each joint whether its position changes any gravity effort, whatever the masses are, shape (n,).
+
+    That of the first joint does not where its axis is vertical, nor does that of linear joints which no other joint
+    turns.
+    """
+    q = workspace_poses(robot, OFFSET_POSES)
+    before = robot.base_gravity_regressor(q)
+    most = max(float(np.abs(before).max(initial=0.0)), 1e-300)
+    return np.array(
+        [
+            np.abs(robot.base_gravity_regressor(q + STEP * axis) - before).max(initial=0.0) > UNCHANGED * most
+            for axis in np.eye(robot.n)
+        ]
+    )

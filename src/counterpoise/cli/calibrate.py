@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..report.calibration_words import in_units
 from .calibration_output import joint_table, print_verdict
 from .options import exit_codes, json_option, page_option
 from .output import (
@@ -164,23 +165,9 @@ def calibrate(
 
     robot, log = reading.robot_and_log(source, logs)
     runs: list[tuple[Robot, Log]] = []
-    gains: LoadGains | None = None
     if loaded is not None and load_mass is not None and load_com is not None:
-        from ..calibration.load_gains import load_gains
-        from ..calibration.prior import CadPrior
-
-        second = reading.log([loaded], robot)
-        prior = None if no_prior or not robot.tree.mass.any() else CadPrior()
-        gains = load_gains(robot, log, second, load_mass, load_com, load_link, prior=prior, cutoff=cutoff)
-        if gains_path is not None:
-            from ..logs.mapping import LogMapping
-            from ..logs.mapping_file import write_mapping
-
-            recorded = LogMapping.from_table(log.declared.mapping)
-            write_mapping(recorded.merged_with(LogMapping.from_table(gains.mapping(log))), gains_path)
         carrying = robot.with_payload(load_mass, com=load_com, link=load_link)
-        log, second = gains.in_torques(log, robot), gains.in_torques(second, robot)
-        runs.append((carrying, second))
+        runs.append((carrying, reading.log([loaded], robot)))
     with Progressing(f"calibrating {robot.name}") as progressing:
         fit = run(
             robot,
@@ -202,6 +189,12 @@ def calibrate(
             tool=tool,
             progress=progressing.update,
         )
+    if gains_path is not None and fit.gains is not None:
+        from ..logs.mapping import LogMapping
+        from ..logs.mapping_file import write_mapping
+
+        recorded = LogMapping.from_table(log.declared.mapping)
+        write_mapping(recorded.merged_with(LogMapping.from_table(fit.gains.mapping(log))), gains_path)
     written = None if out_path is None else str(fit.save(out_path))
     if page_path is not None:
         from ..report.calibration_page import calibration_page
@@ -209,9 +202,9 @@ def calibrate(
 
         write_page(calibration_page(fit), page_path)
     if as_json:
-        print_json(_document(fit, gains, written, page_path))
+        print_json(_document(fit, written, page_path))
     else:
-        _print(fit, gains, out_path, written, page_path)
+        _print(fit, out_path, written, page_path)
         note_written("mapping with the gains", gains_path)
     if not fit.trusted:
         raise SystemExit(EXIT_NOT_TRUSTED)
@@ -252,13 +245,13 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
 
     from ..calibration.terms import ALL, JOINT_TERMS, Terms
 
-    if with_load and not added:
-        return replace(Terms.moving(log.declared), gain=(ALL,))
     if not added:
         return None
     if use == "auto" and not with_load:
         raise click.UsageError("--add needs --use static, rows or moving: what is usual differs between them")
     terms = Terms.moving(log.declared) if use == "moving" or with_load else Terms.static()
+    if with_load:
+        terms = replace(terms, gain=(ALL,))
     for text in added:
         term, _, joints = text.partition(":")
         if term == "tilt":
@@ -272,14 +265,14 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
     return terms
 
 
-def _document(fit: Fit, gains: LoadGains | None, written: str | None, page_path: str | None) -> dict[str, Any]:
+def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str, Any]:
     import msgspec
 
     from ..calibration.file import content_of
 
     content: dict[str, Any] = msgspec.to_builtins(content_of(fit))
     head = {"trusted": fit.trusted, "reasons": list(fit.reasons), "file": written, "page": page_path}
-    return {**head, **content} if gains is None else {**head, "gains": _gains(gains), **content}
+    return {**head, **content} if fit.gains is None else {**head, "gains": _gains(fit.gains), **content}
 
 
 def _gains(gains: LoadGains) -> list[dict[str, Any]]:
@@ -297,20 +290,15 @@ def _gains(gains: LoadGains) -> list[dict[str, Any]]:
     ]
 
 
-def _print(fit: Fit, gains: LoadGains | None, out_path: str | None, written: str | None, page_path: str | None) -> None:
-    from ..calibration.fit import NEWTON_METRES
-
+def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str | None) -> None:
     screen = console()
-    where = "" if fit.units == NEWTON_METRES else f", in {fit.units}"
-    headline = f"{'TRUSTED' if fit.trusted else 'NOT TRUSTED'} for {', '.join(fit.uses)}{where}"
+    headline = f"{'TRUSTED' if fit.trusted else 'NOT TRUSTED'} for {', '.join(fit.uses)}{in_units(fit)}"
     print_verdict(screen, headline, fit.verdict, told_below=fit.uses)
     screen.print("Good to:" if fit.statements else "Good for nothing that can be stated.")
     for statement in fit.statements:
         screen.print(f"  - {printable(statement.sentence)}")
     counted = "poses at rest" if fit.data == "static" else "samples of a motion"
     screen.print(f"{fit.samples} {counted}: {printable(fit.why)}. {fit.check}.")
-    for sentence in () if gains is None else gains.sentences():
-        screen.print(f"{printable(sentence[:1].upper() + sentence[1:])}.")
     screen.print(joint_table(fit))
     if fit.sag.total == fit.sag.total:  # not NaN
         how = "with the stiffness given" if not fit.stiffness_assumed else "if joints are held softly (4 Hz)"

@@ -170,6 +170,8 @@ def _write_page(
 
 
 def _print(name: str, robot: Robot | None, diagnosis: Diagnosis) -> None:
+    from ..logs.provenance import effort_guesses
+
     screen = console()
     facts = diagnosis.facts
     rate = f", {facts['rate_hz']:g} Hz" if facts.get("rate_hz") else ""
@@ -177,7 +179,8 @@ def _print(name: str, robot: Robot | None, diagnosis: Diagnosis) -> None:
     size = f"{facts['samples']} samples, {facts['duration_s']:g} s{rate}"
     if facts.get("kind") == "poses":
         size = f"a table of {facts['samples']} poses at rest"
-    head = f"{name}: {size}; {arm}"
+    guessed = effort_guesses(facts["guessed"])
+    head = f"{name}: {size}; {arm}" + (f"; efforts are of a guessed size: {guessed}" if guessed else "")
     screen.print(printable(head), style="bold", soft_wrap=True)
     notes = facts.get("declared", {}).get("notes", {})
     if "time" in notes:

@@ -109,13 +109,9 @@ def _refuse_or_warn(fit: Fit, name: str) -> None:
     Raises:
         InputError: It is in command units.
     """
-    from ..calibration.estimate import COMMAND_UNITS
+    from ..dynamics.inputs import refuse_command_units
 
-    if fit.units == COMMAND_UNITS:
-        raise InputError(
-            f"{name} is in command units, of which no torque can be made; calibrate with torques, or with a weighed "
-            "load (counterpoise calibrate --loaded)"
-        )
+    refuse_command_units(fit.robot)
     if not fit.trusted:
         warn(f"{name} is not trusted: {'; '.join(fit.reasons)}")
     elif not any(statement.use == "float" for statement in fit.statements):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import InputError
 from .options import exit_codes, json_option
 from .output import note, note_written, print_json, refuse_file, warn
 from .payload import Carried, payload_options
@@ -82,14 +81,11 @@ def export(
     fit: Fit | None = None
     if calibration is not None:
         from ..calibration.file import load_calibration
+        from ..dynamics.inputs import refuse_command_units
 
         fit = load_calibration(calibration, robot)
-        if fit.units == "command units":
-            raise InputError(
-                f"{calibration} is in command units, of which no mass can be made; calibrate with torques, or with a "
-                "weighed load (counterpoise calibrate --loaded)"
-            )
         robot = fit.robot
+        refuse_command_units(robot)  # before a prefix is made of its numbers
     if carried is not None:
         robot = carried.on(robot)
     if language == "C" and prefix is None:

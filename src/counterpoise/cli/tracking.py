@@ -20,6 +20,7 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..estimation.track import Track, Tracker
 from ..logs.log import Log
+from ..logs.provenance import effort_guesses
 from ..logs.sample import Sample, SampleFlag
 from ..plants.events import AttachPayload, Event, RemovePayloads
 from ..plants.presets import Preset
@@ -77,13 +78,19 @@ def track_log(
         progress: Called now and then with the samples done and in all.
 
     Raises:
-        InputError: The recording is another robot's, lacks torques of a joint, or has positions that cannot be.
+        InputError: The recording is another robot's, lacks torques of a joint, has positions that cannot be, or efforts
+            whose size is a guess.
     """
     log = log.ordered()
     declared = log.declared
     tau = effort_of(robot, log)
     if declared.effort_kind == "current" and declared.torque_constant is None:
         raise InputError("the recording's efforts are currents; give its mapping the torque constants")
+    if guessed := effort_guesses(declared.guessed):
+        raise InputError(
+            f"{guessed}: nothing shows that efforts are torques, and a payload in kg cannot "
+            "be told by them. Measure these numbers and declare them"
+        )
     if not np.isfinite(log.rate):
         raise InputError("the recording has one sample only")
     silent = [robot.joint_names[joint] for joint in np.flatnonzero(~np.isfinite(tau).any(axis=0)).tolist()]

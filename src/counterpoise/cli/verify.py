@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..report.calibration_words import in_units
 from .calibration_output import number, print_verdict
 from .options import exit_codes, json_option, page_option
 from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_page, table
@@ -14,7 +15,7 @@ from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..calibration.change import TipLoad
+    from ..calibration.change import TipLoad, WeightChange
     from ..calibration.verify import Verification
 
 EXAMPLES = """\b
@@ -75,6 +76,8 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
         "joints": list(found.fit.robot.joint_names),
         "samples": found.samples,
         "units": found.fit.units,
+        "guessed": found.fit.guessed,
+        "rate_source": found.fit.rate_source,
         "rms": found.rms,
         "weight_change": found.change.weight,
         "weight_change_error": found.change.weight_error,
@@ -87,7 +90,17 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
         "sag": found.sag.per_joint,
         "sag_total": found.sag.total,
         "outside": found.outside,
+        "elsewhere": None if found.elsewhere is None else _elsewhere(found.elsewhere),
         "page": page_path,
+    }
+
+
+def _elsewhere(change: WeightChange) -> dict[str, Any]:
+    return {
+        "weight_change": change.weight,
+        "weight_change_error": change.weight_error,
+        "offset_change": change.offset,
+        "offset_change_error": change.offset_error,
     }
 
 
@@ -97,7 +110,8 @@ def _load(load: TipLoad | None) -> dict[str, Any] | None:
 
 def _print(found: Verification, page_path: str | None) -> None:
     screen, fit = console(), found.fit
-    print_verdict(screen, "IT HOLDS" if found.holds else "IT DOES NOT HOLD", found.verdict)
+    headline = f"{'IT HOLDS' if found.holds else 'IT DOES NOT HOLD'}{in_units(fit)}"
+    print_verdict(screen, headline, found.verdict)
     rows = table(
         *("joint", "weight changed", "± 95 %", "promised", "constant", "error in all", "signal"),
         title=f"Changes since the calibration, and errors, root mean square [{fit.units}], {found.samples} samples",

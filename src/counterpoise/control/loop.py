@@ -23,7 +23,13 @@ from .clock import Clock, WallClock
 from .fault import error_of
 from .law import Law
 from .limits import joint_array
-from .permission import refuse_gravity_twice, refuse_unclear_plant, refuse_without_watchdog, refuse_wrong_filter
+from .permission import (
+    refuse_gravity_twice,
+    refuse_no_torques,
+    refuse_unclear_plant,
+    refuse_without_watchdog,
+    refuse_wrong_filter,
+)
 from .plant import Plant
 from .plant_use import PlantUse
 from .report import EndState, RunReport
@@ -90,6 +96,7 @@ class ControlLoop:
         self._laws = as_laws(law)
         self.safety = SafetyFilter(robot, plant=plant) if safety is None else safety
         refuse_wrong_filter(self.safety, robot, plant)
+        refuse_no_torques(robot, self._laws)
         refuse_gravity_twice(plant, self._laws)
         refuse_without_watchdog(plant, i_have_an_estop)
         if pace not in ("plant", "clock"):
@@ -123,11 +130,12 @@ class ControlLoop:
             fresh: Whether the new laws are reset; False for one that goes on where the present one is.
 
         Raises:
-            InputError: No law, a robot with other joints, or a bad time.
+            InputError: No law, a robot with other joints or of a calibration in command units, or a bad time.
             SafetyError: Gravity would be compensated twice.
         """
         laws = self._laws if law is None else as_laws(law)
         refuse_gravity_twice(self._plant, laws)
+        refuse_no_torques(self._robot if robot is None else robot, laws)
         if robot is not None and robot.joint_names != self._robot.joint_names:
             raise InputError(f"the robot's joints {list(robot.joint_names)} are not {list(self._robot.joint_names)}")
         time = self.safety.settings.blend_time if over is None else over

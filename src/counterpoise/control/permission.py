@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..dynamics.inputs import refuse_command_units
 from ..dynamics.robot import Robot
 from ..errors import InputError, SafetyError
 from .braked_start import held_by_brakes
@@ -55,6 +56,19 @@ def refuse_wrong_filter(safety: SafetyFilter, robot: Robot, plant: Plant) -> Non
     plate = plant.plate
     if plate is not None and not np.all(safety.plate_range <= plate.range):
         raise InputError("the filter does not know the range of the plant's plate; make the filter with plant=...")
+
+
+def refuse_no_torques(robot: Robot, laws: Sequence[Law]) -> None:
+    """Refuse a model whose gravity is no torque, the loop's own or a law's.
+
+    Raises:
+        InputError: It is that of a calibration in command units.
+    """
+    refuse_command_units(robot)
+    for law in laws:
+        model = getattr(law, "robot", None)
+        if isinstance(model, Robot):
+            refuse_command_units(model)
 
 
 def refuse_gravity_twice(plant: Plant, laws: Sequence[Law]) -> None:

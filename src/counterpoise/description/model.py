@@ -135,6 +135,8 @@ class Description(PublishedData):
         path: File it came from, or None.
         convention: "tree" (URDF, MJCF), "dh-standard" or "dh-modified".
         warnings: What is suspicious but not refused, one sentence each.
+        command_units: Why masses are not kg but units of a drive's command, so that gravity is no torque: a calibration
+            that could not tell efforts from torques; "" for every other robot.
         summary: One line on what the robot is and where its numbers come from; "" where the file says nothing.
     """
 
@@ -147,6 +149,7 @@ class Description(PublishedData):
     convention: str = "tree"
     warnings: tuple[str, ...] = ()
     summary: str = ""
+    command_units: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity_world", frozen(self.gravity_world))

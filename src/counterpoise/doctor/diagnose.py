@@ -15,7 +15,7 @@ from .channels import check_dead
 from .diagnosis import Diagnosis, merged_fix
 from .finding import Finding, LogFault
 from .model_check import check_model
-from .pose_table import is_pose_table
+from .pose_table import is_pose_table, table_prepared
 from .prepared import Prepared, prepare, without_infinities
 from .rates import check_rate
 from .recording_check import check_recording, check_table
@@ -57,7 +57,9 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
     facts = _facts(log)
     log = without_infinities(log)
     weighed = bool(robot.tree.mass.any())
-    if weighed and is_pose_table(log):
+    if is_pose_table(log):
+        if not weighed:
+            return Diagnosis(tuple(_ordered(check_unweighed(robot, table_prepared(log)))), facts)
         return Diagnosis(tuple(_ordered(check_model(robot, log) + check_table(robot, log))), facts)
     clock = [finding for finding in check_rate(robot, log) if finding.fix]
     if clock:  # all that follows rests on velocities and accelerations
@@ -109,6 +111,7 @@ def _facts(log: Log) -> dict[str, Any]:
         "duration_s": round(duration, 6),
         "rate_hz": round((len(time) - 1) / duration, 3) if duration > 0.0 else None,
         "rate_source": log.declared.rate_source,
+        "guessed": list(log.declared.guessed),
         "joints": list(log.joint_names),
         "declared": {key: value for key, value in log.declared.to_table().items() if key != "mapping"},
     }

@@ -31,8 +31,9 @@ PER_ROW = 1.0 / 3.0
 def is_pose_table(log: Log) -> bool:
     """Return whether the rows of a recording are poses at rest rather than samples of a motion.
 
-    They are where the position jumps from row to row, or where the rows lie SLOW apart in recorded time. Poses that
-    stand twice, and a column of times, change nothing. A recorded velocity means a motion.
+    They are where the mapping says from which side they were reached, where the position jumps from row to row, or
+    where the rows lie SLOW apart in recorded time. Poses that stand twice, and a column of times, change nothing. A
+    recorded velocity means a motion.
 
     Args:
         log: The recording.
@@ -40,6 +41,8 @@ def is_pose_table(log: Log) -> bool:
     q = log.q[np.isfinite(log.q).all(axis=1)]
     if len(q) < LEAST_ROWS:
         return False
+    if log.side is not None or log.pair is not None:
+        return True
     if log.declared.velocity_from != "position" and np.nanmax(np.abs(log.dq), initial=0.0) > 0.0:
         return False
     if log.declared.time_from != "rate":
@@ -71,7 +74,7 @@ def table_motion(log: Log) -> RecordedMotion | None:
         dq=still,
         ddq=still,
         effort=np.where(lacking, np.nan, effort),
-        last_direction=_sides(q),
+        last_direction=_sides(log, rows),
         wound=still,
         alive=alive,
         effective=float(len(rows)),
@@ -94,7 +97,7 @@ def table_prepared(log: Log) -> Prepared | None:
         dq_measured=still,
         tau=np.nan_to_num(log.tau[rows]),
         wrench=None,
-        direction=_sides(q),
+        direction=_sides(log, rows),
         good=np.ones(len(rows), dtype=bool),
         moved=np.ptp(q, axis=0),
         effort_known=np.mean(np.isfinite(log.tau[rows]), axis=0) > 0.5,
@@ -106,7 +109,13 @@ def _rows(log: Log) -> Indices:
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).round().astype(np.int64))]
 
 
-def _sides(q: Array) -> Array:
-    """Return from which side each joint came to a row, shape (k, n): 0 where it was there before, or for the first."""
+def _sides(log: Log, rows: Indices) -> Array:
+    """Return from which side each joint came to a row, shape (k, n), as declared, or from the row before.
+
+    0 where it was there before, or for the first.
+    """
+    if log.side is not None:
+        return np.asarray(log.side[rows])
+    q = log.q[rows]
     steps = np.diff(q, axis=0, prepend=q[:1])
     return np.where(np.abs(steps) > SEPARATE, np.sign(steps), 0.0)

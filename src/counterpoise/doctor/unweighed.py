@@ -29,7 +29,7 @@ def check_unweighed(robot: Robot, smooth: Prepared | None) -> list[Finding]:
 
     Args:
         robot: The model, without masses.
-        smooth: The recording made ready; None where it is too short, or no motion.
+        smooth: The recording made ready, of a table of poses its rows at rest; None where it is too short.
     """
     signs = {} if smooth is None else friction_signs(robot, smooth)
     wrong = tuple(name for name, sign in signs.items() if sign < 0)
@@ -106,7 +106,7 @@ def _no_masses(robot: Robot, untold: tuple[str, ...], *, told: bool) -> Finding:
     remedy = (
         "Calibrate: the weights come from the data alone, which needs more poses. Or take a description with masses."
         if consequence < Consequence.SPOILS
-        else "Record a motion that shows friction, or take a description with masses: nothing here tells an effort "
-        "that holds the arm from one with the opposite sign."
+        else "Record a motion that shows friction, state from which side poses were reached ([poses] side), or take a "
+        "description with masses: nothing here tells an effort that holds the arm from one with the opposite sign."
     )
     return Finding(LogFault.NO_MASSES, consequence, untold, sentence, remedy)

@@ -70,6 +70,20 @@ def refuse_other_joints(names: Sequence[str], robot: Robot, what: str) -> None:
         )
 
 
+def refuse_command_units(robot: Robot) -> None:
+    """Refuse a robot whose gravity is no torque, where one is needed.
+
+    Raises:
+        InputError: It is that of a calibration in command units.
+    """
+    if robot.description.command_units:
+        raise InputError(
+            f"the calibration of '{robot.name}' is in command units, of which no torque and no mass can be made: "
+            f"{robot.description.command_units}. Calibrate with torques, or with a weighed load (counterpoise "
+            "calibrate --loaded)"
+        )
+
+
 def refuse_bad_entries(rows: Array, name: str, columns: Sequence[str]) -> None:
     """Raise InputError naming the first entry of ``rows`` that is NaN, infinite or beyond ±MAX_INPUT."""
     good = np.abs(rows) <= MAX_INPUT

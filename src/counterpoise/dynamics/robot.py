@@ -140,7 +140,7 @@ class Robot(Kernel):
             "joint_names": tree.joint_names,
             "link_names": tree.link_names,
             "total_mass": float(tree.base_mass + tree.mass.sum()),
-            "warnings": description.warnings,
+            "warnings": _warnings(description),
             "lower": frozen([joint.lower for joint in joints]),
             "upper": frozen([joint.upper for joint in joints]),
             "velocity_limit": frozen([joint.velocity_limit for joint in joints]),
@@ -370,6 +370,13 @@ def _rotation(rotation: npt.ArrayLike) -> Array:
     left, _, right = np.linalg.svd(matrix)
     exact: Array = matrix if np.abs(matrix @ matrix.T - np.eye(3)).max() < 1e-14 else left @ right
     return exact
+
+
+def _warnings(description: Description) -> tuple[str, ...]:
+    """Return what is suspicious about a description, and that its masses are none where that is so."""
+    if not description.command_units:
+        return description.warnings
+    return (*description.warnings, f"gravity is in command units and is no torque: {description.command_units}")
 
 
 def _gravity(gravity: npt.ArrayLike) -> Array:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..calibration.workspace import workspace_poses
 from ..description.frozen import Array
-from ..dynamics.inputs import as_rows
+from ..dynamics.inputs import as_rows, refuse_command_units
 from ..dynamics.robot import Robot
 from ..errors import InputError
 
@@ -32,7 +32,7 @@ def friction_band(robot: Robot, fit: Fit | None = None, given: npt.ArrayLike | N
         given: Known bands, shape (n,); None where nothing is known.
 
     Raises:
-        InputError: A given band is not positive.
+        InputError: A given band is not positive, or the calibration is in command units.
     """
     if given is not None:
         return positive_row(given, "friction_band", robot.joint_names)
@@ -43,6 +43,7 @@ def friction_band(robot: Robot, fit: Fit | None = None, given: npt.ArrayLike | N
     assumed = BAND_SHARE * np.maximum(limit, 1e-3)
     if fit is None:
         return np.asarray(assumed)
+    refuse_command_units(fit.robot)
     found = fit.friction_band
     return np.asarray(np.where(np.isfinite(found) & (found > 0.0), found, assumed))
 

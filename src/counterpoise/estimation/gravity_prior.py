@@ -18,11 +18,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.fit import NEWTON_METRES, Fit
+from ..calibration.fit import Fit
 from ..calibration.gaussian import Gaussian
 from ..calibration.prior import parameter_covariance
 from ..calibration.workspace import workspace_poses
 from ..description.frozen import Array, frozen
+from ..dynamics.inputs import refuse_command_units
 from ..dynamics.robot import Robot
 from ..errors import InputError
 
@@ -77,11 +78,12 @@ def states_of(robot: Robot, prior: PriorChoice, *, offset: bool, friction: bool)
         friction: Estimate dry friction per joint.
 
     Raises:
-        InputError: The prior does not fit the robot.
+        InputError: The prior does not fit the robot, or is a calibration in command units.
     """
     names = robot.base_parameters.names
     b, n = len(names), robot.n
     effort = effort_scale(robot)
+    refuse_command_units(robot)
     beta, spread, words = _beta(robot, prior, effort)
     wanted = {"offset": offset, "friction": friction}
     parts = [part for part, is_wanted in wanted.items() if is_wanted]
@@ -145,8 +147,7 @@ def _fitted_beta(robot: Robot, fit: Fit) -> tuple[Array, Array, str]:
             f"the calibration is of '{fit.robot.name}' with {len(fit.robot.base_parameters.names)} base parameters; "
             f"'{robot.name}' as mounted has {len(robot.base_parameters.names)}. Use the robot that was calibrated"
         )
-    if fit.units != NEWTON_METRES:
-        raise InputError("the calibration is in command units; on-line gravity needs torques")
+    refuse_command_units(fit.robot)
     names = robot.base_parameters.names
     spread = described_covariance(robot)
     told = {each.name: at for at, each in enumerate(fit.parameters) if np.isfinite(each.std)}

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
-from ..dynamics.inputs import as_rows
+from ..dynamics.inputs import as_rows, refuse_command_units
 from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError
@@ -109,6 +109,7 @@ class PayloadEstimator:
             raise InputError(f"false_alarm is {false_alarm!r}; expected a rate per held pose between 0 and 1")
         if not 0.0 < control_tolerance <= 10.0:
             raise InputError(f"control_tolerance is {control_tolerance!r}; expected a share above 0, at most 10")
+        refuse_command_units(robot)
         self.robot = robot
         self.places = places_of(robot)
         self._band = _known_band(robot, fit, friction_band)
@@ -311,6 +312,7 @@ def estimate_payload(
     Raises:
         InputError: A shape or a value does not fit.
     """
+    refuse_command_units(robot)
     places = places_of(robot)
     band = _known_band(robot, fit, friction_band)
     heaviest = _max_mass(robot, max_mass)

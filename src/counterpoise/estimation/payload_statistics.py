@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.estimate import COMMAND_UNITS
 from ..calibration.prior import parameter_covariance
 from ..description.frozen import Array
+from ..dynamics.inputs import refuse_command_units
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
 from ..errors import InputError
@@ -293,8 +293,7 @@ def refuse_other_fit(robot: Robot, fit: Fit) -> None:
     """
     if fit.robot.joint_names != robot.joint_names:
         raise InputError(f"the calibration is of '{fit.robot.name}'; expected one of '{robot.name}'")
-    if fit.units == COMMAND_UNITS:
-        raise InputError("the calibration is in command units, not in torques; a payload in kg cannot be found with it")
+    refuse_command_units(fit.robot)
 
 
 def _fit_information(robot: Robot, fit: Fit) -> Array:

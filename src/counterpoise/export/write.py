@@ -10,6 +10,7 @@ import numpy as np
 from ..description.files import read_bounded
 from ..description.urdf import parse_urdf
 from ..description.xml_guard import parse_xml
+from ..dynamics.inputs import refuse_command_units
 from ..dynamics.robot import Robot
 from ..errors import CounterpoiseError, InputError, ModelError
 from ..logs.atomic import write_atomically
@@ -50,12 +51,14 @@ def write_robot(robot: Robot, path: str | Path, *, prefix: str | None = None, ab
         about: Lines for a comment on top.
 
     Raises:
-        InputError: Another ending, a prefix that is no C identifier, or the file that the robot was read from.
+        InputError: Another ending, a prefix that is no C identifier, the file that the robot was read from, or a
+            calibration in command units.
         ModelError: The language cannot say it, or no joint moves.
         ModelFileError: The URDF file is not that of the robot any more.
         DataFileError: The file cannot be written.
     """
     language = language_of(path)
+    refuse_command_units(robot)
     own = robot.description.path
     if own is not None and Path(own).exists() and Path(path).exists() and Path(path).samefile(own):
         raise InputError(f"{path} is the file that '{robot.name}' was read from; give another name, so that it stays")

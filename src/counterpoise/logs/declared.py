@@ -22,6 +22,7 @@ VelocityFrom = Literal["measured", "position"]
 TimeFrom = Literal["stamp", "received", "column", "rate"]
 SentKind = Literal["torque", "position"]
 RateSource = Literal["declared", "recorded", "measured", "guessed"]
+"""Who says how fast time goes, from best to worst."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "effort_kind": get_args(EffortKind),

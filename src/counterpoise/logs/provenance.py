@@ -6,8 +6,10 @@ not name is declared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, get_args
+
+from ..errors import listed
 
 Source = Literal["declared", "measured", "guessed"]
 """Who says a number: somebody who knows (a user, a header), this recording alone, or a comparison with the description
@@ -82,6 +84,14 @@ def worst(first: str, second: str) -> str:
 def scales_efforts(key: str) -> bool:
     """Whether the number of a dotted key decides the size of efforts in N m."""
     return key in _SCALES_EFFORTS or (key.startswith("joints.") and key.rpartition(".")[2] in _SCALES_EFFORT)
+
+
+def effort_guesses(keys: Iterable[str]) -> str:
+    """Say which of the guessed keys decide the size of efforts; "" where none does."""
+    guessed = [repr(key) for key in keys if scales_efforts(key)]
+    if not guessed:
+        return ""
+    return f"{listed(guessed)} of the mapping {'is' if len(guessed) == 1 else 'are'} guessed"
 
 
 def sets_time(key: str) -> bool:

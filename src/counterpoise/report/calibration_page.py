@@ -19,7 +19,7 @@ from .calibration_charts import (
     predicted_chart,
     residual_chart,
 )
-from .calibration_words import gravity_share
+from .calibration_words import gravity_share, in_units
 from .charts import bar_chart
 from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, quantity
 
@@ -37,11 +37,12 @@ CHECKS = {
     "units": "Are efforts in the calibration's unit?",
     "efforts": "Are there efforts of every joint?",
     "range": "Was it tested where it was calibrated?",
+    "elsewhere": "Is it right outside that range?",
     "weight": "Does the arm weigh what it did?",
     "constant": "Are offsets what they were?",
 }
 """What each check asks."""
-CHANGED = ("weight", "constant")
+CHANGED = ("weight", "constant", "elsewhere")
 """Checks that fail where the arm is no longer what it was."""
 
 
@@ -78,6 +79,7 @@ def verification_page(found: Verification) -> Page:
     headline = "THE CALIBRATION HOLDS" if found.holds else "IT IS NOT SHOWN THAT THE CALIBRATION HOLDS"
     if any(check.name in CHANGED for check in failed):
         headline = "THE CALIBRATION NO LONGER HOLDS"
+    headline += in_units(fit)
     details = [_sentence(check.sentence) for check in failed] or [
         "Every joint carries the weight that the calibration promised."
     ]
@@ -135,8 +137,8 @@ def _headline(fit: Fit) -> VerdictBox:
         facts.append("Efforts are in command units: products of gain and mass are right, masses by themselves are not.")
     asked = ", ".join(fit.uses)
     if fit.trusted:
-        return VerdictBox("good", f"TRUSTED for {asked}", tuple(facts))
-    words = f"NOT TRUSTED for {asked}"
+        return VerdictBox("good", f"TRUSTED for {asked}{in_units(fit)}", tuple(facts))
+    words = f"NOT TRUSTED for {asked}{in_units(fit)}"
     return VerdictBox("bad", words, tuple(_sentence(reason) for reason in fit.reasons) + tuple(facts))
 
 
@@ -300,6 +302,8 @@ def _about_section(fit: Fit) -> PageSection:
         ("gravity in base axes", " ".join(f"{value:.4g}" for value in identity.gravity_base) + " m/s²"),
         ("data", f"{fit.data}: {fit.why}"),
         ("units", fit.units),
+        ("guessed numbers of the mapping", ", ".join(fit.guessed) or "none"),
+        ("who says how fast time goes", fit.rate_source or "nobody"),
         ("prior", fit.prior or "none"),
         ("recording", f"sha256 {fit.data_sha256}"),
         ("robot's geometry", f"sha256 {identity.kinematics}"),

@@ -11,6 +11,12 @@ NO_WEIGHT = 1e-6
 """A joint whose gravity effort is below this share of its signal carries no weight."""
 
 
+def in_units(fit: Fit) -> str:
+    """Return what a headline adds of a calibration whose efforts are no torques; "" for torques."""
+    why = fit.robot.description.command_units
+    return f", in {fit.units}: {why}" if why else ""
+
+
 def gravity_share(fit: Fit, joint: int) -> str:
     """Return a joint's gravity error as a share of its gravity effort; "–" where it carries none or nothing is stated.
 

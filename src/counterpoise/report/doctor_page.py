@@ -14,6 +14,7 @@ from ..dynamics.joint_units import WRENCH_UNITS
 from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..logs.log import Log
+from ..logs.provenance import effort_guesses
 from .charts import Series, time_chart
 from .doctor_charts import MEASURED, ChartData, evidence_chart
 from .page import Level, Page, PageSection, PageTable, Paragraph, Part, VerdictBox
@@ -69,6 +70,8 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
     subtitle += (
         f"; {robot.name}, {robot.n} joints" if robot is not None else f"; {len(log.joint_names)} joints, no model"
     )
+    if guessed := effort_guesses(facts["guessed"]):
+        subtitle += f"; efforts are of a guessed size: {guessed}"
     return Page(f"Doctor: {title}", subtitle, _verdict(diagnosis, alarms, robot), tuple(sections))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..calibration.file import load_calibration
+from ..dynamics.inputs import refuse_command_units
 from ..dynamics.robot import Robot
 from ..errors import InputError
 
@@ -33,7 +34,7 @@ def compared(robot: Robot, files: tuple[str, ...]) -> ModelPair | None:
         files: None, one or two calibration files.
 
     Raises:
-        InputError: More than two files.
+        InputError: More than two files, or a calibration in command units.
         CounterpoiseError: A file cannot be read, or belongs to another arm.
     """
     if not files:
@@ -44,6 +45,8 @@ def compared(robot: Robot, files: tuple[str, ...]) -> ModelPair | None:
         (Path(file).name.removesuffix(".json").removesuffix(".calibration"), load_calibration(file, robot).robot)
         for file in files
     ]
+    for _, model in models:
+        refuse_command_units(model)
     if len(models) == 1:
         models.insert(0, ("description", robot))
     (first_name, first), (second_name, second) = models

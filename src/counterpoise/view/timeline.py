@@ -59,7 +59,7 @@ def log_timeline(log: Log, robot: Robot, name: str = "recording") -> Timeline:
     """
     columns = _columns(robot, log.joint_names, name)
     q = log.q[:, columns]
-    torque = log.declared.effort_kind in (None, "torque")
+    torque = log.declared.effort_kind in (None, "torque") and not log.declared.effort_is_guessed
     good = np.isfinite(q).all(axis=1) & np.isfinite(log.time)
     good[1:] &= np.diff(np.maximum.accumulate(np.where(np.isfinite(log.time), log.time, -np.inf))) > 0.0
     rows = np.flatnonzero(good)

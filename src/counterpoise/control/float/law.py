@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ...description.frozen import Array, frozen
 from ...dynamics.inertia import joint_inertias
+from ...dynamics.inputs import refuse_command_units
 from ...dynamics.joint_units import position_units, rotary
 from ...dynamics.robot import Robot
 from ...errors import InputError, listed
@@ -121,8 +122,10 @@ class FloatLaw:
                 None where no check was made, or where nothing could hide.
 
         Raises:
-            InputError: A share above 1, a joint that does not exist, or another value that makes no sense.
+            InputError: A share above 1, a joint that does not exist, a calibration in command units, or another value
+                that makes no sense.
         """
+        refuse_command_units(robot)
         n, names = robot.n, robot.joint_names
         self.robot = robot
         self.adds_gravity = bool(gravity)
