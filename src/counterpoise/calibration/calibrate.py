@@ -31,6 +31,7 @@ from .prior import CadPrior
 from .result import Collected, fit_of
 from .runs import FittedRun
 from .samples import Samples, joined_samples, samples_of_poses
+from .stands import Stands, stands_of
 from .statements import UseName, checked_uses
 from .static_poses import StaticPoses, joined_poses, require_spread
 from .statistics import root_mean_square
@@ -101,7 +102,8 @@ def calibrate(
         method: "weighted" for any arm and any data; "iterative" and "coupled" are the WAM document's, for poses at rest
             and rotary joints.
         use: What of a recording is fitted: its poses at rest ("static"), its rows, each of which is a pose at rest
-            ("rows"), or its motion ("moving"); "auto" decides and says why.
+            ("rows"), or its motion ("moving"); "auto" takes poses and motion together where there are both, and says
+            why.
         terms: What is fitted; None for weights and offsets at rest, inertias, friction and rotors besides for a motion,
             and springs and counterbalances where the data show them.
         prior: Towards the description's masses: "cad" as far as the data support them, a CadPrior with a strength of
@@ -148,7 +150,7 @@ def calibrate(
     if findings is None:
         findings = [finding for one in (data, *also) for finding in _diagnosed(robot, one)]
     settings.progress(0.2, 1.0)
-    if kind != "moving":
+    if kind in ("static", "rows"):
         if loaded or consistent:
             what = "recordings with a weighed load" if loaded else "inertias that real bodies can have"
             raise InputError(f"{what} need a motion; poses at rest do not show inertias (use='moving')")
@@ -156,7 +158,7 @@ def calibrate(
             raise InputError("offsets of their own need motions; poses of all recordings share one offset a joint")
         collected = _static(settings, data, also, rows=kind == "rows")
     else:
-        collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets)
+        collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets, rests=kind == "both")
     settings.progress(0.9, 1.0)
     notes = list(dict.fromkeys(one.sentence for one in findings if one.consequence == Consequence.LIMITS))
     collected = replace(collected, notes=(*collected.notes, *(f"the doctor: {note}" for note in notes)))
@@ -397,11 +399,15 @@ def _moving(
     also: Sequence[Log],
     *,
     own_offsets: bool,
+    rests: bool,
 ) -> Collected:
     robot, notes = settings.robot, list[str]()
     declared = data.declared if isinstance(data, Log) else None
+    stands: list[Stands | None] = []
     if isinstance(data, Log):
         parts = [_filtered(robot, log, cutoff, notes) for log in (data, *also)]
+        if rests:
+            stands = [stands_of(robot, log, part) for log, part in zip((data, *also), parts, strict=True)]
     elif isinstance(data, Samples):
         parts = [data]
     else:
@@ -417,10 +423,17 @@ def _moving(
 
     looks = settings.terms is None
 
+    def runs_of(chosen: Samples) -> list[FittedRun]:
+        if not stands:
+            return [FittedRun(chosen)]
+        number = next((at for at, part in enumerate(parts) if part is chosen), 0)  # of one recording, a part of it
+        beside = stands[number]
+        return [FittedRun(chosen)] if beside is None else beside.beside(chosen)
+
     def fitted_to(chosen: Sequence[Samples], like: WeightedFit | None) -> WeightedFit:
         return weighted_fit(
             robot,
-            [*map(FittedRun, chosen), *further],
+            [*(run for one in chosen for run in runs_of(one)), *further],
             terms=terms,
             prior=settings.prior,
             consistent=settings.consistent,
@@ -450,4 +463,19 @@ def _moving(
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
         band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
     doubts = _clock_doubts(data, *also, *carried) if isinstance(data, Log) else ()
-    return Collected(estimate, "moving", samples, check, band, tuple(notes), doubts)
+    fitted, told = _told_of(stands)
+    kind = "both" if any(stands) else "moving"
+    return Collected(estimate, kind, samples, check, band, (*notes, *told), doubts, fitted)
+
+
+def _told_of(stands: Sequence[Stands | None]) -> tuple[str, list[str]]:
+    """Return what was fitted, "" for the motion alone without question, and notes on what was left out."""
+    if not stands:
+        return "", []
+    used = [one for one in stands if one is not None]
+    if not used:
+        return "the motion, as too few of the poses at rest can be used", []
+    count = sum(len(one.poses) for one in used)
+    rejected = [reason for one in used for reason in one.rejected]
+    notes = [f"{len(rejected)} standings are not used as poses; the first: {rejected[0]}"] if rejected else []
+    return f"{count} poses at rest and the motion", notes

@@ -101,7 +101,7 @@ class Fit:
         robot: The robot, calibrated where identifiable, as described elsewhere.
         described: The robot as described.
         method: "weighted", "iterative" or "coupled".
-        data: "static" for poses at rest, "moving" for a motion.
+        data: "static" for poses at rest, "moving" for a motion, "both" for a motion and its poses at rest.
         why: Why these data were taken so, in one sentence.
         columns: The model that was fitted.
         x: Its values, shape (p,), named by ``columns.names``.
@@ -257,7 +257,8 @@ class Fit:
 
 
 def _counted(data: str) -> str:
-    return "poses at rest" if data == "static" else "samples of a motion"
+    words = {"static": "poses at rest", "both": "samples of a motion with poses at rest"}
+    return words.get(data, "samples of a motion")
 
 
 def _row(values: Array | Sequence[float]) -> str:

@@ -37,12 +37,13 @@ class Collected:
 
     Attributes:
         estimate: The fit to all data.
-        data: "static" or "moving".
+        data: "static", "moving", or "both" for a motion and its poses at rest.
         samples: All data.
         check: The held-out check.
         band: Friction that holds each joint, shape (n,); NaN where unknown.
         notes: What happened on the way.
         doubts: Why the recording cannot be relied on, one sentence each.
+        fitted: What was fitted, where that was found on the way; "" otherwise.
     """
 
     estimate: Estimate
@@ -52,6 +53,7 @@ class Collected:
     band: Array
     notes: tuple[str, ...]
     doubts: tuple[str, ...] = ()
+    fitted: str = ""
 
 
 def fit_of(
@@ -104,7 +106,7 @@ def fit_of(
         described=robot,
         method=method,
         data=collected.data,
-        why=why,
+        why=f"{collected.fitted}: {why}" if collected.fitted else why,
         columns=estimate.columns,
         x=frozen(estimate.x),
         parameters=parameters_of(estimate),
