@@ -18,40 +18,36 @@ from ..errors import InputError, listed
 from ..logs.declared import Declared
 from ..logs.log import Log
 from .arrival import arrival_notes
-from .check import HeldOut, check_moving, check_recordings, check_static
+from .check import check_moving, check_recordings, check_static
 from .coupled import solve_coupled
-from .cutoff import MOST_OF_RATE
-from .data_choice import METHODS, USES, Method, Use, data_kind
+from .data_choice import METHODS, USES, Method, Use, data_kind, stands_mostly
 from .estimate import Estimate
 from .fit import Fit
 from .iterative import solve_iterative
 from .load_posterior import LoadPosterior
 from .moving import moving_samples, prepare
+from .other_cutoffs import at_other_cutoffs
+from .pose_fit import fit_poses, named_joints, terms_at_rest
 from .prior import CadPrior
-from .result import Collected, fit_of
+from .result import Collected, contradicting, fit_of
 from .runs import FittedRun
 from .samples import Samples, joined_samples, samples_of_poses
-from .stands import Stands, stands_of
+from .stands import Stands, stands_of, told_of
 from .statements import UseName, checked_uses
 from .static_poses import StaticPoses, joined_poses, require_spread
-from .statistics import root_mean_square
 from .still_poses import (
     friction_bands,
-    means_of_repeated,
     poses_from_log,
     poses_from_rows,
-    with_sides_by_order,
     without_friction,
 )
-from .terms import ALL, JOINT_TERMS, Terms
+from .terms import JOINT_TERMS, Terms
 from .verdict import better_than_described
 from .weighted import WeightedFit, weighted_fit
 from .workspace import separable_offsets
 
 Progress = Callable[[float, float], None]
 
-CUTOFF_MATTERS = 1.2
-"""Change of a held-out error at half or twice the cutoff from which the result is said to hang on it."""
 LEAST_COMPARED = 40
 """Fewest samples of a joint by which a fit is compared with the description."""
 STOOD = 1e-3
@@ -159,6 +155,10 @@ def calibrate(
         collected = _static(settings, data, also, rows=kind == "rows")
     else:
         collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets, rests=kind == "both")
+        odd = contradicting(collected.estimate)
+        if odd and isinstance(data, Log) and stands_mostly(data) and not (loaded or consistent or own_offsets):
+            collected = _static(settings, data, also, rows=False)
+            why = f"{why}; the motion says something else at {listed(odd)} and is left out"
     settings.progress(0.9, 1.0)
     notes = list(dict.fromkeys(one.sentence for one in findings if one.consequence == Consequence.LIMITS))
     collected = replace(collected, notes=(*collected.notes, *(f"the doctor: {note}" for note in notes)))
@@ -209,32 +209,15 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
     band = friction_bands(poses)
     if settings.method != "weighted":
         return _by_document(settings, poses, band, notes)
-    if not np.any(poses.side):
-        poses, repeated = means_of_repeated(poses)
-        if repeated:
-            notes.append(
-                f"from which side poses were reached is unknown; {repeated} were noted more than once, and their means "
-                "are fitted"
-            )
-        else:
-            poses = with_sides_by_order(poses)
-            notes.append("from which side poses were reached is unknown; it is taken from their order")
-    samples = samples_of_poses(poses)
     declared = data.declared if isinstance(data, Log) else None
-    terms = settings.terms if settings.terms is not None else _terms_at_rest(robot, poses, declared)
-    whole = _checked(weighted_fit(robot, samples, terms=terms, prior=settings.prior, springs=settings.terms is None))
+    found = fit_poses(robot, poses, terms=settings.terms, prior=settings.prior, declared=declared)
+    whole, poses, terms = _checked(found.fit), found.poses, found.terms
+    notes += found.notes
+    samples = samples_of_poses(poses)
     settings.progress(0.6, 1.0)
 
     def fit(chosen: StaticPoses) -> Estimate:
-        fitted = weighted_fit(
-            robot,
-            samples_of_poses(chosen),
-            terms=terms,
-            prior=settings.prior,
-            springs=settings.terms is None,
-            like=whole,
-        )
-        return Estimate.of_weighted(fitted)
+        return Estimate.of_weighted(found.again(chosen))
 
     check = check_static(poses, fit)
     if terms.coulomb:
@@ -272,7 +255,7 @@ def _by_document(settings: _Settings, poses: StaticPoses, band: Array, notes: li
     else:
         notes.append("no pose was reached from both sides: friction is part of the errors")
     samples = samples_of_poses(poses)
-    posterior = weighted_fit(robot, samples, terms=_terms_at_rest(robot, poses), prior=None).posterior
+    posterior = weighted_fit(robot, samples, terms=terms_at_rest(robot, poses), prior=None).posterior
 
     def fit(chosen: StaticPoses) -> Estimate:
         return _fit_by_document(settings, chosen, posterior)
@@ -290,14 +273,6 @@ def _fit_by_document(settings: _Settings, poses: StaticPoses, posterior: LoadPos
     solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
     offset = terms is not None and bool(terms.offset)
     return Estimate.of_base(robot, solver(robot, poses, offset=offset).solution, posterior)
-
-
-def _terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None = None) -> Terms:
-    """Return what is fitted at rest: offsets that can be told from the weight, friction where sides are known."""
-    usable = separable_offsets(robot) & poses.measured
-    sided = np.any(poses.side != 0, axis=0) & poses.measured
-    gain = (ALL,) if declared is not None and declared.effort_is_command else ()
-    return Terms(bodies="gravity", offset=_named(robot, usable), coulomb=_named(robot, sided), gain=gain)
 
 
 def _guessed_efforts(data: Log | StaticPoses | Samples, *others: Log) -> tuple[str, ...]:
@@ -319,10 +294,6 @@ def _clock_doubts(*logs: Log) -> tuple[str, ...]:
     if not any(log.declared.rate_is_guessed for log in logs):
         return ()
     return ("how fast time goes is a guess; state the rate, time.rate, or record the time or velocities",)
-
-
-def _named(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    return tuple(name for name, kept in zip(robot.joint_names, chosen, strict=True) if kept)
 
 
 def _checked(fitted: WeightedFit) -> WeightedFit:
@@ -350,45 +321,10 @@ def _filtered(robot: Robot, log: Log, cutoff: float | None, notes: list[str]) ->
     return samples
 
 
-def _at_other_cutoffs(
-    robot: Robot, log: Log, samples: Samples, check: HeldOut, fit: Callable[[Samples], WeightedFit]
-) -> str:
-    """Say how the held-out errors change where the data are filtered at half and at twice the cutoff.
-
-    Args:
-        robot: The robot.
-        log: The recording.
-        samples: Its samples at the chosen cutoff.
-        check: The held-out check at that cutoff.
-        fit: Fits samples.
-    """
-    held = samples[check.held]
-    trained = ~np.isin(samples.time, held.time)
-    told, worst = [], 1.0
-    for factor, words in ((0.5, "half"), (2.0, "twice")):
-        other = min(factor * samples.cutoff, MOST_OF_RATE * samples.rate)
-        try:
-            others = moving_samples(robot, log, cutoff=other)
-            nearest = np.clip(np.searchsorted(samples.time, others.time), 0, len(samples) - 1)
-            fitted = fit(others[trained[nearest]])
-        except InputError:  # too short for a lower cutoff
-            continue
-        missed = root_mean_square(held.tau[:, fitted.columns.active] - fitted.columns.predict(held, fitted.x))
-        ratio = missed / np.maximum(check.rms, 1e-6 * root_mean_square(held.tau[:, fitted.columns.active]) + 1e-300)
-        worst = max(worst, float(np.nanmax(ratio)), 1.0 / float(np.nanmin(ratio)))
-        told.append(f"{float(np.nanmedian(ratio)):.2f} times at {words} the cutoff ({other:.2g} Hz)")
-    if not told:
-        return "held-out errors at other cutoffs could not be compared: the recording is too short"
-    hangs = (
-        f"; one joint's changes by {worst - 1.0:.0%}: the result hangs on the cutoff" if worst > CUTOFF_MATTERS else ""
-    )
-    return f"held-out errors are {' and '.join(told)}, as the median joint{hangs}"
-
-
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
     """Return what is fitted of a motion: offsets only where they can be told from the weight."""
     usable = separable_offsets(robot) & samples.active
-    return replace(Terms.moving(declared), offset=_named(robot, usable))
+    return replace(Terms.moving(declared), offset=named_joints(robot, usable))
 
 
 def _moving(
@@ -457,25 +393,14 @@ def _moving(
     estimate = Estimate.of_weighted(whole, fixed, guessed=bool(guessed))
     notes += _unit_notes(guessed)
     if isinstance(data, Log) and cutoff is None and not also:
-        notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))
+        notes.append(at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
         band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
+    for one in filter(None, stands):
+        band = np.where(np.isfinite(one.band), one.band, band)
     doubts = _clock_doubts(data, *also, *carried) if isinstance(data, Log) else ()
-    fitted, told = _told_of(stands)
+    fitted, told = told_of(stands)
     kind = "both" if any(stands) else "moving"
     return Collected(estimate, kind, samples, check, band, (*notes, *told), doubts, fitted)
-
-
-def _told_of(stands: Sequence[Stands | None]) -> tuple[str, list[str]]:
-    """Return what was fitted, "" for the motion alone without question, and notes on what was left out."""
-    if not stands:
-        return "", []
-    used = [one for one in stands if one is not None]
-    if not used:
-        return "the motion, as too few of the poses at rest can be used", []
-    count = sum(len(one.poses) for one in used)
-    rejected = [reason for one in used for reason in one.rejected]
-    notes = [f"{len(rejected)} standings are not used as poses; the first: {rejected[0]}"] if rejected else []
-    return f"{count} poses at rest and the motion", notes

@@ -94,4 +94,6 @@ def _by_itself(log: Log) -> tuple[Kind, str]:
     stands = f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
     if different < STILL_POSES:
         return "moving", f"{stands}: its motion tells more"
+    if share >= STILL_SHARE and log.declared.rate_is_guessed:
+        return "static", f"{stands}, and how fast it moved between them is a guess"
     return ("static" if share >= ONLY_STANDS else "both"), stands

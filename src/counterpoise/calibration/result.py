@@ -27,6 +27,8 @@ from .static_poses import StaticPoses
 from .statistics import all_joints, deviation, root_mean_square
 from .verdict import judge, judge_recording
 
+APART = 3.0
+"""Distance of what poses at rest and motion say, over what is to be expected, from which on it is worth a word."""
 SHOWN_OPEN = 3
 """Open combinations named in a sentence."""
 
@@ -131,7 +133,12 @@ def fit_of(
         upper=frozen(samples.q.max(axis=0)),
         prior=estimate.prior,
         unreliable=_unreliable(estimate),
-        notes=(*collected.notes, *notes, *_weight_notes(estimate, promise.tolerated[active])),
+        notes=(
+            *collected.notes,
+            *notes,
+            *_contradictions(estimate),
+            *_weight_notes(estimate, promise.tolerated[active]),
+        ),
         uses=uses,
         statements=assessment.statements,
         verdict=verdict,
@@ -148,6 +155,19 @@ def _nothing(assessment: Assessment) -> Assessment:
     why = dict.fromkeys(USES, "the recording is not sound")
     promise = replace(assessment.promise, error=frozen(np.full(len(assessment.promise.error), np.nan)))
     return Assessment(promise, (), why)
+
+
+def contradicting(estimate: Estimate) -> list[str]:
+    """Name the joints at which poses at rest and motion contradict each other, and how many times too far apart."""
+    named = zip(estimate.columns.joint_names, estimate.posterior.apart, strict=True)
+    return [f"{name} ({ratio:.2g} times its error)" for name, ratio in named if ratio > APART]
+
+
+def _contradictions(estimate: Estimate) -> tuple[str, ...]:
+    odd = contradicting(estimate)
+    if not odd:
+        return ()
+    return (f"poses at rest and motion contradict each other at {listed(odd)}; the stated errors are as much larger",)
 
 
 def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -20,7 +20,7 @@ from .data_choice import STILL_POSES
 from .runs import FittedRun
 from .samples import Samples
 from .static_poses import same_places
-from .still_poses import poses_from_log
+from .still_poses import friction_bands, poses_from_log
 
 NEAR = 1.5
 """A pose goes with the sample of the motion at its time, within so many distances of samples."""
@@ -33,11 +33,14 @@ class Stands:
     Attributes:
         poses: The poses as samples at rest; their times are those of the motion's samples next to them.
         spans: Begin and end of every standing [s], shape (s, 2).
+        band: Friction that holds each joint, from poses that were reached from both sides, shape (n,); NaN where none
+            was.
         rejected: Why other standings cannot be used, one sentence each.
     """
 
     poses: Samples
     spans: Array
+    band: Array
     rejected: tuple[str, ...]
 
     def beside(self, samples: Samples) -> list[FittedRun]:
@@ -101,8 +104,22 @@ def stands_of(robot: Robot, log: Log, samples: Samples) -> Stands | None:
             motor_per_link=samples.motor_per_link,
         ),
         spans=frozen(still.spans),
+        band=frozen(friction_bands(poses)),
         rejected=tuple(one.reason for one in still.rejected),
     )
+
+
+def told_of(stands: Sequence[Stands | None]) -> tuple[str, list[str]]:
+    """Return what was fitted, "" for the motion alone without question, and notes on what was left out."""
+    if not stands:
+        return "", []
+    used = [one for one in stands if one is not None]
+    if not used:
+        return "the motion, as too few of the poses at rest can be used", []
+    count = sum(len(one.poses) for one in used)
+    rejected = [reason for one in used for reason in one.rejected]
+    notes = [f"{len(rejected)} standings are not used as poses; the first: {rejected[0]}"] if rejected else []
+    return f"{count} poses at rest and the motion", notes
 
 
 def _means(values: Array, groups: Sequence[Sequence[int]]) -> Array:

@@ -19,9 +19,10 @@ from .identity import data_fingerprint
 from .moving import moving_samples
 from .sag import Sag, tip_sag
 from .samples import Samples, samples_of_poses
+from .stands import Stands, stands_of
 from .static_poses import SAME_POSE, StaticPoses
 from .statistics import deviation, root_mean_square
-from .still_poses import poses_from_log, poses_from_rows, without_friction
+from .still_poses import poses_from_log, poses_from_rows
 from .verdict import Check, Verdict
 
 LEAST_INSIDE = 8
@@ -70,9 +71,9 @@ class Verification(PublishedData):
 def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     """Predict a fresh recording and compare.
 
-    A recording is used as the calibration's own was: its poses at rest, or its motion. What counts is the weight that
-    every joint carries, told from friction, offsets and noise as in a calibration; samples outside the calibrated range
-    are not judged.
+    A recording is used as the calibration's own was: its poses at rest, its motion, or both where it has both. What
+    counts is the weight that every joint carries, told from friction, offsets and noise as in a calibration; samples
+    outside the calibrated range are not judged.
 
     Args:
         fit: The calibration.
@@ -81,7 +82,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     Raises:
         InputError: The data are another robot's, or cannot be used.
     """
-    samples = _samples(fit, data)
+    samples, stands = _samples(fit, data)
     predicted = fit.predict(samples)
     measured = np.where(fit.columns.active, samples.tau, np.nan)
     if not np.isfinite(measured).any():
@@ -91,9 +92,9 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     span = np.maximum(fit.upper - fit.lower, 1e-9)
     beyond = np.any(np.maximum(fit.lower - samples.q, samples.q - fit.upper) > OUTSIDE * span, axis=1)
     inside = ~beyond & np.isfinite(error).any(axis=1)
-    least = LEAST_POSES if fit.data == "static" else LEAST_INSIDE
+    least = LEAST_INSIDE if np.any(samples.dq) else LEAST_POSES
     judged = int(inside.sum()) >= least and bool(np.any(np.ptp(samples.q[inside], axis=0) > SAME_POSE))
-    change = change_since(fit, samples[inside], error[inside]) if judged else _nothing(fit)
+    change = change_since(fit, samples[inside], stands) if judged else _nothing(fit)
     allowed = fit.gravity_error + change.weight_error
     if fit.units == COMMAND_UNITS:
         sag = Sag.unknown(fit.robot.n)
@@ -140,18 +141,21 @@ def _nothing(fit: Fit) -> WeightChange:
     return WeightChange(unknown, unknown, unknown, unknown, None)
 
 
-def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
+def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> tuple[Samples, Stands | None]:
+    """Return what of the data is compared, and poses at rest that are looked at besides."""
     robot = fit.robot
     refuse_other_joints(data.joint_names, robot, "data")
     if isinstance(data, Samples):
-        return data
+        return data, None
     if isinstance(data, StaticPoses):
-        return samples_of_poses(without_friction(data)[0])
-    if fit.data == "static" and data_kind(data, "auto", None, "weighted")[0] == "rows":
-        return samples_of_poses(poses_from_rows(robot, data)[0])
-    if fit.data == "static":
-        return samples_of_poses(without_friction(poses_from_log(robot, data).poses)[0])
-    return moving_samples(robot, data)
+        return samples_of_poses(data), None
+    kind = "moving" if fit.data == "moving" else data_kind(data, "auto", None, "weighted")[0]
+    if kind == "rows":
+        return samples_of_poses(poses_from_rows(robot, data)[0]), None
+    if fit.data == "static" or kind == "static":
+        return samples_of_poses(poses_from_log(robot, data).poses), None
+    samples = moving_samples(robot, data)
+    return samples, stands_of(robot, data, samples) if kind == "both" else None
 
 
 def _judge(

@@ -37,8 +37,9 @@ from .gaussian import Gaussian
 from .inflation import Blocking
 from .load_posterior import LoadPosterior
 from .moving import KEPT_PER_PERIOD
-from .posterior_search import FittedRecordings, load_posterior
+from .posterior_search import load_posterior
 from .prior import CadPrior, Scales, bounds_of, prior_of
+from .recordings import FittedRecordings
 from .regression import JointRegression, Solution, rms_of_squares, solve
 from .robust import hampel_weight, huber_weight
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned

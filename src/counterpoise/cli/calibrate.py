@@ -298,8 +298,7 @@ def _print(fit: Fit, gains: LoadGains | None, out_path: str | None, written: str
     screen.print("Good to:" if fit.statements else "Good for nothing that can be stated.")
     for statement in fit.statements:
         screen.print(f"  - {printable(statement.sentence)}")
-    counted = "poses at rest" if fit.data == "static" else "samples of a motion"
-    screen.print(f"{fit.samples} {counted}: {printable(fit.why)}. {fit.check}.")
+    screen.print(f"{fit.counted}: {printable(fit.why)}. {fit.check}.")
     for sentence in () if gains is None else gains.sentences():
         screen.print(f"{printable(sentence[:1].upper() + sentence[1:])}.")
     screen.print(joint_table(fit))
