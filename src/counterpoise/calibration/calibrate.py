@@ -153,12 +153,10 @@ def calibrate(
         if own_offsets:
             raise InputError("offsets of their own need motions; poses of all recordings share one offset a joint")
         collected = _static(settings, data, also, rows=kind == "rows")
+    elif kind == "both" and isinstance(data, Log):
+        collected, why = _both(settings, data, cutoff, loaded, also, own_offsets=own_offsets, why=why)
     else:
-        collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets, rests=kind == "both")
-        odd = contradicting(collected.estimate)
-        if odd and isinstance(data, Log) and stands_mostly(data) and not (loaded or consistent or own_offsets):
-            collected = _static(settings, data, also, rows=False)
-            why = f"{why}; the motion says something else at {listed(odd)} and is left out"
+        collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets)
     settings.progress(0.9, 1.0)
     notes = list(dict.fromkeys(one.sentence for one in findings if one.consequence == Consequence.LIMITS))
     collected = replace(collected, notes=(*collected.notes, *(f"the doctor: {note}" for note in notes)))
@@ -327,6 +325,36 @@ def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> T
     return replace(Terms.moving(declared), offset=named_joints(robot, usable))
 
 
+def _both(
+    settings: _Settings,
+    data: Log,
+    cutoff: float | None,
+    loaded: Sequence[tuple[Robot, Log]],
+    also: Sequence[Log],
+    *,
+    own_offsets: bool,
+    why: str,
+) -> tuple[Collected, str]:
+    """Fit poses at rest and motion together; where they contradict each other and poses tell more, those alone.
+
+    Poses at rest assume less: neither inertias nor a law of friction nor a clock.
+    """
+    refusal = ""
+    try:
+        collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets, rests=True)
+        if odd := contradicting(collected.estimate):
+            refusal = f"the motion says something else at {listed(odd)}"
+    except InputError as error:
+        collected, refusal = None, f"together with the motion: {error}"
+    if collected is not None and not refusal:
+        return collected, why
+    if stands_mostly(data) and not (loaded or settings.consistent or own_offsets):
+        return _static(settings, data, also, rows=False), f"{why}; poses alone are fitted, as {refusal}"
+    if collected is not None:
+        return collected, why
+    return _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets), f"{why}; its motion is fitted alone"
+
+
 def _moving(
     settings: _Settings,
     data: Log | StaticPoses | Samples,
@@ -335,7 +363,7 @@ def _moving(
     also: Sequence[Log],
     *,
     own_offsets: bool,
-    rests: bool,
+    rests: bool = False,
 ) -> Collected:
     robot, notes = settings.robot, list[str]()
     declared = data.declared if isinstance(data, Log) else None

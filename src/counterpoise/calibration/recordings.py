@@ -99,12 +99,12 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
     for number, run, _ in recorded.numbered():
         for chunk in run.chunks():
             lower, upper = np.minimum(lower, chunk.q.min(axis=0)), np.maximum(upper, chunk.q.max(axis=0))
+            if run.poses:  # sizes are those of the motion: poses that are all wrong must not change them
+                rests += len(chunk)
+                continue
             speed += np.sum(chunk.dq**2, axis=0)
             effort += np.nansum(chunk.tau**2, axis=0)
             counts += np.isfinite(chunk.tau).sum(axis=0)
-            if run.poses:
-                rests += len(chunk)
-                continue
             times[number] = (times.get(number, (float(chunk.time[0]), 0.0))[0], float(chunk.time[-1]))
             first = (-rows) % step
             poses.append(chunk.q[first::step])

@@ -126,6 +126,8 @@ def survey_runs(robot: Robot, runs: Sequence[RepeatedRun]) -> Survey:
             if coupling is not None and not np.array_equal(own, coupling):
                 raise InputError("the runs declare different couplings (motor_per_link); expected the same for all")
             coupling = own
+            if run.poses:  # sizes are those of the motion
+                continue
             measured = np.isfinite(chunk.tau)
             squares += (np.where(measured, chunk.tau, 0.0) ** 2).sum(axis=0)
             counts += measured.sum(axis=0)

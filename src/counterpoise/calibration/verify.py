@@ -22,7 +22,7 @@ from .samples import Samples, samples_of_poses
 from .stands import Stands, stands_of
 from .static_poses import SAME_POSE, StaticPoses
 from .statistics import deviation, root_mean_square
-from .still_poses import poses_from_log, poses_from_rows
+from .still_poses import poses_from_log, poses_from_rows, without_friction
 from .verdict import Check, Verdict
 
 LEAST_INSIDE = 8
@@ -148,14 +148,19 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> tuple[Samples, Stan
     if isinstance(data, Samples):
         return data, None
     if isinstance(data, StaticPoses):
-        return samples_of_poses(data), None
+        return _of_poses(data), None
     kind = "moving" if fit.data == "moving" else data_kind(data, "auto", None, "weighted")[0]
     if kind == "rows":
         return samples_of_poses(poses_from_rows(robot, data)[0]), None
     if fit.data == "static" or kind == "static":
-        return samples_of_poses(poses_from_log(robot, data).poses), None
+        return _of_poses(poses_from_log(robot, data).poses), None
     samples = moving_samples(robot, data)
     return samples, stands_of(robot, data, samples) if kind == "both" else None
+
+
+def _of_poses(poses: StaticPoses) -> Samples:
+    """Return poses as samples: means of pairs where all are pairs, else every one with the side it was reached from."""
+    return samples_of_poses(without_friction(poses)[0] if np.all(poses.pair >= 0) else poses)
 
 
 def _judge(
