@@ -36,25 +36,31 @@ def visits(
 ) -> Log:
     """Return a recording of poses at rest, each reached by a creep from above, and from below where asked for.
 
-    Friction is Coulomb's and stays fully on while the arm stands.
+    Ways between them have the least jerk, with the torques that they take. Friction is Coulomb's and stays fully on
+    while the arm stands.
     """
     random = np.random.default_rng(seed)
-    q: list[Array] = [np.zeros((50, truth.n))]
+    q, dq, ddq = ([np.zeros((50, truth.n))] for _ in range(3))
     sign: list[Array] = [np.zeros((50, truth.n))]
     here = np.zeros(truth.n)
     for pose in poses:
         for side in (1.0, -1.0) if both_sides else (1.0,):
             beyond = pose + side * approach
             for target, count in ((beyond, 100), (pose, 60)):
-                share = np.linspace(0.0, 1.0, count)[:, None]
-                q.append(here + share * (target - here))
+                u, lasts = np.linspace(0.0, 1.0, count)[:, None], (count - 1) / RATE
+                q.append(here + (10.0 * u**3 - 15.0 * u**4 + 6.0 * u**5) * (target - here))
+                dq.append((30.0 * u**2 - 60.0 * u**3 + 30.0 * u**4) * (target - here) / lasts)
+                ddq.append((60.0 * u - 180.0 * u**2 + 120.0 * u**3) * (target - here) / lasts**2)
                 sign.append(np.tile(np.sign(target - here), (count, 1)))
                 here = target
             still = round((dwell + 0.5) * RATE)
             q.append(np.tile(pose, (still, 1)))
+            dq.append(np.zeros((still, truth.n)))
+            ddq.append(np.zeros((still, truth.n)))
             sign.append(np.tile(np.full(truth.n, -side), (still, 1)))
     positions, directions = np.concatenate(q), np.concatenate(sign)
-    tau = truth.gravity(positions) + np.asarray(friction) * directions
+    tau = truth.inverse_dynamics(positions, np.concatenate(dq), np.concatenate(ddq))
+    tau = tau + np.asarray(friction) * directions
     tau = tau + noise * random.standard_normal(tau.shape)
     time = np.arange(len(positions)) / RATE
     measured = positions + 1e-5 * random.standard_normal(positions.shape)

@@ -94,6 +94,32 @@ def test_with_fixed_sizes_it_is_a_gaussian_regression(seed: int) -> None:
     np.testing.assert_allclose(found.covariance, covariance, rtol=1e-7, atol=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_two_sources_of_a_joint_share_its_own_unknowns(seed: int) -> None:
+    """Rows of one joint in two parts, each with its noise and inflation: as if every row had its own noise."""
+    one = problem(seed, joints=2)
+    parts = [[slice(None, None, 2), slice(1, None, 2)][source] for source in (0, 1)]
+    sigma, inflation = np.array([0.1, 0.2, 0.3, 0.15]), np.array([2.0, 3.0, 1.0, 1.0])
+    rows = [np.column_stack([one.A[j][at], one.C[j][at], one.y[j][at]]) for at in parts for j in (0, 1)]
+    products = RowProducts(
+        values=np.array([each.T @ each for each in rows]),
+        rows=np.array([float(len(each)) for each in rows]),
+        power=np.ones(4),
+        shared=SHARED,
+        kinds=KINDS,
+        sources=2,
+    )
+    found = HierarchicalRegression(products, inflation, FIXED).solve(roots(seed), noise=sigma, rounds=1)
+    # Rows over their own deviation have noise one.
+    scaled = [each / (sigma * np.sqrt(inflation))[at] for at, each in enumerate(rows)]
+    stacked = [np.concatenate([scaled[joint], scaled[2 + joint]]) for joint in (0, 1)]
+    A, C, y = ([each[:, at] for each in stacked] for at in (slice(SHARED), slice(SHARED, -1), -1))
+    mean, covariance, _ = dense(Problem(A, C, y, one.x, one.z), roots(seed), np.ones(2), np.ones(2))
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(found.covariance, covariance, rtol=1e-7, atol=1e-10)
+    assert found.noise.shape == (4,) and found.sizes.shape == (2, len(KINDS))
+
+
 def test_evidence_tells_priors_apart_as_gaussians_do() -> None:
     """Also where several efforts count as one."""
     one, sigma, inflation = problem(7), np.array([0.1, 0.2]), np.array([3.0, 1.5])

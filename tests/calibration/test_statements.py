@@ -41,7 +41,7 @@ def estimate(noise: float, *, guessed: bool = False) -> Estimate:
     q = design_poses(arm, POSES)
     tau = other_masses(arm).gravity(q) + noise * np.random.default_rng(1).standard_normal(q.shape)
     fitted = weighted_fit(arm, samples_of_poses(static_poses(arm.joint_names, q, tau)), terms=Terms.static())
-    return Estimate.of_weighted(fitted, guessed=guessed)
+    return Estimate.of_weighted(fitted, no_torques=guessed)
 
 
 def assessed(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def truth(arm: cp.Robot) -> cp.Robot:
 
 @pytest.fixture(scope="module")
 def fit(arm: cp.Robot, truth: cp.Robot) -> Fit:
-    return calibrate(arm, visits(truth, design_poses(arm, 10), friction=0.4, noise=0.02), findings=())
+    return calibrate(arm, visits(truth, design_poses(arm, 10), friction=0.4, noise=0.02), use="static", findings=())
 
 
 def test_an_unchanged_arm_holds(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:
@@ -49,6 +51,18 @@ def test_a_load_that_nobody_mentioned_is_noticed(arm: cp.Robot, truth: cp.Robot,
     # The load sits 0.2 m beyond the frame at which it is looked for: it weighs less than it seems.
     assert 0.9 < load.mass < 1.6
     assert found.sag.total > 10.0 * fit.sag.total
+
+
+def test_one_pair_does_not_discard_the_other_poses(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:
+    q = design_poses(arm, 8, seed=7)
+    q = np.concatenate([q, q[:1]])
+    side = np.random.default_rng(0).choice([-1, 1], q.shape)
+    side[8] = -side[0]
+    pair = np.where(np.isin(np.arange(9), (0, 8)), 0, -1)
+    poses = replace(static_poses(arm.joint_names, q, truth.gravity(q) + 0.4 * side), side=side, pair=pair)
+    found = verify(fit, poses)
+    assert found.samples == 9
+    assert found.holds, found.verdict.reasons
 
 
 def test_a_constant_error_is_called_constant(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:

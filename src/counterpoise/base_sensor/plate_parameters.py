@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..calibration.calibrated_robot import unphysical_links, with_inertial_parameters, with_masses
-from ..calibration.data_choice import STILL_POSES, data_kind
+from ..calibration.data_choice import STILL_POSES, stands_mostly
 from ..calibration.identifiability import Identifiability
 from ..calibration.prior import CadPrior, parameter_covariance
 from ..calibration.split import split_samples
@@ -186,7 +186,7 @@ def _chosen(
 ) -> PlateSamples:
     static = use == "static"
     if use == "auto" and kind == "gravity":
-        static = data_kind(log, "auto", None, "weighted")[0] != "moving"
+        static = stands_mostly(log)
     if not static:
         data, _ = moving_plate_samples(robot, log, sensor, cutoff=cutoff)
         if len(data) < LEAST_SAMPLES:

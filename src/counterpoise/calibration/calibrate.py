@@ -18,10 +18,9 @@ from ..errors import InputError, listed
 from ..logs.declared import Declared
 from ..logs.log import Log
 from .arrival import arrival_notes
-from .check import HeldOut, check_moving, check_recordings, check_static
+from .check import check_moving, check_recordings, check_static
 from .coupled import solve_coupled
-from .cutoff import MOST_OF_RATE
-from .data_choice import DATA_CHOICES, METHODS, DataChoice, Method, data_kind
+from .data_choice import DATA_CHOICES, METHODS, DataChoice, Method, data_kind, stands_mostly
 from .earlier import EarlierCalibration
 from .estimate import Estimate
 from .fit import Fit
@@ -31,19 +30,19 @@ from .iterative import solve_iterative
 from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
 from .moving import moving_samples, prepare
+from .other_cutoffs import at_other_cutoffs
+from .pose_fit import fit_poses, named_joints, terms_at_rest
 from .prior import CadPrior
-from .result import Collected, fit_of
+from .result import Collected, contradicting, fit_of
 from .runs import FittedRun
 from .samples import Samples, joined_samples, samples_of_poses
+from .stands import Stands, stands_of, told_of
 from .statements import UseName, checked_uses
 from .static_poses import StaticPoses, joined_poses, require_spread
-from .statistics import root_mean_square
 from .still_poses import (
     friction_bands,
-    means_of_repeated,
     poses_from_log,
     poses_from_rows,
-    with_sides_by_order,
     without_friction,
 )
 from .terms import ALL, JOINT_TERMS, Terms
@@ -53,8 +52,6 @@ from .workspace import separable_offsets
 
 Progress = Callable[[float, float], None]
 
-CUTOFF_MATTERS = 1.2
-"""Change of a held-out error at half or twice the cutoff from which the result is said to hang on it."""
 LEAST_COMPARED = 40
 """Fewest samples of a joint by which a fit is compared with the description."""
 STOOD = 1e-3
@@ -107,7 +104,8 @@ def calibrate(
         method: "weighted" for any arm and any data; "iterative" and "coupled" are the WAM document's, for poses at rest
             and rotary joints.
         use: What of a recording is fitted: its poses at rest ("static"), its rows, each of which is a pose at rest
-            ("rows"), or its motion ("moving"); "auto" decides and says why.
+            ("rows"), or its motion ("moving"); "auto" takes poses and motion together where there are both, and says
+            why.
         terms: What is fitted; None for weights and offsets at rest, inertias, friction and rotors besides for a motion,
             and springs and counterbalances where the data show them.
         prior: Towards the description's masses: "cad" as far as the data support them, a CadPrior with a strength of
@@ -168,13 +166,15 @@ def calibrate(
     if findings is None:
         findings = [finding for one in (data, *also) for finding in _diagnosed(robot, one)]
     settings.progress(0.2, 1.0)
-    if kind != "moving":
+    if kind in ("static", "rows"):
         if loaded or consistent:
             what = "recordings with a weighed load" if loaded else "inertias that real bodies can have"
             raise InputError(f"{what} need a motion; poses at rest do not show inertias (use='moving')")
         if own_offsets:
             raise InputError("offsets of their own need motions; poses of all recordings share one offset a joint")
         collected = _static(settings, data, also, rows=kind == "rows")
+    elif kind == "both" and isinstance(data, Log):
+        collected, why = _both(settings, data, cutoff, loaded, also, own_offsets=own_offsets, why=why)
     else:
         collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets)
     settings.progress(0.9, 1.0)
@@ -254,45 +254,20 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
     require_spread(robot, poses)
     band = friction_bands(poses)
     if settings.method != "weighted":
-        found = _by_document(settings, poses, band, notes)
-        estimate = replace(found.estimate, command_units=no_torques(data, *also))
-        return replace(found, estimate=estimate, notes=(*found.notes, *unit_notes(data, *also)))
-    if not np.any(poses.side):
-        poses, repeated = means_of_repeated(poses)
-        if repeated:
-            notes.append(
-                f"from which side poses were reached is unknown; {repeated} were noted more than once, and their means "
-                "are fitted"
-            )
-        else:
-            poses = with_sides_by_order(poses)
-            notes.append("from which side poses were reached is unknown; it is taken from their order")
-    samples = samples_of_poses(poses)
+        document = _by_document(settings, poses, band, notes)
+        estimate = replace(document.estimate, command_units=no_torques(data, *also))
+        return replace(document, estimate=estimate, notes=(*document.notes, *unit_notes(data, *also)))
     declared = data.declared if isinstance(data, Log) else None
-    terms = settings.terms if settings.terms is not None else _terms_at_rest(robot, poses, declared)
-    whole = _checked(
-        weighted_fit(
-            robot,
-            samples,
-            terms=terms,
-            prior=settings.prior,
-            springs=settings.terms is None,
-            earlier=settings.earlier,
-        )
+    found = fit_poses(
+        robot, poses, terms=settings.terms, prior=settings.prior, declared=declared, earlier=settings.earlier
     )
+    whole, poses, terms = _checked(found.fit), found.poses, found.terms
+    notes += found.notes
+    samples = samples_of_poses(poses)
     settings.progress(0.6, 1.0)
 
     def fit(chosen: StaticPoses) -> Estimate:
-        fitted = weighted_fit(
-            robot,
-            samples_of_poses(chosen),
-            terms=terms,
-            prior=settings.prior,
-            springs=settings.terms is None,
-            like=whole,
-            earlier=settings.earlier,
-        )
-        return Estimate.of_weighted(fitted)
+        return Estimate.of_weighted(found.again(chosen))
 
     check = check_static(poses, fit)
     if terms.coulomb:
@@ -330,7 +305,7 @@ def _by_document(settings: _Settings, poses: StaticPoses, band: Array, notes: li
     else:
         notes.append("no pose was reached from both sides: friction is part of the errors")
     samples = samples_of_poses(poses)
-    posterior = weighted_fit(robot, samples, terms=_terms_at_rest(robot, poses), prior=None).posterior
+    posterior = weighted_fit(robot, samples, terms=terms_at_rest(robot, poses), prior=None).posterior
 
     def fit(chosen: StaticPoses) -> Estimate:
         return _fit_by_document(settings, chosen, posterior)
@@ -348,18 +323,6 @@ def _fit_by_document(settings: _Settings, poses: StaticPoses, posterior: LoadPos
     solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
     offset = terms is not None and bool(terms.offset)
     return Estimate.of_base(robot, solver(robot, poses, offset=offset).solution, posterior)
-
-
-def _terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None = None) -> Terms:
-    """Return what is fitted at rest: offsets that can be told from the weight, friction where sides are known."""
-    usable = separable_offsets(robot) & poses.measured
-    sided = np.any(poses.side != 0, axis=0) & poses.measured
-    gain = (ALL,) if declared is not None and declared.effort_is_command else ()
-    return Terms(bodies="gravity", offset=_named(robot, usable), coulomb=_named(robot, sided), gain=gain)
-
-
-def _named(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    return tuple(name for name, kept in zip(robot.joint_names, chosen, strict=True) if kept)
 
 
 def _checked(fitted: WeightedFit) -> WeightedFit:
@@ -387,45 +350,40 @@ def _filtered(robot: Robot, log: Log, cutoff: float | None, notes: list[str]) ->
     return samples
 
 
-def _at_other_cutoffs(
-    robot: Robot, log: Log, samples: Samples, check: HeldOut, fit: Callable[[Samples], WeightedFit]
-) -> str:
-    """Say how the held-out errors change where the data are filtered at half and at twice the cutoff.
-
-    Args:
-        robot: The robot.
-        log: The recording.
-        samples: Its samples at the chosen cutoff.
-        check: The held-out check at that cutoff.
-        fit: Fits samples.
-    """
-    held = samples[check.held]
-    trained = ~np.isin(samples.time, held.time)
-    told, worst = [], 1.0
-    for factor, words in ((0.5, "half"), (2.0, "twice")):
-        other = min(factor * samples.cutoff, MOST_OF_RATE * samples.rate)
-        try:
-            others = moving_samples(robot, log, cutoff=other)
-            nearest = np.clip(np.searchsorted(samples.time, others.time), 0, len(samples) - 1)
-            fitted = fit(others[trained[nearest]])
-        except InputError:  # too short for a lower cutoff
-            continue
-        missed = root_mean_square(held.tau[:, fitted.columns.active] - fitted.columns.predict(held, fitted.x))
-        ratio = missed / np.maximum(check.rms, 1e-6 * root_mean_square(held.tau[:, fitted.columns.active]) + 1e-300)
-        worst = max(worst, float(np.nanmax(ratio)), 1.0 / float(np.nanmin(ratio)))
-        told.append(f"{float(np.nanmedian(ratio)):.2f} times at {words} the cutoff ({other:.2g} Hz)")
-    if not told:
-        return "held-out errors at other cutoffs could not be compared: the recording is too short"
-    hangs = (
-        f"; one joint's changes by {worst - 1.0:.0%}: the result hangs on the cutoff" if worst > CUTOFF_MATTERS else ""
-    )
-    return f"held-out errors are {' and '.join(told)}, as the median joint{hangs}"
-
-
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
     """Return what is fitted of a motion: offsets only where they can be told from the weight."""
     usable = separable_offsets(robot) & samples.active
-    return replace(Terms.moving(declared), offset=_named(robot, usable))
+    return replace(Terms.moving(declared), offset=named_joints(robot, usable))
+
+
+def _both(
+    settings: _Settings,
+    data: Log,
+    cutoff: float | None,
+    loaded: Sequence[tuple[Robot, Log]],
+    also: Sequence[Log],
+    *,
+    own_offsets: bool,
+    why: str,
+) -> tuple[Collected, str]:
+    """Fit poses at rest and motion together; where they contradict each other and poses tell more, those alone.
+
+    Poses at rest assume less: neither inertias nor a law of friction nor a clock.
+    """
+    refusal = ""
+    try:
+        collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets, rests=True)
+        if odd := contradicting(collected.estimate):
+            refusal = f"the motion says something else at {listed(odd)}"
+    except InputError as error:
+        collected, refusal = None, f"together with the motion: {error}"
+    if collected is not None and not refusal:
+        return collected, why
+    if stands_mostly(data) and not (loaded or settings.consistent or own_offsets):
+        return _static(settings, data, also, rows=False), f"{why}; poses alone are fitted, as {refusal}"
+    if collected is not None:
+        return collected, why
+    return _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets), f"{why}; its motion is fitted alone"
 
 
 def _moving(
@@ -436,11 +394,15 @@ def _moving(
     also: Sequence[Log],
     *,
     own_offsets: bool,
+    rests: bool = False,
 ) -> Collected:
     robot, notes = settings.robot, list[str]()
     declared = data.declared if isinstance(data, Log) else None
+    stands: list[Stands | None] = []
     if isinstance(data, Log):
         parts = [_filtered(robot, log, cutoff, notes) for log in (data, *also)]
+        if rests:
+            stands = [stands_of(robot, log, part) for log, part in zip((data, *also), parts, strict=True)]
     elif isinstance(data, Samples):
         parts = [data]
     else:
@@ -458,10 +420,17 @@ def _moving(
 
     looks = settings.terms is None
 
+    def runs_of(chosen: Samples) -> list[FittedRun]:
+        if not stands:
+            return [FittedRun(chosen)]
+        number = next((at for at, part in enumerate(parts) if part is chosen), 0)  # of one recording, a part of it
+        beside = stands[number]
+        return [FittedRun(chosen)] if beside is None else beside.beside(chosen)
+
     def fitted_to(chosen: Sequence[Samples], like: WeightedFit | None) -> WeightedFit:
         return weighted_fit(
             robot,
-            [*map(FittedRun, chosen), *further],
+            [*(run for one in chosen for run in runs_of(one)), *further],
             terms=terms,
             prior=settings.prior,
             consistent=settings.consistent,
@@ -486,10 +455,14 @@ def _moving(
     estimate = Estimate.of_weighted(whole, fixed, no_torques=no_torques(data, *also, *carried))
     notes += units
     if isinstance(data, Log) and cutoff is None and not also:
-        notes.append(_at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))
+        notes.append(at_other_cutoffs(robot, data, samples, check, lambda chosen: fitted_to([chosen], whole)))
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
         band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
+    for one in filter(None, stands):
+        band = np.where(np.isfinite(one.band), one.band, band)
     doubts = clock_doubts(data, *also, *carried)
-    return Collected(estimate, "moving", samples, check, band, tuple(notes), doubts)
+    fitted, told = told_of(stands)
+    kind = "both" if any(stands) else "moving"
+    return Collected(estimate, kind, samples, check, band, (*notes, *told), doubts, fitted=fitted)

@@ -16,8 +16,10 @@ from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from .fit import Fit
 from .prior import CadPrior
+from .runs import FittedRun
 from .sag import tips
 from .samples import Samples
+from .stands import Stands
 from .statistics import CERTAIN, all_joints, root_mean_square
 from .terms import ALL, Terms
 from .weighted import WeightedFit, weighted_fit
@@ -61,33 +63,42 @@ class WeightChange:
     load: TipLoad | None
 
 
-def change_since(fit: Fit, samples: Samples, error: Array) -> WeightChange:
+def change_since(fit: Fit, samples: Samples, stands: Stands | None = None) -> WeightChange:
     """Return what has changed since a calibration.
 
     Args:
         fit: The calibration.
         samples: A fresh recording, within the calibrated range.
-        error: Measured minus predicted efforts, in the fit's unit, shape (k, n); NaN where not measured.
+        stands: Its poses at rest, where they are looked at beside a motion.
     """
     columns, gains = fit.columns, fit.columns.gains(fit.x)
     robot = fit.robot
-    rigid = np.zeros(len(columns.names))
-    rigid[columns.groups["bodies"]] = fit.x[columns.groups["bodies"]]
-    rigid[columns.groups["gain"]] = 1.0
-    efforts = np.full(samples.q.shape, np.nan)
-    efforts[:, columns.active] = columns.predict(samples, rigid)
     moves = bool(np.any(samples.dq))
     terms = Terms(
-        bodies=columns.terms.bodies,
+        bodies=columns.terms.bodies if moves else "gravity",
         offset=(ALL,),
         coulomb=(ALL,) if np.any(columns.actuator_direction(samples)) else (),
         viscous=(ALL,) if moves else (),
         rotor=(ALL,) if moves else (),
     )
-    moved = replace(samples, tau=efforts + error / gains)
+    moved = _with_own_bodies(fit, samples)
+    runs = [FittedRun(moved)]
+    if stands is not None:
+        runs = replace(stands, poses=_with_own_bodies(fit, stands.poses)).beside(moved)
     prior = CadPrior(strength=1.0) if float(robot.tree.mass.sum()) > 0.0 else None
-    fitted = weighted_fit(robot, moved, terms=terms, prior=prior)
+    fitted = weighted_fit(robot, runs, terms=terms, prior=prior)
     return _change(robot, fitted, gains)
+
+
+def _with_own_bodies(fit: Fit, samples: Samples) -> Samples:
+    """Return samples whose efforts are those of the calibrated bodies alone, and the calibration's errors on top."""
+    columns = fit.columns
+    rigid = np.zeros(len(columns.names))
+    rigid[columns.groups["bodies"]] = fit.x[columns.groups["bodies"]]
+    rigid[columns.groups["gain"]] = 1.0
+    efforts = np.full(samples.q.shape, np.nan)
+    efforts[:, columns.active] = columns.predict(samples, rigid)
+    return replace(samples, tau=efforts + (samples.tau - fit.predict(samples)) / columns.gains(fit.x))
 
 
 def _change(robot: Robot, fitted: WeightedFit, gains: Array) -> WeightChange:

@@ -1,4 +1,4 @@
-"""What of a recording is fitted: its poses at rest, its rows, or its motion; decided from the data, with the reason."""
+"""What of a recording is fitted: poses at rest, rows, motion, or poses and motion; decided from the data, with why."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from .static_poses import StaticPoses, same_places
 from .terms import Terms
 
 Method = Literal["weighted", "iterative", "coupled"]
-DataKind = Literal["static", "rows", "moving"]
+DataKind = Literal["static", "rows", "moving", "both"]
 """What of a recording is fitted ..."""
 DataChoice = Literal["auto", "static", "rows", "moving"]
 """... and what may be asked for: "auto" decides by the data."""
 
 METHODS: tuple[Method, ...] = get_args(Method)
 DATA_CHOICES: tuple[DataChoice, ...] = get_args(DataChoice)
-STILL_SHARE = 0.4
-"""Share of a recording that the arm must stand still for its poses to be used rather than its motion ..."""
 STILL_POSES = 6
-"""... in at least so many different poses."""
+"""Fewest different poses at rest that are fitted, by themselves or beside a motion."""
+STILL_SHARE = 0.4
+"""Share of a recording that the arm must stand still for its poses to be used rather than its motion, where not both
+can be."""
+ONLY_STANDS = 0.9
+"""Share of a recording from which on the arm does nothing but stand: what is left are the ways between the poses."""
 
 
 def data_kind(
@@ -62,9 +65,25 @@ def _of_log(log: Log, use: DataChoice, terms: Terms | None, method: Method) -> t
     if needs_motion:
         return "moving", "inertias, rotors or viscous friction are asked for, which only a motion shows"
     kind, why = _by_itself(log)
-    if method != "weighted" and kind == "moving":
+    if method != "weighted" and kind in ("moving", "both"):
         return "static", f"method '{method}' is for poses at rest"
+    if kind == "both" and terms is not None:
+        return ("static" if stands_mostly(log) else "moving"), f"{why}; the terms that are asked for suit one of them"
     return kind, why
+
+
+def stands_mostly(log: Log) -> bool:
+    """Return whether poses at rest tell more than the motion, where only one of them can be used."""
+    kind, _ = _by_itself(log)
+    return kind in ("static", "rows") or (kind == "both" and _standing(log)[0] >= STILL_SHARE)
+
+
+def _standing(log: Log) -> tuple[float, int]:
+    """Return the share of a recording in which the arm stands, and in how many different poses."""
+    segments = still_segments(log)
+    total = float(np.ptp(log.time[np.isfinite(log.time)]))
+    share = sum(segment.duration for segment in segments) / max(total, 1e-9)
+    return share, len(np.unique(same_places(np.array([segment.q for segment in segments]))))
 
 
 def _by_itself(log: Log) -> tuple[DataKind, str]:
@@ -75,11 +94,10 @@ def _by_itself(log: Log) -> tuple[DataKind, str]:
         return "rows", "the mapping declares from which side its poses were reached"
     if len(log) < LEAST_ROWS or is_pose_table(log):
         return "rows", "from row to row the arm jumps through its range: every row is a pose at rest"
-    segments = still_segments(log)
-    total = float(np.ptp(log.time[np.isfinite(log.time)]))
-    share = sum(segment.duration for segment in segments) / max(total, 1e-9)
-    different = len(np.unique(same_places(np.array([segment.q for segment in segments]))))
+    share, different = _standing(log)
     stands = f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
-    if share >= STILL_SHARE and different >= STILL_POSES:
-        return "static", stands
-    return "moving", f"{stands}: its motion tells more"
+    if different < STILL_POSES:
+        return "moving", f"{stands}: its motion tells more"
+    if share >= STILL_SHARE and log.declared.rate_is_guessed:
+        return "static", f"{stands}, and how fast it moved between them is a guess"
+    return ("static" if share >= ONLY_STANDS else "both"), stands

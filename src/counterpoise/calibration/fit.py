@@ -104,7 +104,7 @@ class Fit:
             torque: its description says so, and nothing drives an arm or writes files by it.
         described: The robot as described.
         method: "weighted", "iterative" or "coupled".
-        data: "static" for poses at rest, "moving" for a motion.
+        data: "static" for poses at rest, "moving" for a motion, "both" for a motion and its poses at rest.
         why: Why these data were taken so, in one sentence.
         columns: The model that was fitted.
         x: Its values, shape (p,), named by ``columns.names``.
@@ -114,7 +114,7 @@ class Fit:
             one; empty for methods "iterative" and "coupled".
         identifiable: Which combinations the data determine, which they do not.
         units: "N m" (N for linear joints), or "command units" where torque and effort could not be told apart.
-        samples: Number of poses or samples that were fitted.
+        samples: Number of poses, or of samples of the motion, that were fitted.
         torque_rms: Error on all data after the last fit, shape (n,).
         heldout_rms: Error on data that a fit had not seen, shape (n,).
         described_rms: Error of the description on all data, with the fit's gains but without friction and offset, (n,).
@@ -250,14 +250,14 @@ class Fit:
     def __repr__(self) -> str:
         """One line: robot, method, data, verdict."""
         verdict = "trusted" if self.trusted else "not trusted"
-        return f"<Fit of '{self.robot.name}': {self.method}, {self.samples} {_counted(self.data)}, {verdict}>"
+        return f"<Fit of '{self.robot.name}': {self.method}, {self.counted}, {verdict}>"
 
     def summary(self) -> str:
         """Return the verdict and the joints' errors as text, a dozen lines."""
         head = "TRUSTED" if self.trusted else "NOT TRUSTED"
         why = self.robot.description.command_units
         unit = f", in {self.units} ({why})" if why else ""
-        lines = [f"{head} for {', '.join(self.uses)}{unit}: {self.robot.name}, {self.method}, {self._count}"]
+        lines = [f"{head} for {', '.join(self.uses)}{unit}: {self.robot.name}, {self.method}, {self.counted}"]
         lines += [f"  - {reason}" for reason in self.reasons]
         lines += [f"  good to {statement.sentence}" for statement in self.statements]
         lines.append(f"  gravity error, 95 % [{self.units}]  {_row(self.gravity_error)}")
@@ -268,12 +268,10 @@ class Fit:
         return "\n".join(lines)
 
     @property
-    def _count(self) -> str:
-        return f"{self.samples} {_counted(self.data)}"
-
-
-def _counted(data: str) -> str:
-    return "poses at rest" if data == "static" else "samples of a motion"
+    def counted(self) -> str:
+        """What was fitted, in words, e.g. "24 poses at rest"; of a motion with poses at rest, the motion is counted."""
+        words = {"static": "poses at rest", "both": "samples of a motion, beside poses at rest"}
+        return f"{self.samples} {words.get(self.data, 'samples of a motion')}"
 
 
 def _row(values: Array | Sequence[float]) -> str:

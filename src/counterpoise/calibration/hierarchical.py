@@ -5,8 +5,9 @@ Joint i has n_i measured efforts
 .. math:: y_i = A_i x + C_i z_i + e_i, \quad x = L u,\ u \sim N(0, 1),\quad z_{ij} \sim N(0, \lambda_{ik(j)}^2),\quad
           e_i \sim N(0, \sigma_i^2)
 
-with unknowns x that all joints share and z_i that belong to one joint. f_i successive efforts count as one. The sizes λ
-of a kind k of unknowns and the noise σ_i are those of the greatest evidence ([MacKay1992], section 4): with γ the
+with unknowns x that all joints share and z_i that belong to one joint. f_i successive efforts count as one. A joint may
+have efforts of several sources (a motion, poses at rest), each with its own σ and f; z_i is theirs together. The sizes
+λ of a kind k of unknowns and the noise σ_i are those of the greatest evidence ([MacKay1992], section 4): with γ the
 number of unknowns of that kind that the data determine, λ² = Σ z²/γ. Each λ has a least value, which it keeps where the
 data say nothing, and is drawn to it by HYPER unknowns of that size; σ_i is drawn to LEAST_NOISE of the joint's effort
 by NOISE_SAMPLES samples, so that few data do not claim to be exact.
@@ -55,14 +56,17 @@ class Size:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowProducts:
-    """Scalar products of a joints' rows [A C y]; s shared columns, d own ones.
+    """Scalar products of rows [A C y] of a joints from m sources; s shared columns, d own ones.
+
+    Channels c = m a: all joints of the first source, then those of the next one.
 
     Attributes:
-        values: Shape (a, s + d + 1, s + d + 1).
-        rows: Number of efforts, weights counted, shape (a,).
-        power: Mean square of the efforts, shape (a,).
+        values: Shape (c, s + d + 1, s + d + 1).
+        rows: Number of efforts, weights counted, shape (c,).
+        power: Mean square of the efforts, shape (c,).
         shared: s.
         kinds: Kind of each own column, shape (d,).
+        sources: m.
     """
 
     values: Array
@@ -70,6 +74,12 @@ class RowProducts:
     power: Array
     shared: int
     kinds: tuple[str, ...]
+    sources: int = 1
+
+    @property
+    def joints(self) -> int:
+        """Number of joints, a."""
+        return len(self.values) // self.sources
 
     def without(self, part: RowProducts) -> RowProducts:
         """Return the products without a part of the rows."""
@@ -86,9 +96,9 @@ class HierarchicalPosterior:
 
     Attributes:
         evidence: Log evidence, in nats; only differences mean something.
-        noise: σ_i, shape (a,).
+        noise: σ of every channel, shape (c,).
         sizes: λ of every own column, shape (a, d).
-        fitted: Effective number of unknowns that each joint's efforts determine, shape (a,).
+        fitted: Effective number of unknowns that each channel's efforts determine, shape (c,).
         root: L, shape (s, s).
         shift: Mean of x before the data, shape (s,).
         mean: Of [u, z_0/λ_0, z_1/λ_1, …], as ``shared`` (s,) and ``own`` (a, d).
@@ -143,7 +153,7 @@ class HierarchicalRegression:
 
         Args:
             products: Scalar products of all rows.
-            inflation: f_i ≥ 1, shape (a,): that many efforts carry the information of one.
+            inflation: f ≥ 1 of every channel, shape (c,): that many efforts carry the information of one.
             sizes: What is expected of every kind of own unknowns.
         """
         self._products = products
@@ -171,11 +181,11 @@ class HierarchicalRegression:
             chosen: Own unknowns whose size is found from the data, besides those of kinds that always are.
             shift: Mean of the shared unknowns before the data, shape (s,); None for zero.
             begin: Where the search for sizes and noise begins; None for the first sizes.
-            noise: σ_i to begin with, shape (a,), where ``begin`` is None.
+            noise: σ to begin with, shape (c,), where ``begin`` is None.
             rounds: Most rounds; 1 keeps sizes and noise as they are.
         """
         products, inflation = self._products, self._inflation
-        s, joints = products.shared, len(products.values)
+        s, joints, sources = products.shared, products.joints, products.sources
         d = len(products.kinds)
         free = np.broadcast_to(self._free, (joints, d)).copy()
         for joint, kind in chosen:
@@ -199,34 +209,46 @@ class HierarchicalRegression:
             squares = squares - 2.0 * pull[:, :s] @ shift + moved[:, :s] @ shift
             pull = pull - moved
         turned = root.T @ mixed
+
+        def of_joints(channels: Array) -> Array:
+            """Return the sum over the sources of every joint."""
+            return np.asarray(channels.reshape(sources, joints, *channels.shape[1:]).sum(axis=0), dtype=np.float64)
+
+        def of_channels(values_of_joints: Array) -> Array:
+            """Return the values of every channel's joint."""
+            return values_of_joints if sources == 1 else np.concatenate([values_of_joints] * sources)
+
         for done in range(1, rounds + 1):
             weight = 1.0 / (inflation * sigma**2)
-            blocks = own * (sizes[:, :, None] * sizes[:, None, :])
-            inverse = np.linalg.inv(np.eye(d) + weight[:, None, None] * blocks)
-            between = turned * sizes[:, None, :]
-            tie = weight[:, None, None] * (between @ inverse)
-            pull_own = weight[:, None] * pull[:, s:] * sizes
+            scale = of_channels(sizes)
+            blocks = own * (scale[:, :, None] * scale[:, None, :])
+            inverse = np.asarray(np.linalg.inv(np.eye(d) + of_joints(weight[:, None, None] * blocks)))
+            between = turned * scale[:, None, :]
+            joined = of_joints(weight[:, None, None] * between)
+            tie = joined @ inverse
+            pull_own = of_joints(weight[:, None] * pull[:, s:]) * sizes
             pull_shared = root.T @ (weight @ pull[:, :s])
             precision = np.eye(s) + root.T @ np.tensordot(weight, values[:, :s, :s], 1) @ root
             flat = np.moveaxis(tie, 0, 1).reshape(s, joints * d)
-            weighted = np.moveaxis(weight[:, None, None] * between, 0, 1).reshape(s, joints * d)
+            weighted = np.moveaxis(joined, 0, 1).reshape(s, joints * d)
             precision -= flat @ weighted.T
             factor = _factor(0.5 * (precision + precision.T))
             half = np.linalg.inv(factor)
             covariance = half.T @ half
             u = covariance @ (pull_shared - flat @ pull_own.ravel())
-            z = (inverse @ (pull_own - weight[:, None] * (u @ between))[:, :, None])[:, :, 0]
+            z = (inverse @ (pull_own - u @ joined)[:, :, None])[:, :, 0]
             across = covariance @ tie
             own_covariance = inverse + np.swapaxes(tie, 1, 2) @ across
+            spread, crossed, centre = of_channels(own_covariance), of_channels(across), of_channels(z)
             if done == rounds:
                 break
             # The expected square of what is left: x and z count with their second moments.
             x = root @ u
             seconds = root @ covariance @ root.T + np.outer(x, x)
-            left = squares - 2.0 * (pull[:, :s] @ x) - 2.0 * np.sum(pull[:, s:] * sizes * z, axis=1)
+            left = squares - 2.0 * (pull[:, :s] @ x) - 2.0 * np.sum(pull[:, s:] * scale * centre, axis=1)
             left += np.tensordot(values[:, :s, :s], seconds, 2)
-            left += np.sum((own_covariance + z[:, :, None] * z[:, None, :]) * blocks, axis=(1, 2))
-            left += 2.0 * np.sum((u @ between) * z, axis=1) - 2.0 * np.sum(across * between, axis=(1, 2))
+            left += np.sum((spread + centre[:, :, None] * centre[:, None, :]) * blocks, axis=(1, 2))
+            left += 2.0 * np.sum((u @ between) * centre, axis=1) - 2.0 * np.sum(crossed * between, axis=(1, 2))
             expected = np.maximum(left, 0.0) / inflation + NOISE_SAMPLES * floor
             new_sigma = np.sqrt(np.maximum(expected / (effective + NOISE_SAMPLES), 1e-300))
             new_sizes = np.where(free, self._updated(sizes, z, own_covariance), self._least)
@@ -236,7 +258,7 @@ class HierarchicalRegression:
                 break
             sigma, sizes = new_sigma, new_sizes
         determined = np.tensordot(values[:, :s, :s], root @ covariance @ root.T, 2)
-        determined += np.sum(own_covariance * blocks, axis=(1, 2)) - 2.0 * np.sum(across * between, axis=(1, 2))
+        determined += np.sum(spread * blocks, axis=(1, 2)) - 2.0 * np.sum(crossed * between, axis=(1, 2))
         evidence = -float(effective @ np.log(sigma)) - 0.5 * float(weight @ squares)
         evidence += 0.5 * float(u @ pull_shared + np.sum(z * pull_own)) - float(np.log(np.diag(factor)).sum())
         evidence += 0.5 * float(np.linalg.slogdet(inverse)[1].sum())

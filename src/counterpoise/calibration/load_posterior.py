@@ -34,15 +34,18 @@ class LoadPosterior:
         earlier_speaks: Log evidence that an earlier calibration belongs to this arm; NaN without one.
         earlier_change: How far that calibration moves the efforts that hold the arm, root mean square, shape (a,); NaN
             without one.
-        inflation: Samples that count as one, shape (a,).
-        noise: Unexplained part of one sample's effort, shape (a,).
-        freedom: Effective samples that are left over the fitted numbers, shape (a,).
+        inflation: Samples that count as one, shape (c,): of the motion of every joint, then of its poses at rest, where
+            both were fitted.
+        noise: Unexplained part of one sample's effort, shape (c,).
+        freedom: Effective samples that are left over the fitted numbers, shape (c,).
         poses: Recorded poses that stand for the calibrated range [rad or m], shape (m, n).
         fitted: Mean without the nuisances that act at rest and that the model lacks: it takes them for weight, shape as
             ``mean``.
         carried: What the model's own friction, rotors and the offsets take over of the other nuisances that do not act
             at rest, as they suit the recording best: changes of [x, tilt, own unknowns] by own unknowns, shape
             (p + 2 + a d, p + 2 + a d).
+        apart: How far poses at rest and motion contradict each other at every joint's load, over what their
+            uncertainties let expect, shape (a,); zero where only one of them was fitted.
     """
 
     nuisances: Nuisances
@@ -60,6 +63,7 @@ class LoadPosterior:
     poses: Array
     fitted: Array
     carried: Array
+    apart: Array
 
     @property
     def columns(self) -> EffortColumns:

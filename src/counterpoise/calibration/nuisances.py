@@ -9,6 +9,7 @@ finds the size that the data show):
 - friction: what Coulomb and viscous friction do not describe. It may grow with the load, change along the way, be
   larger at low speed (Stribeck), grow with the root of the speed, differ between the directions, change with time, or
   build up over a way of 10 or 30 mrad ([Dahl1968]);
+- rest: friction that poses at rest show beside a motion: it may have relaxed, or be larger than that of the motion;
 - drift: an offset or a gain that changes from the beginning of a recording to its end.
 
 None of them is a law that is fitted for its own sake: they say how much of what looks like weight could be something
@@ -35,6 +36,7 @@ SIZES = {
     "offset": Size(1.0, 5.0, free=True),
     "run offset": Size(1.0, 5.0, free=True),
     "friction": Size(0.10, 0.5, free=True),
+    "rest": Size(0.10, 0.5, free=True),
     "drift": Size(0.01, 0.1, free=False),
 }
 """Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
@@ -90,6 +92,7 @@ class Nuisances:
         friction: Usual friction of every joint in the unit of its effort, shape (n,); 0 where it has no direction.
         moving: Whether the samples are of a motion.
         own_offsets: Whether every run has an offset of its own.
+        rests: Whether there are poses at rest beside the motion.
     """
 
     columns: EffortColumns
@@ -98,6 +101,7 @@ class Nuisances:
     friction: Array
     moving: bool
     own_offsets: bool = False
+    rests: bool = False
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
@@ -105,7 +109,7 @@ class Nuisances:
         frictions = 6 + len(PRESLIDING) + 1 if self.moving else 3 if self.friction.any() else 0
         drifts = 2 if self.moving else 0
         usual = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
-        return usual + ("run offset",) * self._later_runs
+        return usual + ("rest",) * self.rests + ("run offset",) * self._later_runs
 
     @property
     def _later_runs(self) -> int:
@@ -148,7 +152,9 @@ class Nuisances:
         own = [shape[:, active] for shape in shapes]
         return np.stack([*own, bodies, np.broadcast_to(self.offset[active], bodies.shape)], axis=2)
 
-    def values(self, samples: Samples, bodies: Array, run: int, state: Array) -> tuple[Array, Array]:
+    def values(
+        self, samples: Samples, bodies: Array, run: int, state: Array, *, poses: bool = False
+    ) -> tuple[Array, Array]:
         """Return all columns at samples, shape (k, a, d), and the presliding at their end.
 
         Args:
@@ -156,6 +162,8 @@ class Nuisances:
             bodies: Rigid-body efforts by the first estimate, shape (k, a).
             run: Number of the run that they are of.
             state: Presliding before the first of them, shape (len(PRESLIDING) + 1, n); its last row is the position.
+            poses: Whether they are poses at rest beside a motion: of its friction they show only what hangs on the
+                place.
         """
         found = [self.at_rest(samples.q, bodies)]
         active = self.columns.active
@@ -167,11 +175,18 @@ class Nuisances:
             begin, end = self.extent.times[run]
             time = ((2.0 * samples.time - begin - end) / max(end - begin, 1e-9))[:, None]
             slow, roots = np.exp(-((speed / SLOW) ** 2)), np.sqrt(speed)
-            slid, state = presliding(samples.q, state)
-            built_up = [(one[:, active] - side) * friction for one in slid]
-            moved = [side * slow * friction, side * roots * friction, speed * friction, time * side * friction]
-            drifts = [time * self.weight[active], time * bodies]
+            drifts = [time * np.broadcast_to(self.weight[active], bodies.shape), time * bodies]
+            if poses:
+                nothing = np.zeros_like(bodies)
+                moved = [nothing, nothing, nothing, time * side * friction]
+                built_up = [nothing] * len(PRESLIDING)
+            else:
+                slid, state = presliding(samples.q, state)
+                moved = [side * slow * friction, side * roots * friction, speed * friction, time * side * friction]
+                built_up = [(one[:, active] - side) * friction for one in slid]
             found.append(np.stack([*moved, *built_up, *drifts], axis=2))
+        if self.rests:
+            found.append((side * friction * poses)[:, :, None])
         if self._later_runs:
             apart = np.zeros((*bodies.shape, self._later_runs))
             if run > 0:

@@ -11,19 +11,20 @@ taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its leas
 
 Two corrections for what no covariance knows. Few samples: 95 % intervals are Student's. Parts of the recording that
 contradict each other: the estimate is made BLOCKS times, each time without one stretch of the recording (delete-block
-jackknife, [Kunsch1989]); where these estimates scatter by more than the covariance says, the scatter counts. Likewise
-what an earlier calibration (earlier.py) moves the result by, since the recording alone does not confirm that.
+jackknife, [Kunsch1989]); where these estimates scatter by more than the covariance says, the scatter counts. So it does
+where poses at rest and motion are fitted together and each by itself says something else: an estimate from less data is
+off that from all by a variance that is the difference of theirs ([Hausman1978]). Likewise what an
+earlier calibration (earlier.py) moves the result by, since the recording alone does not confirm that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..description.frozen import Array, frozen
-from .columns import EffortColumns
 from .earlier import DIFFERENCES, Difference, EarlierCalibration
 from .hierarchical import (
     NOISE_SAMPLES,
@@ -37,10 +38,9 @@ from .hierarchical import (
 from .inflation import Blocking
 from .load_posterior import TILT, LoadPosterior, tilt_columns
 from .moving import LEAST_INFLATION
-from .nuisances import POSITION, PRESLIDING, SIZES, Extent, Nuisances
-from .prior import CadPrior, Scales, body_root, covariance_root, drive_deviations
-from .runs import RepeatedRun
-from .samples import Samples
+from .nuisances import POSITION, PRESLIDING, SIZES, Nuisances
+from .prior import CadPrior, body_root, covariance_root, drive_deviations
+from .recordings import Chunk, FittedRecordings, survey_recordings
 from .statistics import CERTAIN, root_mean_square
 
 STRENGTHS = (1.0 / 16.0, 1.0 / 4.0, 1.0, 4.0, 16.0, 64.0, 256.0)
@@ -60,48 +60,8 @@ AS_MODELLED = SIZES | {kind: replace(SIZES[kind], least=1e-5) for kind in ("posi
 NO_TILT, SOME_TILT = 1e-6, 0.1
 """Standard deviation of a tilt of the base that is not looked for, and of one that is [rad]."""
 BLOCKS = 8
-POSES = 300
-"""Recorded poses that stand for the calibrated range."""
 STATIC_FRICTION = 0.1
 """Usual friction at rest, as a share of the effort, where the sides are known from which poses were reached."""
-
-Weigh = Callable[[Samples, Array], Array]
-"""Weighs the rows of samples by their residuals, shapes (k, a)."""
-
-
-@dataclass(frozen=True, eq=False)
-class FittedRecordings:
-    """Recordings, and a first fit to them; a joints have a measured effort.
-
-    Attributes:
-        columns: The model.
-        runs: The recordings.
-        known: What weighed loads add to the body parameters, by run.
-        start: Where the unknowns start, shape (p,).
-        x: The first estimate, shape (p,): rows are linearised there.
-        sigma: Noise of one sample by the first fit, shape (a,).
-        scales: Sizes of what was measured.
-        correlated: Whether samples are successive instants of a filtered recording.
-        weigh: Weighs rows by outliers and by reversals.
-        own_offsets: Whether every recording has an offset of its own.
-    """
-
-    columns: EffortColumns
-    runs: Sequence[RepeatedRun]
-    known: Sequence[Array | None]
-    start: Array
-    x: Array
-    sigma: Array
-    scales: Scales
-    correlated: bool
-    weigh: Weigh
-    own_offsets: bool = False
-
-    def chunks(self) -> Iterator[tuple[int, Samples, Array, Array]]:
-        """Yield number of the run, samples, rows and shifted efforts, piece by piece."""
-        for number, (run, load) in enumerate(zip(self.runs, self.known, strict=True)):
-            for chunk in run.chunks():
-                yield number, chunk, *self.columns.rows(chunk, self.x, load)
 
 
 def load_posterior(
@@ -139,7 +99,7 @@ class _Search:
 
     def __init__(self, recorded: FittedRecordings, prior: CadPrior | None, earlier: EarlierCalibration | None) -> None:
         self._recorded = recorded
-        self._poses, self._extent, self._rows = _survey(recorded)
+        self._poses, self._extent, self._rows = survey_recordings(recorded)
         columns = recorded.columns
         moving = recorded.correlated
         friction = np.zeros(columns.robot.n)
@@ -148,7 +108,8 @@ class _Search:
             friction = np.abs(columns.coupling).T @ drives
             if not moving:
                 friction = np.where(columns.active, STATIC_FRICTION * self._extent.effort, 0.0)
-        self._nuisances = Nuisances(columns, recorded.x, self._extent, friction, moving, recorded.own_offsets)
+        rests = recorded.sources > 1
+        self._nuisances = Nuisances(columns, recorded.x, self._extent, friction, moving, recorded.own_offsets, rests)
         self._shared = len(columns.names) + 2
         self._blocks = self._products()
         self._whole = _summed(self._blocks)
@@ -168,8 +129,10 @@ class _Search:
 
     def posterior(self) -> LoadPosterior:
         """Return the posterior with the nuisances that the data show."""
-        joints = len(self._whole.values)
-        inflation = np.full(joints, LEAST_INFLATION if self._recorded.correlated else 1.0)
+        joints = self._whole.joints
+        inflation = np.ones(len(self._whole.values))
+        if self._recorded.correlated:
+            inflation[:joints] = LEAST_INFLATION
         chosen: Choice = frozenset()
         at = self._solve(self._regression(inflation), self._first, chosen, noise=self._recorded.sigma)
         inflation = self._inflation(at)
@@ -192,26 +155,30 @@ class _Search:
         """Return the posterior with the nuisances, the strength and the inflation of another one."""
         if len(like.weights) > 1:
             self._beliefs = [self._beliefs[int(np.argmax(like.weights))]]
-        at = self._solve(self._regression(like.inflation), self._beliefs[0], like.shown, noise=like.noise)
-        return self._as_modelled(self._posterior(like.inflation, like.shown, [at])[0], at)
+        channels = len(self._whole.values)  # fewer than there, where no pose is left of the data
+        inflation, noise = like.inflation[:channels], like.noise[:channels]
+        at = self._solve(self._regression(inflation), self._beliefs[0], like.shown, noise=noise)
+        return self._as_modelled(self._posterior(inflation, like.shown, [at])[0], at)
 
     def _result(self, inflation: Array, chosen: Choice, at: HierarchicalPosterior) -> LoadPosterior:
         regression = self._regression(inflation)
         every = [self._solve(regression, belief, chosen, begin=at) for belief in self._beliefs]
         result, best = self._posterior(inflation, chosen, every)
         result = self._as_modelled(result, at)
-        scattered = self._contradictions(result, _of_joints(chosen), inflation, best)
+        own = _of_joints(chosen)
+        scattered = self._contradictions(result, own, inflation, best)
+        apart = self._apart(result, own, inflation, best)
         changed = self._changed(result, every)
         deviations = root_mean_square(result.load(self._poses)[1] / result.widened)
         leaned = np.nan_to_num(changed) / np.where(deviations > 0.0, deviations, np.inf)
-        widened = np.maximum(np.maximum(result.widened, scattered), leaned)
-        return replace(result, widened=frozen(widened), earlier_change=frozen(changed))
+        widened = np.max([result.widened, scattered, apart, leaned], axis=0)
+        return replace(result, widened=frozen(widened), apart=frozen(apart), earlier_change=frozen(changed))
 
     def _changed(self, result: LoadPosterior, every: Sequence[HierarchicalPosterior]) -> Array:
         """Return how far an earlier calibration moves the efforts that hold the arm, shape (a,); NaN without one."""
         pairs = [(one, belief) for one, belief in zip(every, self._beliefs, strict=True) if not belief.earlier]
         if len(pairs) == len(every):
-            return np.full(len(result.inflation), np.nan)
+            return np.full(self._whole.joints, np.nan)
         _, mean, _ = averaged([one for one, _ in pairs], np.log([belief.share for _, belief in pairs]))
         rows, _ = result.rows(self._poses)
         moves = [result.placed(rows, joint, offset=False) @ (result.mean - mean) for joint in range(rows.shape[1])]
@@ -236,17 +203,18 @@ class _Search:
             start=self._recorded.start,
             mean=mean,
             covariance=covariance,
-            widened=frozen(_student(freedom)),
+            widened=frozen(_student(_pooled(freedom, best.fitted, self._whole.sources))),
             shown=chosen,
             weights=weights if self._averages else np.zeros(0),
             earlier_speaks=self._earlier_speaks(every),
-            earlier_change=np.full(len(inflation), np.nan),
+            earlier_change=np.full(self._whole.joints, np.nan),
             inflation=inflation,
             noise=best.noise,
             freedom=freedom,
             poses=self._poses,
             fitted=mean,
             carried=self._carried(inflation, best),
+            apart=np.zeros(self._whole.joints),
         )
         return result, best
 
@@ -290,7 +258,7 @@ class _Search:
                 continue
             part = HierarchicalRegression(self._whole.without(block), inflation, SIZES)
             means.append(part.solve(best.root, own, shift=best.shift, begin=best, rounds=1).mean)
-        factor = np.ones(len(inflation))
+        factor = np.ones(self._whole.joints)
         if len(means) < 2:
             return factor
         scatter = np.array(means) - np.mean(means, axis=0)
@@ -302,6 +270,29 @@ class _Search:
             stated = float(np.mean(deviations[:, joint] ** 2))
             factor[joint] = np.sqrt(variance / stated) if stated > 0.0 else 1.0
         return factor
+
+    def _apart(self, result: LoadPosterior, own: Choice, inflation: Array, best: HierarchicalPosterior) -> Array:
+        """Return how far poses at rest and motion are apart, over what is to be expected, shape (a,)."""
+        whole, joints = self._whole, self._whole.joints
+        apart = np.zeros(joints)
+        if whole.sources == 1:
+            return apart
+        rows, _ = result.rows(self._poses)
+        both = self._regression(inflation).solve(best.root, own, shift=best.shift, begin=best, rounds=1)
+        for source in range(whole.sources):
+            kept = np.repeat(np.arange(whole.sources) == source, joints)
+            part = replace(whole, values=whole.values * kept[:, None, None], rows=whole.rows * kept)
+            alone = HierarchicalRegression(part, inflation, SIZES).solve(
+                best.root, own, shift=best.shift, begin=best, rounds=1
+            )
+            moved, less = alone.mean - both.mean, alone.covariance - both.covariance
+            for joint in range(joints):
+                wide = result.placed(rows, joint, offset=joint in result.springs)
+                expected = float(np.mean(np.sum((wide @ less) * wide, axis=1)))
+                if expected > 0.0:
+                    found = float(np.sqrt(np.mean((wide @ moved) ** 2) / expected))
+                    apart[joint] = max(apart[joint], found)
+        return apart
 
     def _best(
         self, inflation: Array, chosen: Choice, begin: HierarchicalPosterior
@@ -379,59 +370,70 @@ class _Search:
         root[np.ix_(open_, open_)] = covariance_root(covariance[np.ix_(open_, open_)])
         return _Belief(np.concatenate([mean - start, np.zeros(2)]), root, difference.share, True, difference.belongs)
 
-    def _columns_of(self) -> Iterator[tuple[Samples, Array, Array]]:
+    def _columns_of(self) -> Iterator[tuple[Chunk, Array, Array]]:
         """Yield samples, their rows [A, tilt, own, y − A start], shape (k, a, ·), and weights, piece by piece."""
         recorded, columns, nuisances = self._recorded, self._recorded.columns, self._nuisances
         number, state = -1, np.zeros(0)
-        for run, chunk, A, y in recorded.chunks():
-            if run != number:
-                number, state = run, np.vstack([np.zeros((len(PRESLIDING), columns.robot.n)), chunk.q[:1]])
-            weight = recorded.weigh(chunk, y - A @ recorded.x)
+        for piece in recorded.chunks():
+            chunk, A, y = piece.samples, piece.A, piece.y
+            if piece.number != number:
+                number, state = piece.number, np.vstack([np.zeros((len(PRESLIDING), columns.robot.n)), chunk.q[:1]])
+            weight = recorded.weigh(chunk, y - A @ recorded.x, piece.poses)
             bodies = A[:, :, columns.groups["bodies"]] @ recorded.x[columns.groups["bodies"]]
-            own, state = nuisances.values(chunk, bodies, run, state)
+            own, state = nuisances.values(chunk, bodies, piece.number, state, poses=piece.poses)
             A[:, :, columns.groups["offset"]] = 0.0
             left = y - A @ recorded.start
             measured = np.isfinite(left)
             whole = np.concatenate([A, tilt_columns(columns, recorded.x, chunk.q), own, left[:, :, None]], axis=2)
-            yield chunk, np.where(measured[:, :, None], whole, 0.0), np.where(measured, weight, 0.0)
+            yield piece, np.where(measured[:, :, None], whole, 0.0), np.where(measured, weight, 0.0)
 
     def _products(self) -> list[RowProducts]:
-        """Return the scalar products of every stretch of the recordings."""
-        edges = np.linspace(0, self._rows, BLOCKS + 1).astype(np.int64)
-        blocks: list[tuple[Array, Array]] = []
-        passed, place = 0, 0
-        for chunk, whole, weight in self._columns_of():
-            width, joints = whole.shape[2], whole.shape[1]
-            if not blocks:
-                blocks = [(np.zeros((joints, width, width)), np.zeros(joints)) for _ in range(BLOCKS)]
-            begin = 0
-            while begin < len(chunk):
-                while place < BLOCKS - 1 and passed >= edges[place + 1]:
-                    place += 1
-                end = min(len(chunk), begin + int(edges[place + 1]) - passed) if place < BLOCKS - 1 else len(chunk)
-                rows = np.swapaxes(whole[begin:end] * np.sqrt(weight[begin:end])[:, :, None], 0, 1)
-                blocks[place][0][...] += np.swapaxes(rows, 1, 2) @ rows
-                blocks[place][1][...] += weight[begin:end].sum(axis=0)
-                passed, begin = passed + end - begin, end
-        power = self._extent.effort[self._recorded.columns.active] ** 2
-        return [RowProducts(values, rows, power, self._shared, self._nuisances.kinds) for values, rows in blocks]
+        """Return the scalar products of every stretch of the recordings; poses go with the motion of their time."""
+        sources, joints = self._recorded.sources, len(self._recorded.columns.joint_names)
+        width = self._shared + len(self._nuisances.kinds) + 1
+        values = np.zeros((BLOCKS, sources, joints, width, width))
+        rows = np.zeros((BLOCKS, sources, joints))
+        passed = [0] * sources
+        for piece, whole, weight in self._columns_of():
+            source = int(piece.poses)
+            block = (passed[source] + np.arange(len(whole))) * BLOCKS // self._rows[source]
+            passed[source] += len(whole)
+            for place in np.unique(block).tolist():
+                here = block == place
+                weighted = np.swapaxes(whole[here] * np.sqrt(weight[here])[:, :, None], 0, 1)
+                values[place, source] += np.swapaxes(weighted, 1, 2) @ weighted
+                rows[place, source] += weight[here].sum(axis=0)
+        power = np.tile(self._extent.effort[self._recorded.columns.active] ** 2, sources)
+        kinds = self._nuisances.kinds
+        flat = values.reshape(BLOCKS, sources * joints, width, width)
+        return [
+            RowProducts(flat[place], rows[place].ravel(), power, self._shared, kinds, sources)
+            for place in range(BLOCKS)
+        ]
 
     def _inflation(self, at: HierarchicalPosterior) -> Array:
-        """Return how many samples count as one, from what a posterior leaves of the efforts, shape (a,)."""
+        """Return how many samples count as one, from what a posterior leaves of the efforts, shape (c,).
+
+        A pose at rest is the mean of its samples already, and counts as one.
+        """
         joints, width = at.sizes.shape
+        inflation = np.ones(len(self._whole.values))
         if not self._recorded.correlated:
-            return np.ones(joints)
+            return inflation
         blocking = Blocking(joints)
         last = np.inf
-        for chunk, whole, weight in self._columns_of():
-            if chunk.time[0] < last:
+        for piece, whole, weight in self._columns_of():
+            if piece.poses:
+                continue
+            if piece.samples.time[0] < last:
                 blocking.pause()
-            last = float(chunk.time[-1])
+            last = float(piece.samples.time[-1])
             left = whole[:, :, -1] - whole[:, :, : self._shared] @ at.mean[: self._shared]
             own = at.mean[self._shared :].reshape(joints, width)
             left = left - np.sum(whole[:, :, self._shared : -1] * own, axis=2)
             blocking.add(np.where(weight > 0.0, left * np.sqrt(weight), np.nan))
-        return np.maximum(blocking.inflation(), LEAST_INFLATION)
+        inflation[:joints] = np.maximum(blocking.inflation(), LEAST_INFLATION)
+        return inflation
 
 
 def _of_joints(chosen: Choice) -> Choice:
@@ -439,50 +441,16 @@ def _of_joints(chosen: Choice) -> Choice:
     return frozenset(one for one in chosen if one[1] != TILT)
 
 
-def _survey(recorded: FittedRecordings) -> tuple[Array, Extent, int]:
-    """Return poses that stand for the recordings, what was recorded, and the number of samples."""
-    columns = recorded.columns
-    robot, n = columns.robot, columns.robot.n
-    poses: list[Array] = []
-    kept, rows, step = 0, 0, 1
-    lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
-    speed, effort, counts = np.zeros(n), np.zeros(n), np.zeros(n)
-    times: dict[int, tuple[float, float]] = {}
-    for number, run in enumerate(recorded.runs):
-        for chunk in run.chunks():
-            lower, upper = np.minimum(lower, chunk.q.min(axis=0)), np.maximum(upper, chunk.q.max(axis=0))
-            speed += np.sum(chunk.dq**2, axis=0)
-            effort += np.nansum(chunk.tau**2, axis=0)
-            counts += np.isfinite(chunk.tau).sum(axis=0)
-            times[number] = (times.get(number, (float(chunk.time[0]), 0.0))[0], float(chunk.time[-1]))
-            first = (-rows) % step
-            poses.append(chunk.q[first::step])
-            kept, rows = kept + len(poses[-1]), rows + len(chunk)
-            while kept > 2 * POSES:
-                thin = np.concatenate(poses)[::2]
-                poses, kept, step = [thin], len(thin), 2 * step
-    found = np.concatenate(poses)
-    found = found[np.unique(np.linspace(0, len(found) - 1, min(len(found), POSES)).round().astype(np.int64))]
-    weight = np.abs(robot.gravity(found) * columns.gains(recorded.x))
-    size = np.sqrt(np.mean(weight**2, axis=0))
-    return (
-        found,
-        Extent(
-            lower=lower,
-            upper=upper,
-            speed=np.sqrt(speed / max(rows, 1)),
-            effort=np.sqrt(effort / np.maximum(counts, 1.0)),
-            weight=size,
-            load=np.mean(weight, axis=0) / np.maximum(size, 1e-9),
-            times=tuple(times[number] for number in range(len(recorded.runs))),
-        ),
-        rows,
-    )
-
-
 def _summed(blocks: Sequence[RowProducts]) -> RowProducts:
     values = np.sum([block.values for block in blocks], axis=0)
     return replace(blocks[0], values=values, rows=np.sum([block.rows for block in blocks], axis=0))
+
+
+def _pooled(freedom: Array, fitted: Array, sources: int) -> Array:
+    """Return the degrees of freedom of every joint, each source counting as it tells ([Welch1947]), shape (a,)."""
+    told = fitted.reshape(sources, -1) / np.maximum(fitted.reshape(sources, -1).sum(axis=0), 1e-300)
+    left = np.maximum(freedom.reshape(sources, -1) + NOISE_SAMPLES, NOISE_SAMPLES)
+    return np.asarray(1.0 / np.maximum(np.sum(told**2 / left, axis=0), 1e-300) - NOISE_SAMPLES)
 
 
 def _student(freedom: Array) -> Array:

@@ -382,7 +382,13 @@ def _scaled_svd(matrix: Array) -> tuple[Array, Array, Array, Array]:
     """Return (U, s, Vᵀ, size) of the matrix with its columns divided by their lengths ``size`` (1 for zero ones)."""
     size = np.linalg.norm(matrix, axis=0)
     size[size == 0.0] = 1.0
-    left, values, right = np.linalg.svd(matrix / size, full_matrices=False)
+    try:
+        left, values, right = np.linalg.svd(matrix / size, full_matrices=False)
+    except np.linalg.LinAlgError:
+        # Divide and conquer gives up on some matrices with columns of rounding errors; the plain iteration does not.
+        from scipy.linalg import svd  # type: ignore[import-untyped]
+
+        left, values, right = svd(matrix / size, full_matrices=False, lapack_driver="gesvd")
     return left, values, right, size
 
 

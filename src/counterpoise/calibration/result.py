@@ -30,6 +30,8 @@ from .static_poses import StaticPoses
 from .statistics import CERTAIN, all_joints, deviation, root_mean_square
 from .verdict import Check, judge, judge_recording
 
+APART = 3.0
+"""Distance of what poses at rest and motion say, over what is to be expected, from which on it is worth a word."""
 SHOWN_OPEN = 3
 """Open combinations named in a sentence."""
 
@@ -40,13 +42,14 @@ class Collected:
 
     Attributes:
         estimate: The fit to all data.
-        data: "static" or "moving".
+        data: "static", "moving", or "both" for a motion and its poses at rest.
         samples: All data.
         check: The held-out check.
         band: Friction that holds each joint, shape (n,); NaN where unknown.
         notes: What happened on the way.
         doubts: Why the recording cannot be relied on, one sentence each.
         earlier: A calibration from which it started.
+        fitted: What was fitted, where that was found on the way; "" otherwise.
     """
 
     estimate: Estimate
@@ -57,6 +60,7 @@ class Collected:
     notes: tuple[str, ...]
     doubts: tuple[str, ...] = ()
     earlier: Fit | None = None
+    fitted: str = ""
 
 
 def fit_of(
@@ -114,7 +118,7 @@ def fit_of(
         described=robot,
         method=method,
         data=collected.data,
-        why=why,
+        why=f"{collected.fitted}: {why}" if collected.fitted else why,
         columns=estimate.columns,
         x=frozen(estimate.x),
         parameters=parameters_of(estimate),
@@ -140,7 +144,12 @@ def fit_of(
         upper=frozen(samples.q.max(axis=0)),
         prior=estimate.prior,
         unreliable=_unreliable(estimate),
-        notes=(*collected.notes, *notes, *_weight_notes(estimate, promise.tolerated[active])),
+        notes=(
+            *collected.notes,
+            *notes,
+            *_contradictions(estimate),
+            *_weight_notes(estimate, promise.tolerated[active]),
+        ),
         uses=uses,
         statements=assessment.statements,
         verdict=verdict,
@@ -160,6 +169,19 @@ def _nothing(assessment: Assessment) -> Assessment:
     why = dict.fromkeys(USES, "the recording is not sound")
     promise = replace(assessment.promise, error=frozen(np.full(len(assessment.promise.error), np.nan)))
     return Assessment(promise, (), why)
+
+
+def contradicting(estimate: Estimate) -> list[str]:
+    """Name the joints at which poses at rest and motion contradict each other, and how many times too far apart."""
+    named = zip(estimate.columns.joint_names, estimate.posterior.apart, strict=True)
+    return [f"{name} ({ratio:.2g} times its error)" for name, ratio in named if ratio > APART]
+
+
+def _contradictions(estimate: Estimate) -> tuple[str, ...]:
+    odd = contradicting(estimate)
+    if not odd:
+        return ()
+    return (f"poses at rest and motion contradict each other at {listed(odd)}; the stated errors are as much larger",)
 
 
 def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:

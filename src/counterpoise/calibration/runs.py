@@ -35,10 +35,13 @@ class FittedRun:
     Attributes:
         samples: The samples, or a function that yields them piece by piece anew on every call, for long recordings.
         robot: The robot as it was, with the weighed load it carried; None for the robot that is fitted.
+        poses: Whether the samples are poses at rest of the motion in the run before: means over a standing each, with
+            noise and friction of their own.
     """
 
     samples: Samples | Stream
     robot: Robot | None = None
+    poses: bool = False
 
     def chunks(self) -> Iterator[Samples]:
         """Yield the samples in pieces that fit into memory."""
@@ -53,6 +56,7 @@ class RepeatedRun:
     def __init__(self, run: FittedRun) -> None:
         """Take a run."""
         self.robot = run.robot
+        self.poses = run.poses
         self._run = run
         self._kept: list[Samples] | None = None
 
@@ -122,6 +126,8 @@ def survey_runs(robot: Robot, runs: Sequence[RepeatedRun]) -> Survey:
             if coupling is not None and not np.array_equal(own, coupling):
                 raise InputError("the runs declare different couplings (motor_per_link); expected the same for all")
             coupling = own
+            if run.poses:  # sizes are those of the motion
+                continue
             measured = np.isfinite(chunk.tau)
             squares += (np.where(measured, chunk.tau, 0.0) ** 2).sum(axis=0)
             counts += measured.sum(axis=0)

@@ -77,11 +77,13 @@ class StillPoses:
         poses: The segments that can be used, in the order of the recording.
         rejected: The others, with reasons.
         planned: Whether the recording carried its plan.
+        spans: Begin and end of every segment that can be used [s, the log's clock], shape (m, 2).
     """
 
     poses: StaticPoses
     rejected: tuple[Rejected, ...]
     planned: bool
+    spans: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +135,7 @@ def poses_from_log(robot: Robot, log: Log) -> StillPoses:
         poses=_poses(robot, log, kept, measured),
         rejected=tuple(rejected),
         planned=planned,
+        spans=np.array([log.time[segment.rows[[0, -1]]] for segment in kept]),
     )
 
 

@@ -21,6 +21,7 @@ from .identity import data_fingerprint
 from .moving import moving_samples
 from .sag import Sag, tip_sag
 from .samples import Samples, samples_of_poses
+from .stands import Stands, stands_of
 from .static_poses import SAME_POSE, StaticPoses
 from .statistics import deviation, root_mean_square
 from .still_poses import poses_from_log, poses_from_rows, without_friction
@@ -77,9 +78,10 @@ class Verification(PublishedData):
 def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     """Predict a fresh recording and compare.
 
-    A recording is used as the calibration's own was: its poses at rest, or its motion. What counts is the weight that
-    every joint carries, told from friction, offsets and noise as in a calibration. Samples outside the calibrated range
-    are not judged, unless the calibration is good to extrapolate: then by what the joints tolerate.
+    A recording is used as the calibration's own was: its poses at rest, its motion, or both where it has both. What
+    counts is the weight that every joint carries, told from friction, offsets and noise as in a calibration. Samples
+    outside the calibrated range are not judged, unless the calibration is good to extrapolate: then by what the joints
+    tolerate.
 
     Args:
         fit: The calibration.
@@ -88,7 +90,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     Raises:
         InputError: The data are another robot's, or cannot be used.
     """
-    samples = _samples(fit, data)
+    samples, stands = _samples(fit, data)
     predicted = fit.predict(samples)
     measured = np.where(fit.columns.active, samples.tau, np.nan)
     if not np.isfinite(measured).any():
@@ -97,10 +99,10 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     error = measured - predicted
     beyond = _beyond(fit, samples.q)
     known = np.isfinite(error).any(axis=1)
-    inside = _change(fit, samples, error, ~beyond & known)
+    inside = _change(fit, samples, stands, ~beyond & known)
     far = beyond & known & np.all((samples.q >= fit.robot.lower) & (samples.q <= fit.robot.upper), axis=1)
     extrapolates = any(statement.use == "extrapolate" for statement in fit.statements)
-    elsewhere = _change(fit, samples, error, far) if extrapolates else None
+    elsewhere = _change(fit, samples, stands, far) if extrapolates else None
     change = _nothing(fit) if inside is None else inside
     allowed = fit.gravity_error + change.weight_error
     if fit.units == COMMAND_UNITS:
@@ -138,12 +140,12 @@ def _beyond(fit: Fit, q: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(np.any(away & counts, axis=1))
 
 
-def _change(fit: Fit, samples: Samples, error: Array, chosen: npt.NDArray[np.bool_]) -> WeightChange | None:
+def _change(fit: Fit, samples: Samples, stands: Stands | None, chosen: npt.NDArray[np.bool_]) -> WeightChange | None:
     """Return what has changed in some of the samples; None where they are too few, or all alike."""
-    least = LEAST_POSES if fit.data == "static" else LEAST_INSIDE
+    least = LEAST_INSIDE if np.any(samples.dq) else LEAST_POSES
     if int(chosen.sum()) < least or not np.any(np.ptp(samples.q[chosen], axis=0) > SAME_POSE):
         return None
-    return change_since(fit, samples[chosen], error[chosen])
+    return change_since(fit, samples[chosen], stands)
 
 
 def _units(fit: Fit, data: Log | StaticPoses | Samples) -> list[Check]:
@@ -168,18 +170,26 @@ def _nothing(fit: Fit) -> WeightChange:
     return WeightChange(unknown, unknown, unknown, unknown, None)
 
 
-def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> Samples:
+def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> tuple[Samples, Stands | None]:
+    """Return what of the data is compared, and poses at rest that are looked at besides."""
     robot = fit.robot
     refuse_other_joints(data.joint_names, robot, "data")
     if isinstance(data, Samples):
-        return data
+        return data, None
     if isinstance(data, StaticPoses):
-        return samples_of_poses(without_friction(data)[0])
-    if fit.data == "static" and data_kind(data, "auto", None, "weighted")[0] == "rows":
-        return samples_of_poses(poses_from_rows(robot, data)[0])
-    if fit.data == "static":
-        return samples_of_poses(without_friction(poses_from_log(robot, data).poses)[0])
-    return moving_samples(robot, data)
+        return _of_poses(data), None
+    kind = "moving" if fit.data == "moving" else data_kind(data, "auto", None, "weighted")[0]
+    if kind == "rows":
+        return samples_of_poses(poses_from_rows(robot, data)[0]), None
+    if fit.data == "static" or kind == "static":
+        return _of_poses(poses_from_log(robot, data).poses), None
+    samples = moving_samples(robot, data)
+    return samples, stands_of(robot, data, samples) if kind == "both" else None
+
+
+def _of_poses(poses: StaticPoses) -> Samples:
+    """Return poses as samples: means of pairs where all are pairs, else every one with the side it was reached from."""
+    return samples_of_poses(without_friction(poses)[0] if np.all(poses.pair >= 0) else poses)
 
 
 def _judge(

@@ -22,8 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..description.frozen import Array, frozen
 from ..dynamics.joint_units import rotary
@@ -36,8 +38,9 @@ from .gaussian import Gaussian
 from .inflation import Blocking
 from .load_posterior import LoadPosterior
 from .moving import KEPT_PER_PERIOD
-from .posterior_search import FittedRecordings, load_posterior
+from .posterior_search import load_posterior
 from .prior import CadPrior, Scales, bounds_of, prior_of
+from .recordings import FittedRecordings
 from .regression import JointRegression, Solution, rms_of_squares, solve
 from .robust import hampel_weight, huber_weight
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
@@ -136,6 +139,8 @@ def weighted_fit(
             "nothing moves in these samples; viscous friction, rotors and inertias cannot be fitted. Ask for "
             "Terms.static(), or record a motion"
         )
+    if any(run.poses for run in listed) and (listed[0].poses or not survey.filtered):
+        raise InputError("poses at rest beside a motion follow the run of the motion that they are of")
     columns = EffortColumns(robot, chosen, survey.active, survey.coupling)
     known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
     weighed = any(load is not None and np.any(load) for load in known)
@@ -155,6 +160,7 @@ def weighted_fit(
         solution = _made_consistent(task.columns, state.regression, solution)
     if prior is None and earlier is None:
         solution = _data_alone(solution, state, task.start)
+    solution = _of_motion(solution, len(task.columns.joint_names))
     return WeightedFit(
         columns=task.columns,
         solution=solution,
@@ -214,6 +220,25 @@ class _Task:
     robust: bool
     correlated: bool
 
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Joints of the motion, then, where poses at rest are fitted beside it, those at rest: each has its noise."""
+        names = self.columns.joint_names
+        return names + tuple(f"{name} at rest" for name in names) if any(run.poses for run in self.runs) else names
+
+    def placed(self, values: Array, *, poses: bool, fill: float) -> Array:
+        """Return values of joints, shape (k, a, …), at their channels, shape (k, c, …), the others filled."""
+        joints = len(self.columns.joint_names)
+        if len(self.channels) == joints:
+            return values
+        others = np.full_like(values, fill)
+        return np.concatenate([others, values] if poses else [values, others], axis=1)
+
+    def own(self, values: npt.NDArray[Any], *, poses: bool) -> npt.NDArray[Any]:
+        """Return the channels of the motion, or of poses at rest, out of all, shape (a,)."""
+        joints = len(self.columns.joint_names)
+        return values[-joints:] if poses else values[:joints]
+
     def belief(self) -> Gaussian:
         """Return the prior; without one, what no sample tells stays about where it started."""
         if self.prior is None:
@@ -260,7 +285,7 @@ def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression,
     """Go over the data once: return the regression, inflation, and scatter of the residuals."""
     columns = task.columns
     joints = len(columns.joint_names)
-    regression = JointRegression(columns.joint_names, columns.names)
+    regression = JointRegression(task.channels, columns.names)
     blocking = Blocking(joints)
     some: list[Array] = []
     for run, load in zip(task.runs, task.known, strict=True):
@@ -270,23 +295,27 @@ def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression,
             weight = None
             if state is not None:
                 residual = y - A @ x
-                blocking.add(residual)
-                weight = _weight(task, state, x, chunk, residual)
-                some = thinned([*some, *residual[::EVERY]])
-            regression.add(A, y, weight)
-    inflation = np.ones(joints)
+                if not run.poses:
+                    blocking.add(residual)
+                weight = task.placed(_weight(task, state, x, chunk, residual, poses=run.poses), poses=run.poses, fill=1)
+                placed = task.placed(residual, poses=run.poses, fill=np.nan)
+                some = thinned([*some, *(placed if run.poses else placed[::EVERY])])
+            rows, efforts = (task.placed(part, poses=run.poses, fill=gap) for part, gap in ((A, 0.0), (y, np.nan)))
+            regression.add(rows, efforts, weight)
+    inflation = np.ones(len(task.channels))
     if task.correlated:
-        inflation = np.full(joints, KEPT_PER_PERIOD) if state is None else blocking.inflation()
+        inflation[:joints] = KEPT_PER_PERIOD if state is None else blocking.inflation()
     spread = None if state is None else _scatter(np.array(some), state.solution.sigma)
     return regression, inflation, spread
 
 
-def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Array) -> Array:
+def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Array, *, poses: bool) -> Array:
     """Return the weight of every row: less where friction's sign is unknown, and for outliers, shape (k, a)."""
-    weight = _reversal_weight(task.columns, chunk, x, state.solution.sigma)
+    weight = _reversal_weight(task.columns, chunk, x, task.own(state.solution.sigma, poses=poses))
     if task.robust and state.spread is not None:
-        many = int(state.solution.rows.min()) >= LEAST_REJECTED
-        weight = weight * _trust(residual * np.sqrt(weight) / state.spread, reject=state.passes >= 3 and many)
+        many = int(task.own(state.solution.rows, poses=poses).min()) >= LEAST_REJECTED
+        spread = task.own(state.spread, poses=poses)
+        weight = weight * _trust(residual * np.sqrt(weight) / spread, reject=state.passes >= 3 and many)
     return weight
 
 
@@ -301,7 +330,7 @@ def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> FittedRecordi
         sigma=state.solution.sigma,
         scales=task.scales,
         correlated=task.correlated,
-        weigh=lambda chunk, residual: _weight(task, state, x, chunk, residual),
+        weigh=lambda chunk, residual, poses: _weight(task, state, x, chunk, residual, poses=poses),
         own_offsets=own_offsets,
     )
 
@@ -344,6 +373,14 @@ def _averaged(columns: EffortColumns, state: _State, posterior: LoadPosterior) -
     return replace(state.solution, x=frozen(x), covariance=frozen(covariance), residual_rms=frozen(rms))
 
 
+def _of_motion(solution: Solution, joints: int) -> Solution:
+    """Return the solution with the noise and errors of the motion, where poses at rest were fitted beside it."""
+    if len(solution.joint_names) == joints:
+        return solution
+    cut = {name: getattr(solution, name)[:joints] for name in ("joint_names", "sigma", "residual_rms", "freedom")}
+    return replace(solution, rows=solution.rows[:joints], **cut)
+
+
 def _made_consistent(columns: EffortColumns, regression: JointRegression, solution: Solution) -> Solution:
     """Return the solution with bodies that can be real, and the other unknowns where they are best beside them."""
     bodies = columns.groups["bodies"]
@@ -366,12 +403,13 @@ def _described_rms(columns: EffortColumns, state: _State) -> Array:
     factors = [state.regression.factor(joint) for joint in range(len(columns.joint_names))]
     left = [factor[:, -1] - factor[:, :-1][:, fixed] @ start[fixed] for factor in factors]
     drives = [factor[:, :-1][:, ~fixed] for factor in factors]
-    scaled = zip(drives, left, state.solution.sigma, strict=True)
+    noises = state.solution.sigma[: len(factors)]  # of the motion, where there are poses at rest as well
+    scaled = zip(drives, left, noises, strict=True)
     weighted = [np.column_stack([rows, missed]) / noise for rows, missed, noise in scaled]
     stacked = np.concatenate(weighted)
     found = np.linalg.lstsq(stacked[:, :-1], stacked[:, -1], rcond=None)[0] if stacked.shape[1] > 1 else np.zeros(0)
     squares = [float(np.sum((missed - rows @ found) ** 2)) for rows, missed in zip(drives, left, strict=True)]
-    return rms_of_squares(np.array(squares), state.solution.rows)
+    return rms_of_squares(np.array(squares), state.solution.rows[: len(factors)])
 
 
 def _data_alone(solution: Solution, state: _State, x: Array) -> Solution:

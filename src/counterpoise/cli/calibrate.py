@@ -297,8 +297,7 @@ def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str |
     screen.print("Good to:" if fit.statements else "Good for nothing that can be stated.")
     for statement in fit.statements:
         screen.print(f"  - {printable(statement.sentence)}")
-    counted = "poses at rest" if fit.data == "static" else "samples of a motion"
-    screen.print(f"{fit.samples} {counted}: {printable(fit.why)}. {fit.check}.")
+    screen.print(f"{fit.counted}: {printable(fit.why)}. {fit.check}.")
     screen.print(joint_table(fit))
     if fit.sag.total == fit.sag.total:  # not NaN
         how = "with the stiffness given" if not fit.stiffness_assumed else "if joints are held softly (4 Hz)"

@@ -64,8 +64,7 @@ def calibration_page(fit: Fit) -> Page:
             sections.append(PageSection("Friction", (friction,)))
         sections.append(PageSection("Where the arm was", (coverage_chart(fit, fit.evidence),)))
     sections.append(_about_section(fit))
-    counted = "poses at rest" if fit.data == "static" else "samples of a motion"
-    subtitle = f"{fit.robot.n} joints, {fit.samples} {counted}, method '{fit.method}'; {fit.created}"
+    subtitle = f"{fit.robot.n} joints, {fit.counted}, method '{fit.method}'; {fit.created}"
     if fit.identity.serial:
         subtitle = f"serial {fit.identity.serial}; {subtitle}"
     return Page(f"Calibration of {fit.robot.name}", subtitle, _headline(fit), tuple(sections))

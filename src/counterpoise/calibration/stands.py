@@ -1,0 +1,138 @@
+"""Poses at rest of a recording that also moves: what is fitted beside the motion, and what of the motion they replace.
+
+A standing counts once, by its mean (still_poses.py); the samples of the motion in its time are left out. Standings at
+one pose that was reached from the same sides are one: they share what the model does not know there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..description.frozen import Array, frozen
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..logs.log import Log
+from .data_choice import STILL_POSES
+from .runs import FittedRun
+from .samples import Samples
+from .static_poses import same_places
+from .still_poses import friction_bands, poses_from_log
+
+NEAR = 1.5
+"""A pose goes with the sample of the motion at its time, within so many distances of samples."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stands:
+    """Poses at rest of one recording, and its motion.
+
+    Attributes:
+        poses: The poses as samples at rest; their times are those of the motion's samples next to them.
+        spans: Begin and end of every standing [s], shape (s, 2).
+        band: Friction that holds each joint, from poses that were reached from both sides, shape (n,); NaN where none
+            was.
+        rejected: Why other standings cannot be used, one sentence each.
+    """
+
+    poses: Samples
+    spans: Array
+    band: Array
+    rejected: tuple[str, ...]
+
+    def beside(self, samples: Samples) -> list[FittedRun]:
+        """Return the runs for a fit: the motion without its standings, and the poses at rest that go with it.
+
+        Args:
+            samples: The motion, or a part of it; poses of other parts are left out.
+        """
+        spacing = float(np.median(np.diff(samples.time))) if len(samples) > 1 else 0.0
+        after = np.searchsorted(samples.time, self.poses.time)
+        near = np.minimum(
+            *(np.abs(samples.time[np.clip(after + step, 0, len(samples) - 1)] - self.poses.time) for step in (-1, 0))
+        )
+        chosen = self.poses[near <= NEAR * spacing]
+        moving = samples[~self._standing(samples.time)]
+        if len(moving) == 0 or len(chosen) == 0:
+            return [FittedRun(samples)]
+        return [FittedRun(moving), FittedRun(chosen, poses=True)]
+
+    def _standing(self, time: Array) -> npt.NDArray[np.bool_]:
+        """Say which instants lie within a standing, shape (k,)."""
+        place = np.searchsorted(self.spans[:, 0], time, side="right") - 1
+        return np.asarray((place >= 0) & (time <= self.spans[np.maximum(place, 0), 1]))
+
+
+def stands_of(robot: Robot, log: Log, samples: Samples) -> Stands | None:
+    """Return the poses at rest of a recording; None where it has too few that can be used.
+
+    Args:
+        robot: The robot it is of.
+        log: The recording.
+        samples: Its motion.
+    """
+    try:
+        still = poses_from_log(robot, log)
+    except InputError:  # it stands nowhere, or somebody touched it everywhere
+        return None
+    poses = still.poses
+    place = same_places(poses.q)
+    if len(np.unique(place)) < STILL_POSES:
+        return None
+    middle = still.spans.mean(axis=1)
+    nearest = np.clip(np.searchsorted(samples.time, middle), 0, len(samples) - 1)
+    times = samples.time[nearest]
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for row, number in enumerate(place.tolist()):
+        groups.setdefault((number, *poses.side[row].tolist()), []).append(row)
+    rows = list(groups.values())
+    side = _of_actuators(samples.actuator_per_link, poses.side[[group[0] for group in rows]])
+    still_rows = np.zeros((len(rows), robot.n))
+    return Stands(
+        poses=Samples(
+            joint_names=samples.joint_names,
+            time=times[[group[0] for group in rows]],
+            q=_means(poses.q, rows),
+            dq=still_rows,
+            ddq=still_rows,
+            tau=_means(poses.tau, rows),
+            v0=samples.v0,
+            direction=side,
+            motor_per_link=samples.motor_per_link,
+        ),
+        spans=frozen(still.spans),
+        band=frozen(friction_bands(poses)),
+        rejected=tuple(one.reason for one in still.rejected),
+    )
+
+
+def told_of(stands: Sequence[Stands | None]) -> tuple[str, list[str]]:
+    """Return what was fitted, "" for the motion alone without question, and notes on what was left out."""
+    if not stands:
+        return "", []
+    used = [one for one in stands if one is not None]
+    if not used:
+        return "the motion, as too few of the poses at rest can be used", []
+    count = sum(len(one.poses) for one in used)
+    rejected = [reason for one in used for reason in one.rejected]
+    notes = [f"{len(rejected)} standings are not used as poses; the first: {rejected[0]}"] if rejected else []
+    return f"{count} poses at rest and the motion", notes
+
+
+def _means(values: Array, groups: Sequence[Sequence[int]]) -> Array:
+    return np.array([values[group].mean(axis=0) for group in groups])
+
+
+def _of_actuators(coupling: Array, side: npt.NDArray[np.int64]) -> Array:
+    """Return from which side actuators came, shape (m, n); 0 where the joints that they move came from different ones.
+
+    Args:
+        coupling: Actuator speeds per joint speeds, shape (n, n).
+        side: Sides of the joints, shape (m, n).
+    """
+    parts = np.sign(coupling)[None] * side[:, None, :]
+    up, down = (parts > 0.0).any(axis=2), (parts < 0.0).any(axis=2)
+    return np.asarray(up, dtype=np.float64) - np.asarray(down, dtype=np.float64)
