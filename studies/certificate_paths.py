@@ -37,7 +37,7 @@ class Motion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Room:
+class Room:
     """Where and how fast the joints may move: middle and largest excursion [rad or m], speed [rad/s or m/s], (n,)."""
 
     centre: Array
@@ -59,24 +59,25 @@ def draw_path(kind: str, arm: Arm, duration: float, rate: float, random: Random)
         rate: Samples per second [Hz].
         random: Random numbers.
     """
-    return PATHS[kind](_room(arm, random), duration, rate, random)
+    return PATHS[kind](room_of(arm, random), duration, rate, random)
 
 
-def _room(arm: Arm, random: Random) -> _Room:
+def room_of(arm: Arm, random: Random) -> Room:
+    """Draw where and how fast an arm's joints move, within their limits."""
     middle, half = 0.5 * (arm.lower + arm.upper), 0.5 * (arm.upper - arm.lower)
     half = np.where(arm.turns, np.minimum(half, FEW_TURNS), half) * (1.0 - 2.0 * MARGIN)
     centre = middle + 0.3 * half * random.uniform(-1.0, 1.0, len(half))
     reach = (half - np.abs(centre - middle)) * random.uniform(0.6, 1.0, len(half))
     limit = np.where(arm.speed > 0.0, arm.speed, np.where(arm.turns, 2.0, 0.5))
     usual = np.where(arm.turns, random.uniform(0.3, 1.5), random.uniform(0.1, 0.3))
-    return _Room(centre, reach, np.minimum(usual, 0.8 * limit))
+    return Room(centre, reach, np.minimum(usual, 0.8 * limit))
 
 
 def _clock(duration: float, rate: float) -> Array:
     return np.arange(round(duration * rate)) / rate
 
 
-def _multisine(room: _Room, duration: float, random: Random, reach: Array | None = None) -> Wave:
+def _multisine(room: Room, duration: float, random: Random, reach: Array | None = None) -> Wave:
     """Five harmonics of a period of about the duration, each joint with its own phases."""
     n = len(room.centre)
     omega = 2.0 * np.pi * np.arange(1, 6) / (duration * random.uniform(0.8, 1.2))
@@ -104,18 +105,18 @@ def _multisine(room: _Room, duration: float, random: Random, reach: Array | None
     return wave
 
 
-def _good(room: _Room, duration: float, rate: float, random: Random) -> Motion:
+def _good(room: Room, duration: float, rate: float, random: Random) -> Motion:
     time = _clock(duration, rate)
     return Motion(time, *_multisine(room, duration, random)(time))
 
 
-def _small_region(room: _Room, duration: float, rate: float, random: Random) -> Motion:
+def _small_region(room: Room, duration: float, rate: float, random: Random) -> Motion:
     time = _clock(duration, rate)
     reach = room.reach * random.uniform(0.05, 0.2)
     return Motion(time, *_multisine(room, duration, random, reach)(time))
 
 
-def _growing(room: _Room, duration: float, rate: float, random: Random) -> Motion:
+def _growing(room: Room, duration: float, rate: float, random: Random) -> Motion:
     """The amplitude grows from a twentieth to the whole."""
     time = _clock(duration, rate)
     q, dq, ddq = _multisine(room, duration, random)(time)
@@ -124,7 +125,7 @@ def _growing(room: _Room, duration: float, rate: float, random: Random) -> Motio
     return Motion(time, room.centre + swing * away, swing * dq + slope * away, swing * ddq + 2.0 * slope * dq)
 
 
-def _out_and_back(room: _Room, duration: float, rate: float, random: Random) -> Motion:
+def _out_and_back(room: Room, duration: float, rate: float, random: Random) -> Motion:
     time = _clock(duration, rate)
     half = 0.5 * duration
     wave = _multisine(room, half, random)
@@ -137,16 +138,16 @@ def _out_and_back(room: _Room, duration: float, rate: float, random: Random) -> 
     return Motion(time, q, first * speed[:, None], second * speed[:, None] ** 2 + first * change[:, None])
 
 
-def _one_line(room: _Room, duration: float, rate: float, random: Random) -> Motion:
+def _one_line(room: Room, duration: float, rate: float, random: Random) -> Motion:
     """All joints move along one straight line of joint space."""
     time = _clock(duration, rate)
-    line = _Room(np.zeros(1), np.ones(1), np.array([float((room.speed / room.reach).min())]))
+    line = Room(np.zeros(1), np.ones(1), np.array([float((room.speed / room.reach).min())]))
     s, ds, dds = _multisine(line, duration, random)(time)
     along = room.reach * random.choice([-1.0, 1.0], len(room.reach)) * random.uniform(0.5, 1.0, len(room.reach))
     return Motion(time, room.centre + s * along, ds * along, dds * along)
 
 
-def _one_joint(room: _Room, duration: float, rate: float, random: Random) -> Motion:
+def _one_joint(room: Room, duration: float, rate: float, random: Random) -> Motion:
     time = _clock(duration, rate)
     q, dq, ddq = _multisine(room, duration, random)(time)
     moves = np.arange(len(room.centre)) == random.integers(len(room.centre))
@@ -154,7 +155,7 @@ def _one_joint(room: _Room, duration: float, rate: float, random: Random) -> Mot
     return Motion(time, np.where(moves, q, stands), np.where(moves, dq, 0.0), np.where(moves, ddq, 0.0))
 
 
-def _moves(room: _Room, duration: float, rate: float, dwell: float, random: Random) -> Motion:
+def moves(room: Room, duration: float, rate: float, dwell: float, random: Random) -> Motion:
     """Go from pose to pose, each move of least jerk, and stand at each."""
     time = _clock(duration, rate)
     q, dq, ddq = (np.zeros((len(time), len(room.centre))) for _ in range(3))
@@ -174,15 +175,15 @@ def _moves(room: _Room, duration: float, rate: float, dwell: float, random: Rand
     return Motion(time, q, dq, ddq)
 
 
-def _point_to_point(room: _Room, duration: float, rate: float, random: Random) -> Motion:
-    return _moves(room, duration, rate, 0.1, random)
+def _point_to_point(room: Room, duration: float, rate: float, random: Random) -> Motion:
+    return moves(room, duration, rate, 0.1, random)
 
 
-def _poses_and_motion(room: _Room, duration: float, rate: float, random: Random) -> Motion:
-    return _moves(room, duration, rate, float(random.uniform(0.6, 2.5)), random)
+def _poses_and_motion(room: Room, duration: float, rate: float, random: Random) -> Motion:
+    return moves(room, duration, rate, float(random.uniform(0.6, 2.5)), random)
 
 
-def _table(room: _Room, duration: float, random: Random, *, both_sides: bool) -> Motion:
+def _table(room: Room, duration: float, random: Random, *, both_sides: bool) -> Motion:
     """Poses noted by hand, one every few seconds, in no special order."""
     n, count = len(room.centre), max(6, round(duration))
     poses = room.centre + room.reach * random.uniform(-1.0, 1.0, (count, n))
@@ -197,15 +198,15 @@ def _table(room: _Room, duration: float, random: Random, *, both_sides: bool) ->
     return Motion(np.cumsum(random.uniform(2.0, 5.0, len(poses))), poses, still, still, side)
 
 
-def _table_one_side(room: _Room, duration: float, rate: float, random: Random) -> Motion:
+def _table_one_side(room: Room, duration: float, rate: float, random: Random) -> Motion:
     return _table(room, duration, random, both_sides=False)
 
 
-def _table_both_sides(room: _Room, duration: float, rate: float, random: Random) -> Motion:
+def _table_both_sides(room: Room, duration: float, rate: float, random: Random) -> Motion:
     return _table(room, duration, random, both_sides=True)
 
 
-PATHS: dict[str, Callable[[_Room, float, float, Random], Motion]] = {
+PATHS: dict[str, Callable[[Room, float, float, Random], Motion]] = {
     "multisine": _good,
     "point to point": _point_to_point,
     "one line": _one_line,

@@ -38,6 +38,16 @@ def test_both_sides_and_an_offset_remove_friction(study: ModuleType) -> None:
     assert totals["one side"] > totals["uncontrolled"]
 
 
+def test_the_default_is_the_best_of_all_methods_however_poses_are_reached(study: ModuleType) -> None:
+    """What `calibrate` does by default, from a wrong description, against the WAM document's methods."""
+    reached = [name for name in study.PRODUCT_APPROACHES if name != "no friction"]
+    found, covered = study.compare_product(8, 25, study.COULOMB, approaches=reached)
+    for approach, errors in found.items():
+        best = min(study.total(errors[name]) for name in study.DOCUMENTS)
+        assert study.total(errors["default"]) <= 1.05 * best, approach
+        assert covered[approach] >= 0.9, approach
+
+
 def test_tables_are_put_between_their_marks(study: ModuleType, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- x -->\nold\n<!-- end of x -->\nb\n", encoding="utf-8")

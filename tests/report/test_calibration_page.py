@@ -30,7 +30,9 @@ def arm() -> cp.Robot:
 
 @pytest.fixture(scope="module")
 def static(arm: cp.Robot) -> Fit:
-    return calibrate(arm, visits(other_masses(arm), design_poses(arm, 8), friction=0.3, noise=0.02), findings=())
+    return calibrate(
+        arm, visits(other_masses(arm), design_poses(arm, 8), friction=0.3, noise=0.02), use="static", findings=()
+    )
 
 
 @pytest.fixture(scope="module")

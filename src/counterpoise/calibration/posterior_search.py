@@ -57,6 +57,12 @@ TEST_ROUNDS = 25
 """Rounds in which a nuisance is tried."""
 AS_MODELLED = SIZES | {kind: replace(SIZES[kind], least=1e-5) for kind in ("position", "gain")}
 """Sizes of the nuisances for the estimate itself: what the model lacks at rest, it takes for weight."""
+AT_REST = AS_MODELLED | {
+    "friction": replace(SIZES["friction"], least=0.01),
+    "offset": replace(SIZES["offset"], least=0.1, first=1.0),
+}
+"""The same of poses at rest alone: friction that changes with the place, and offsets, are as small as the data say. At
+their usual least sizes they would take the place of weight where all poses were reached from one side."""
 NO_TILT, SOME_TILT = 1e-6, 0.1
 """Standard deviation of a tilt of the base that is not looked for, and of one that is [rad]."""
 BLOCKS = 8
@@ -186,7 +192,8 @@ class _Search:
 
     def _as_modelled(self, result: LoadPosterior, at: HierarchicalPosterior) -> LoadPosterior:
         """Return the posterior with the estimate of the model alone: what it lacks and acts at rest is weight to it."""
-        regression = HierarchicalRegression(self._whole, result.inflation, AS_MODELLED)
+        sizes = AS_MODELLED if self._recorded.correlated else AT_REST
+        regression = HierarchicalRegression(self._whole, result.inflation, sizes)
         modelled = frozenset(one for one in result.shown if one[1] not in ("gain", TILT))
         every = [self._solve(regression, belief, modelled, begin=at) for belief in self._beliefs]
         return replace(result, fitted=averaged(every, self._log_shares)[1])
@@ -447,7 +454,7 @@ def _summed(blocks: Sequence[RowProducts]) -> RowProducts:
 
 
 def _pooled(freedom: Array, fitted: Array, sources: int) -> Array:
-    """Return the degrees of freedom of every joint, each source counting as it tells ([Welch1947]), shape (a,)."""
+    """Return the degrees of freedom of joints, shape (a,): sources count as they tell (Welch and Satterthwaite)."""
     told = fitted.reshape(sources, -1) / np.maximum(fitted.reshape(sources, -1).sum(axis=0), 1e-300)
     left = np.maximum(freedom.reshape(sources, -1) + NOISE_SAMPLES, NOISE_SAMPLES)
     return np.asarray(1.0 / np.maximum(np.sum(told**2 / left, axis=0), 1e-300) - NOISE_SAMPLES)

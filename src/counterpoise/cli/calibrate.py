@@ -64,7 +64,7 @@ Examples:
     type=click.Choice(("auto", "static", "rows", "moving")),
     default="auto",
     show_default=True,
-    help="Fit poses at rest, every row as a pose, or the motion.",
+    help="Fit poses at rest, every row as a pose, or the motion; auto fits poses and motion where there are both.",
 )
 @click.option(
     "--for",
