@@ -200,8 +200,8 @@ def test_a_better_model_has_a_wider_range() -> None:
     """The range of the model form comes from the model's covariance."""
     reading = PUMA.base_wrench(POSE)
     ranges = []
-    for share in (0.3, 0.05, 0.005):
-        covariance = assumed_gravity_covariance(PUMA, share, 0.1 * share)
+    for factor in (3.0, 0.5, 0.05):
+        covariance = assumed_gravity_covariance(PUMA, factor)
         sensor = cp.BaseSensor(PUMA, uncertainty=Uncertainty.checked(PUMA, gravity=covariance))
         ranges.append(float(sensor.tare(POSE, reading).model_range[0]))
     assert ranges[0] < ranges[1] < ranges[2]
@@ -225,7 +225,7 @@ def test_standard_deviations_are_those_of_drawn_errors(form, includes_gravity) -
     rng = np.random.default_rng(7)
     draws = 3000
     noise = np.array([0.2, 0.3, 0.5, 0.05, 0.04, 0.02])
-    factor = np.linalg.cholesky(assumed_gravity_covariance(PUMA, 0.05, 0.005) + 1e-12 * np.eye(28))
+    factor = np.linalg.cholesky(assumed_gravity_covariance(PUMA, 0.5) + 1e-12 * np.eye(28))
     acceleration = np.full(6, 0.3)
     known = Uncertainty.checked(
         PUMA, noise=noise, zero=np.zeros(6), gravity=factor @ factor.T, acceleration=acceleration

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.base_sensor.sensor_calibration import _spread
+from counterpoise.base_sensor.variance import Uncertainty
 from counterpoise.calibration.columns import EffortColumns
 from counterpoise.calibration.prior import (
     COM_SHARE,
@@ -18,10 +20,13 @@ from counterpoise.calibration.prior import (
     Scales,
     arm_reach,
     body_covariance,
+    parameter_covariance,
     prior_of,
+    whole_covariance,
 )
 from counterpoise.calibration.terms import Terms
 from counterpoise.description.model import Inertia
+from counterpoise.estimation.gravity_prior import described_covariance
 
 ROBOT = cp.load("wam7")
 
@@ -91,3 +96,22 @@ def test_a_gain_stays_near_its_first_guess_where_nothing_shows_it() -> None:
 def test_a_strength_that_means_nothing_is_refused(strength: float) -> None:
     with pytest.raises(cp.InputError, match="strength"):
         CadPrior(strength)
+
+
+@pytest.mark.parametrize("name", ["puma560", "wam7", "titan2"])
+def test_cad_means_one_thing(name: str) -> None:
+    """Fits, on-line gravity, plates, their calibration and the centre of mass spread masses and centres alike."""
+    robot = cp.load(name)
+    at = np.arange(10 * robot.tree.bodies).reshape(-1, 10)[:, :4].ravel()
+    own = parameter_covariance(robot, tool=False)
+    root = _spread(robot, "cad")
+    plate = Uncertainty.checked(robot).gravity[4:, 4:]
+    G = robot.base_parameters.regrouping
+    np.testing.assert_allclose((root @ root.T)[np.ix_(at, at)], own, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(plate, own, rtol=1e-12)
+    np.testing.assert_allclose(whole_covariance(robot)[4:, 4:], parameter_covariance(robot), rtol=1e-12)
+    np.testing.assert_allclose(described_covariance(robot), G @ parameter_covariance(robot) @ G.T, rtol=1e-12)
+    heavy = int(np.argmax(robot.tree.mass))
+    mass = np.sqrt(own[4 * heavy, 4 * heavy]) / robot.tree.mass[heavy]
+    assert mass == pytest.approx(0.1)
+    assert COM_SHARE == 0.02

@@ -115,7 +115,8 @@ def recording_torques(
         form: "auto", "full", "tared" or "tared+model".
         tare: Begin and end of the tare [s], counted from the first sample; the arm stands still meanwhile.
         cutoff: Cutoff of velocities and readings [Hz].
-        masses: How well the robot's masses are known: "cad" for 5 % and 5 mm a link, "exact" for no error of their own.
+        masses: How well the robot's masses are known: "cad" as in calibration/prior.py, "exact" for no error of
+            their own.
         progress: Told how much of how much is done.
 
     Raises:

@@ -60,7 +60,8 @@ class BaseSensor(PlateKernel):
         gain: What a channel takes from each component, shape (6, 6): reading = ± gain · w + bias.
         bias: Reading without load [N, N m], shape (6,); a tare makes it superfluous.
         range: Largest reading per channel [N, N m], shape (6,); a reading there is saturated.
-        uncertainty: Errors to propagate; None for a noise-free plate and a model off by MASS_SHARE and COM_ERROR.
+        uncertainty: Errors to propagate; None for a noise-free plate and masses as
+            good as "cad" (calibration/prior.py).
         terms: Terms of the joint analyzer; any subset.
         online: Numbers of :meth:`estimate`.
 

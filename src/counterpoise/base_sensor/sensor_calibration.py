@@ -22,8 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..calibration.identity import Identity, data_fingerprint, identity_of
+from ..calibration.prior import inertial_root
 from ..description.frozen import Array, PublishedData, frozen
 from ..description.rotations import transform
+from ..doctor.expectation import MassBelief, parameter_spread
 from ..doctor.plate_turn import PlateTurn
 from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
@@ -44,9 +46,8 @@ from .wrench_frame import WrenchFrame
 
 HELD_OUT = 0.25
 """Share of the recording, its end, that is predicted from the rest."""
-EXACT = 0.05
-"""Share of the spread of "cad" that "exact" masses keep: half a percent, half a millimetre. Gears that yield and motion
-that a low-pass rounds off look like as much."""
+EXACT = MassBelief(mass=0.005, centre=0.0005, inertia=0.01, least=0.0005)
+"""What "exact" masses may still be off by: gears that yield and motion that a low-pass rounds off look like as much."""
 LAG_FLOOR = 0.1
 """A lag is not known better than this share of a sample's period: nobody knows when in it a channel was sampled."""
 ORIGIN_FLOOR = 1e-3
@@ -253,8 +254,8 @@ def calibrate_sensor(
         log: The recording, with the plate's raw readings.
         fit: What is fitted, of "bias", "rotation", "origin", "gain", "lag" and "drift"; the rest stays as declared.
         prior: What is assumed beforehand; None for the defaults of SensorPrior.
-        masses: "exact" where the robot's masses are known, "cad" where each link may be off by a tenth and its centre
-            by 10 mm (doctor/expectation.py), or a factor on that.
+        masses: "exact" where the robot's masses are known, "cad" where they are the description's
+            (calibration/prior.py), or a factor on that.
         cutoff: Of the low-pass [Hz]; None to choose it from the motion.
         temperature: Of the plate at each sample, shape (len(log),); then the drift is per kelvin.
 
@@ -263,7 +264,7 @@ def calibrate_sensor(
         ModelError: The robot has no masses.
     """
     parts = _parts(fit)
-    spread = _spread(masses)
+    spread = _spread(robot, masses)
     known = SensorPrior() if prior is None else prior
     data = plate_data(robot, log, cutoff=cutoff, temperature=temperature)
     found = find_start(robot, log, data, parts)
@@ -337,12 +338,14 @@ def _parts(fit: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in PARTS if name in fit)
 
 
-def _spread(masses: Masses) -> float:
-    """Return the factor on the spread of the robot's masses."""
-    factor = {"exact": EXACT, "cad": 1.0}.get(masses) if isinstance(masses, str) else float(masses)
+def _spread(robot: Robot, masses: Masses) -> Array:
+    """Return L, with L Lᵀ the covariance of the bodies' ten inertial parameters, shape (10 b, 10 b)."""
+    if masses == "exact":
+        return parameter_spread(robot, EXACT)
+    factor = {"cad": 1.0}.get(masses) if isinstance(masses, str) else float(masses)
     if factor is None or not 0.0 <= factor < 100.0:
         raise InputError(f"masses is {masses!r}; expected 'exact', 'cad' or a factor on the spread of 'cad'")
-    return factor
+    return factor * inertial_root(robot)
 
 
 def _spreads(comparison: PlateComparison, fit: SensorFit) -> Spreads:

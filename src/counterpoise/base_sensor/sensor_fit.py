@@ -3,7 +3,7 @@ r"""Fits a plate's mounting, gain, zero, drift and lag to a recording, by Gaussâ
 .. math:: r(t + \mathrm{lag}) = \pm G\, X(R, p)\, W(t) (\varphi_0 + L u) + b + d\,(t - t_0) + e(t)
 
 Unknown: a turn of R about the sensor's axes, p, G, b, d, the lag, and u, the error of the robot's own masses in units
-of their spread L (doctor/expectation.py); each has a Gaussian prior. Estimating u along, instead of trusting the
+of their spread L; each has a Gaussian prior. Estimating u along, instead of trusting the
 masses, lets every standard deviation tell what a wrong model may pretend. The noise e is found from what is left, per
 channel; Hampel's weights keep outliers from pulling, and residuals that resemble their neighbours count for fewer.
 """
@@ -21,7 +21,6 @@ from ..calibration.robust import BEND, hampel_weight, huber_weight
 from ..calibration.statistics import robust_std
 from ..description.frozen import Array
 from ..description.rotations import skew
-from ..doctor.expectation import parameter_spread
 from ..doctor.plate_fit import LEVER
 from ..dynamics.robot import Robot
 from ..logs.filters import filtered
@@ -106,7 +105,7 @@ class PlateComparison:
     Args:
         robot: The robot.
         data: The recording, prepared.
-        spread: Factor on the spread of the robot's masses, > 0.
+        spread: L, with L Láµ€ the covariance of the bodies' ten inertial parameters, shape (10 b, 10 b).
 
     Attributes:
         data: The recording.
@@ -116,7 +115,7 @@ class PlateComparison:
         unit: The robot's weight, and times LEVER its moment [N, N m], shape (6,).
     """
 
-    def __init__(self, robot: Robot, data: PlateData, spread: float) -> None:
+    def __init__(self, robot: Robot, data: PlateData, spread: Array) -> None:
         """Interpolate the readings, and spread the masses."""
         from scipy.interpolate import CubicSpline  # type: ignore[import-untyped]
 
@@ -128,7 +127,7 @@ class PlateComparison:
         self.wrench_slope: Array = CubicSpline(grid, data.wrench)(data.time, 1)
         weight = robot.total_mass * float(np.linalg.norm(robot.gravity_base))
         self.unit: Array = max(weight, 1e-6) * np.array([1.0] * 3 + [LEVER] * 3)
-        self.masses: Array = _mass_columns(robot, data, spread * parameter_spread(robot), self.unit)
+        self.masses: Array = _mass_columns(robot, data, spread, self.unit)
 
     def reading(self, lag: float) -> Array:
         """Return the readings that belong to the instants when they come ``lag`` [s] late, shape (k, 6)."""

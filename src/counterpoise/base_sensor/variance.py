@@ -17,16 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..calibration.prior import whole_covariance
 from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from .joint_analyzer import JointAnalyzer
 from .wrench_frame import WrenchFrame
 
-MASS_SHARE = 0.05
-"""Assumed standard deviation of every link's mass where nothing is known, as a share of it."""
-COM_ERROR = 0.005
-"""... and of its centre of mass in each direction [m]."""
 BATCH_ROWS = 512
 
 
@@ -98,21 +95,18 @@ def _deviations(value: npt.ArrayLike | None, name: str, size: int) -> Array:
     return frozen(array)
 
 
-def assumed_gravity_covariance(robot: Robot, mass_share: float = MASS_SHARE, com_error: float = COM_ERROR) -> Array:
-    """Return the covariance of [m, m c] of base and moving bodies, each off by itself, shape (4 (b + 1), 4 (b + 1)).
+def assumed_gravity_covariance(robot: Robot, factor: float = 1.0) -> Array:
+    """Return the covariance of [m, m c] of base and moving bodies that "cad" means, shape (4 (b + 1), 4 (b + 1)).
+
+    A tool that the description does not know is not in it. Of a robot without masses nothing is known to be off.
 
     Args:
         robot: The robot.
-        mass_share: Standard deviation of a body's mass as a share of it; its first moment follows.
-        com_error: Standard deviation of its centre of mass in each direction [m].
+        factor: On the standard deviations of calibration/prior.py.
     """
-    parameters = robot.inertial_parameters.reshape(-1, 10)[:, :4]
-    covariance = np.zeros((parameters.size, parameters.size))
-    for body, own in enumerate(parameters):
-        block = slice(4 * body, 4 * body + 4)
-        scaled = mass_share * own
-        covariance[block, block] = np.outer(scaled, scaled) + np.diag([0.0, *[(com_error * own[0]) ** 2] * 3])
-    return frozen(covariance)
+    if not robot.tree.mass.any():
+        return frozen(np.zeros((4 * (robot.tree.bodies + 1),) * 2))
+    return frozen(factor**2 * whole_covariance(robot, tool=False))
 
 
 class TorqueVariance:

@@ -1,6 +1,7 @@
 r"""What is known before any data: the CAD values, and how far a real arm may lie from them.
 
-Per body, with CAD mass m, centre of mass c and reach L of the arm, three independent errors are allowed for:
+This is what "cad" means, wherever it is said: in fits, in on-line estimators, of payloads and of plates. Per body, with
+CAD mass m, centre of mass c and reach L of the arm, three independent errors are allowed for:
 
 - its density: all ten parameters scale by 1 ± MASS_SHARE,
 - its centre of mass: c moves by COM_SHARE · L in each direction (first moment and inertia follow),
@@ -151,6 +152,35 @@ def parameter_covariance(robot: Robot, size: int = 4, strength: float = 1.0, *, 
     for body, block in enumerate(blocks):
         covariance[body, :, body] = block
     return covariance.reshape(len(blocks) * size, len(blocks) * size)
+
+
+def inertial_root(robot: Robot) -> Array:
+    """Return L with L Lᵀ the covariance of every body's ten parameters, without an unknown tool, shape (10 b, 10 b).
+
+    Raises:
+        InputError: The description has no masses.
+    """
+    return np.asarray(np.linalg.cholesky(parameter_covariance(robot, 10, tool=False)), dtype=np.float64)
+
+
+def whole_covariance(robot: Robot, *, tool: bool = True) -> Array:
+    """Return the covariance of [m, mx, my, mz] of the base and of every body, base first, shape (4 (b + 1), 4 (b + 1)).
+
+    Args:
+        robot: The description.
+        tool: Whether the last links may carry a tool that the description does not know.
+
+    Raises:
+        InputError: The description has no masses.
+    """
+    tree = robot.tree
+    covariance = np.zeros((4 + 4 * tree.bodies, 4 + 4 * tree.bodies))
+    covariance[4:, 4:] = parameter_covariance(robot, tool=tool)
+    base = np.array([tree.base_mass, *tree.base_first_moment])
+    mass = max(float(tree.base_mass), LEAST_BODY_SHARE * float(tree.mass.sum()))
+    shift = COM_SHARE * arm_reach(robot) * mass
+    covariance[:4, :4] = MASS_SHARE**2 * np.outer(base, base) + np.diag([(1e-3 * mass) ** 2, *[shift**2] * 3])
+    return covariance
 
 
 def prior_of(columns: EffortColumns, strength: float, scales: Scales, mean: Array) -> Gaussian:

@@ -49,7 +49,7 @@ Examples:
     type=click.Choice(("cad", "exact")),
     default="cad",
     show_default=True,
-    help="How well the robot's masses are known: to some percent, or weighed.",
+    help="How well the robot's masses are known: cad, links off by 10 % and 2 % of the reach, or exact, weighed.",
 )
 @click.option(
     "--form",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration.prior import COM_SHARE, LEAST_BODY_SHARE, MASS_SHARE, arm_reach, parameter_covariance
+from ..calibration.prior import whole_covariance
 from ..description.frozen import Array, frozen
 from ..dynamics.inputs import as_rows
 from ..dynamics.kinematics import ancestors, body_poses, gather
@@ -108,7 +108,7 @@ def estimated_center(
     tree, G = robot.tree, robot.base_parameters.regrouping
     bodies = 4 * tree.bodies
     start = np.concatenate([[tree.base_mass], tree.base_first_moment, robot.gravity_parameters])
-    spread = _described_spread(robot)
+    spread = whole_covariance(robot)
     # What β says about the moving bodies; the base link is not felt by any joint.
     C = spread[4:, 4:]
     gain = np.linalg.solve(G @ C @ G.T, G @ C).T
@@ -147,18 +147,6 @@ def _moment_rows(robot: Robot, q: Array) -> Array:
         rows[:, at] = poses.origin[0, body]
         rows[:, at + 1 : at + 4] = poses.rotation[0, body] @ tree.joint_rotation[body]
     return rows
-
-
-def _described_spread(robot: Robot) -> Array:
-    """Return the covariance of the base link's and the bodies' masses and first moments, shape (4 + 4 b, 4 + 4 b)."""
-    tree = robot.tree
-    spread = np.zeros((4 + 4 * tree.bodies, 4 + 4 * tree.bodies))
-    spread[4:, 4:] = parameter_covariance(robot)
-    base = np.array([tree.base_mass, *tree.base_first_moment])
-    mass = max(float(tree.base_mass), LEAST_BODY_SHARE * float(tree.mass.sum()))
-    shift = COM_SHARE * arm_reach(robot) * mass
-    spread[:4, :4] = MASS_SHARE**2 * np.outer(base, base) + np.diag([(1e-3 * mass) ** 2, *[shift**2] * 3])
-    return spread
 
 
 def _center(rows: Array, masses: Array, values: Array, covariance: Array) -> tuple[Array, Array]:
