@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from certificate_arms import KIND_SHARES, KINDS, Array, Random, different, urdf_text
-from certificate_case import Case, scored_rows, tolerance
-from certificate_dynamics import Dynamics
+from certificate_case import Case, Elsewhere, poses_elsewhere, scored_rows, tolerance
+from certificate_dynamics import GRAVITY, Dynamics
 from certificate_ideal import Noise, gravity_error
 from certificate_paths import Motion
 from certificate_recordings import Recording, read_recording, with_limits
@@ -214,7 +214,8 @@ def known_arm_case(seed: int, name: str, exchange: str) -> Case:
     rest = rest_of(recording, motion, left)
     alone, _ = gravity_error(dynamics, motion, rest.noise)
     allowed = tolerance(load, true.effort)
-    nothing = np.zeros(len(true.moving))
+    nothing, poses = np.zeros(len(true.moving)), poses_elsewhere(true)
+    wide = dynamics.gravity(poses)
     return Case(
         part="real",
         seed=seed,
@@ -237,6 +238,9 @@ def known_arm_case(seed: int, name: str, exchange: str) -> Case:
         limit_recorded=true.effort,
         limit_torque=true.effort,
         offset_recorded=nothing,
+        friction=None,
+        elsewhere=Elsewhere(poses, wide, wide),
+        gravity=GRAVITY,
         springs=np.zeros(len(true.moving), dtype=bool),
         ideal=alone / allowed,
         unknown=frozenset({"offset", "delay-between-channels"}),
