@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from certificate_arms import Array
+from certificate_arms import Arm, Array
 
 GRAVITY_SHARE = 0.10
 """Tolerance: share of the joint's gravity torque (root mean square over the recorded poses), or ..."""
@@ -17,6 +17,8 @@ EFFORT_SHARE = 0.02
 """... of its effort limit, whichever is larger."""
 MOST_POSES = 300
 """Recorded poses that stand for the calibrated range, evenly taken."""
+ELSEWHERE = 200
+"""Poses that stand for the joint ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,34 @@ class Truth:
     fault: str
     joints: tuple[str, ...] = ()
     values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elsewhere:
+    """The true load at e poses all over the joint ranges, as a case has it at the recorded ones.
+
+    Attributes:
+        q_recorded: Positions as they would be recorded, shape (e, n).
+        load_recorded: The load in the efforts that would be recorded, shape (e, n).
+        load_torque: The load of the joints themselves [N m or N], shape (e, n).
+    """
+
+    q_recorded: Array
+    load_recorded: Array
+    load_torque: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """True friction that holds the joints at the scored rows: half the difference between the directions, slowly.
+
+    Attributes:
+        recorded: In the recorded effort, not negative, shape (m, n).
+        torque: Of the joints themselves [N m or N], shape (m, n).
+    """
+
+    recorded: Array
+    torque: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +84,11 @@ class Case:
         load_torque: The load of the joints themselves [N m or N], shape (m, n).
         limit_recorded: Effort limits, shape (n,).
         limit_torque: Effort limits [N m or N], shape (n,).
-        offset_recorded: Constant part of the recorded effort, shape (n,).
+        offset_recorded: Constant part of the recorded effort, what friction has in common both ways included, shape
+            (n,). Zero where "offset" is among the unknown faults.
+        friction: True friction; None where it is not known.
+        elsewhere: The true load outside the recorded poses; None where it is not known.
+        gravity: True gravity in base axes [m/s²], shape (3,).
         springs: Joints whose load is more than gravity, shape (n,). The constant part of a spring, an offset and
             friction that differs by direction are one, so their loads are compared without it.
         ideal: Gravity error (95 %) of the ideal estimator over the tolerance, shape (n,).
@@ -77,6 +111,9 @@ class Case:
     limit_recorded: Array
     limit_torque: Array
     offset_recorded: Array
+    friction: Held | None
+    elsewhere: Elsewhere | None
+    gravity: Array
     springs: npt.NDArray[np.bool_]
     ideal: Array
     truths: tuple[Truth, ...]
@@ -102,6 +139,14 @@ def tolerance(load: Array, limit: Array) -> Array:
     """
     usable = np.where(np.isfinite(limit), np.abs(limit), 0.0)
     return np.maximum(GRAVITY_SHARE * np.sqrt(np.mean(load**2, axis=0)), EFFORT_SHARE * usable)
+
+
+def poses_elsewhere(arm: Arm) -> Array:
+    """Return poses all over an arm's joint ranges, the same ones every time [rad or m], shape (ELSEWHERE, n)."""
+    turn = np.where(arm.turns, np.pi, 0.5)  # for a joint without limits
+    limited = np.isfinite(arm.lower) & np.isfinite(arm.upper) & (arm.upper > arm.lower)
+    lower, upper = np.where(limited, arm.lower, -turn), np.where(limited, arm.upper, turn)
+    return np.random.default_rng(0).uniform(lower, upper, (ELSEWHERE, len(arm.moving)))
 
 
 def scored_rows(count: int) -> npt.NDArray[np.int64]:

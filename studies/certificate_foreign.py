@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from certificate_arms import KIND_SHARES, KINDS, Arm, Array, Random, different, pruned, random_arm, read_urdf, urdf_text
-from certificate_case import Case, Truth, scored_rows, tolerance
+from certificate_case import Case, Elsewhere, Held, Truth, poses_elsewhere, scored_rows, tolerance
 from certificate_dynamics import Dynamics
 from certificate_faults import Fault, draw_fault, workspace_gravity
 from certificate_friction import LAWS, draw_friction
@@ -120,6 +120,8 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
     unit = np.mean(gains, axis=0)
     allowed = tolerance(load, arm.effort)
     recorded = _taken(gains[rows] * load, effort_from)
+    held, poses = friction.holding(motion.q[rows], load), poses_elsewhere(arm)
+    wide = dynamics.gravity(poses) + fault.added(poses)
     changed = np.sqrt(np.mean((recorded - Dynamics(plain).gravity(motion.q[rows])) ** 2, axis=0))
     matters = bool(np.any(changed > allowed)) or fault.position_from != fault.effort_from
     return Case(
@@ -144,7 +146,10 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
         load_torque=load,
         limit_recorded=_taken((unit * arm.effort)[None], effort_from)[0],
         limit_torque=arm.effort,
-        offset_recorded=_taken((unit * channels.offset)[None], effort_from)[0],
+        offset_recorded=_taken((unit * (channels.offset + friction.common))[None], effort_from)[0],
+        friction=Held(_taken(np.abs(gains[rows]) * held, effort_from), held),
+        elsewhere=Elsewhere(_taken(poses, position_from), _taken(unit * wide, effort_from), wide),
+        gravity=fault.gravity,
         springs=springs,
         ideal=np.where(springs, with_offset, alone) / allowed,
         unknown=frozenset(),

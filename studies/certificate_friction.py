@@ -66,6 +66,23 @@ class Friction:
         size = self.coulomb * slip * along + self.by_load * np.abs(load)
         return np.asarray(size * (1.0 + self.skew * np.sign(state)) * state + self.viscous * motion.dq)
 
+    def holding(self, q: Array, load: Array) -> Array:
+        """Return what holds a joint both ways while it hardly moves, half the difference [N m or N], shape (k, n).
+
+        What is added at rest alone (breakaway) is left out: a joint that is pushed a little loses it.
+
+        Args:
+            q: Positions [rad or m], shape (k, n).
+            load: Torques at rest there [N m or N], shape (k, n).
+        """
+        along = 1.0 + self.ripple * np.cos(self.waves[0] * q + self.waves[1])
+        return np.asarray(self.coulomb * along + self.by_load * np.abs(load))
+
+    @property
+    def common(self) -> Array:
+        """What friction has in common both ways, a constant torque [N m or N], shape (n,)."""
+        return np.asarray(self.coulomb * self.skew)
+
     def _states(self, motion: Motion) -> Array:
         """Return z along a motion, shape (k, n)."""
         steps = np.diff(motion.q, axis=0, prepend=motion.q[:1])

@@ -8,7 +8,7 @@ several recordings the others are fitted. What the description itself lacks (a t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ class _Changed:
         torque: The reference of the joints themselves [N m or N].
         unit: Recorded effort per N m, shape (n,).
         truths: What a doctor should name.
+        gravity: Gravity in base axes [m/s²], shape (3,).
     """
 
     q: Array
@@ -50,6 +51,7 @@ class _Changed:
     torque: Array
     unit: Array
     truths: tuple[Truth, ...] = ()
+    gravity: Array = field(default_factory=lambda: GRAVITY)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +144,9 @@ def fault_case(seed: int, name: str, fault: str) -> Case:
         limit_recorded=np.abs(changed.unit) * arm.effort,
         limit_torque=arm.effort,
         offset_recorded=np.zeros(len(arm.moving)),
+        friction=None,
+        elsewhere=None,
+        gravity=changed.gravity,
         springs=np.isin(np.arange(len(arm.moving)), recording.balanced),
         ideal=np.full(len(alone), np.inf) if fault in HIDING else alone / tolerance(changed.torque[at], arm.effort),
         truths=changed.truths,
@@ -256,7 +261,8 @@ def _mount(scene: _Scene) -> _Changed:
     tilt, about = np.radians(scene.random.uniform(15.0, 90.0)), scene.random.uniform(0.0, 2.0 * np.pi)
     down = 9.81 * np.array([np.sin(tilt) * np.cos(about), np.sin(tilt) * np.sin(about), -np.cos(tilt)])
     arm, q = scene.recording.arm, scene.recording.q
-    return _loaded(scene, _turned(Dynamics(arm, down), Dynamics(arm, GRAVITY), q, scene.bodies), Truth("mount"))
+    added = _turned(Dynamics(arm, down), Dynamics(arm, GRAVITY), q, scene.bodies)
+    return replace(_loaded(scene, added, Truth("mount")), gravity=down)
 
 
 def _turned(tilted: Dynamics, upright: Dynamics, q: Array, bodies: Array) -> Array:

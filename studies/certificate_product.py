@@ -16,6 +16,7 @@ import numpy as np
 from certificate_arms import Array
 from certificate_case import Case, tolerance
 from certificate_findings import Said, said_of
+from certificate_statements import Known, Tips, Told, judged
 
 import counterpoise as cp
 from counterpoise.calibration import calibrate as calibrating
@@ -85,7 +86,7 @@ def run_case(case: Case, folder: Path) -> dict[str, Any]:
         folder: Where its files are written.
     """
     description, recording = case.write(folder)
-    begun = time.perf_counter()
+    begun, clock = time.perf_counter(), _Clock()
     row: dict[str, Any] = {
         "part": case.part,
         "seed": case.seed,
@@ -109,14 +110,30 @@ def run_case(case: Case, folder: Path) -> dict[str, Any]:
         diagnosis = cp.diagnose(robot, log)
     except CounterpoiseError as error:
         row["refused_by_reader"] = f"{type(error).__name__}: {error}"[:400]
-        return row | {"seconds": round(time.perf_counter() - begun, 2)}
+        return row | {"seconds": round(time.perf_counter() - begun, 2), "cpu": clock.spent}
+    clock.note("read and doctor")
     row["findings"] = [said.as_row() for said in _said(diagnosis, case)]
     plain = _Fix({}, case.names)
     row["before"] = _calibrated(case, robot, log, plain, diagnosis)
+    clock.note("before")
     row["seconds_before"] = round(time.perf_counter() - begun, 2)
     if diagnosis.fix:
         row["after"] = _mended(case, robot, log, recording, diagnosis)
-    return row | {"seconds": round(time.perf_counter() - begun, 2)}
+        clock.note("after")
+    return row | {"seconds": round(time.perf_counter() - begun, 2), "cpu": clock.spent}
+
+
+class _Clock:
+    """Time of the processor, step by step [s]."""
+
+    def __init__(self) -> None:
+        self._begun = time.process_time()
+        self.spent: dict[str, float] = {}
+
+    def note(self, step: str) -> None:
+        """Note a step that has ended."""
+        now = time.process_time()
+        self.spent[step], self._begun = round(now - self._begun, 2), now
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,14 +235,10 @@ def _kept_posterior() -> Iterator[list[LoadPosterior]]:
 def _compared(case: Case, fit: Fit, posterior: LoadPosterior, fix: _Fix) -> dict[str, Any]:
     """Return errors, tolerances and what was stated, in the case's joint order."""
     order = [fit.robot.joint_names.index(name) for name in case.names]
-    q = np.empty(case.q_recorded.shape)
-    q[:, order] = fix.positions(case.q_recorded)
-    load, limit = fix.efforts(case.load_recorded), np.abs(fix.efforts(case.limit_recorded))
+    q = _as_read(fix, case.q_recorded, order)
+    load = _fitted_unit(fit, fix, case.load_recorded, case.load_torque)
+    limit = np.abs(_fitted_unit(fit, fix, case.limit_recorded, case.limit_torque))
     offset = fix.efforts(case.offset_recorded) + fix.offsets()
-    if fit.units == "N m":
-        # A fix that converts to torques is held to them. Otherwise weight and gain are one.
-        torques = [at for at, name in enumerate(case.names) if fix.converts(name)]
-        load[:, torques], limit[torques] = case.load_torque[:, torques], case.limit_torque[torques]
     missed = holding_efforts(fit, q, offsets=False)[:, order] - load
     bias = np.mean(missed, axis=0)
     missed -= np.where(case.springs, bias, 0.0)
@@ -234,8 +247,20 @@ def _compared(case: Case, fit: Fit, posterior: LoadPosterior, fix: _Fix) -> dict
     stated = stated_errors(fit, posterior, q)
     std = stated.std[:, order]
     # A joint that carries no weight, such as a vertical axis, is known exactly and says nothing of deviations.
-    known = case.measured & ~case.springs & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
+    counted = case.measured & ~case.springs & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
     error = np.sqrt(np.mean(missed**2, axis=0))
+    elsewhere, elsewhere_allowed = _elsewhere(case, fit, fix, order)
+    known = Known(
+        q=q[:, order],
+        missed=missed,
+        held=missed - np.mean(missed, axis=0) if "offset" in case.unknown else together,
+        allowed=allowed,
+        friction=_friction(case, fit, fix),
+        elsewhere=elsewhere,
+        elsewhere_allowed=elsewhere_allowed,
+        measured=case.measured,
+        down=case.gravity,
+    )
     return {
         "error": _plain(error),
         "error_with_offset": _plain(np.sqrt(np.mean(together**2, axis=0))),
@@ -243,12 +268,65 @@ def _compared(case: Case, fit: Fit, posterior: LoadPosterior, fix: _Fix) -> dict
         "tolerance": _plain(allowed),
         "stated": _plain(stated.error[order]),
         "std": _plain(np.sqrt(np.mean(std**2, axis=0))),
-        "covered": _plain(np.mean(np.abs(missed) <= COVERED * std, axis=0)[known]),
+        "covered": _plain(np.mean(np.abs(missed) <= COVERED * std, axis=0)[counted]),
         "product_tolerates": _plain(fit.tolerated[order]),
         "inside": bool(np.all(error[case.measured] <= allowed[case.measured])),
         "certified": bool(np.all(stated.error[order][case.measured] <= allowed[case.measured])),
         "worst": float(f"{np.max((error / allowed)[case.measured]):.4g}"),
+        "statements": _statements(case, fit, known, order),
     }
+
+
+def _as_read(fix: _Fix, recorded: Array, order: Sequence[int]) -> Array:
+    """Return recorded positions as the product reads them, robot's order, shape (m, n)."""
+    q = np.empty(recorded.shape)
+    q[:, order] = fix.positions(recorded)
+    return q
+
+
+def _fitted_unit(fit: Fit, fix: _Fix, recorded: Array, torque: Array) -> Array:
+    """Return true efforts in the unit that was fitted, shape (…, n).
+
+    A fix that converts to torques is held to them. Otherwise weight and gain are one.
+
+    Args:
+        fit: The calibration.
+        fix: What the recording was read through.
+        recorded: In the recorded effort, shape (…, n).
+        torque: Of the joints themselves [N m or N], shape (…, n).
+    """
+    found = fix.efforts(recorded)
+    if fit.units == "N m":
+        torques = [at for at, name in enumerate(fix.names) if fix.converts(name)]
+        found[..., torques] = torque[..., torques]
+    return found
+
+
+def _friction(case: Case, fit: Fit, fix: _Fix) -> Array | None:
+    if case.friction is None:
+        return None
+    return np.abs(_fitted_unit(fit, fix, case.friction.recorded, case.friction.torque))
+
+
+def _elsewhere(case: Case, fit: Fit, fix: _Fix, order: Sequence[int]) -> tuple[Array | None, Array | None]:
+    """Return errors of the gravity efforts over the joint ranges, shape (e, n), and their tolerance, shape (n,)."""
+    there = case.elsewhere
+    if there is None:
+        return None, None
+    load = _fitted_unit(fit, fix, there.load_recorded, there.load_torque)
+    limit = np.abs(_fitted_unit(fit, fix, case.limit_recorded, case.limit_torque))
+    missed = holding_efforts(fit, _as_read(fix, there.q_recorded, order), offsets=False)[:, order] - load
+    missed -= np.where(case.springs, np.mean(missed, axis=0), 0.0)
+    return missed, tolerance(load, limit)
+
+
+def _statements(case: Case, fit: Fit, known: Known, order: Sequence[int]) -> list[dict[str, Any]]:
+    """Return what the calibration says it is good for, and whether that is true."""
+    if not fit.statements:
+        return []
+    unsure = np.hypot(fit.gravity_error / SURE, fit.heldout_rms)[order]
+    told = Told(fit.stiffness[order], np.where(np.isfinite(unsure), np.maximum(unsure, 1e-12), np.inf))
+    return [one.as_row() for one in judged(fit.statements, told, known, Tips(case.urdf, case.names))]
 
 
 def _verdict(fit: Fit, posterior: LoadPosterior) -> dict[str, Any]:
@@ -264,7 +342,6 @@ def _verdict(fit: Fit, posterior: LoadPosterior) -> dict[str, Any]:
         "fitted": _plain(fit.torque_rms),
         "signal": _plain(fit.signal),
         "novelty": _plain(fit.novelty),
-        "statements": {one.use: one.value for one in fit.statements},
         "shown": [
             [fit.columns.joint_names[place] if place >= 0 else "", kind] for place, kind in sorted(posterior.shown)
         ],

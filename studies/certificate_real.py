@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from certificate_arms import KIND_SHARES, KINDS, Array, Random, different, urdf_text
-from certificate_case import Case, scored_rows, tolerance
-from certificate_dynamics import Dynamics
+from certificate_case import Case, Elsewhere, poses_elsewhere, scored_rows, tolerance
+from certificate_dynamics import GRAVITY, Dynamics
 from certificate_ideal import Noise, gravity_error
 from certificate_paths import Motion
 from certificate_recordings import Recording, read_recording, with_limits
@@ -124,13 +124,13 @@ def fit_by_hand(name: str, begin: float = 0.0, end: float = 1.0) -> HandFit:
         inside = (recording.along >= begin) & ((recording.along < end) | (end >= 1.0))
         at = np.flatnonzero(filtered.whole & inside)
         at = at[:: max(1, len(at) * len(parts) // FITTED_ROWS)]
-        rows.append(_columns(recording, dynamics, filtered.motion, at))
+        rows.append(drive_columns(recording, dynamics, filtered.motion, at))
         efforts.append(filtered.effort[at])
     A, y = np.concatenate(rows)[:, first.measured], np.concatenate(efforts)[:, first.measured]
     described = dynamics.parameters
     start = np.concatenate([described, np.zeros(A.shape[2] - len(described))])
-    size = np.concatenate([_ridge(described), np.full(len(start) - len(described), 10.0 * np.abs(y).max())])
-    x = _ridged(A, y, start, size)
+    size = np.concatenate([ridge_sizes(described), np.full(len(start) - len(described), 10.0 * np.abs(y).max())])
+    x = ridged(A, y, start, size)
     sigma = np.sqrt(np.mean((y - A @ x) ** 2, axis=0))
     residual = np.full(len(first.measured), np.nan)
     residual[first.measured] = sigma
@@ -163,7 +163,7 @@ def _explained(name: str) -> tuple[Array, Array]:
     recording, motion = read_recording(name), smoothed(name).motion
     dynamics, fit = Dynamics(recording.arm), fit_by_hand(name)
     parts = [np.arange(begin, min(begin + 1000, len(motion.q))) for begin in range(0, len(motion.q), 1000)]
-    whole = np.concatenate([_columns(recording, dynamics, motion, part) @ fit.x for part in parts])
+    whole = np.concatenate([drive_columns(recording, dynamics, motion, part) @ fit.x for part in parts])
     effort = np.where(recording.measured, recording.effort, np.nan)
     return whole - rigid_torques(recording, dynamics, motion.q, motion.dq, motion.ddq, fit), effort - whole
 
@@ -214,7 +214,8 @@ def known_arm_case(seed: int, name: str, exchange: str) -> Case:
     rest = rest_of(recording, motion, left)
     alone, _ = gravity_error(dynamics, motion, rest.noise)
     allowed = tolerance(load, true.effort)
-    nothing = np.zeros(len(true.moving))
+    nothing, poses = np.zeros(len(true.moving)), poses_elsewhere(true)
+    wide = dynamics.gravity(poses)
     return Case(
         part="real",
         seed=seed,
@@ -237,6 +238,9 @@ def known_arm_case(seed: int, name: str, exchange: str) -> Case:
         limit_recorded=true.effort,
         limit_torque=true.effort,
         offset_recorded=nothing,
+        friction=None,
+        elsewhere=Elsewhere(poses, wide, wide),
+        gravity=GRAVITY,
         springs=np.zeros(len(true.moving), dtype=bool),
         ideal=alone / allowed,
         unknown=frozenset({"offset", "delay-between-channels"}),
@@ -258,7 +262,7 @@ def _part(motion: Motion, rows: npt.NDArray[Any]) -> Motion:
     return Motion(motion.time[rows], motion.q[rows], motion.dq[rows], motion.ddq[rows])
 
 
-def _columns(recording: Recording, dynamics: Dynamics, motion: Motion, at: npt.NDArray[np.int64]) -> Array:
+def drive_columns(recording: Recording, dynamics: Dynamics, motion: Motion, at: npt.NDArray[np.int64]) -> Array:
     """Return the derivatives of the efforts by bodies, drives and counterbalances, shape (k, n, p)."""
     n, part = motion.q.shape[1], _part(motion, at)
     drives = [np.ones(part.q.shape), np.tanh(part.dq / recording.slow), part.dq, part.ddq]
@@ -289,7 +293,7 @@ def rigid_torques(recording: Recording, dynamics: Dynamics, q: Array, dq: Array,
     return found
 
 
-def _ridge(parameters: Array) -> Array:
+def ridge_sizes(parameters: Array) -> Array:
     """Return how far the real bodies may be from the description, shape (10 b,)."""
     bodies = parameters.reshape(-1, 10)
     mass = np.maximum(bodies[:, 0], 0.02 * bodies[:, 0].sum())
@@ -300,7 +304,7 @@ def _ridge(parameters: Array) -> Array:
     return found.ravel()
 
 
-def _ridged(A: Array, y: Array, start: Array, size: Array) -> Array:
+def ridged(A: Array, y: Array, start: Array, size: Array) -> Array:
     """Return the least-squares solution that is held to a start by sizes, shape (p,)."""
     x, sigma = start, y.std(axis=0)
     for _ in range(ROUNDS):
@@ -350,10 +354,11 @@ def rest_of(recording: Recording, motion: Motion, left: Array) -> Rest:
     """
     dynamics, used = Dynamics(recording.arm), recording.measured
     at = np.arange(0, len(left), max(1, len(left) // RESTED_ROWS))
-    A, y = _columns(recording, dynamics, motion, at)[:, used], left[at][:, used]
+    A, y = drive_columns(recording, dynamics, motion, at)[:, used], left[at][:, used]
     bodies = len(dynamics.parameters)
-    size = np.concatenate([WIDE * _ridge(dynamics.parameters), np.full(A.shape[2] - bodies, WIDE * np.abs(y).max())])
-    x = _ridged(A, y, np.zeros(len(size)), size)
+    drives = np.full(A.shape[2] - bodies, WIDE * np.abs(y).max())
+    size = np.concatenate([WIDE * ridge_sizes(dynamics.parameters), drives])
+    x = ridged(A, y, np.zeros(len(size)), size)
     rest, spacing = y - A @ x, float(np.ptp(motion.time)) / len(at)
     fast = np.diff(left[:, used], axis=0).std(axis=0) / np.sqrt(2.0)
     white, slow = np.ones(len(used)), np.zeros(len(used))

@@ -111,7 +111,7 @@ def _tx40() -> Recording:
 
 
 def _panda_1khz() -> Recording:
-    table = np.genfromtxt(_file("data/panda_1khz/panda.csv"), delimiter=",", names=True)
+    table = np.genfromtxt(shared_file("data/panda_1khz/panda.csv"), delimiter=",", names=True)
     q, dq, effort = (np.column_stack([table[f"{word}{at}"] for at in range(1, 8)]) for word in ("q", "dq", "tau"))
     arm = _described("panda.urdf", "panda_joint")
     period = 13.33  # [s]; the path begins anew
@@ -120,21 +120,21 @@ def _panda_1khz() -> Recording:
 
 
 def _kr300(part: str) -> Recording:
-    table = np.genfromtxt(_file(f"data/kr300/{part}.csv"), delimiter=",", names=True)
+    table = np.genfromtxt(shared_file(f"data/kr300/{part}.csv"), delimiter=",", names=True)
 
     def channel(word: str) -> Array:
         return np.column_stack([table[f"act_{word}_A{at}"] for at in range(1, 7)])
 
     time, q = table["time_s"], np.radians(channel("pos_mot_deg") + KR300_ZEROS)
     dq, effort = np.radians(channel("vel_mot_deg_per_s")), channel("torque_abs_nm") * KR300_GEARS
-    arm = _from_product(cp.load(_file("data/kr300/kr300.toml")))
+    arm = _from_product(cp.load(shared_file("data/kr300/kr300.toml")))
     parts = (arm, time, q, dq, effort, np.ones(6, dtype=bool), _even(time))
     return Recording(f"kr300 {part}", *parts, cutoff=8.0, cut=0.12, slow=0.01, balanced=(1,))
 
 
 def _lwr4(part: int) -> Recording:
-    table = np.load(_file(f"data/lwr4/measurements_{part}.npz"))
-    arm = pruned(read_urdf(_file("data/lwr4/kuka_lwr4.urdf"), [f"lwr_{at}_joint" for at in range(7)]))
+    table = np.load(shared_file(f"data/lwr4/measurements_{part}.npz"))
+    arm = pruned(read_urdf(shared_file("data/lwr4/kuka_lwr4.urdf"), [f"lwr_{at}_joint" for at in range(7)]))
     time = table["times"] - table["times"][0]
     parts = (time, table["positions"], table["velocities"], table["torques"], np.arange(7) < 6, _even(time))
     return Recording(f"lwr4 {part}", arm, *parts, cutoff=8.0, cut=0.5, slow=0.02)
@@ -164,8 +164,8 @@ _Channels = tuple[Array, Array, Array | None, Array, npt.NDArray[np.bool_]]
 def _logged(mapping: str, model: str, files: str | list[str], moving: str | tuple[str, ...]) -> tuple[Arm, _Channels]:
     """Read a recording through its mapping: time, positions, velocities, efforts and which of these were measured."""
     arm = _described(model, moving)
-    robot = cp.load(_model(model))
-    paths = [_file(f"data/{file}") for file in ([files] if isinstance(files, str) else files)]
+    robot = cp.load(model_file(model))
+    paths = [shared_file(f"data/{file}") for file in ([files] if isinstance(files, str) else files)]
     log = cp.read_log(paths, robot, MAPPINGS / f"{mapping}.toml")
     order = [robot.joint_names.index(name) for name in arm.joint_names]
     tau, dq = log.tau[:, order], log.dq[:, order]
@@ -180,18 +180,23 @@ def _logged(mapping: str, model: str, files: str | list[str], moving: str | tupl
 def _described(model: str, moving: str | tuple[str, ...]) -> Arm:
     """Read a description of which the joints move whose names begin with, or for "_joint" end with, a word."""
     words = (moving,) if isinstance(moving, str) else moving
-    everything = read_urdf(_model(model), ())
+    everything = read_urdf(model_file(model), ())
     chosen = [
         joint.name
         for joint in everything.joints
         if any(joint.name.endswith(word) if word == "_joint" else joint.name.startswith(word) for word in words)
     ]
-    return pruned(read_urdf(_model(model), chosen))
+    return pruned(read_urdf(model_file(model), chosen))
 
 
-def _model(model: str) -> Path:
+def model_file(model: str) -> Path:
+    """Return the file of a model: a shared one, or one of example-robot-data.
+
+    Raises:
+        FileNotFoundError: It is not there.
+    """
     if model.startswith("data/"):
-        return _file(model)
+        return shared_file(model)
     try:
         installed = importlib.metadata.files("example-robot-data") or []
     except importlib.metadata.PackageNotFoundError as error:
@@ -199,7 +204,12 @@ def _model(model: str) -> Path:
     return Path(str(next(file for file in installed if file.name == model).locate()))
 
 
-def _file(name: str) -> Path:
+def shared_file(name: str) -> Path:
+    """Return a shared file.
+
+    Raises:
+        FileNotFoundError: It is not there.
+    """
     path = SHARED / name
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there; COUNTERPOISE_DATA names the folder that holds data/")

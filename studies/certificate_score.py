@@ -2,8 +2,9 @@
 
 A case is *inside* when the gravity error of every measured joint, root mean square over the recorded poses, is within
 the tolerance. It is *certified* when a gravity error (95 %) within the tolerance is stated for every joint. Certified
-and outside is a false certificate. Not certified although inside, or not even fitted, is a false refusal where the
-ideal estimator would determine gravity to half of the tolerance.
+and outside is a false certificate; so is a result with a statement on its list that the truth contradicts
+(certificate_statements.py), whatever it certifies. Both counts are shown. Not certified although inside, or not
+even fitted, is a false refusal where the ideal estimator would determine gravity to half of the tolerance.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ CLASSES = ("path", "fault", "friction", "arm", "description", "portion", "exchan
 """Labels by which cases are counted."""
 WORSE = 1.05
 """An error after the fix may be this many times the one before."""
+USES = ("hold", "float", "payload", "contact", "extrapolate")
+"""What a calibration may say that it is good for."""
 
 
 def tables(rows: Sequence[Row]) -> str:
@@ -38,6 +41,16 @@ def tables(rows: Sequence[Row]) -> str:
 def false_certificate(result: Mapping[str, Any] | None) -> bool:
     """Say whether a result is certified and outside."""
     return _fitted(result) and result["certified"] and not result["inside"]
+
+
+def false_statements(result: Mapping[str, Any] | None) -> list[str]:
+    """Return the uses of which a result states what the truth contradicts."""
+    return [one["use"] for one in result["statements"] if one["true"] is False] if _fitted(result) else []
+
+
+def false_in_any_way(result: Mapping[str, Any] | None) -> bool:
+    """Say whether a result is certified and outside, or states what the truth contradicts."""
+    return false_certificate(result) or bool(false_statements(result))
 
 
 def false_refusal(row: Row, result: Mapping[str, Any] | None) -> bool:
@@ -71,6 +84,12 @@ def _run(rows: Sequence[Row]) -> list[str]:
     failed = [row["seed"] for row in rows if row.get("before") and row["before"]["failure"]]
     commits = ", ".join(sorted({row.get("commit", "unknown")[:9] for row in rows}))
     lines = [f"Commit {commits}. Seconds per case: median {_median(seconds)}, largest {max(seconds, default=0.0):.0f}."]
+    spent = [row["cpu"] for row in rows if "cpu" in row]
+    steps = {
+        step: [one.get(step, 0.0) for one in spent] for step in ("case", "read and doctor", "before", "after", "all")
+    }
+    told = ", ".join(f"{step} {np.mean(values):.1f}" for step, values in steps.items() if values)
+    lines += [f"Time of the processor per case, mean [s]: {told or '–'}."]
     lines += [f"Over the time limit: {len(late)} {late[:10]}. Not read: {len(unread)} {unread[:10]}."]
     lines += [f"No fit, with one of our errors: {len(failed)} {failed[:10]}."]
     return lines + ([f"Broken: {broken[:10]}"] if broken else [])
@@ -82,14 +101,16 @@ def _median(values: Sequence[float]) -> str:
 
 def _certificates(rows: Sequence[Row], of: Callable[[Row], Mapping[str, Any] | None]) -> list[str]:
     """Return the table of certificates by class."""
-    head = "| class | cases | outside | certified | false certificates | of the outside | could be certified "
-    lines = [head + "| false refusals |", "|---|---|---|---|---|---|---|---|", _line("all", rows, of)]
+    head = "| class | cases | outside | certified | false certificates | of the outside | with statements "
+    head += "| could be certified | false refusals |"
+    lines = [head, "|---|---|---|---|---|---|---|---|---|", _line("all", rows, of)]
     for label in CLASSES:
         kinds = Counter(row["labels"].get(label) for row in rows)
         if len(kinds) > 1:
             for kind in sorted(kinds, key=str):
                 lines.append(_line(f"{label}: {kind}", [r for r in rows if r["labels"].get(label) == kind], of))
     results = [of(row) for row in rows if _fitted(of(row))]
+    lines += ["", *_statements([(row["seed"], of(row)) for row in rows if _fitted(of(row))])]
     loose = sum(result["trusted"] and not result["inside"] for result in results)
     lines += ["", f"TRUSTED and outside, whatever is stated: {_share(loose, len(rows))}."]
     confused = sum(
@@ -130,8 +151,25 @@ def _line(name: str, rows: Sequence[Row], of: Callable[[Row], Mapping[str, Any] 
     wrong = sum(false_certificate(result) for _, result in fitted)
     could = sum(could_be_certified(row, result) for row, result in results)
     refused = sum(false_refusal(row, result) for row, result in results)
+    any_way = sum(false_in_any_way(result) for _, result in fitted)
     cells = [name, len(rows), outside, certified, _share(wrong, len(rows)), _share(wrong, outside)]
-    return "| " + " | ".join(map(str, [*cells, could, _share(refused, could)])) + " |"
+    cells += [_share(any_way, len(rows)), could, _share(refused, could)]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _statements(results: Sequence[tuple[int, Mapping[str, Any]]]) -> list[str]:
+    """Return the table of statements by use, from seeds and results."""
+    lines = ["| statement | stated | judged | false | over the range | at the worst pose | false in seeds |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for use in USES:
+        said = [(seed, one) for seed, result in results for one in result["statements"] if one["use"] == use]
+        known = [(seed, one) for seed, one in said if one["true"] is not None]
+        wrong = [seed for seed, one in known if not one["true"]]
+        over, worst = ([one[key] for _, one in known if one[key] is not None] for key in ("over", "worst"))
+        beyond = [f"{sum(value > 1.0 for value in values)} of {len(values)}" for values in (over, worst)]
+        cells = [use, len(said), len(known), _share(len(wrong), len(known)), *beyond, wrong[:12]]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return lines
 
 
 def _share(count: int, total: int) -> str:
@@ -149,13 +187,13 @@ def _fixes(rows: Sequence[Row]) -> list[str]:
     both = [row for row in rows if _fitted(row["before"]) and _fitted(row["after"])]
     worse = [row for row in both if row["after"]["worst"] > WORSE * row["before"]["worst"]]
     harmful = [row for row in worse if row["after"]["worst"] > 1.0]
-    new = [row for row in both if false_certificate(row["after"]) and not false_certificate(row["before"])]
+    new = [row for row in both if false_in_any_way(row["after"]) and not false_in_any_way(row["before"])]
     lost = [row for row in rows if row["after"] is not None and row["after"]["failure"]]
     return [
         f"With a fix and a fit before and after it: {len(both)} of {len(rows)}. Error (worst joint, over its "
         f"tolerance) larger than {WORSE} times: {_share(len(worse), len(both))}, of which {len(harmful)} end outside: "
-        f"{[row['seed'] for row in harmful]}. New false certificates: {[row['seed'] for row in new]}. "
-        f"No fit after the fix: {len(lost)}."
+        f"{[row['seed'] for row in harmful]}. New false certificates, statements included: "
+        f"{[row['seed'] for row in new]}. No fit after the fix: {len(lost)}."
     ]
 
 

@@ -54,12 +54,16 @@ def run_task(task: Task) -> dict[str, Any]:
     from certificate_real import real_case  # noqa: PLC0415
 
     part, seed, urdfs = task
+    begun = time.process_time()
     if part == "foreign":
         case = foreign_case(seed, None if urdfs is None else Path(urdfs))
     else:
         case = real_case(seed) if part == "real" else injected_case(seed)
+    made = time.process_time() - begun
     with tempfile.TemporaryDirectory() as folder:
-        return run_case(case, Path(folder))
+        row = run_case(case, Path(folder))
+    row["cpu"] = {"case": round(made, 2), **row["cpu"], "all": round(time.process_time() - begun, 2)}
+    return row
 
 
 def _work(connection: Connection, limit: float) -> None:

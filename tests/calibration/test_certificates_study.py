@@ -156,7 +156,15 @@ def test_a_fix_is_applied_to_the_truth_as_the_product_applies_it() -> None:
     assert [fix.converts(name) for name in fix.names] == [False, True, False]
 
 
-def made_row(seed: int, *, certified: bool, inside: bool, determinable: bool = True, **more: Any) -> dict[str, Any]:
+def made_row(
+    seed: int,
+    *,
+    certified: bool,
+    inside: bool,
+    determinable: bool = True,
+    statements: list[dict[str, Any]] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     result = {
         "failure": "",
         "certified": certified,
@@ -167,6 +175,7 @@ def made_row(seed: int, *, certified: bool, inside: bool, determinable: bool = T
         "worst": 0.5 if inside else 2.0,
         "error_with_offset": [0.1],
         "tolerance": [1.0],
+        "statements": statements or [],
     }
     labels = {"path": "one line", "fault": "none", "friction": "load", "description": "links"}
     return {
@@ -187,6 +196,10 @@ def made_row(seed: int, *, certified: bool, inside: bool, determinable: bool = T
     }
 
 
+def stated(use: str, *, true: bool | None) -> dict[str, Any]:
+    return {"use": use, "value": 1.0, "over": 2.0 if true is False else 0.5, "worst": None, "true": true}
+
+
 def test_certificates_and_refusals_are_counted() -> None:
     score = load_study("certificate_score")
     said = {
@@ -202,15 +215,17 @@ def test_certificates_and_refusals_are_counted() -> None:
         "sentence": "",
     }
     rows = [
-        made_row(0, certified=True, inside=True),
-        made_row(2, certified=True, inside=False),
-        made_row(4, certified=False, inside=True, findings=[said]),
+        made_row(0, certified=True, inside=True, statements=[stated("hold", true=True), stated("float", true=None)]),
+        made_row(2, certified=True, inside=False, statements=[stated("float", true=False)]),
+        made_row(4, certified=False, inside=True, findings=[said], statements=[stated("hold", true=False)]),
         made_row(6, certified=False, inside=True, determinable=False),
         made_row(8, certified=False, inside=False),
         {**made_row(10, certified=False, inside=False), "before": {"failure": "InputError: no motion"}},
     ]
     text = score.tables(rows)
-    assert "| all | 6 | 2 | 2 | 1 (17%) | 1 (50%) | 3 | 2 (67%) |" in text
+    assert "| all | 6 | 2 | 2 | 1 (17%) | 1 (50%) | 2 (33%) | 3 | 2 (67%) |" in text
+    assert "| hold | 2 | 2 | 1 (50%) | 1 of 2 | 0 of 0 | [4] |" in text
+    assert "| float | 2 | 1 | 1 (100%) | 1 of 1 | 0 of 0 | [2] |" in text
     assert "Sound recordings with a wrong finding that invalidates: 1 (17%)." in text
     assert "Of the false certificates, 1 hold the arm all the same" in text
     assert "Certified, outside and worse than the untouched description: 1." in text
