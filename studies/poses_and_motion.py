@@ -180,7 +180,8 @@ def relative(row: Mapping[str, Any], use: Use) -> tuple[Array, Array]:
     """Return errors and stated errors over gravity torques, of joints that carry some."""
     gravity = np.array(row[use]["gravity"])
     carries = gravity > CARRIES * gravity.max()
-    return (np.array(row[use]["error"]) / gravity)[carries], (np.array(row[use]["stated"]) / gravity)[carries]
+    error, stated = (np.array(row[use][name])[carries] / gravity[carries] for name in ("error", "stated"))
+    return error, stated
 
 
 def table(found: Sequence[Mapping[str, Any]]) -> list[str]:
