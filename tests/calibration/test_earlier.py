@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from counterpoise.calibration.hierarchical import HierarchicalRegression, RowPro
 from counterpoise.calibration.moving import moving_samples
 from counterpoise.logs.declared import Declared
 from counterpoise.logs.log import Log
-from shared_data import SHARED
 from study_module import load_study
 
 AS_IT_IS = DIFFERENCES[0]
@@ -155,16 +153,15 @@ def test_a_file_is_as_good_as_the_fit(arm: cp.Robot, before: Fit, little: Log, t
     np.testing.assert_allclose(by_file.gravity_error, direct.gravity_error, rtol=1e-3)
 
 
-def test_part_of_a_path_starts_from_another(shared: Callable[[str], Path]) -> None:
+def test_part_of_a_path_starts_from_another() -> None:
     """UR10: the first third, started from the second, predicts the last as well as a fit to both."""
     study = load_study("calibration_recordings")
-    case = study.CASES["ur10, first part"]
-    for file in case.files:
-        shared(file)
+    hand = study.HAND_FITS["ur10, first part"]
     try:
-        robot, log = study.read(case, SHARED)
+        robot, logs = study.read(hand)
     except FileNotFoundError as error:
         pytest.skip(str(error))
+    log = logs[hand.tested]
     first, second, last = (log[part * len(log.time) // 3 : (part + 1) * len(log.time) // 3] for part in range(3))
     both = calibrate(robot, first, also=[second], findings=())
     earlier = calibrate(robot, second, findings=())

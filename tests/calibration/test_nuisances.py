@@ -52,6 +52,8 @@ def extent_of(arm: cp.Robot, samples: Samples) -> Extent:
         effort=np.sqrt(np.mean(np.nan_to_num(samples.tau) ** 2, axis=0)),
         weight=size,
         load=weight.mean(axis=0) / np.maximum(size, 1e-9),
+        centre=np.array([each.mean(axis=0) for each in (samples.q, np.cos(samples.q), np.sin(samples.q))]),
+        reverses=np.ones(arm.n, dtype=bool),
         times=((0.0, DURATION),),
     )
 
@@ -117,15 +119,22 @@ def test_joints_without_effort_have_no_columns(arm: cp.Robot, samples: Samples) 
     np.testing.assert_allclose(values_of(found, some), expected)
 
 
-def test_position_is_nothing_in_the_middle_and_as_large_as_the_weight_at_the_ends(
-    arm: cp.Robot, samples: Samples
-) -> None:
+def test_position_has_no_constant_part_and_spans_the_weight(arm: cp.Robot, samples: Samples) -> None:
     found = nuisances_of(arm, samples)
-    middle, half = found.position
-    at = found.at_rest(np.array([middle - half, middle, middle + half]), np.zeros((3, arm.n)))
-    np.testing.assert_allclose(at[1, :, :POSITION], 0.0, atol=1e-12)
-    np.testing.assert_allclose(at[2, :, 0], found.weight)
-    np.testing.assert_allclose(at[0, :, 0], -found.weight)
+    at = found.at_rest(samples.q, bodies_of(arm, samples))[:, :, :POSITION]
+    np.testing.assert_allclose(at.mean(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(np.ptp(at[:, :, 0], axis=0), 2.0 * found.weight)
+
+
+def test_friction_that_does_not_show_is_a_constant(arm: cp.Robot, samples: Samples) -> None:
+    """Of joints that do not reverse, and of no others."""
+    plain = nuisances_of(arm, samples)
+    reverses = np.array([True, False, True, False])
+    found = replace(plain, extent=replace(plain.extent, reverses=reverses))
+    assert "unseen" not in plain.kinds and found.kinds.count("unseen") == 1
+    column = values_of(found, samples)[:, :, found.kinds.index("unseen")]
+    np.testing.assert_array_equal(column, np.broadcast_to(column[0], column.shape))
+    np.testing.assert_array_equal(column[0] > 0.0, ~reverses)
 
 
 def test_a_joint_that_hardly_moves_shows_no_spring(arm: cp.Robot, samples: Samples) -> None:
@@ -134,7 +143,7 @@ def test_a_joint_that_hardly_moves_shows_no_spring(arm: cp.Robot, samples: Sampl
     q[:, 2] = 0.1 + 1e-6 * np.sin(samples.time)
     stood = replace(samples, q=q)
     found = nuisances_of(arm, stood)
-    assert found.position[1][2] == LEAST_RANGE
+    assert found.half_range[2] == LEAST_RANGE
     assert np.all(np.abs(values_of(found, stood)[:, 2, 0]) < 1e-4 * found.weight[2])
 
 

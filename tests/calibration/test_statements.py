@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import other_masses
+from calibration_data import motion, other_masses
 from counterpoise.calibration.design import design_poses
 from counterpoise.calibration.estimate import Estimate
-from counterpoise.calibration.sag import tips
+from counterpoise.calibration.sag import most_sag, tip_sag, tips
 from counterpoise.calibration.samples import samples_of_poses
 from counterpoise.calibration.statements import (
     EFFORT_TOLERANCE,
     MOST_COMPENSATED,
+    SAFE,
     TOLERANCE,
     USES,
     Assessment,
@@ -135,6 +137,34 @@ def test_the_stated_errors_are_true() -> None:
         poses = found.posterior.poses
         off = found.load(poses) - other_masses(found.robot).gravity(poses)
         assert np.all(np.sqrt(np.mean(off**2, axis=0)) < 1.5 * promise.error)
+
+
+def test_no_error_within_the_stated_bounds_sags_more_than_is_stated() -> None:
+    found = estimate(NOISES[1])
+    poses = found.posterior.poses
+    stiffness = np.full(found.robot.n, 500.0)
+    bound = SAFE * found.deviation(poses, offsets=True)
+    value = stated(assessed(NOISES[1]), "hold").value
+    assert value == pytest.approx(most_sag(found.robot, poses, bound, stiffness))
+    random = np.random.default_rng(0)
+    sags = [
+        tip_sag(found.robot, poses, bound * random.choice([-1.0, 1.0], bound.shape), stiffness).largest
+        for _ in range(50)
+    ]
+    assert 0.3 * value < max(sags) <= value
+
+
+def test_nothing_is_stated_of_a_model_that_lacks_what_shows() -> None:
+    """A drive whose torque grows by half within the recording: its errors are stated, and no use."""
+    arm = cp.load("planar3")
+    log = motion(other_masses(arm), coulomb=0.3, noise=0.02)
+    grows = 1.0 + 0.5 * log.time / log.time[-1]
+    tau = log.tau.copy()
+    tau[:, 1] *= grows
+    fit = cp.calibrate(arm, replace(log, tau=tau), findings=())
+    assert [check.name for check in fit.verdict.checks if not check.passed][:1] == ["structure"]
+    assert fit.statements == () and not fit.trusted
+    assert np.isfinite(fit.gravity_error).all()
 
 
 def test_a_softer_hold_sags_more() -> None:

@@ -138,14 +138,17 @@ def test_a_gain_is_mended_within_its_uncertainty(
     np.testing.assert_allclose(np.delete(done.log.tau, joint, 1), np.delete(log.tau, joint, 1), rtol=1e-12)
 
 
-def test_an_offset_is_mended_within_its_uncertainty(log: Log, tmp_path: Path) -> None:
-    done = mended(MODEL, shifted_effort(log, 1, 3.0), tmp_path)
+def test_an_offset_is_named_within_its_uncertainty_and_left_to_the_calibration(log: Log, tmp_path: Path) -> None:
+    faulty = shifted_effort(log, 1, 3.0)
+    done = mended(MODEL, faulty, tmp_path)
     (finding,) = done.before.alarms
     assert (finding.fault, finding.subjects) == (LogFault.OFFSET, ("joint2",))
-    left = done.log.tau[:, 1] - log.tau[:, 1]
-    assert float(np.ptp(left)) < 1e-9
-    assert abs(float(left.mean())) < 3.0 * finding.evidence["offset_std"] < 1.5 * float(log.tau[:, 1].std())
-    assert done.alarms() == ()
+    true = float(np.mean(faulty.tau[:, 1] - log.tau[:, 1]))
+    assert abs(finding.evidence["offset"] - true) < 3.0 * finding.evidence["offset_std"]
+    assert finding.evidence["offset_std"] < 0.5 * float(log.tau[:, 1].std())
+    assert done.before.fix == {}
+    fit = cp.calibrate(MODEL, faulty, findings=())
+    assert abs(fit.offset[1] - true) < 0.2 * abs(true)
 
 
 def test_an_offset_that_masses_explain_as_well_is_named_and_not_mended(
@@ -195,8 +198,8 @@ def test_motor_side_needs_the_makers_ratios_and_is_mended_with_them(
     np.testing.assert_allclose(done.tau, log.tau, rtol=1e-9)
 
 
-def test_gain_and_offset_of_one_joint_are_put_together_in_the_right_order(log: Log, tmp_path: Path) -> None:
-    """The offset is found on the corrected effort, so it must be taken off after the gain."""
+def test_a_gain_is_mended_beside_an_offset_of_the_same_joint(log: Log, tmp_path: Path) -> None:
+    """The offset is found on the corrected effort, and stays."""
     faulty = scaled_effort(shifted_effort(log, 3, 6.0), 3, 0.45)
     done = mended(MODEL, faulty, tmp_path)
     found = {finding.fault: finding for finding in done.before.alarms}
@@ -204,8 +207,9 @@ def test_gain_and_offset_of_one_joint_are_put_together_in_the_right_order(log: L
     gain, offset = found[LogFault.GAIN].evidence, found[LogFault.OFFSET].evidence
     left = np.polyfit(log.tau[:, 3], done.log.tau[:, 3], 1)
     assert abs(np.log(left[0])) < 3.0 * gain["relative_std"] + 0.02
-    assert abs(left[1]) < 3.0 * np.hypot(offset["offset_std"], gain["relative_std"] * offset["offset"])
-    assert done.alarms() == ()
+    doubt = np.hypot(offset["offset_std"], gain["relative_std"] * offset["offset"])
+    assert abs(left[1] - offset["offset"]) < 3.0 * doubt
+    assert [finding.fault for finding in done.alarms()] == [LogFault.OFFSET]
 
 
 def test_a_second_fix_is_put_on_top_of_a_first(log: Log, tmp_path: Path) -> None:

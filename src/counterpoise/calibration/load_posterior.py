@@ -127,7 +127,7 @@ class LoadPosterior:
         own, width = self.columns, len(self.nuisances.kinds)
         turn = np.zeros((len(columns.names), len(self.mean)))
         turn[[columns.names.index(name) for name in own.names], np.arange(len(own.names))] = 1.0
-        middle, half = self.nuisances.position
+        half, centre = self.nuisances.half_range, self.nuisances.extent.centre
         for place, joint in enumerate(np.flatnonzero(columns.active).tolist()):
             first = len(own.names) + 2 + place * width
             name, weight = columns.robot.joint_names[joint], self.nuisances.weight[joint]
@@ -135,11 +135,11 @@ class LoadPosterior:
             constant = np.zeros(len(self.mean))
             constant[first + POSITION + 1] = self.nuisances.offset[joint]
             if place in self.springs:
-                shapes = (("spring", weight / half[joint], middle[joint]), ("cosine", weight, np.cos(middle[joint])))
-                for step, (part, size, zero) in enumerate((*shapes, ("sine", weight, np.sin(middle[joint])))):
+                sizes = (weight / half[joint], weight, weight)
+                for step, (part, size) in enumerate(zip(("spring", "cosine", "sine"), sizes, strict=True)):
                     if part in at:
                         turn[at[part], first + step] += size
-                        constant[first + step] = -size * zero
+                        constant[first + step] = -size * centre[step, joint]
             if "offset" in at:
                 turn[at["offset"]] += constant
         return turn + turn @ self.carried

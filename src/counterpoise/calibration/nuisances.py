@@ -10,6 +10,7 @@ finds the size that the data show):
   larger at low speed (Stribeck), grow with the root of the speed, differ between the directions, change with time, or
   build up over a way of 10 or 30 mrad ([Dahl1968]);
 - rest: friction that poses at rest show beside a motion: it may have relaxed, or be larger than that of the motion;
+- unseen: the friction of a joint that moves one way only, or not at all: there it is a constant, as an offset is;
 - drift: an offset or a gain that changes from the beginning of a recording to its end.
 
 None of them is a law that is fitted for its own sake: they say how much of what looks like weight could be something
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
@@ -37,11 +39,12 @@ SIZES = {
     "run offset": Size(1.0, 5.0, free=True),
     "friction": Size(0.10, 0.5, free=True),
     "rest": Size(0.10, 0.5, free=True),
+    "unseen": Size(1.0, 2.0, free=True),
     "drift": Size(0.01, 0.1, free=False),
 }
 """Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
 POSITION = 3
-"""Columns of kind "position": q, cos q and sin q about the middle of the range."""
+"""Columns of kind "position": q, cos q and sin q about their means."""
 AT_REST = ("position", "gain", "offset")
 """Kinds that act at rest, in the order of their columns."""
 OFFSET_OF_FRICTION = 0.3
@@ -52,6 +55,8 @@ LEAST_WEIGHT = 0.3
 """Weight that a joint is taken to carry at least for these sizes, as a share of its effort."""
 LEAST_RANGE = 0.05
 """Half of the range that a joint is taken to have at least [rad or m]: a spring does not show in less."""
+UNSEEN_FRICTION = 0.1
+"""Usual friction of a joint that does not reverse, as a share of its effort."""
 PRESLIDING = (0.01, 0.03)
 """Ways over which friction builds up [rad or m]."""
 SLOW = 0.3
@@ -69,6 +74,8 @@ class Extent:
         effort: Root mean square of the efforts, shape (n,); 0 where none was measured.
         weight: Root mean square of the described gravity efforts, shape (n,).
         load: Mean of their size over their root mean square, shape (n,).
+        centre: Means of q, cos q and sin q, shape (3, n).
+        reverses: Which joints move to both sides for long enough that friction shows, shape (n,).
         times: Begin and end of every run [s].
     """
 
@@ -78,6 +85,8 @@ class Extent:
     effort: Array
     weight: Array
     load: Array
+    centre: Array
+    reverses: npt.NDArray[np.bool_]
     times: tuple[tuple[float, float], ...]
 
 
@@ -109,7 +118,8 @@ class Nuisances:
         frictions = 6 + len(PRESLIDING) + 1 if self.moving else 3 if self.friction.any() else 0
         drifts = 2 if self.moving else 0
         usual = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
-        return usual + ("rest",) * self.rests + ("run offset",) * self._later_runs
+        unseen = ("unseen",) * bool(self.unseen.any())
+        return usual + ("rest",) * self.rests + unseen + ("run offset",) * self._later_runs
 
     @property
     def _later_runs(self) -> int:
@@ -129,10 +139,15 @@ class Nuisances:
         return np.maximum(self.extent.weight, LEAST_WEIGHT * self.extent.effort)
 
     @cached_property
-    def position(self) -> tuple[Array, Array]:
-        """Middle and half of the recorded range [rad or m], shapes (n,)."""
-        middle, half = 0.5 * (self.extent.lower + self.extent.upper), 0.5 * (self.extent.upper - self.extent.lower)
-        return middle, np.maximum(half, LEAST_RANGE)
+    def unseen(self) -> Array:
+        """Usual friction of joints of a motion that do not reverse, in the unit of the effort, shape (n,); else 0."""
+        hidden = self.columns.active & ~self.extent.reverses & self.moving
+        return np.where(hidden, UNSEEN_FRICTION * self.extent.effort, 0.0)
+
+    @cached_property
+    def half_range(self) -> Array:
+        """Half of the recorded range [rad or m], shape (n,)."""
+        return np.maximum(0.5 * (self.extent.upper - self.extent.lower), LEAST_RANGE)
 
     def at_rest(self, q: Array, bodies: Array) -> Array:
         """Return what acts at rest: position, gain and offset, shape (k, a, POSITION + 2).
@@ -141,12 +156,11 @@ class Nuisances:
             q: Poses [rad or m], shape (k, n).
             bodies: Rigid-body efforts there by the first estimate, shape (k, a).
         """
-        middle, half = self.position
         turns = np.array(rotary(self.columns.robot), dtype=bool)
         shapes = [
-            (q - middle) / half * self.weight,
-            np.where(turns, np.cos(q) - np.cos(middle), 0.0) * self.weight,
-            np.where(turns, np.sin(q) - np.sin(middle), 0.0) * self.weight,
+            (q - self.extent.centre[0]) / self.half_range * self.weight,
+            np.where(turns, np.cos(q) - self.extent.centre[1], 0.0) * self.weight,
+            np.where(turns, np.sin(q) - self.extent.centre[2], 0.0) * self.weight,
         ]
         active = self.columns.active
         own = [shape[:, active] for shape in shapes]
@@ -187,6 +201,8 @@ class Nuisances:
             found.append(np.stack([*moved, *built_up, *drifts], axis=2))
         if self.rests:
             found.append((side * friction * poses)[:, :, None])
+        if self.unseen.any():
+            found.append(np.broadcast_to(self.unseen[active], bodies.shape)[:, :, None])
         if self._later_runs:
             apart = np.zeros((*bodies.shape, self._later_runs))
             if run > 0:

@@ -49,6 +49,8 @@ SHARES = (0.15, 0.25, 0.25, 0.15, 0.1, 0.06, 0.04)
 """... and how likely each of them is before the data: descriptions are wrong by 10 to 30 %, and seldom exact."""
 SPEAKS = 3.0
 """Log evidence by which a nuisance must improve the explanation to be taken up, a Bayes factor of 20."""
+SPEAKS_AGAIN = 0.5
+"""Log evidence from which on a drift is looked at again."""
 MOST_TAKEN = 6
 """Most nuisances that are taken up."""
 AGAIN = 3.0
@@ -149,13 +151,31 @@ class _Search:
             tried = [(self._tried(inflation, belief, chosen | {test}, at), test) for test in tests]
             tried.sort(key=lambda pair: -pair[0].evidence)
             best, test = tried[0]
-            if best.evidence - at.evidence < SPEAKS:
+            if best.evidence - at.evidence < SPEAKS and not self._drifts(best, test, belief, chosen, at):
                 break
             tests = [other for one, other in tried[1:] if one.evidence > at.evidence - AGAIN]
             chosen = chosen | {test}
             inflation = self._inflation(best)
             at, belief = self._best(inflation, chosen, best)
         return self._result(inflation, chosen, at)
+
+    def _drifts(
+        self,
+        best: HierarchicalPosterior,
+        test: tuple[int, str],
+        belief: _Belief,
+        chosen: Choice,
+        at: HierarchicalPosterior,
+    ) -> bool:
+        """Return whether a drift shows once residuals without it say how many samples count as one.
+
+        A drift that is left in the residuals makes them correlated, and so hides itself.
+        """
+        if test[1] != "drift" or best.evidence - at.evidence < SPEAKS_AGAIN:
+            return False
+        inflation = self._inflation(best)
+        with_it, without = (self._tried(inflation, belief, one, at) for one in (chosen | {test}, chosen))
+        return with_it.evidence - without.evidence >= SPEAKS
 
     def posterior_like(self, like: LoadPosterior) -> LoadPosterior:
         """Return the posterior with the nuisances, the strength and the inflation of another one."""
@@ -232,7 +252,7 @@ class _Search:
         groups = self._recorded.columns.groups
         drives = [at for kind in ("coulomb", "viscous", "rotor") for at in range(groups[kind].start, groups[kind].stop)]
         kinds = self._nuisances.kinds
-        moved = [at for at, kind in enumerate(kinds) if kind in ("friction", "drift")]
+        moved = [at for at, kind in enumerate(kinds) if kind in ("friction", "unseen", "drift")]
         if not moved:
             return np.zeros((size, size))
         taking = np.array([*drives, *(self._shared + joint * width + POSITION + 1 for joint in range(joints))])

@@ -14,6 +14,8 @@ from .prior import Scales
 from .runs import RepeatedRun
 from .samples import Samples
 
+REVERSES = 0.05
+"""Share of the samples that must move to either side for a joint's friction to be told from an offset."""
 POSES = 300
 """Recorded poses that stand for the calibrated range."""
 
@@ -95,6 +97,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
     kept, rows, step, rests = 0, 0, 1, 0
     lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
     speed, effort, counts = np.zeros(n), np.zeros(n), np.zeros(n)
+    centre, sides = np.zeros((3, n)), np.zeros((2, n))
     times: dict[int, tuple[float, float]] = {}
     for number, run, _ in recorded.numbered():
         for chunk in run.chunks():
@@ -103,6 +106,8 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
                 rests += len(chunk)
                 continue
             speed += np.sum(chunk.dq**2, axis=0)
+            centre += [values.sum(axis=0) for values in (chunk.q, np.cos(chunk.q), np.sin(chunk.q))]
+            sides += [(side * chunk.dq > chunk.v0).sum(axis=0) for side in (1.0, -1.0)]
             effort += np.nansum(chunk.tau**2, axis=0)
             counts += np.isfinite(chunk.tau).sum(axis=0)
             times[number] = (times.get(number, (float(chunk.time[0]), 0.0))[0], float(chunk.time[-1]))
@@ -125,6 +130,8 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
             effort=np.sqrt(effort / np.maximum(counts, 1.0)),
             weight=size,
             load=np.mean(weight, axis=0) / np.maximum(size, 1e-9),
+            centre=centre / max(rows, 1),
+            reverses=sides.min(axis=0) >= REVERSES * rows,
             times=tuple(times[number] for number in sorted(times)),
         ),
         (rows, rests),

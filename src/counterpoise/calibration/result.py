@@ -107,9 +107,13 @@ def fit_of(
     springs = assumed_stiffness(robot, rotors) if stiffness is None else given_stiffness(robot, stiffness)
     assessment = assess(estimate, friction=collected.band[active], residual=check.rms, stiffness=springs)
     sound = judge_recording(findings, estimate.columns.terms, collected.doubts)
+    notes, structure = _structure(estimate)
     if not all(one.passed for one in sound):
         assessment = _nothing(assessment)
-    notes, structure = _structure(estimate)
+    elif structure:
+        assessment = replace(
+            assessment, statements=(), missing=dict.fromkeys(USES, "the model lacks what efforts show")
+        )
     verdict = judge(assessment, uses, sound, structure, _earlier(collected, assessment.promise.tolerated[active]))
     promise = assessment.promise
     guessed = guessed_keys(*recordings)

@@ -102,6 +102,22 @@ def tip_sag(robot: Robot, q: Array, error: Array, stiffness: Array) -> Sag:
     return Sag(frozen(np.where(known, per_joint, np.nan)), max(totals), max(largest))
 
 
+def most_sag(robot: Robot, q: Array, bound: Array, stiffness: Array) -> float:
+    """Return how far torque errors within bounds can displace a tip at any of some poses [m].
+
+    Args:
+        robot: The arm.
+        q: Poses [rad or m], shape (k, n).
+        bound: How large the errors may be there [N m or N], shape (k, n).
+        stiffness: K of each joint [N m/rad or N/m], shape (n,); a joint without any is left out.
+    """
+    give = bound / np.where(stiffness > 0.0, stiffness, np.inf)
+    slopes = (np.atleast_3d(robot.jacobian(q, at=tip))[:, :3] for tip in tips(robot))
+    # Errors of different joints may all push one way.
+    sags = [np.sum(np.linalg.norm(slope * give[:, None, :], axis=1), axis=1) for slope in slopes]
+    return float(np.max(sags, initial=0.0))
+
+
 def tips(robot: Robot) -> list[str]:
     """Return the end frames at the end of the longest chains, at most MOST_TIPS."""
     tree = robot.tree

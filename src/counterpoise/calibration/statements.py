@@ -1,14 +1,16 @@
 """What a calibration is good for: uses, each a test with its own margin, and the numbers that go with them.
 
-All of them follow from the efforts by which the calibration holds the arm, and from how far these may be off
-(load_posterior.py). Numbers of a use are taken SAFE standard deviations off, so that what is stated is true:
+All of them follow from the efforts by which the calibration holds the arm, and from how far these may be off, with an
+offset (holding errors) and without (gravity errors; load_posterior.py). Numbers of a use are taken SAFE standard
+deviations off, so that what is stated is true:
 
-- hold: the tip sags by at most so much under the holding errors, held by the given stiffness;
-- float: holding errors of every joint are tolerable, and up to a share c of its friction may be compensated besides,
+- hold: the tip sags by at most so much under the holding errors at any recorded pose, held by the given stiffness;
+- float: gravity errors of every joint are tolerable, and up to a share c of its friction may be compensated besides,
   which leaves (1 − c) of it to hold the rest of the error;
 - payload: a load of so many kg at the tip shows in some joint;
-- contact: a push of so many N at the tip, in any direction, shows in some joint while the arm moves;
-- extrapolate: holding errors are tolerable everywhere within the joint limits, not only where the arm was.
+- contact: a push of so many N at the tip, in any direction, shows in some joint while the arm moves, at nine poses of
+  ten;
+- extrapolate: gravity errors are tolerable everywhere within the joint limits, not only where the arm was.
 
 What a joint tolerates is the larger of TOLERANCE of its gravity effort (root mean square) and EFFORT_TOLERANCE of its
 effort limit. Friction is no part of it: that it hides an error does not make it right.
@@ -27,7 +29,7 @@ from ..description.frozen import Array
 from ..errors import InputError
 from .estimate import Estimate
 from .prior import arm_reach
-from .sag import tip_sag, tips
+from .sag import most_sag, tips
 from .statistics import CERTAIN, all_joints, root_mean_square
 
 UseName = Literal["hold", "float", "payload", "contact", "extrapolate"]
@@ -137,6 +139,10 @@ class _Assessor:
         self._gravity = root_mean_square(estimate.load(self._poses))
         self._tolerated = self._tolerance(self._poses, self._gravity)
         self._error = CERTAIN * root_mean_square(self._load)
+        # A load or push is looked for in the joint where it stands out most from the gravity error and the held-out
+        # error, which a file states. What it must exceed there has the offset in it.
+        self._unsure = np.maximum(np.hypot(root_mean_square(self._load), residual), 1e-12)
+        self._noticed = SAFE * np.hypot(root_mean_square(self._holding), residual)
 
     def assessment(self) -> Assessment:
         """Return what holds and what does not."""
@@ -192,7 +198,7 @@ class _Assessor:
         robot = self._estimate.robot
         error = np.zeros((len(self._poses), robot.n))
         error[:, self._estimate.columns.active] = SAFE * self._holding
-        sag = float(np.nansum(tip_sag(robot, self._poses, error, self._stiffness).per_joint))
+        sag = most_sag(robot, self._poses, error, self._stiffness)
         reach = max(arm_reach(robot), 1e-9)
         if not sag <= MOST_SAG * reach:
             return f"the tip may sag by {_millimetres(sag)}, more than {MOST_SAG:.0%} of the arm's reach"
@@ -207,8 +213,8 @@ class _Assessor:
             lever = root_mean_square(
                 (robot.with_payload(1.0, link=tip).gravity(self._poses) - robot.gravity(self._poses))[:, active]
             )
-            noticed = SAFE * np.hypot(root_mean_square(self._holding), self._residual)
-            shown = float(np.min(noticed / np.maximum(lever, 1e-12)))
+            joint = int(np.argmax(lever / self._unsure))
+            shown = float(self._noticed[joint] / max(float(lever[joint]), 1e-12))
             least = shown if np.isinf(least) else max(least, shown)
         most = MOST_LOAD * float(robot.tree.mass.sum())
         if not least <= most:
@@ -219,15 +225,15 @@ class _Assessor:
         if self._estimate.command_units:
             return "how hard a push would be is unknown: efforts are in command units"
         robot, active = self._estimate.robot, self._estimate.columns.active
-        noticed = SAFE * np.hypot(root_mean_square(self._holding), self._residual)
         step = max(1, -(-len(self._poses) // PUSH_POSES))
         q = self._poses[::step]
         weakest = 0.0
         for tip in tips(robot):
             slope = np.atleast_3d(robot.jacobian(q, at=tip))[:, :3][:, :, active]
             torques = np.abs(np.einsum("di,kij->kdj", _DIRECTIONS, slope))
+            joint = np.argmax(torques / self._unsure, axis=2)
             with np.errstate(divide="ignore"):
-                shown = np.min(noticed / torques, axis=2)
+                shown = self._noticed[joint] / np.take_along_axis(torques, joint[:, :, None], axis=2)[:, :, 0]
             weakest = max(weakest, float(np.quantile(shown.max(axis=1), 0.9, method="higher")))
         most = MOST_PUSH * 9.81 * float(robot.tree.mass.sum())
         if weakest > FELT * most:

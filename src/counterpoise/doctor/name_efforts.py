@@ -116,10 +116,12 @@ def name_offsets(case: Case) -> list[Finding]:
                 f"The effort of {name} has a constant offset of {short(offset)} ± {short(doubt)} {unit}, "
                 f"{percent(share)} of what it varies by."
             ),
-            remedy=f"Tare the sensor of {name}, or take the offset off: effort_offset = {short(-offset)}.",
+            remedy=(
+                f"A calibration finds it by itself. For all else tare the sensor of {name}, or take it off: "
+                f"effort_offset = {short(-offset)}."
+            ),
             evidence=numbers | {"effect": case.effect(change)},
             confidence=confidence(gain, OFFSET),
-            fix={"joints": {name: {"effort_offset": -offset}}},
         )
         findings.append(case.settled(finding, change))
     return findings
