@@ -132,7 +132,7 @@ def test_what_cannot_be_started_from(arm: cp.Robot, truth: cp.Robot, before: Fit
         calibrate(arm, little, start_from=replace(before, model_covariance=np.zeros((0, 0))), findings=())
     with pytest.raises(cp.InputError, match="geometry"):
         calibrate(cp.load("wam4"), motion(cp.load("wam4"), noise=0.1), start_from=before, findings=())
-    with pytest.raises(cp.InputError, match="method 'iterative'"):
+    with pytest.raises(cp.InputError, match="helps method 'weighted'"):
         calibrate(arm, log, "iterative", start_from=before, findings=())
     unsound = calibrate(arm, replace(log, declared=Declared(rate_source="guessed")), findings=())
     with pytest.raises(cp.InputError, match="cannot be relied on"):

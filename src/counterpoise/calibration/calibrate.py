@@ -25,7 +25,7 @@ from .earlier import EarlierCalibration
 from .estimate import Estimate
 from .fit import Fit
 from .guesses import clock_doubts, no_torques, unit_notes
-from .identity import data_fingerprint, kinematics_fingerprint
+from .identity import data_fingerprint
 from .iterative import solve_iterative
 from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
@@ -143,9 +143,14 @@ def calibrate(
     if isinstance(prior, str) and prior != "cad":
         raise InputError(f"prior is {prior!r}; expected 'cad', a CadPrior or None")
     belief = _belief(robot, prior, method)
-    earlier = (
-        None if start_from is None else _earlier(robot, start_from, (data, *also), method, terms, loaded=bool(loaded))
-    )
+    earlier = None
+    if start_from is not None:
+        if method != "weighted" or loaded or no_torques(data, *also) or (terms is not None and not terms.linear):
+            raise InputError(
+                "an earlier calibration helps method 'weighted', where efforts are torques and gains, zeros and tilt "
+                "are not fitted; leave those out, or the earlier calibration"
+            )
+        earlier = EarlierCalibration.of(start_from, robot, data_fingerprint(data, *also))
     shown = progress or (lambda done, total: None)
     settings = _Settings(robot, method, terms, belief, consistent, split, shown, earlier)
     refuse_other_joints(data.joint_names, robot, "data")
@@ -208,31 +213,6 @@ def _belief(robot: Robot, prior: CadPrior | str | None, method: Method) -> CadPr
     if prior is None or isinstance(prior, CadPrior):
         return prior
     return CadPrior() if float(robot.tree.mass.sum()) > 0.0 else None
-
-
-def _earlier(
-    robot: Robot,
-    fit: Fit,
-    source: Sequence[Log | StaticPoses | Samples],
-    method: Method,
-    terms: Terms | None,
-    *,
-    loaded: bool,
-) -> EarlierCalibration:
-    """Return the calibration to start from, checked."""
-    if method != "weighted":
-        raise InputError(f"method '{method}' cannot start from an earlier calibration; 'weighted' can")
-    if fit.identity.kinematics != kinematics_fingerprint(robot):
-        raise InputError(
-            f"the calibration to start from is of robot '{fit.robot.name}'; its geometry differs from that of "
-            f"'{robot.name}'"
-        )
-    if loaded or no_torques(*source) or (terms is not None and not terms.linear):
-        raise InputError(
-            "an earlier calibration helps where efforts are torques and gains, zeros and tilt are not fitted; leave "
-            "those out, or the earlier calibration"
-        )
-    return EarlierCalibration.of(fit, data_fingerprint(*source))
 
 
 def _diagnosed(robot: Robot, data: Log | StaticPoses | Samples) -> Sequence[Finding]:

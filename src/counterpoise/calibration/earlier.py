@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..description.frozen import Array
+from ..dynamics.robot import Robot
 from ..errors import InputError
 from .columns import EffortColumns
+from .identity import kinematics_fingerprint
 from .prior import parameter_covariance
 
 if TYPE_CHECKING:
@@ -80,19 +82,25 @@ class EarlierCalibration:
     source: str
 
     @classmethod
-    def of(cls, fit: Fit, data_sha256: str) -> EarlierCalibration:
+    def of(cls, fit: Fit, robot: Robot, data_sha256: str) -> EarlierCalibration:
         """Check and return a calibration to start from.
 
         Args:
             fit: The calibration.
+            robot: The robot that is calibrated now.
             data_sha256: Fingerprint of the recording that is calibrated now.
 
         Raises:
-            InputError: It says nothing about masses, is in command units, is of an unsound recording, or of this one.
+            InputError: It is of another geometry, says nothing about masses, is in command units, is of an unsound
+                recording, or of this one.
         """
         from .fit import NEWTON_METRES
 
         whose = f"the calibration to start from (of {fit.created or 'an unknown date'})"
+        if fit.identity.kinematics != kinematics_fingerprint(robot):
+            raise InputError(
+                f"{whose} is of robot '{fit.robot.name}'; its geometry differs from that of '{robot.name}'"
+            )
         if fit.units != NEWTON_METRES:
             raise InputError(f"{whose} is in {fit.units}: it does not tell masses. Start from one in N m")
         if not fit.model_covariance.size:

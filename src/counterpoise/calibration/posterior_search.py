@@ -3,7 +3,7 @@ r"""How well the efforts that hold an arm are known: weight, springs and counter
 A fit's own covariance takes what the model does not explain for noise. Real residuals are friction that no simple law
 describes, cables, drives that are a little off, drifts; part of that looks like weight. Here all of it gets columns of
 its own (nuisances.py) beside the model's, with sizes that the data choose (hierarchical.py), and the description is
-trusted as far as the data support it: the result is the average over STRENGTHS of the prior, each as likely as its
+trusted as far as the data support it: the result is the average over hypotheses (hypotheses.py), each as likely as its
 evidence says. What a joint's weight could be confused with then widens its uncertainty.
 
 A nuisance that acts at rest (a spring or counterbalance, a gain, a tilt of the base) is looked for joint by joint, and
@@ -20,12 +20,12 @@ earlier calibration (earlier.py) moves the result by, since the recording alone 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..description.frozen import Array, frozen
-from .earlier import DIFFERENCES, Difference, EarlierCalibration
+from .earlier import EarlierCalibration
 from .hierarchical import (
     NOISE_SAMPLES,
     ROUNDS,
@@ -35,18 +35,15 @@ from .hierarchical import (
     RowProducts,
     averaged,
 )
+from .hypotheses import Hypothesis, hypotheses_of
 from .inflation import Blocking
 from .load_posterior import TILT, LoadPosterior, tilt_columns
 from .moving import LEAST_INFLATION
 from .nuisances import POSITION, PRESLIDING, SIZES, Nuisances
-from .prior import CadPrior, body_root, covariance_root, drive_deviations
+from .prior import CadPrior
 from .recordings import Chunk, FittedRecordings, survey_recordings
 from .statistics import CERTAIN, root_mean_square
 
-STRENGTHS = (1.0 / 16.0, 1.0 / 4.0, 1.0, 4.0, 16.0, 64.0, 256.0)
-"""Strengths of the prior that are averaged (prior.py) ..."""
-SHARES = (0.15, 0.25, 0.25, 0.15, 0.1, 0.06, 0.04)
-"""... and how likely each of them is before the data: descriptions are wrong by 10 to 30 %, and seldom exact."""
 SPEAKS = 3.0
 """Log evidence by which a nuisance must improve the explanation to be taken up, a Bayes factor of 20."""
 SPEAKS_AGAIN = 0.5
@@ -91,17 +88,6 @@ def load_posterior(
     return search.posterior() if like is None else search.posterior_like(like)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Belief:
-    """What may be known of [x − start, tilt]: a mean (s,), L with L Lᵀ the covariance (s, s), a probability."""
-
-    mean: Array
-    root: Array
-    share: float
-    earlier: bool = False
-    belongs: bool = False
-
-
 class _Search:
     """Looks for the nuisances that a recording shows."""
 
@@ -121,18 +107,7 @@ class _Search:
         self._shared = len(columns.names) + 2
         self._blocks = self._products()
         self._whole = _summed(self._blocks)
-        strengths: tuple[float | None, ...] = (None,) if prior is None else (prior.strength or 1.0,)
-        if prior is not None and prior.strength is None and columns.terms.linear:
-            strengths = STRENGTHS
-        shares = SHARES if len(strengths) > 1 else (1.0,)
-        nothing = np.zeros(self._shared)
-        beliefs = [_Belief(nothing, self._root(one), share) for one, share in zip(strengths, shares, strict=True)]
-        self._first = beliefs[len(beliefs) // 2]
-        if earlier is not None:
-            described = 1.0 - sum(one.share for one in DIFFERENCES)
-            beliefs = [replace(one, share=described * one.share) for one in beliefs]
-            beliefs += [self._near(earlier, one) for one in DIFFERENCES]
-        self._beliefs = beliefs
+        self._hypotheses = hypotheses_of(recorded, prior, earlier)
         self._averages = prior is not None or earlier is not None
 
     def posterior(self) -> LoadPosterior:
@@ -142,28 +117,28 @@ class _Search:
         if self._recorded.correlated:
             inflation[:joints] = LEAST_INFLATION
         chosen: Choice = frozenset()
-        at = self._solve(self._regression(inflation), self._first, chosen, noise=self._recorded.sigma)
+        at = self._solve(self._regression(inflation), self._hypotheses[0], chosen, noise=self._recorded.sigma)
         inflation = self._inflation(at)
-        at, belief = self._best(inflation, chosen, at)
+        at, hypothesis = self._best(inflation, chosen, at)
         kinds = [kind for kind in ("position", "gain", "drift") if kind in self._nuisances.kinds]
         tests = [(place, kind) for kind in kinds for place in range(joints)] + [(-1, TILT)]
         while tests and len(chosen) < MOST_TAKEN:
-            tried = [(self._tried(inflation, belief, chosen | {test}, at), test) for test in tests]
+            tried = [(self._tried(inflation, hypothesis, chosen | {test}, at), test) for test in tests]
             tried.sort(key=lambda pair: -pair[0].evidence)
             best, test = tried[0]
-            if best.evidence - at.evidence < SPEAKS and not self._drifts(best, test, belief, chosen, at):
+            if best.evidence - at.evidence < SPEAKS and not self._drifts(best, test, hypothesis, chosen, at):
                 break
             tests = [other for one, other in tried[1:] if one.evidence > at.evidence - AGAIN]
             chosen = chosen | {test}
             inflation = self._inflation(best)
-            at, belief = self._best(inflation, chosen, best)
+            at, hypothesis = self._best(inflation, chosen, best)
         return self._result(inflation, chosen, at)
 
     def _drifts(
         self,
         best: HierarchicalPosterior,
         test: tuple[int, str],
-        belief: _Belief,
+        hypothesis: Hypothesis,
         chosen: Choice,
         at: HierarchicalPosterior,
     ) -> bool:
@@ -174,21 +149,21 @@ class _Search:
         if test[1] != "drift" or best.evidence - at.evidence < SPEAKS_AGAIN:
             return False
         inflation = self._inflation(best)
-        with_it, without = (self._tried(inflation, belief, one, at) for one in (chosen | {test}, chosen))
+        with_it, without = (self._tried(inflation, hypothesis, one, at) for one in (chosen | {test}, chosen))
         return with_it.evidence - without.evidence >= SPEAKS
 
     def posterior_like(self, like: LoadPosterior) -> LoadPosterior:
         """Return the posterior with the nuisances, the strength and the inflation of another one."""
         if len(like.weights) > 1:
-            self._beliefs = [self._beliefs[int(np.argmax(like.weights))]]
+            self._hypotheses = [self._hypotheses[int(np.argmax(like.weights))]]
         channels = len(self._whole.values)  # fewer than there, where no pose is left of the data
         inflation, noise = like.inflation[:channels], like.noise[:channels]
-        at = self._solve(self._regression(inflation), self._beliefs[0], like.shown, noise=noise)
+        at = self._solve(self._regression(inflation), self._hypotheses[0], like.shown, noise=noise)
         return self._as_modelled(self._posterior(inflation, like.shown, [at])[0], at)
 
     def _result(self, inflation: Array, chosen: Choice, at: HierarchicalPosterior) -> LoadPosterior:
         regression = self._regression(inflation)
-        every = [self._solve(regression, belief, chosen, begin=at) for belief in self._beliefs]
+        every = [self._solve(regression, hypothesis, chosen, begin=at) for hypothesis in self._hypotheses]
         result, best = self._posterior(inflation, chosen, every)
         result = self._as_modelled(result, at)
         own = _of_joints(chosen)
@@ -202,10 +177,12 @@ class _Search:
 
     def _changed(self, result: LoadPosterior, every: Sequence[HierarchicalPosterior]) -> Array:
         """Return how far an earlier calibration moves the efforts that hold the arm, shape (a,); NaN without one."""
-        pairs = [(one, belief) for one, belief in zip(every, self._beliefs, strict=True) if not belief.earlier]
+        pairs = [
+            (one, hypothesis) for one, hypothesis in zip(every, self._hypotheses, strict=True) if not hypothesis.earlier
+        ]
         if len(pairs) == len(every):
             return np.full(self._whole.joints, np.nan)
-        _, mean, _ = averaged([one for one, _ in pairs], np.log([belief.share for _, belief in pairs]))
+        _, mean, _ = averaged([one for one, _ in pairs], np.log([hypothesis.share for _, hypothesis in pairs]))
         rows, _ = result.rows(self._poses)
         moves = [result.placed(rows, joint, offset=False) @ (result.mean - mean) for joint in range(rows.shape[1])]
         return root_mean_square(np.stack(moves, axis=1))
@@ -215,7 +192,7 @@ class _Search:
         sizes = AS_MODELLED if self._recorded.correlated else AT_REST
         regression = HierarchicalRegression(self._whole, result.inflation, sizes)
         modelled = frozenset(one for one in result.shown if one[1] not in ("gain", TILT))
-        every = [self._solve(regression, belief, modelled, begin=at) for belief in self._beliefs]
+        every = [self._solve(regression, hypothesis, modelled, begin=at) for hypothesis in self._hypotheses]
         return replace(result, fitted=averaged(every, self._log_shares)[1])
 
     def _posterior(
@@ -323,43 +300,47 @@ class _Search:
 
     def _best(
         self, inflation: Array, chosen: Choice, begin: HierarchicalPosterior
-    ) -> tuple[HierarchicalPosterior, _Belief]:
-        """Return the posterior of the likeliest belief, and that."""
+    ) -> tuple[HierarchicalPosterior, Hypothesis]:
+        """Return the posterior of the likeliest hypothesis, and that."""
         regression = self._regression(inflation)
-        every = [(self._solve(regression, belief, chosen, begin=begin), belief) for belief in self._beliefs]
+        every = [
+            (self._solve(regression, hypothesis, chosen, begin=begin), hypothesis) for hypothesis in self._hypotheses
+        ]
         return max(every, key=lambda pair: pair[0].evidence)
 
     def _tried(
-        self, inflation: Array, belief: _Belief, chosen: Choice, at: HierarchicalPosterior
+        self, inflation: Array, hypothesis: Hypothesis, chosen: Choice, at: HierarchicalPosterior
     ) -> HierarchicalPosterior:
-        return self._solve(self._regression(inflation), belief, chosen, begin=at, rounds=TEST_ROUNDS)
+        return self._solve(self._regression(inflation), hypothesis, chosen, begin=at, rounds=TEST_ROUNDS)
 
     def _solve(
         self,
         regression: HierarchicalRegression,
-        belief: _Belief,
+        hypothesis: Hypothesis,
         chosen: Choice,
         *,
         begin: HierarchicalPosterior | None = None,
         noise: Array | None = None,
         rounds: int = ROUNDS,
     ) -> HierarchicalPosterior:
-        """Return the posterior of a belief, with the nuisances that are chosen."""
-        root = self._tilted(belief.root, chosen)
+        """Return the posterior of a hypothesis, with the nuisances that are chosen."""
+        root = self._tilted(hypothesis.root, chosen)
         own = _of_joints(chosen)
-        return regression.solve(root, own, shift=belief.mean, begin=begin, noise=noise, rounds=rounds)
+        return regression.solve(root, own, shift=hypothesis.mean, begin=begin, noise=noise, rounds=rounds)
 
     @property
     def _log_shares(self) -> Array:
-        return np.log([belief.share for belief in self._beliefs])
+        return np.log([hypothesis.share for hypothesis in self._hypotheses])
 
     def _earlier_speaks(self, every: Sequence[HierarchicalPosterior]) -> float:
         """Return the log evidence that an earlier calibration belongs to this arm; NaN without one."""
         groups = []
         for belongs in (True, False):
-            pairs = zip(every, self._beliefs, strict=True)
-            scores = [one.evidence + np.log(belief.share) for one, belief in pairs if belief.belongs == belongs]
-            shares = [belief.share for belief in self._beliefs if belief.belongs == belongs]
+            pairs = zip(every, self._hypotheses, strict=True)
+            scores = [
+                one.evidence + np.log(hypothesis.share) for one, hypothesis in pairs if hypothesis.belongs == belongs
+            ]
+            shares = [true.share for true in self._hypotheses if true.belongs == belongs]
             groups.append(np.logaddexp.reduce(scores) - np.log(sum(shares)) if scores else np.nan)
         return float(groups[0] - groups[1])
 
@@ -372,30 +353,6 @@ class _Search:
         tilt = range(self._shared - 2, self._shared)
         tilted[tilt, tilt] = SOME_TILT if (-1, TILT) in chosen else NO_TILT
         return tilted
-
-    def _root(self, strength: float | None) -> Array:
-        """Return L of [x − start, tilt], shape (s, s)."""
-        columns = self._recorded.columns
-        root = np.zeros((self._shared, self._shared))
-        bodies = columns.groups["bodies"]
-        root[bodies, bodies] = body_root(columns, strength, self._recorded.scales)
-        for kind, deviations in drive_deviations(columns, self._recorded.scales, self._recorded.start).items():
-            group = columns.groups[kind]
-            places = np.arange(group.start, group.stop)
-            # Offsets are nuisances, of a size that the data choose.
-            root[places, places] = 0.0 if kind == "offset" else deviations
-        return root
-
-    def _near(self, earlier: EarlierCalibration, difference: Difference) -> _Belief:
-        """Return what an earlier calibration says."""
-        columns, start = self._recorded.columns, self._recorded.start
-        p = len(start)
-        described = self._first.root[:p, :p] @ self._first.root[:p, :p].T
-        mean, covariance = earlier.belief(columns, start, described, difference)
-        root = np.zeros((self._shared, self._shared))
-        open_ = np.flatnonzero(np.diag(described) > 0.0)
-        root[np.ix_(open_, open_)] = covariance_root(covariance[np.ix_(open_, open_)])
-        return _Belief(np.concatenate([mean - start, np.zeros(2)]), root, difference.share, True, difference.belongs)
 
     def _columns_of(self) -> Iterator[tuple[Chunk, Array, Array]]:
         """Yield samples, their rows [A, tilt, own, y − A start], shape (k, a, ·), and weights, piece by piece."""

@@ -35,6 +35,7 @@ from .columns import EffortColumns
 from .consistent import nearest_consistent
 from .earlier import EarlierCalibration
 from .gaussian import Gaussian
+from .hypotheses import sources_of
 from .inflation import Blocking
 from .load_posterior import LoadPosterior
 from .moving import KEPT_PER_PERIOD
@@ -50,8 +51,7 @@ from .terms import Terms
 
 CONVERGED = 0.05
 LEAST_PASSES = 4
-"""The first pass fits, the second sees residuals and how they scatter, the third bounds outliers by that, the fourth
-leaves them out."""
+"""The first pass fits, the second sees how residuals scatter, the third bounds outliers, the fourth leaves them out."""
 QUICK_PASSES = 3
 """Passes of a fit that takes over what another one found: it begins near enough."""
 LEAST_REJECTED = 60
@@ -165,17 +165,11 @@ def weighted_fit(
         columns=task.columns,
         solution=solution,
         posterior=posterior,
-        prior_source=_sources(robot, prior, earlier),
+        prior_source=sources_of(robot, prior, earlier),
         data_share=frozen(np.ones(len(solution.x)) if prior is None else _data_share(solution, task.belief())),
         described_rms=frozen(_described_rms(task.columns, state)),
         command_units=bool(chosen.gain) and not weighed,
     )
-
-
-def _sources(robot: Robot, prior: CadPrior | None, earlier: EarlierCalibration | None) -> str:
-    """Return what a fit leans on, in words."""
-    named = [] if earlier is None else [earlier.source]
-    return ", and ".join(named if prior is None else [*named, prior.named(robot)])
 
 
 def _first_gains(columns: EffortColumns, runs: Sequence[RepeatedRun], known: Sequence[Array | None], x: Array) -> Array:
