@@ -32,12 +32,13 @@ def visits(
     dwell: float = 1.0,
     both_sides: bool = True,
     approach: float = 0.03,
+    creeps: bool = False,
     seed: int = 0,
 ) -> Log:
     """Return a recording of poses at rest, each reached by a creep from above, and from below where asked for.
 
-    Ways between them have the least jerk, with the torques that they take. Friction is Coulomb's and stays fully on
-    while the arm stands.
+    Ways between them have the least jerk, with the torques that they take; where the arm creeps, an even speed and no
+    such torques. Friction is Coulomb's and stays fully on while the arm stands.
     """
     random = np.random.default_rng(seed)
     q, dq, ddq = ([np.zeros((50, truth.n))] for _ in range(3))
@@ -48,7 +49,7 @@ def visits(
             beyond = pose + side * approach
             for target, count in ((beyond, 100), (pose, 60)):
                 u, lasts = np.linspace(0.0, 1.0, count)[:, None], (count - 1) / RATE
-                q.append(here + (10.0 * u**3 - 15.0 * u**4 + 6.0 * u**5) * (target - here))
+                q.append(here + (u if creeps else 10.0 * u**3 - 15.0 * u**4 + 6.0 * u**5) * (target - here))
                 dq.append((30.0 * u**2 - 60.0 * u**3 + 30.0 * u**4) * (target - here) / lasts)
                 ddq.append((60.0 * u - 180.0 * u**2 + 120.0 * u**3) * (target - here) / lasts**2)
                 sign.append(np.tile(np.sign(target - here), (count, 1)))
@@ -59,7 +60,8 @@ def visits(
             ddq.append(np.zeros((still, truth.n)))
             sign.append(np.tile(np.full(truth.n, -side), (still, 1)))
     positions, directions = np.concatenate(q), np.concatenate(sign)
-    tau = truth.inverse_dynamics(positions, np.concatenate(dq), np.concatenate(ddq))
+    rates = (np.concatenate(dq), np.concatenate(ddq))
+    tau = truth.gravity(positions) if creeps else truth.inverse_dynamics(positions, *rates)
     tau = tau + np.asarray(friction) * directions
     tau = tau + noise * random.standard_normal(tau.shape)
     time = np.arange(len(positions)) / RATE

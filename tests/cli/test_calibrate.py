@@ -71,8 +71,8 @@ def test_calibrate_prints_a_verdict_and_writes_file_and_page(run, recording: Pat
 def test_a_fit_that_is_not_trusted_ends_with_3(run, run_json, truth: cp.Robot, tmp_path: Path) -> None:
     """The file's name says so; with --json stdout is one document still."""
     path, out = tmp_path / "slow.npz", tmp_path / "arm.calibration.json"
-    cp.write_log(motion(truth, noise=0.1, moving=[2], size=0.3), path)
-    asked = ("--for", "float,extrapolate")  # one joint moved a little: good where it was, not elsewhere
+    cp.write_log(motion(truth, noise=0.1, size=0.15), path)
+    asked = ("--for", "float,extrapolate")  # it moved a little: good where it was, not elsewhere
     document = run_json("calibrate", "planar3", path, *asked, "--out", out, exit_code=3)
     assert document["trusted"] is False
     assert "extrapolate" in document["reasons"][0]

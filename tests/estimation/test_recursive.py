@@ -189,7 +189,8 @@ def test_wrong_torque_constants_are_within_the_standard_deviation() -> None:
     """Torques read 1.5 % too high look like weight; no number of poses makes the deviation forget that they may be."""
     robot = cp.load("wam7")
     everywhere = workspace_poses(robot, 200, seed=2)
-    log = visits(robot, workspace_poses(robot, 12, seed=1, margin=0.2), friction=0.01 * robot.effort_limit)
+    poses = workspace_poses(robot, 12, seed=1, margin=0.2)
+    log = visits(robot, poses, friction=0.01 * robot.effort_limit, creeps=True)
     honest, sure = cp.OnlineGravity(robot, DT), cp.OnlineGravity(robot, DT, gain_std=0.0)
     for est in (honest, sure):
         for q, tau in zip(log.q, 1.015 * log.tau, strict=True):
@@ -276,11 +277,13 @@ def test_a_joint_that_friction_let_go_of_counts_little() -> None:
     friction = np.array([1.0, 0.5, 0.2])
     est = listen(
         cp.OnlineGravity(robot, DT, prior="none"),
-        visits(robot, workspace_poses(robot, 3, seed=1, margin=0.2), friction=friction),
+        visits(robot, workspace_poses(robot, 3, seed=1, margin=0.2), friction=friction, creeps=True),
     )
     everywhere = workspace_poses(robot, 200, seed=2)
     before, learned = relative_error(est, robot, everywhere), inner(est).holds
-    more = visits(robot, workspace_poses(robot, 1, seed=6, margin=0.2), friction=friction, both_sides=False)
+    more = visits(
+        robot, workspace_poses(robot, 1, seed=6, margin=0.2), friction=friction, both_sides=False, creeps=True
+    )
     still = len(more) - 150
     for row, (q, tau) in enumerate(zip(more.q, more.tau, strict=True)):
         est.update(q, np.zeros(3), tau + (1.5 * friction if row >= still else 0.0))
