@@ -10,6 +10,7 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
+from counterpoise.calibration import posterior_search
 from counterpoise.calibration.calibrate import calibrate
 from counterpoise.calibration.calibrated_robot import unphysical_links
 from counterpoise.calibration.design import design_poses
@@ -224,6 +225,30 @@ def test_a_joint_that_hardly_moved_is_caught() -> None:
     assert "elsewhere within its limits" in asked.reasons[0]
     assert np.abs(fit.robot.gravity(np.full(3, 0.5)) - robot.gravity(np.full(3, 0.5))).max() < 40.0
     assert fit.prior
+
+
+def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A spring of 20 N m/rad that nobody declared, found by itself; the same one, were more evidence asked for."""
+    robot = cp.load("planar3")
+    truth = other_masses(robot)
+    log = motion(truth, noise=0.1)
+    tau = np.array(log.tau)
+    tau[:, 1] += 20.0 * (log.q[:, 1] - log.q[:, 1].mean())
+    sprung = replace(log, tau=tau)
+    plain = calibrate(robot, log, findings=())
+    found = calibrate(robot, sprung, findings=())
+    assert found.columns.terms.spring == ("joint2",)
+    assert any("joint2 show a spring" in note for note in found.notes)
+    assert not plain.columns.terms.spring
+    monkeypatch.setattr(posterior_search, "SPRING_SPEAKS", np.inf)
+    weak = calibrate(robot, sprung, findings=())
+    assert not weak.columns.terms.spring
+    assert any("joint2 may show a spring" in note for note in weak.notes)
+    assert weak.gravity_error[1] > 3.0 * found.gravity_error[1]
+    held = np.sqrt(np.mean((weak.robot.gravity(log.q) - truth.gravity(log.q))[:, 1] ** 2))
+    assert held <= weak.gravity_error[1]
 
 
 def test_a_finding_of_the_doctor_withdraws_trust() -> None:

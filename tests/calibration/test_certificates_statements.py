@@ -166,7 +166,7 @@ def test_tips_move_as_the_product_says(study: ModuleType, seed: int, tmp_path: P
 
 def test_statements_of_a_real_run_are_true_and_false_where_the_truth_is_another(tmp_path: Path) -> None:
     """A table of poses whose list holds; with an arm that is really 60 % heavier nothing of it does."""
-    case = foreign.foreign_case(14, None)
+    case = foreign.foreign_case(54, None)
     row = product.run_case(case, tmp_path)
     said = {one["use"]: one["true"] for one in row["before"]["statements"]}
     assert {"hold", "float", "payload", "extrapolate"} <= set(said)

@@ -89,3 +89,31 @@ def test_units_are_named(arm: cp.Robot) -> None:
     assert estimate.unit("joint1.gain") == "per N m"
     assert estimate.unit("joint1.mx") == "kg m"
     assert estimate.effort_units == ("command units",) * 3
+
+
+def test_the_stated_gravity_error_is_right_19_times_in_20(arm: cp.Robot) -> None:
+    """Root mean square errors over the poses of 60 fits, against what was stated for them; not far too wide either."""
+    truth = other_masses(arm)
+    q = design_poses(arm, 10)
+    random = np.random.default_rng(5)
+    ratios = []
+    for _ in range(60):
+        tau = truth.gravity(q) + 0.3 * random.standard_normal(q.shape)
+        poses = static_poses(arm.joint_names, q, tau)
+        estimate = Estimate.of_weighted(weighted_fit(arm, samples_of_poses(poses), terms=Terms.static()))
+        missed = np.sqrt(np.mean((estimate.load(q) - truth.gravity(q)) ** 2, axis=0))
+        ratios.append(missed / estimate.gravity_error(q))
+    assert np.mean(np.array(ratios) <= 1.0) >= 0.9
+    assert np.quantile(ratios, 0.95) > 0.4
+
+
+def test_errors_that_all_poses_share_are_stated_wider_than_errors_that_average_out(arm: cp.Robot) -> None:
+    """The 95 % bound of a mean square: 1.96 deviations where one number makes all errors, less where many do."""
+    q = design_poses(arm, 10)
+    tau = other_masses(arm).gravity(q) + 0.3 * np.random.default_rng(6).standard_normal(q.shape)
+    fitted = weighted_fit(arm, samples_of_poses(static_poses(arm.joint_names, q, tau)), terms=Terms.static())
+    estimate = Estimate.of_weighted(fitted)
+    deviation = np.sqrt(np.mean(estimate.deviation(q) ** 2, axis=0))
+    assert np.all(estimate.gravity_error(q) <= 1.97 * deviation)
+    one = q[:1]
+    np.testing.assert_allclose(estimate.gravity_error(one), 1.96 * estimate.deviation(one)[0], rtol=2e-3)

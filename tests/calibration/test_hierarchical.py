@@ -136,6 +136,27 @@ def test_evidence_tells_noises_apart_as_gaussians_do() -> None:
     np.testing.assert_allclose(np.diff(ours), np.diff(plain), rtol=1e-8)
 
 
+def test_own_unknowns_that_look_like_shared_ones_do_not_cost_the_digits() -> None:
+    """Efforts that hardly change: an offset, an unseen friction and a mass are one constant, known a millionfold."""
+    joints, rows, s = 3, 500, 4
+    random = np.random.default_rng(3)
+    still = np.ones((rows, 1))
+    values = []
+    for joint in range(joints):
+        shared = still * np.array([30.0, 10.0, 100.0, 3.0]) + 1e-6 * random.standard_normal((rows, s))
+        own = np.hstack([5.0 * still, 5.0 * still, 1e-12 * random.standard_normal((rows, 1))])
+        whole = np.hstack([shared, own, (1.0 + joint) * still + 1e-5 * random.standard_normal((rows, 1))])
+        values.append(whole.T @ whole)
+    products = RowProducts(np.array(values), np.full(joints, float(rows)), np.ones(joints), s, KINDS)
+    root = 100.0 * np.eye(s)
+    found = HierarchicalRegression(products, np.ones(joints), FIXED).solve(root, noise=np.full(joints, 1e-4), rounds=1)
+    assert np.isfinite(found.mean).all() and np.isfinite(found.evidence)
+    # Across the constant, 1500 rows of 1e-6 tell of unknowns of 100 with a noise of 1e-4.
+    expected = 100.0**2 / (1.0 + joints * rows * (100.0 * 1e-6 / 1e-4) ** 2)
+    widest = float(np.linalg.eigvalsh(found.covariance[:s, :s])[-1])
+    assert 0.5 * expected < widest < 2.0 * expected
+
+
 @pytest.mark.parametrize("size", [1.0, 1e3])
 def test_fitted_counts_the_unknowns_that_the_data_determine(size: float) -> None:
     """The traces of H cov Hᵀ/σ² over the joints are the trace of 1 − P⁻¹ cov."""

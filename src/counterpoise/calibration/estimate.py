@@ -162,6 +162,10 @@ class Estimate:
         """Return how far these efforts may be off, one standard deviation, shape (k, a); the arguments are the same."""
         return self.posterior.deviation_of(q, self.load(q, offsets=offsets), offsets=offsets)
 
+    def gravity_error(self, q: Array) -> Array:
+        """Return how far the gravity efforts may be off (95 %), root mean square over poses, shape (a,)."""
+        return self.posterior.error_of(q, self.load(q))
+
     @cached_property
     def model_covariance(self) -> Array:
         """Covariance of the model's numbers, model error counted in, shape (p, p); empty for a fit of base numbers."""

@@ -222,16 +222,19 @@ class HierarchicalRegression:
             weight = 1.0 / (inflation * sigma**2)
             scale = of_channels(sizes)
             blocks = own * (scale[:, :, None] * scale[:, None, :])
-            inverse = np.asarray(np.linalg.inv(np.eye(d) + of_joints(weight[:, None, None] * blocks)))
+            # Through the Cholesky factor: the inverse itself would cost the Schur complement below half of its digits.
+            half_own = np.linalg.inv(np.linalg.cholesky(np.eye(d) + of_joints(weight[:, None, None] * blocks)))
+            inverse = np.swapaxes(half_own, 1, 2) @ half_own
             between = turned * scale[:, None, :]
             joined = of_joints(weight[:, None, None] * between)
-            tie = joined @ inverse
+            halved = joined @ np.swapaxes(half_own, 1, 2)
+            tie = halved @ half_own
             pull_own = of_joints(weight[:, None] * pull[:, s:]) * sizes
             pull_shared = root.T @ (weight @ pull[:, :s])
             precision = np.eye(s) + root.T @ np.tensordot(weight, values[:, :s, :s], 1) @ root
             flat = np.moveaxis(tie, 0, 1).reshape(s, joints * d)
-            weighted = np.moveaxis(joined, 0, 1).reshape(s, joints * d)
-            precision -= flat @ weighted.T
+            eliminated = np.moveaxis(halved, 0, 1).reshape(s, joints * d)
+            precision -= eliminated @ eliminated.T
             factor = _factor(0.5 * (precision + precision.T))
             half = np.linalg.inv(factor)
             covariance = half.T @ half
@@ -291,8 +294,11 @@ class HierarchicalRegression:
 
 
 def _factor(precision: Array) -> Array:
-    """Return the Cholesky factor; where rounding has made the matrix indefinite, of the nearest one that has one."""
-    size = np.sqrt(np.diag(precision))
+    """Return the Cholesky factor; where rounding has made the matrix indefinite, of the nearest one that has one.
+
+    What is known of an unknown is never less than beforehand: no precision is below 1.
+    """
+    size = np.sqrt(np.maximum(np.diag(precision), 1.0))
     scaled = precision / np.outer(size, size)
     try:
         return np.asarray(size[:, None] * np.linalg.cholesky(scaled))

@@ -30,6 +30,7 @@ class LoadPosterior:
         covariance: Of the same.
         widened: Factor on every joint's standard deviation for few samples and for contradictions, shape (a,).
         shown: Nuisances that the data show: places among the active joints, and kinds; TILT has the place −1.
+        weak: Those of them that do not show enough to become part of the model.
         weights: How likely each strength of the prior is after the data; empty without prior.
         earlier_speaks: Log evidence that an earlier calibration belongs to this arm; NaN without one.
         earlier_change: How far that calibration moves the efforts that hold the arm, root mean square, shape (a,); NaN
@@ -54,6 +55,7 @@ class LoadPosterior:
     covariance: Array
     widened: Array
     shown: Choice
+    weak: Choice
     weights: Array
     earlier_speaks: float
     earlier_change: Array
@@ -72,8 +74,8 @@ class LoadPosterior:
 
     @property
     def springs(self) -> list[int]:
-        """Places (among the active joints) whose springs or counterbalances the data show."""
-        return sorted(place for place, kind in self.shown if kind == "position")
+        """Places (among the active joints) whose springs or counterbalances the data show well."""
+        return sorted(place for place, kind in self.shown - self.weak if kind == "position")
 
     def load(self, q: Array, *, offsets: bool = False) -> tuple[Array, Array]:
         """Return the efforts that hold the arm, and their standard deviations, shapes (k, a).
@@ -110,6 +112,32 @@ class LoadPosterior:
             # The constant part of a spring is an offset as well: it is no error of the load.
             away[:, self.springs] -= away[:, self.springs].mean(axis=0)
         return np.asarray(np.hypot(deviation, away))
+
+    def error_of(self, q: Array, efforts: Array) -> Array:
+        """Return how far given holding efforts may be off (95 %), root mean square over poses, shape (a,).
+
+        The mean square of a normal error with covariance C over m poses is distributed nearly as χ² with
+        ν = (tr C)²/tr C² degrees of freedom, times tr C/(m ν) ([Satterthwaite1946]): errors that differ from pose to
+        pose average out, those that all poses share do not.
+
+        Args:
+            q: Poses [rad or m], shape (m, n).
+            efforts: What holds the arm there, offsets apart, shape (m, a).
+        """
+        from scipy.special import chdtri  # type: ignore[import-untyped]
+
+        rows, means = self.rows(q)
+        found = np.empty(means.shape[1])
+        for joint in range(means.shape[1]):
+            spring = joint in self.springs
+            away = efforts[:, joint] - means[:, joint] - self.placed(rows, joint, offset=False) @ self.mean
+            away -= np.mean(away) if spring else 0.0
+            wide = self.placed(rows, joint, offset=spring)
+            covariance = self.widened[joint] ** 2 * (wide @ self.covariance @ wide.T) + np.outer(away, away)
+            total, squares = float(np.trace(covariance)), float(np.sum(covariance**2))
+            freedom = total**2 / squares if squares > 0.0 else 1.0
+            found[joint] = np.sqrt(max(total, 0.0) / len(q) * chdtri(freedom, 0.05) / freedom)
+        return found
 
     def exported(self, columns: EffortColumns) -> tuple[Array, Array]:
         """Return the estimate as numbers of a model, and their covariance, shapes (p',) and (p', p').

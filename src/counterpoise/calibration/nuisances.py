@@ -56,7 +56,8 @@ LEAST_WEIGHT = 0.3
 LEAST_RANGE = 0.05
 """Half of the range that a joint is taken to have at least [rad or m]: a spring does not show in less."""
 UNSEEN_FRICTION = 0.1
-"""Usual friction of a joint that does not reverse, as a share of its effort."""
+"""Usual friction of a joint that does not reverse, as a share of its effort. Where that of other joints shows, it is
+taken to be as large a share of the effort limit as theirs, if that is more."""
 PRESLIDING = (0.01, 0.03)
 """Ways over which friction builds up [rad or m]."""
 SLOW = 0.3
@@ -142,7 +143,13 @@ class Nuisances:
     def unseen(self) -> Array:
         """Usual friction of joints of a motion that do not reverse, in the unit of the effort, shape (n,); else 0."""
         hidden = self.columns.active & ~self.extent.reverses & self.moving
-        return np.where(hidden, UNSEEN_FRICTION * self.extent.effort, 0.0)
+        usual = UNSEEN_FRICTION * self.extent.effort
+        limits = self.columns.robot.effort_limit * np.abs(self.columns.gains(self.x))
+        like = self.columns.active & self.extent.reverses & np.isfinite(limits) & (limits > 0.0)
+        if like.any():
+            share = float(np.median(self.friction[like] / limits[like]))
+            usual = np.maximum(usual, share * np.where(np.isfinite(limits), limits, 0.0))
+        return np.where(hidden, usual, 0.0)
 
     @cached_property
     def half_range(self) -> Array:

@@ -46,6 +46,9 @@ from .statistics import CERTAIN, root_mean_square
 
 SPEAKS = 3.0
 """Log evidence by which a nuisance must improve the explanation to be taken up, a Bayes factor of 20."""
+SPRING_SPEAKS = 10.0
+"""The same for a spring to become part of the model, which acts also where the arm was not. One that shows less makes
+the load uncertain."""
 SPEAKS_AGAIN = 0.5
 """Log evidence from which on a drift is looked at again."""
 MOST_TAKEN = 6
@@ -132,7 +135,11 @@ class _Search:
             chosen = chosen | {test}
             inflation = self._inflation(best)
             at, hypothesis = self._best(inflation, chosen, best)
-        return self._result(inflation, chosen, at)
+        springs = [test for test in chosen if test[1] == "position"]
+        without = [self._tried(inflation, hypothesis, chosen - {test}, at).evidence for test in springs]
+        pairs = zip(springs, without, strict=True)
+        weak = frozenset(test for test, evidence in pairs if at.evidence - evidence < SPRING_SPEAKS)
+        return self._result(inflation, chosen, weak, at)
 
     def _drifts(
         self,
@@ -142,10 +149,7 @@ class _Search:
         chosen: Choice,
         at: HierarchicalPosterior,
     ) -> bool:
-        """Return whether a drift shows once residuals without it say how many samples count as one.
-
-        A drift that is left in the residuals makes them correlated, and so hides itself.
-        """
+        """Return whether a drift shows once it is out of the residuals, which it correlates, and so hides itself."""
         if test[1] != "drift" or best.evidence - at.evidence < SPEAKS_AGAIN:
             return False
         inflation = self._inflation(best)
@@ -159,12 +163,12 @@ class _Search:
         channels = len(self._whole.values)  # fewer than there, where no pose is left of the data
         inflation, noise = like.inflation[:channels], like.noise[:channels]
         at = self._solve(self._regression(inflation), self._hypotheses[0], like.shown, noise=noise)
-        return self._as_modelled(self._posterior(inflation, like.shown, [at])[0], at)
+        return self._as_modelled(self._posterior(inflation, like.shown, like.weak, [at])[0], at)
 
-    def _result(self, inflation: Array, chosen: Choice, at: HierarchicalPosterior) -> LoadPosterior:
+    def _result(self, inflation: Array, chosen: Choice, weak: Choice, at: HierarchicalPosterior) -> LoadPosterior:
         regression = self._regression(inflation)
         every = [self._solve(regression, hypothesis, chosen, begin=at) for hypothesis in self._hypotheses]
-        result, best = self._posterior(inflation, chosen, every)
+        result, best = self._posterior(inflation, chosen, weak, every)
         result = self._as_modelled(result, at)
         own = _of_joints(chosen)
         scattered = self._contradictions(result, own, inflation, best)
@@ -191,12 +195,12 @@ class _Search:
         """Return the posterior with the estimate of the model alone: what it lacks and acts at rest is weight to it."""
         sizes = AS_MODELLED if self._recorded.correlated else AT_REST
         regression = HierarchicalRegression(self._whole, result.inflation, sizes)
-        modelled = frozenset(one for one in result.shown if one[1] not in ("gain", TILT))
+        modelled = frozenset(one for one in result.shown - result.weak if one[1] not in ("gain", TILT))
         every = [self._solve(regression, hypothesis, modelled, begin=at) for hypothesis in self._hypotheses]
         return replace(result, fitted=averaged(every, self._log_shares)[1])
 
     def _posterior(
-        self, inflation: Array, chosen: Choice, every: Sequence[HierarchicalPosterior]
+        self, inflation: Array, chosen: Choice, weak: Choice, every: Sequence[HierarchicalPosterior]
     ) -> tuple[LoadPosterior, HierarchicalPosterior]:
         """Return the average of posteriors, and the likeliest of them."""
         weights, mean, covariance = averaged(every, self._log_shares)
@@ -209,6 +213,7 @@ class _Search:
             covariance=covariance,
             widened=frozen(_student(_pooled(freedom, best.fitted, self._whole.sources))),
             shown=chosen,
+            weak=weak,
             weights=weights if self._averages else np.zeros(0),
             earlier_speaks=self._earlier_speaks(every),
             earlier_change=np.full(self._whole.joints, np.nan),

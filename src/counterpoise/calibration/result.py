@@ -196,9 +196,12 @@ def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return [names[place] for place, shown in sorted(posterior.shown) if shown == kind]
 
     added = list[str]()
-    if joints("position"):
+    if posterior.springs:
         what = "show a spring, a counterbalance or a cable, which is part of the model now"
-        added.append(f"the efforts of {listed(joints('position'))} {what}")
+        added.append(f"the efforts of {listed([names[place] for place in posterior.springs])} {what}")
+    if posterior.weak:
+        what = "may show a spring, a counterbalance or a cable, which is no part of the model and counts as uncertainty"
+        added.append(f"the efforts of {listed([names[place] for place, _ in sorted(posterior.weak)])} {what}")
     lacking = list[str]()
     if joints("gain"):
         what = "are off by a factor from what the other joints' efforts say: its torque gain, or theirs"

@@ -138,10 +138,10 @@ class _Assessor:
         self._load = estimate.deviation(self._poses)
         self._gravity = root_mean_square(estimate.load(self._poses))
         self._tolerated = self._tolerance(self._poses, self._gravity)
-        self._error = CERTAIN * root_mean_square(self._load)
+        self._error = estimate.gravity_error(self._poses)
         # A load or push is looked for in the joint where it stands out most from the gravity error and the held-out
         # error, which a file states. What it must exceed there has the offset in it.
-        self._unsure = np.maximum(np.hypot(root_mean_square(self._load), residual), 1e-12)
+        self._unsure = np.maximum(np.hypot(self._error / CERTAIN, residual), 1e-12)
         self._noticed = SAFE * np.hypot(root_mean_square(self._holding), residual)
 
     def assessment(self) -> Assessment:
@@ -181,7 +181,7 @@ class _Assessor:
     def _float(self) -> UseStatement | str:
         if not np.all(self._error <= self._tolerated):
             return self._beyond(self._error, self._tolerated, "where the arm was (95 %)")
-        left = SAFE / CERTAIN * self._error / np.where(self._friction > 0.0, self._friction, np.nan)
+        left = SAFE * root_mean_square(self._load) / np.where(self._friction > 0.0, self._friction, np.nan)
         # A joint whose friction is unknown leaves nothing to compensate.
         share = float(np.clip(1.0 - np.max(np.nan_to_num(left, nan=np.inf)), 0.0, MOST_COMPENSATED))
         share = math.floor(20.0 * share) / 20.0
@@ -246,7 +246,7 @@ class _Assessor:
 
     def _extrapolate(self) -> UseStatement | str:
         poses = self._estimate.workspace
-        errors = CERTAIN * root_mean_square(self._estimate.deviation(poses))
+        errors = SAFE * root_mean_square(self._estimate.deviation(poses))
         allowed = self._tolerance(poses, root_mean_square(self._estimate.load(poses)))
         if not np.all(errors <= allowed):
             return self._beyond(errors, allowed, "elsewhere within its limits (95 %)")

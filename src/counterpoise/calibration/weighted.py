@@ -394,16 +394,17 @@ def _described_rms(columns: EffortColumns, state: _State) -> Array:
     for kind in ("bodies", "gain", "zero", "tilt"):
         fixed[columns.groups[kind]] = True
     start = columns.described(state.solution.x)
-    factors = [state.regression.factor(joint) for joint in range(len(columns.joint_names))]
+    # Poses at rest beside a motion count as they do in the fit: its drives, too, must suit both.
+    factors = [state.regression.factor(channel) for channel in range(len(state.solution.sigma))]
     left = [factor[:, -1] - factor[:, :-1][:, fixed] @ start[fixed] for factor in factors]
     drives = [factor[:, :-1][:, ~fixed] for factor in factors]
-    noises = state.solution.sigma[: len(factors)]  # of the motion, where there are poses at rest as well
-    scaled = zip(drives, left, noises, strict=True)
+    scaled = zip(drives, left, state.solution.sigma, strict=True)
     weighted = [np.column_stack([rows, missed]) / noise for rows, missed, noise in scaled]
     stacked = np.concatenate(weighted)
     found = np.linalg.lstsq(stacked[:, :-1], stacked[:, -1], rcond=None)[0] if stacked.shape[1] > 1 else np.zeros(0)
     squares = [float(np.sum((missed - rows @ found) ** 2)) for rows, missed in zip(drives, left, strict=True)]
-    return rms_of_squares(np.array(squares), state.solution.rows[: len(factors)])
+    joints = len(columns.joint_names)
+    return rms_of_squares(np.array(squares[:joints]), state.solution.rows[:joints])
 
 
 def _data_alone(solution: Solution, state: _State, x: Array) -> Solution:
