@@ -86,6 +86,7 @@ class Case:
         limit_torque: Effort limits [N m or N], shape (n,).
         offset_recorded: Constant part of the recorded effort, what friction has in common both ways included, shape
             (n,). Zero where "offset" is among the unknown faults.
+        doubt: How far the load may be off itself, as a share of the effort limit, shape (n,); None for not at all.
         friction: True friction; None where it is not known.
         elsewhere: The true load outside the recorded poses; None where it is not known.
         gravity: True gravity in base axes [m/s²], shape (3,).
@@ -111,6 +112,7 @@ class Case:
     limit_recorded: Array
     limit_torque: Array
     offset_recorded: Array
+    doubt: Array | None
     friction: Held | None
     elsewhere: Elsewhere | None
     gravity: Array

@@ -32,6 +32,8 @@ STRONG = (1.5, 4.0)
 CONSTANT = 1e-6
 """A joint whose gravity torque varies less than this [N m or N] carries none, or is a slide along gravity: its weight
 and an offset are one, so it gets no offset."""
+RESERVE = 1.2
+"""Effort limit over the largest torque of a recording, at least: no drive gives more than it can."""
 LIGHT = 0.1
 """A random tree whose largest gravity torque is below this [N m or N] is drawn again."""
 WEAKEST = 0.03
@@ -104,6 +106,8 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
     rigid = dynamics.torque(motion.q, motion.dq, motion.ddq)
     added = fault.added(motion.q)
     torque = rigid + added + friction.torque(motion, rigid, random)
+    limits = np.maximum(arm.effort, RESERVE * np.abs(torque).max(axis=0))
+    arm, described = arm.with_efforts(limits), described.with_efforts(limits)
     channels = _draw_channels(arm, torque, rate, kind, fault, np.ptp(weight, axis=0) > CONSTANT, random)
     effort = _noisy(torque, channels, random)
     gains = fault.gain_along(len(effort), len(arm.moving))
@@ -147,6 +151,7 @@ def foreign_case(seed: int, urdfs: Path | None) -> Case:
         limit_recorded=_taken((unit * arm.effort)[None], effort_from)[0],
         limit_torque=arm.effort,
         offset_recorded=_taken((unit * (channels.offset + friction.common))[None], effort_from)[0],
+        doubt=None,
         friction=Held(_taken(np.abs(gains[rows]) * held, effort_from), held),
         elsewhere=Elsewhere(_taken(poses, position_from), _taken(unit * wide, effort_from), wide),
         gravity=fault.gravity,

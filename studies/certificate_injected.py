@@ -16,7 +16,8 @@ from certificate_arms import Array, Random, urdf_text, with_payload
 from certificate_case import Case, Truth, tolerance
 from certificate_dynamics import GRAVITY, Dynamics
 from certificate_ideal import gravity_error
-from certificate_real import OTHERS, HandFit, fit_by_hand, rest_of, rigid_torques, smoothed
+from certificate_paths import Motion
+from certificate_real import OTHERS, HandFit, drive_columns, fit_by_hand, rest_of, rigid_torques, smoothed
 from certificate_recordings import Recording, read_recording, with_limits
 
 CHOSEN = ("panda", "lbrmed7", "tx40", "kr300 A")
@@ -144,6 +145,7 @@ def fault_case(seed: int, name: str, fault: str) -> Case:
         limit_recorded=np.abs(changed.unit) * arm.effort,
         limit_torque=arm.effort,
         offset_recorded=np.zeros(len(arm.moving)),
+        doubt=_missed(recording, dynamics, motion, fit, at) / arm.effort,
         friction=None,
         elsewhere=None,
         gravity=changed.gravity,
@@ -161,6 +163,13 @@ def _reference(name: str, recording: Recording) -> tuple[HandFit, npt.NDArray[np
     if name in OTHERS:
         return fit_by_hand("+".join(OTHERS[name])), np.ones(len(recording.time), dtype=bool)
     return fit_by_hand(name, 0.0, TRAINED), recording.along >= TRAINED
+
+
+def _missed(recording: Recording, dynamics: Dynamics, motion: Motion, fit: HandFit, at: npt.NDArray[np.int64]) -> Array:
+    """Return the error of a fit by hand at its test samples, root mean square [N m or N], shape (n,)."""
+    efforts = smoothed(recording.name).effort[at]
+    left = efforts - drive_columns(recording, dynamics, motion, at) @ fit.x
+    return np.where(recording.measured, np.sqrt(np.mean(left**2, axis=0)), 0.0)
 
 
 def _none(scene: _Scene) -> _Changed:

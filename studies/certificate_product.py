@@ -254,6 +254,7 @@ def _compared(case: Case, fit: Fit, posterior: LoadPosterior, fix: _Fix) -> dict
         q=q[:, order],
         missed=missed,
         held=missed - np.mean(missed, axis=0) if "offset" in case.unknown else together,
+        doubt=np.zeros(len(allowed)) if case.doubt is None else case.doubt * limit,
         allowed=allowed,
         friction=_friction(case, fit, fix),
         elsewhere=elsewhere,

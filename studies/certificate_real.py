@@ -238,6 +238,7 @@ def known_arm_case(seed: int, name: str, exchange: str) -> Case:
         limit_recorded=true.effort,
         limit_torque=true.effort,
         offset_recorded=nothing,
+        doubt=None,
         friction=None,
         elsewhere=Elsewhere(poses, wide, wide),
         gravity=GRAVITY,

@@ -4,7 +4,8 @@ A case is *inside* when the gravity error of every measured joint, root mean squ
 the tolerance. It is *certified* when a gravity error (95 %) within the tolerance is stated for every joint. Certified
 and outside is a false certificate; so is a result with a statement on its list that the truth contradicts
 (certificate_statements.py), whatever it certifies. Both counts are shown. Not certified although inside, or not
-even fitted, is a false refusal where the ideal estimator would determine gravity to half of the tolerance.
+even fitted, is a false refusal where the ideal estimator would determine gravity to half of the tolerance. A motion
+whose rate nothing tells (no times, no velocities) must be refused, and counts as none.
 """
 
 from __future__ import annotations
@@ -25,16 +26,21 @@ USES = ("hold", "float", "payload", "contact", "extrapolate")
 """What a calibration may say that it is good for."""
 
 
-def tables(rows: Sequence[Row]) -> str:
-    """Return all tables as Markdown, part by part."""
+def tables(rows: Sequence[Row], classes: Sequence[str] = CLASSES) -> str:
+    """Return all tables as Markdown, part by part.
+
+    Args:
+        rows: Of all parts.
+        classes: Labels by which cases are counted.
+    """
     lines: list[str] = []
     for part in sorted({row["part"] for row in rows}):
         own = [row for row in rows if row["part"] == part]
-        lines += [f"## {part}: {len(own)} cases", "", *_run(own), ""]
+        lines += [f"## Part {part}: {len(own)} cases", "", *_run(own), ""]
         own = [row for row in own if not row.get("timed_out") and not row.get("broken")]
-        lines += ["### Before the fix", "", *_certificates(own, _before), ""]
-        lines += ["### After the fix, where the doctor has one", "", *_certificates(own, _after), ""]
-        lines += [*_fixes(own), "", "### Doctor", "", *_doctor(own), ""]
+        lines += ["### Before the fix", "", *_certificates(own, _before, classes), ""]
+        lines += ["### After the fix, where the doctor has one", "", *_certificates(own, _after, classes), ""]
+        lines += [*_fixes(own), "", *_exchanges(own), "### Doctor", "", *_doctor(own), ""]
     return "\n".join(lines)
 
 
@@ -59,8 +65,14 @@ def false_refusal(row: Row, result: Mapping[str, Any] | None) -> bool:
 
 
 def could_be_certified(row: Row, result: Mapping[str, Any] | None) -> bool:
-    """Say whether the ideal estimator would determine gravity, and no fit is outside."""
-    return bool(row["determinable"]) and (not _fitted(result) or result["inside"])
+    """Say whether the ideal estimator would determine gravity, something tells the rate, and no fit is outside."""
+    return bool(row["determinable"]) and not rate_unknown(row) and (not _fitted(result) or result["inside"])
+
+
+def rate_unknown(row: Row) -> bool:
+    """Say whether a motion has neither times nor velocities: its rate is a guess, so nothing of it may be certified."""
+    labels = row["labels"]
+    return labels.get("clock") == labels.get("velocity") == "none" and not labels["path"].startswith("table")
 
 
 def _fitted(result: Mapping[str, Any] | None) -> bool:
@@ -92,6 +104,8 @@ def _run(rows: Sequence[Row]) -> list[str]:
     lines += [f"Time of the processor per case, mean [s]: {told or '–'}."]
     lines += [f"Over the time limit: {len(late)} {late[:10]}. Not read: {len(unread)} {unread[:10]}."]
     lines += [f"No fit, with one of our errors: {len(failed)} {failed[:10]}."]
+    guessed = [row["seed"] for row in rows if rate_unknown(row)]
+    lines += [f"Rate unknown, to be refused: {len(guessed)}."] if guessed else []
     return lines + ([f"Broken: {broken[:10]}"] if broken else [])
 
 
@@ -99,12 +113,14 @@ def _median(values: Sequence[float]) -> str:
     return f"{np.median(values):.1f}" if values else "–"
 
 
-def _certificates(rows: Sequence[Row], of: Callable[[Row], Mapping[str, Any] | None]) -> list[str]:
+def _certificates(
+    rows: Sequence[Row], of: Callable[[Row], Mapping[str, Any] | None], classes: Sequence[str]
+) -> list[str]:
     """Return the table of certificates by class."""
     head = "| class | cases | outside | certified | false certificates | of the outside | with statements "
     head += "| could be certified | false refusals |"
     lines = [head, "|---|---|---|---|---|---|---|---|---|", _line("all", rows, of)]
-    for label in CLASSES:
+    for label in classes:
         kinds = Counter(row["labels"].get(label) for row in rows)
         if len(kinds) > 1:
             for kind in sorted(kinds, key=str):
@@ -180,6 +196,24 @@ def _coverage(name: str, results: Iterable[Mapping[str, Any]]) -> str:
     covered = [share for result in results for share in result["covered"] if share is not None]
     shown = f"{np.mean(covered):.1%} of {len(covered)} joints' poses" if covered else "–"
     return f"2 σ covers, {name}: {shown}."
+
+
+def _exchanges(rows: Sequence[Row]) -> list[str]:
+    """Say how well the truth of recordings with an exchanged arm is known: what is left of the old arm's gravity."""
+    found = []
+    for how in sorted({row["labels"].get("exchange", "") for row in rows} - {""}):
+        own = [row for row in rows if row["labels"]["exchange"] == how]
+        names_of = sorted({row["labels"]["path"] for row in own})
+        worst = [[_left(row) for row in own if row["labels"]["path"] == name] for name in names_of]
+        told = ", ".join(f"{name} {np.median(left):.2g}" for name, left in zip(names_of, worst, strict=True))
+        found.append(f"- {how}: {told}")
+    head = "Gravity that plain least squares still finds without the arm, over the tolerance, worst joint, median:"
+    return [head, "", *found, ""] if found else []
+
+
+def _left(row: Row) -> float:
+    pairs = zip(row["facts"]["exchange"], row["measured"], strict=True)
+    return max((value for value, used in pairs if used), default=0.0)
 
 
 def _fixes(rows: Sequence[Row]) -> list[str]:

@@ -15,15 +15,17 @@ fitted. A statement is false where the truth contradicts it:
   that decides there, no more torque than the true error.
 - extrapolate: the true gravity error at poses all over the joint ranges is beyond the tolerance for these.
 
-Where the true offset is unknown, the mean of the true error is left out of hold, payload and contact: no constant can
-take away the rest. Where the true friction is unknown, float is judged by the tolerance alone: it can be found false,
-not true. Where the true load outside the recorded poses is unknown, extrapolate is not judged.
+A reference that may be off itself (a fit by hand, by its error at its test samples) contradicts a statement only where
+the error is beyond that; between the two nothing is known. Where the true offset is unknown, the mean of the true error
+is left out of hold, payload and contact: no constant can take away the rest. Where the true friction is unknown, float
+is judged by the tolerance alone: it can be found false, not true. Where the true load outside the recorded poses is
+unknown, extrapolate is not judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,7 @@ class Known:
         q: Recorded poses as the product reads them [rad or m], shape (m, n).
         missed: Error of the gravity efforts there, shape (m, n).
         held: Error of the efforts that hold the arm, constant part included where the truth is known, shape (m, n).
+        doubt: How far the truth may be off itself, shape (n,); zero where it is exact.
         allowed: Tolerance, shape (n,).
         friction: True friction that holds each joint, shape (m, n); None where unknown.
         elsewhere: Error of the gravity efforts over the joint ranges, shape (e, n); None where unknown.
@@ -60,6 +63,7 @@ class Known:
     q: Array
     missed: Array
     held: Array
+    doubt: Array
     allowed: Array
     friction: Array | None
     elsewhere: Array | None
@@ -159,7 +163,13 @@ def judged(statements: Sequence[UseStatement], told: Told, known: Known, tips: T
         known: The truth.
         tips: The arm's ends.
     """
-    return [_TESTS[one.use](one.value, told, known, tips) for one in statements]
+    found = [_TESTS[one.use](one.value, told, known, tips) for one in statements]
+    if not known.doubt.any():
+        return found
+    sure = replace(known, held=np.sign(known.held) * np.maximum(np.abs(known.held) - known.doubt, 0.0))
+    surely = [_TESTS[one.use](one.value, told, sure, tips) for one in statements]
+    pairs = zip(found, surely, strict=True)
+    return [one if one.true == other.true else replace(one, true=None) for one, other in pairs]
 
 
 def _hold(value: float, told: Told, known: Known, tips: Tips) -> Judged:

@@ -3,6 +3,7 @@
     python studies/certificates.py run --part foreign --half chosen --count 500 --urdfs FOLDER --out rows.jsonl
     python studies/certificates.py run --part real --half chosen --count 150 --out rows.jsonl
     python studies/certificates.py score --out rows.jsonl
+    python studies/certificates.py score --half judged --page --out rows.jsonl   # into docs/certificate-study.md
 
 Part "foreign": random trees and real URDFs, simulated by plain NumPy and Pinocchio, with friction, sampling, faults and
 paths that nobody tuned for. Part "real": real recordings in which the arm is exchanged for a known one. Part
@@ -33,8 +34,11 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from docs_page import commit
+from docs_page import commit, put
 
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "certificate-study.md"
+PAGE_CLASSES = ("path", "fault", "friction", "exchange")
+"""Classes of cases in the tables of that page."""
 PARTS = ("foreign", "real", "injected")
 HALVES = ("chosen", "judged")
 LIMIT = 120.0
@@ -193,13 +197,18 @@ def main() -> None:
     run.add_argument("--limit", type=float, default=LIMIT, help="time of the processor that a case may take [s]")
     score = commands.add_parser("score", help="print the tables")
     score.add_argument("--half", choices=HALVES, default="chosen")
+    score.add_argument("--page", action="store_true", help=f"put them into docs/{PAGE.name}")
     for command in (run, score):
         command.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "certificates.jsonl")
     given = parser.parse_args()
     if given.command == "score":
         from certificate_score import tables  # noqa: PLC0415
 
-        print(tables([row for row in read_rows(given.out) if row["seed"] % 2 == HALVES.index(given.half)]))
+        rows = [row for row in read_rows(given.out) if row["seed"] % 2 == HALVES.index(given.half)]
+        if given.page:
+            put(PAGE, given.half, [tables(rows, PAGE_CLASSES)])
+        else:
+            print(tables(rows))
         return
     done = {(row["part"], row["seed"]) for row in read_rows(given.out)}
     seeds = [seed for seed in given.seeds or seeds_of(given.half, given.count) if (given.part, seed) not in done]

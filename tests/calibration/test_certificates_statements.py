@@ -56,6 +56,7 @@ def one_joint(study: ModuleType, *, error: float, bias: float = 0.0, friction: f
         "q": poses,
         "missed": np.full((4, 1), error),
         "held": np.full((4, 1), error + bias),
+        "doubt": np.zeros(1),
         "allowed": np.array([1.0]),
         "friction": None if friction is None else np.full((4, 1), friction),
         "elsewhere": None,
@@ -79,6 +80,15 @@ def test_hold_is_the_sag_of_the_true_error(study: ModuleType, value: float, righ
     found = judge(study, "hold", value, one_joint(study, error=0.2, bias=0.3), "shoulder")
     assert found.true is right
     assert found.over * value == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize(("value", "right"), [(0.0051, True), (0.0049, None), (0.0031, None), (0.0029, False)])
+def test_a_reference_that_may_be_off_contradicts_only_what_is_beyond_that(
+    study: ModuleType, value: float, right: bool | None
+) -> None:
+    """5 mm of sag by a reference that may be 2 mm off itself."""
+    known = one_joint(study, error=0.2, bias=0.3, doubt=np.array([0.2]))
+    assert judge(study, "hold", value, known, "shoulder").true is right
 
 
 def test_hold_is_judged_at_the_worst_pose(study: ModuleType) -> None:

@@ -16,6 +16,7 @@ from counterpoise.calibration.sag import most_sag, tip_sag, tips
 from counterpoise.calibration.samples import samples_of_poses
 from counterpoise.calibration.statements import (
     EFFORT_TOLERANCE,
+    LEAST_SAG,
     MOST_COMPENSATED,
     SAFE,
     TOLERANCE,
@@ -208,3 +209,20 @@ def test_uses_are_returned_in_their_order() -> None:
 def test_unknown_uses_are_refused(asked: list[str], words: str) -> None:
     with pytest.raises(cp.InputError, match=f"for {words} is asked for; expected some of hold, float"):
         checked_uses(asked)
+
+
+def test_an_arm_that_feels_no_push_in_some_direction_says_so() -> None:
+    """A planar arm: a push across its plane loads no joint, whatever the poses."""
+    arm = cp.load("planar3")
+    q = design_poses(arm, POSES)
+    fitted = weighted_fit(arm, samples_of_poses(static_poses(arm.joint_names, q, arm.gravity(q))), terms=Terms.static())
+    n = arm.n
+    found = assess(
+        Estimate.of_weighted(fitted), friction=np.ones(n), residual=np.full(n, 0.01), stiffness=np.full(n, 500.0)
+    )
+    assert found.missing["contact"] == "in some direction no joint feels a push at the tip"
+
+
+def test_no_sag_is_stated_that_no_drive_can_keep() -> None:
+    """Errors of microns are stated as a tenth of a millimetre."""
+    assert stated(assessed(NOISES[0], residual=0.0, stiffness=1e9), "hold").value == LEAST_SAG

@@ -28,6 +28,7 @@ from counterpoise.doctor.expectation import GOOD
 from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import (
+    KNOWN_TILT,
     LEAST_TILT,
     MOST_FREE,
     NEIGHBOURS,
@@ -35,6 +36,7 @@ from counterpoise.doctor.moves import (
     exchangeable,
     in_degrees,
     position_moves,
+    tilt_found,
     with_all_gains_found,
     with_gain_found,
     with_gravity_found,
@@ -200,6 +202,17 @@ def test_gravity_is_found_of_its_own_size(rpy: tuple[float, float, float]) -> No
     vector = np.array(found.gravity_base)
     assert np.linalg.norm(vector) == pytest.approx(9.81)
     assert np.degrees(np.arccos(vector @ tilted.gravity_base / 9.81**2)) < 4.0
+
+
+def test_a_mounting_that_is_not_known_well_is_not_named() -> None:
+    """A tilt of 0.2 rad, and what a recording would have to say of it: eight deviations, or any number asked for."""
+    tilted = compared(recording(ARM.mounted(rpy=(0.2, 0.0, 0.0))))
+    found = with_gravity_found(tilted, PLAIN, PLAIN, GOOD)
+    assert found is not None
+    angle, deviation = tilt_found(tilted, found, PLAIN, GOOD)
+    assert angle == pytest.approx(0.2, abs=0.05)
+    assert angle > KNOWN_TILT * deviation
+    assert with_gravity_found(tilted, PLAIN, PLAIN, GOOD, known=1.1 * angle / deviation) is None
 
 
 def test_an_arm_that_stands_nearly_upright_is_left_so() -> None:

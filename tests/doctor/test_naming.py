@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.case import Case, angle_between, confidence, rounded
+from counterpoise.doctor.case import Case, confidence, rounded
 from counterpoise.doctor.cost import Cost
 from counterpoise.doctor.evidence import ReadingComparison
 from counterpoise.doctor.expectation import ANY
@@ -17,7 +17,7 @@ from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.model_check import check_model
 from counterpoise.doctor.motion import motion_of
-from counterpoise.doctor.moves import in_degrees
+from counterpoise.doctor.moves import angle_between, in_degrees
 from counterpoise.doctor.name_channels import name_degrees, name_order, name_signs
 from counterpoise.doctor.name_efforts import name_gains, name_offsets
 from counterpoise.doctor.name_loads import name_compensated, name_mount, name_payload, name_poor_model

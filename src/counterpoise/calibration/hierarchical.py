@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.frozen import Array
+from .statistics import CERTAIN
 
 HYPER = 2.0
 NOISE_SAMPLES = 2.0
@@ -325,3 +326,23 @@ def averaged(posteriors: Sequence[HierarchicalPosterior], log_weights: npt.Array
         away = one.mean - mean
         covariance += weight * (one.covariance + np.outer(away, away))
     return weights, mean, covariance
+
+
+def pooled_freedom(freedom: Array, fitted: Array, sources: int) -> Array:
+    """Return the degrees of freedom of joints, shape (a,): sources count as they tell (Welch and Satterthwaite).
+
+    Args:
+        freedom: Effective samples that are left over the fitted numbers, shape (c,).
+        fitted: Numbers that each channel determines, shape (c,).
+        sources: m.
+    """
+    told = fitted.reshape(sources, -1) / np.maximum(fitted.reshape(sources, -1).sum(axis=0), 1e-300)
+    left = np.maximum(freedom.reshape(sources, -1) + NOISE_SAMPLES, NOISE_SAMPLES)
+    return np.asarray(1.0 / np.maximum(np.sum(told**2 / left, axis=0), 1e-300) - NOISE_SAMPLES)
+
+
+def student_factor(freedom: Array) -> Array:
+    """Return Student's 95 % quantile over the normal one, for noise that was found with NOISE_SAMPLES, shape (a,)."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    return np.asarray(stdtrit(freedom + NOISE_SAMPLES, 0.975) / CERTAIN)

@@ -29,6 +29,8 @@ class LoadPosterior:
         mean: Of [x − start, tilt, own unknowns of each joint], shape (p + 2 + a d,).
         covariance: Of the same.
         widened: Factor on every joint's standard deviation for few samples and for contradictions, shape (a,).
+        elsewhere: The same where the arm was not, shape (a,): there it also counts how far the estimate hangs on single
+            stretches of the recording, even where that was to be expected.
         shown: Nuisances that the data show: places among the active joints, and kinds; TILT has the place −1.
         weak: Those of them that do not show enough to become part of the model.
         weights: How likely each strength of the prior is after the data; empty without prior.
@@ -54,6 +56,7 @@ class LoadPosterior:
     mean: Array
     covariance: Array
     widened: Array
+    elsewhere: Array
     shown: Choice
     weak: Choice
     weights: Array

@@ -129,7 +129,8 @@ class Nuisances:
     @cached_property
     def offset(self) -> Array:
         """Usual offset of every joint, shape (n,); 0 where none is fitted."""
-        usual = np.hypot(OFFSET_OF_FRICTION * self.friction, OFFSET_OF_EFFORT * self.extent.effort)
+        friction = np.maximum(self.friction, self.unseen)
+        usual = np.hypot(OFFSET_OF_FRICTION * friction, OFFSET_OF_EFFORT * self.extent.effort)
         fitted = np.zeros(self.columns.robot.n, dtype=bool)
         fitted[self.columns.joints_of("offset")] = True
         return np.where(fitted, usual, 0.0)

@@ -11,10 +11,10 @@ taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its leas
 
 Two corrections for what no covariance knows. Few samples: 95 % intervals are Student's. Parts of the recording that
 contradict each other: the estimate is made BLOCKS times, each time without one stretch of the recording (delete-block
-jackknife, [Kunsch1989]); where these estimates scatter by more than the covariance says, the scatter counts. So it does
-where poses at rest and motion are fitted together and each by itself says something else: an estimate from less data is
-off that from all by a variance that is the difference of theirs ([Hausman1978]). Likewise what an
-earlier calibration (earlier.py) moves the result by, since the recording alone does not confirm that.
+jackknife, [Kunsch1989]); where these estimates are off by more than is to be expected, the error grows by as much. So
+it does where poses at rest and motion are fitted together and each by itself says something else. An estimate from less
+data is off that from all by a variance that is the difference of theirs ([Hausman1978]). Likewise what an earlier
+calibration (earlier.py) moves the result by, since the recording alone does not confirm that.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ import numpy as np
 from ..description.frozen import Array, frozen
 from .earlier import EarlierCalibration
 from .hierarchical import (
-    NOISE_SAMPLES,
     ROUNDS,
     Choice,
     HierarchicalPosterior,
     HierarchicalRegression,
     RowProducts,
     averaged,
+    pooled_freedom,
+    student_factor,
 )
 from .hypotheses import Hypothesis, hypotheses_of
 from .inflation import Blocking
@@ -42,7 +43,7 @@ from .moving import LEAST_INFLATION
 from .nuisances import POSITION, PRESLIDING, SIZES, Nuisances
 from .prior import CadPrior
 from .recordings import Chunk, FittedRecordings, survey_recordings
-from .statistics import CERTAIN, root_mean_square
+from .statistics import root_mean_square
 
 SPEAKS = 3.0
 """Log evidence by which a nuisance must improve the explanation to be taken up, a Bayes factor of 20."""
@@ -171,13 +172,17 @@ class _Search:
         result, best = self._posterior(inflation, chosen, weak, every)
         result = self._as_modelled(result, at)
         own = _of_joints(chosen)
-        scattered = self._contradictions(result, own, inflation, best)
+        contradicted, scattered = self._contradictions(result, own, inflation, best)
         apart = self._apart(result, own, inflation, best)
         changed = self._changed(result, every)
         deviations = root_mean_square(result.load(self._poses)[1] / result.widened)
         leaned = np.nan_to_num(changed) / np.where(deviations > 0.0, deviations, np.inf)
-        widened = np.max([result.widened, scattered, apart, leaned], axis=0)
-        return replace(result, widened=frozen(widened), apart=frozen(apart), earlier_change=frozen(changed))
+        widened = result.widened * np.max([np.ones(len(apart)), contradicted, apart], axis=0)
+        widened = frozen(np.maximum(widened, leaned))
+        elsewhere = frozen(np.maximum(widened, scattered))
+        return replace(
+            result, widened=widened, elsewhere=elsewhere, apart=frozen(apart), earlier_change=frozen(changed)
+        )
 
     def _changed(self, result: LoadPosterior, every: Sequence[HierarchicalPosterior]) -> Array:
         """Return how far an earlier calibration moves the efforts that hold the arm, shape (a,); NaN without one."""
@@ -206,12 +211,14 @@ class _Search:
         weights, mean, covariance = averaged(every, self._log_shares)
         best = every[int(np.argmax(weights))]
         freedom = np.maximum(self._whole.rows / inflation - best.fitted, 0.0)
+        widened = frozen(student_factor(pooled_freedom(freedom, best.fitted, self._whole.sources)))
         result = LoadPosterior(
             nuisances=self._nuisances,
             start=self._recorded.start,
             mean=mean,
             covariance=covariance,
-            widened=frozen(_student(_pooled(freedom, best.fitted, self._whole.sources))),
+            widened=widened,
+            elsewhere=widened,
             shown=chosen,
             weak=weak,
             weights=weights if self._averages else np.zeros(0),
@@ -259,49 +266,54 @@ class _Search:
 
     def _contradictions(
         self, result: LoadPosterior, own: Choice, inflation: Array, best: HierarchicalPosterior
-    ) -> Array:
-        """Return how far estimates without one stretch scatter, over what the covariance says, shape (a,)."""
-        means = []
-        for block in self._blocks:
-            if not np.all(self._whole.rows - block.rows > 0.0):
-                continue
-            part = HierarchicalRegression(self._whole.without(block), inflation, SIZES)
-            means.append(part.solve(best.root, own, shift=best.shift, begin=best, rounds=1).mean)
-        factor = np.ones(self._whole.joints)
-        if len(means) < 2:
-            return factor
-        scatter = np.array(means) - np.mean(means, axis=0)
-        rows, _ = result.rows(self._poses)
+    ) -> tuple[Array, Array]:
+        """Return how far estimates without one stretch are off, over what is to be expected, shape (a,).
+
+        The second one is their scatter (the jackknife's) over the deviations, whatever was to be expected of it.
+        """
+        parts = [self._whole.without(block) for block in self._blocks if np.all(self._whole.rows - block.rows > 0.0)]
+        moved, expected = self._shifts(result, parts, own, inflation, best)
         deviations = result.load(self._poses)[1] / result.widened
-        for joint in range(len(factor)):
-            wide = result.placed(rows, joint, offset=joint in result.springs)
-            variance = (len(means) - 1.0) / len(means) * float(np.mean(np.sum((scatter @ wide.T) ** 2, axis=0)))
-            stated = float(np.mean(deviations[:, joint] ** 2))
-            factor[joint] = np.sqrt(variance / stated) if stated > 0.0 else 1.0
-        return factor
+        sums = (expected.sum(axis=0), np.mean(deviations**2, axis=0) * len(parts) / max(len(parts) - 1, 1))
+        found = [np.sqrt(moved.sum(axis=0) / np.where(total > 0.0, total, np.inf)) for total in sums]
+        return found[0], found[1]
 
     def _apart(self, result: LoadPosterior, own: Choice, inflation: Array, best: HierarchicalPosterior) -> Array:
         """Return how far poses at rest and motion are apart, over what is to be expected, shape (a,)."""
-        whole, joints = self._whole, self._whole.joints
-        apart = np.zeros(joints)
+        whole = self._whole
         if whole.sources == 1:
-            return apart
+            return np.zeros(whole.joints)
+        kept = [np.repeat(np.arange(whole.sources) == source, whole.joints) for source in range(whole.sources)]
+        parts = [replace(whole, values=whole.values * some[:, None, None], rows=whole.rows * some) for some in kept]
+        moved, expected = self._shifts(result, parts, own, inflation, best)
+        return np.asarray(np.sqrt(np.max(moved / np.where(expected > 0.0, expected, np.inf), axis=0)))
+
+    def _shifts(
+        self,
+        result: LoadPosterior,
+        parts: Sequence[RowProducts],
+        own: Choice,
+        inflation: Array,
+        best: HierarchicalPosterior,
+    ) -> tuple[Array, Array]:
+        """Return how far loads by parts of the data are off those by all, and what is to be expected of that.
+
+        Both are mean squares over the recorded poses, shape (len(parts), a). An estimate from less data is off that
+        from all by a variance that is the difference of theirs ([Hausman1978]).
+        """
         rows, _ = result.rows(self._poses)
+        joints = self._whole.joints
+        wide = [result.placed(rows, joint, offset=joint in result.springs) for joint in range(joints)]
         both = self._regression(inflation).solve(best.root, own, shift=best.shift, begin=best, rounds=1)
-        for source in range(whole.sources):
-            kept = np.repeat(np.arange(whole.sources) == source, joints)
-            part = replace(whole, values=whole.values * kept[:, None, None], rows=whole.rows * kept)
-            alone = HierarchicalRegression(part, inflation, SIZES).solve(
-                best.root, own, shift=best.shift, begin=best, rounds=1
-            )
-            moved, less = alone.mean - both.mean, alone.covariance - both.covariance
+        moved, expected = np.zeros((2, len(parts), joints))
+        for place, part in enumerate(parts):
+            regression = HierarchicalRegression(part, inflation, SIZES)
+            alone = regression.solve(best.root, own, shift=best.shift, begin=best, rounds=1)
+            shift, less = alone.mean - both.mean, alone.covariance - both.covariance
             for joint in range(joints):
-                wide = result.placed(rows, joint, offset=joint in result.springs)
-                expected = float(np.mean(np.sum((wide @ less) * wide, axis=1)))
-                if expected > 0.0:
-                    found = float(np.sqrt(np.mean((wide @ moved) ** 2) / expected))
-                    apart[joint] = max(apart[joint], found)
-        return apart
+                moved[place, joint] = np.mean((wide[joint] @ shift) ** 2)
+                expected[place, joint] = max(float(np.mean(np.sum((wide[joint] @ less) * wide[joint], axis=1))), 0.0)
+        return moved, expected
 
     def _best(
         self, inflation: Array, chosen: Choice, begin: HierarchicalPosterior
@@ -433,17 +445,3 @@ def _of_joints(chosen: Choice) -> Choice:
 def _summed(blocks: Sequence[RowProducts]) -> RowProducts:
     values = np.sum([block.values for block in blocks], axis=0)
     return replace(blocks[0], values=values, rows=np.sum([block.rows for block in blocks], axis=0))
-
-
-def _pooled(freedom: Array, fitted: Array, sources: int) -> Array:
-    """Return the degrees of freedom of joints, shape (a,): sources count as they tell (Welch and Satterthwaite)."""
-    told = fitted.reshape(sources, -1) / np.maximum(fitted.reshape(sources, -1).sum(axis=0), 1e-300)
-    left = np.maximum(freedom.reshape(sources, -1) + NOISE_SAMPLES, NOISE_SAMPLES)
-    return np.asarray(1.0 / np.maximum(np.sum(told**2 / left, axis=0), 1e-300) - NOISE_SAMPLES)
-
-
-def _student(freedom: Array) -> Array:
-    """Return Student's 95 % quantile over the normal one, shape (a,)."""
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
-
-    return np.asarray(stdtrit(freedom + NOISE_SAMPLES, 0.975) / CERTAIN)

@@ -43,6 +43,8 @@ SAFE = 3.0
 """Standard deviations by which a stated number is on the safe side."""
 MOST_SAG = 0.02
 """Sag up to which an arm counts as held, as a share of its reach."""
+LEAST_SAG = 1e-4
+"""Least sag that is stated [m]: drives and encoders of arms are no better."""
 MOST_LOAD = 0.2
 """Load at the tip that must show at the latest, as a share of the arm's moving mass."""
 MOST_PUSH = 0.5
@@ -52,7 +54,9 @@ MOST_COMPENSATED = 0.9
 FELT = 100.0
 """A push that must be so many times larger than that is not felt at all."""
 PUSH_POSES = 60
-"""Poses at which pushes are looked at."""
+"""Poses at which pushes are looked at ..."""
+PUSHES = 50
+"""... and in how many directions, besides the one in which all joints together feel the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,7 @@ class _Assessor:
         robot = self._estimate.robot
         error = np.zeros((len(self._poses), robot.n))
         error[:, self._estimate.columns.active] = SAFE * self._holding
-        sag = most_sag(robot, self._poses, error, self._stiffness)
+        sag = max(most_sag(robot, self._poses, error, self._stiffness), LEAST_SAG)
         reach = max(arm_reach(robot), 1e-9)
         if not sag <= MOST_SAG * reach:
             return f"the tip may sag by {_millimetres(sag)}, more than {MOST_SAG:.0%} of the arm's reach"
@@ -230,7 +234,9 @@ class _Assessor:
         weakest = 0.0
         for tip in tips(robot):
             slope = np.atleast_3d(robot.jacobian(q, at=tip))[:, :3][:, :, active]
-            torques = np.abs(np.einsum("di,kij->kdj", _DIRECTIONS, slope))
+            least = np.linalg.svd(slope / self._noticed)[0][:, :, -1]  # where all joints together feel the least
+            directions = np.concatenate([np.broadcast_to(_DIRECTIONS, (len(q), *_DIRECTIONS.shape)), least[:, None]], 1)
+            torques = np.abs(directions @ slope)
             joint = np.argmax(torques / self._unsure, axis=2)
             with np.errstate(divide="ignore"):
                 shown = self._noticed[joint] / np.take_along_axis(torques, joint[:, :, None], axis=2)[:, :, 0]
@@ -246,7 +252,9 @@ class _Assessor:
 
     def _extrapolate(self) -> UseStatement | str:
         poses = self._estimate.workspace
-        errors = SAFE * root_mean_square(self._estimate.deviation(poses))
+        posterior = self._estimate.posterior
+        hangs = posterior.elsewhere / posterior.widened
+        errors = SAFE * hangs * root_mean_square(self._estimate.deviation(poses))
         allowed = self._tolerance(poses, root_mean_square(self._estimate.load(poses)))
         if not np.all(errors <= allowed):
             return self._beyond(errors, allowed, "elsewhere within its limits (95 %)")
@@ -254,12 +262,16 @@ class _Assessor:
 
 
 def _directions() -> Array:
-    corners = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) > (0, 0, 0)])
-    return np.asarray(corners / np.linalg.norm(corners, axis=1)[:, None])
+    """Return directions spread evenly over half of the sphere, on a spiral, shape (PUSHES, 3)."""
+    step = np.arange(PUSHES)
+    height = (step + 0.5) / PUSHES
+    about = np.pi * (3.0 - np.sqrt(5.0)) * step
+    across = np.sqrt(1.0 - height**2)
+    return np.column_stack([across * np.cos(about), across * np.sin(about), height])
 
 
 _DIRECTIONS = _directions()
-"""Directions in which pushes are looked at, both senses alike, shape (13, 3)."""
+"""Directions in which pushes are looked at, both senses alike, shape (PUSHES, 3)."""
 
 
 def _short(value: float) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..dynamics.joint_units import effort_units
 from ..logs.log import Log
 from .changes import Change, changes
@@ -178,11 +177,6 @@ def shrinks(numbers: dict[str, Any]) -> str:
 def confidence(gain: float, cost: float) -> float:
     """Return the posterior probability of a change whose prior odds are e^−cost."""
     return round(1.0 / (1.0 + math.exp(-min(max(gain - cost, -50.0), 50.0))), 4)
-
-
-def angle_between(first: Array, second: Array) -> float:
-    """Return the angle between two vectors [rad]."""
-    return math.atan2(float(np.linalg.norm(np.cross(first, second))), float(first @ second))
 
 
 def rounded(value: float) -> float:

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from ..description.frozen import Array
 from ..dynamics.joint_units import rotary
 from ..dynamics.kinematics import ancestors
 from ..dynamics.robot import Robot
@@ -25,7 +26,10 @@ GAIN_RANGE = math.log(8.0)
 """Largest log gain that is looked for on one joint alone."""
 
 LEAST_TILT = math.radians(3.0)
-"""Least angle of a mounting that is looked for."""
+"""Least angle of a mounting that is looked for ..."""
+KNOWN_TILT = 8.0
+"""... and how many times its standard deviation it must be: that takes the model for right, and is off itself where
+friction, masses and springs are not as described."""
 MOST_FREE = 8
 """Joints up to which any two may have been exchanged ..."""
 NEIGHBOURS = 1
@@ -112,11 +116,23 @@ def in_degrees(robot: Robot, reading: Reading) -> Reading:
 
 
 def with_gravity_found(
-    comparison: ReadingComparison, reading: Reading, start: Reading, belief: MassBelief
+    comparison: ReadingComparison,
+    reading: Reading,
+    start: Reading,
+    belief: MassBelief,
+    *,
+    known: float = KNOWN_TILT,
 ) -> Reading | None:
     """Return the reading with gravity's direction as the efforts show it, its size kept.
 
     None where they show none, or one that is hardly turned from where the log has it: no arm stands perfectly.
+
+    Args:
+        comparison: The recording, to be compared with readings.
+        reading: The reading otherwise.
+        start: The reading of the log as it is.
+        belief: What is known of the masses.
+        known: Standard deviations by which it must be turned.
     """
     size = float(np.linalg.norm(reading.gravity_base))
     found = reading
@@ -127,8 +143,25 @@ def with_gravity_found(
             return None
         x, y, z = (vector * (size / length)).tolist()
         found = replace(found, gravity_base=(x, y, z))
-    turned = float(np.dot(found.gravity_base, start.gravity_base)) < size**2 * math.cos(LEAST_TILT)
-    return found if turned else None
+    angle, deviation = tilt_found(comparison, found, start, belief)
+    return found if angle > max(LEAST_TILT, known * deviation) else None
+
+
+def tilt_found(
+    comparison: ReadingComparison, reading: Reading, start: Reading, belief: MassBelief
+) -> tuple[float, float]:
+    """Return the angle between gravity of a reading and of the log, and its standard deviation [rad]."""
+    vector, before = np.array(reading.gravity_base), np.array(start.gravity_base)
+    _, covariance = comparison.gravity(reading, belief)
+    size = float(np.linalg.norm(vector))
+    across = np.eye(3) - np.outer(vector, vector) / size**2
+    deviation = math.sqrt(max(float(np.trace(across @ covariance @ across)), 0.0) / 2.0) / size
+    return angle_between(vector, before), deviation
+
+
+def angle_between(first: Array, second: Array) -> float:
+    """Return the angle between two vectors [rad]."""
+    return math.atan2(float(np.linalg.norm(np.cross(first, second))), float(first @ second))
 
 
 def with_gain_found(

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .case import Case, angle_between, confidence, rounded, shrinks
+from .case import Case, confidence, rounded, shrinks
 from .changes import Change
 from .cost import COMPENSATED, MOUNT, PAYLOAD, SPRUNG
 from .finding import Consequence, Finding, LogFault
 from .gram import OWN, SHAPES
+from .moves import tilt_found
 from .wording import percent, short
 
 POOR = 0.7
@@ -74,12 +75,9 @@ def name_mount(case: Case) -> list[Finding]:
     if not found:
         return []
     gain, other = case.worth(found[0].without)
-    vector, before = np.array(case.reading.gravity_base), np.array(case.begin.gravity_base)
-    _, covariance = case.search.comparison.gravity(case.reading, case.fit.belief)
-    size = float(np.linalg.norm(vector))
-    across = np.eye(3) - np.outer(vector, vector) / size**2
-    doubt = math.degrees(math.sqrt(float(np.trace(across @ covariance @ across)) / 2.0) / size)
-    angle = math.degrees(angle_between(vector, before))
+    vector = np.array(case.reading.gravity_base)
+    comparison, belief = case.search.comparison, case.fit.belief
+    angle, doubt = map(math.degrees, tilt_found(comparison, case.reading, case.begin, belief))
     numbers = case.numbers(gain, other, case.alive)
     numbers |= {"gravity_base": [rounded(value) for value in vector.tolist()]}
     numbers |= {"angle_deg": round(angle, 2), "angle_std_deg": round(doubt, 2), "effect": case.effect(found[0])}

@@ -133,7 +133,7 @@ def rivals_of(found: Search, change: Change) -> dict[LogFault, tuple[int, ...]]:
             scaled = with_gain_found(comparison, cost, without, joint, belief)
             others += [] if scaled is None else [scaled]
     if not without.compensated:
-        mounted = with_gravity_found(comparison, without, cost.start, belief)
+        mounted = with_gravity_found(comparison, without, cost.start, belief, known=0.0)
         others += [] if mounted is None else [mounted]
     named: dict[LogFault, tuple[int, ...]] = {}
     for other in others:
