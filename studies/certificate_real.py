@@ -98,12 +98,17 @@ def smoothed(name: str) -> Smoothed:
         even = np.column_stack([np.interp(grid, recording.time, column) for column in values.T])
         return np.asarray(sosfiltfilt(low, even, axis=0))
 
+    def at_samples(values: Array) -> Array:
+        """Return values of the even grid at the recording's own instants, which may be uneven."""
+        return np.column_stack([np.interp(recording.time, grid, column) for column in values.T])
+
     q = filtered(recording.q)
     dq = np.gradient(q, grid, axis=0) if recording.dq is None else filtered(recording.dq)
     ddq = np.gradient(dq, grid, axis=0)
     effort = filtered(np.where(recording.measured, recording.effort, 0.0))
-    whole = (grid - grid[0] >= recording.cut) & (grid[-1] - grid >= recording.cut)
-    return Smoothed(Motion(grid, q, dq, ddq), effort, whole)
+    time = recording.time
+    whole = (time - time[0] >= recording.cut) & (time[-1] - time >= recording.cut)
+    return Smoothed(Motion(time, *(at_samples(values) for values in (q, dq, ddq))), at_samples(effort), whole)
 
 
 @cache

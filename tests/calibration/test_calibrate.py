@@ -222,9 +222,24 @@ def test_a_joint_that_hardly_moved_is_caught() -> None:
     assert "extrapolate" not in [statement.use for statement in fit.statements]
     asked = calibrate(robot, log, uses=("float", "extrapolate"), findings=())
     assert not asked.trusted
-    assert "elsewhere within its limits" in asked.reasons[0]
+    assert "less than 30% of the range of joint1" in asked.reasons[0]
     assert np.abs(fit.robot.gravity(np.full(3, 0.5)) - robot.gravity(np.full(3, 0.5))).max() < 40.0
     assert fit.prior
+
+
+def test_friction_that_did_not_show_leaves_open_what_holds_the_arm() -> None:
+    """A joint that moved one way only: its friction and an offset are one, so no hold, load or push is stated."""
+    robot = cp.load("planar3")
+    log = motion(other_masses(robot), coulomb=0.5, noise=0.05)
+    both = {statement.use for statement in calibrate(robot, log, findings=()).statements}
+    assert {"hold", "payload"} <= both
+    q = np.array(log.q)
+    q[:, 0] = np.linspace(-0.8, 0.8, len(q))
+    dq = np.gradient(q, log.time, axis=0)
+    tau = robot.inverse_dynamics(q, dq, np.gradient(dq, log.time, axis=0)) + 0.5 * np.sign(dq)
+    one_way = calibrate(robot, replace(log, q=q, dq=dq, tau=tau), uses=("hold",), findings=())
+    assert not {"hold", "payload", "contact"} & {statement.use for statement in one_way.statements}
+    assert any("the friction of joint1 is unknown: it moved one way only" in reason for reason in one_way.reasons)
 
 
 def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error(

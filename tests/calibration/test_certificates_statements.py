@@ -179,7 +179,7 @@ def test_statements_of_a_real_run_are_true_and_false_where_the_truth_is_another(
     case = foreign.foreign_case(54, None)
     row = product.run_case(case, tmp_path)
     said = {one["use"]: one["true"] for one in row["before"]["statements"]}
-    assert {"hold", "float", "payload", "extrapolate"} <= set(said)
+    assert {"hold", "float", "payload", "contact"} <= set(said)
     assert all(said.values())
     heavy = replace(
         case,

@@ -12,6 +12,9 @@ deviations off, so that what is stated is true:
   ten;
 - extrapolate: gravity errors are tolerable everywhere within the joint limits, not only where the arm was.
 
+Hold, payload and contact need the friction of every joint: that of one that moved one way only is a constant like an
+offset. Extrapolation needs LEAST_COVERED of every joint's range.
+
 What a joint tolerates is the larger of TOLERANCE of its gravity effort (root mean square) and EFFORT_TOLERANCE of its
 effort limit. Friction is no part of it: that it hides an error does not make it right.
 """
@@ -26,11 +29,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from ..description.frozen import Array
-from ..errors import InputError
+from ..errors import InputError, listed
 from .estimate import Estimate
 from .prior import arm_reach
 from .sag import most_sag, tips
 from .statistics import CERTAIN, all_joints, root_mean_square
+from .workspace import changing_gravity
 
 UseName = Literal["hold", "float", "payload", "contact", "extrapolate"]
 USES: tuple[UseName, ...] = get_args(UseName)
@@ -39,8 +43,9 @@ TOLERANCE = 0.1
 """Error that a joint tolerates, as a share of its gravity effort's size ..."""
 EFFORT_TOLERANCE = 0.02
 """... and of its effort limit."""
-SAFE = 3.0
-"""Standard deviations by which a stated number is on the safe side."""
+SAFE = 4.0
+"""Standard deviations by which a stated number is on the safe side: errors of real arms have longer tails than the
+normal distribution, and the worst of many poses counts."""
 MOST_SAG = 0.02
 """Sag up to which an arm counts as held, as a share of its reach."""
 LEAST_SAG = 1e-4
@@ -51,6 +56,9 @@ MOST_PUSH = 0.5
 """Push that must show at the latest, as a share of the arm's weight."""
 MOST_COMPENSATED = 0.9
 """Largest share of friction that is ever said to be compensable."""
+LEAST_COVERED = 0.3
+"""Share of every joint's range that an arm must have been through for statements about all of it: springs and cables
+may act where it was not."""
 FELT = 100.0
 """A push that must be so many times larger than that is not felt at all."""
 PUSH_POSES = 60
@@ -196,9 +204,24 @@ class _Assessor:
             words = f"float, with no friction compensated: {', '.join(loose)} may creep"
         return UseStatement("float", words, share, "")
 
+    def _unseen(self) -> str:
+        """Return why nothing can be said of what holds the arm; "" where it can: friction shows at every joint.
+
+        The friction of a joint that moves one way only is a constant, as an offset is: how much of what holds the joint
+        would change with the direction, nobody knows.
+        """
+        active = self._estimate.columns.active
+        hidden = self._estimate.posterior.nuisances.unseen[active] > 0.0
+        if not hidden.any():
+            return ""
+        names = [name for name, some in zip(self._names, hidden, strict=True) if some]
+        return f"the friction of {listed(names)} is unknown: {'they' if len(names) > 1 else 'it'} moved one way only"
+
     def _hold(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "how far the arm sags is unknown: efforts are in command units"
+        if self._unseen():
+            return self._unseen()
         robot = self._estimate.robot
         error = np.zeros((len(self._poses), robot.n))
         error[:, self._estimate.columns.active] = SAFE * self._holding
@@ -211,6 +234,8 @@ class _Assessor:
     def _payload(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "what a load would weigh is unknown: efforts are in command units"
+        if self._unseen():
+            return self._unseen()
         robot, active = self._estimate.robot, self._estimate.columns.active
         least = np.inf
         for tip in tips(robot):
@@ -228,6 +253,8 @@ class _Assessor:
     def _contact(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "how hard a push would be is unknown: efforts are in command units"
+        if self._unseen():
+            return self._unseen()
         robot, active = self._estimate.robot, self._estimate.columns.active
         step = max(1, -(-len(self._poses) // PUSH_POSES))
         q = self._poses[::step]
@@ -252,6 +279,11 @@ class _Assessor:
 
     def _extrapolate(self) -> UseStatement | str:
         poses = self._estimate.workspace
+        robot = self._estimate.robot
+        little = np.ptp(self._poses, axis=0) < LEAST_COVERED * np.ptp(poses, axis=0)
+        names = [name for name, some in zip(robot.joint_names, little & changing_gravity(robot), strict=True) if some]
+        if names:
+            return f"the arm was in less than {LEAST_COVERED:.0%} of the range of {listed(names)}"
         posterior = self._estimate.posterior
         hangs = posterior.elsewhere / posterior.widened
         errors = SAFE * hangs * root_mean_square(self._estimate.deviation(poses))
