@@ -32,12 +32,16 @@ def faults(checks: list[native_check.KernelCheck]) -> dict[str, str]:
 
 
 def test_the_stored_results_are_those_of_the_specifications() -> None:
-    """To rounding: tests/store_results.py would write the same files."""
+    """To rounding: tests/store_results.py would write the same files.
+
+    Angles of many turns are rounded to 1e-9 rad by the order in which a processor's BLAS adds: 3e-9 with AVX-512.
+    """
     for room, expected in all_results().items():
         stored = native_check.stored_results(room)
         assert stored.shape == expected.shape, f"{room}: run python tests/store_results.py"
         far = np.abs(stored - expected) / (1.0 + np.abs(expected))
-        assert far.max() <= 1e-10, f"{room}: run python tests/store_results.py"
+        assert far.max() <= 0.5 * native_check.TOLERANCE, f"{room}: run python tests/store_results.py"
+        assert np.quantile(far, 0.99) <= 1e-12, f"{room}: run python tests/store_results.py"
 
 
 def test_the_arms_are_of_every_kind_and_their_poses_differ() -> None:
