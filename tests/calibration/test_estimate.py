@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,15 @@ def arm() -> cp.Robot:
     return cp.load("planar3")
 
 
+def noisy_estimates(arm: cp.Robot, truth: cp.Robot, q: np.ndarray, *, count: int, seed: int) -> Iterator[Estimate]:
+    """Yield fits to the same poses with new noise of 0.3 N m."""
+    random = np.random.default_rng(seed)
+    for _ in range(count):
+        tau = truth.gravity(q) + 0.3 * random.standard_normal(q.shape)
+        poses = static_poses(arm.joint_names, q, tau)
+        yield Estimate.of_weighted(weighted_fit(arm, samples_of_poses(poses), terms=Terms.static()))
+
+
 def test_static_and_weighted_fits_speak_of_the_same_numbers(arm: cp.Robot) -> None:
     """The same poses by two solvers: names, values, errors and predictions agree."""
     q = design_poses(arm, 12)
@@ -44,12 +54,8 @@ def test_errors_of_predicted_holding_torques_are_honest(arm: cp.Robot) -> None:
     """Over 40 fits to noisy poses, 95 % of the holding torques lie within two stated deviations of the true ones."""
     truth = other_masses(arm)
     q = design_poses(arm, 10)
-    random = np.random.default_rng(2)
     covered = []
-    for _ in range(40):
-        tau = truth.gravity(q) + 0.3 * random.standard_normal(q.shape)
-        poses = static_poses(arm.joint_names, q, tau)
-        estimate = Estimate.of_weighted(weighted_fit(arm, samples_of_poses(poses), terms=Terms.static()))
+    for estimate in noisy_estimates(arm, truth, q, count=40, seed=2):
         missed = estimate.load(q, offsets=True) - truth.gravity(q)
         covered.append(np.mean(np.abs(missed) <= 2.0 * estimate.deviation(q, offsets=True)))
     assert 0.9 < np.mean(covered) <= 1.0
@@ -99,12 +105,8 @@ def test_the_stated_gravity_error_is_right_19_times_in_20(arm: cp.Robot, poses: 
     """
     truth = other_masses(arm)
     q = design_poses(arm, poses)
-    random = np.random.default_rng(5)
     ratios = []
-    for _ in range(60):
-        tau = truth.gravity(q) + 0.3 * random.standard_normal(q.shape)
-        table = static_poses(arm.joint_names, q, tau)
-        estimate = Estimate.of_weighted(weighted_fit(arm, samples_of_poses(table), terms=Terms.static()))
+    for estimate in noisy_estimates(arm, truth, q, count=60, seed=5):
         missed = np.sqrt(np.mean((estimate.load(q) - truth.gravity(q)) ** 2, axis=0))
         ratios.append(missed / estimate.gravity_error(q))
     assert np.mean(np.array(ratios) <= 1.0) >= share

@@ -34,14 +34,29 @@ def faults(checks: list[native_check.KernelCheck]) -> dict[str, str]:
 def test_the_stored_results_are_those_of_the_specifications() -> None:
     """To rounding: tests/store_results.py would write the same files.
 
-    Angles of many turns are rounded to 1e-9 rad by the order in which a processor's BLAS adds: 3e-9 with AVX-512.
+    Of many turns the positions have 1e-9 left, and gravity depends on the order in which a processor's BLAS adds: 3e-9
+    between AVX2 and AVX-512. All else agrees to 1e-10.
     """
-    for room, expected in all_results().items():
-        stored = native_check.stored_results(room)
-        assert stored.shape == expected.shape, f"{room}: run python tests/store_results.py"
-        far = np.abs(stored - expected) / (1.0 + np.abs(expected))
-        assert far.max() <= 0.5 * native_check.TOLERANCE, f"{room}: run python tests/store_results.py"
-        assert np.quantile(far, 0.99) <= 1e-12, f"{room}: run python tests/store_results.py"
+    expected = all_results()
+    far = {
+        room: np.abs(native_check.stored_results(room) - numbers) / (1.0 + np.abs(numbers))
+        for room, numbers in expected.items()
+    }
+    assert all(apart.max() <= 1e-10 for room, apart in far.items() if room != "dynamics"), "run tests/store_results.py"
+    # Where in the file the operations lie, as kernel_cases.stored_arms reads it.
+    beyond = set(np.flatnonzero(far["dynamics"] > 1e-10).tolist())
+    begin = 0
+    allowed: set[int] = set()
+    for stored in kernel_cases.stored_arms():
+        begin += sum(np.size(getattr(stored.tree, field)) for field in kernel_cases.TREE_FIELDS)
+        for operation, (_, rows) in zip(stored.arm.operations, stored.results, strict=True):
+            begin += 1
+            if "many turns" in operation.kernel:
+                allowed |= set(range(begin, begin + rows.size))
+            begin += rows.size
+    assert begin == far["dynamics"].size
+    assert beyond <= allowed, "run tests/store_results.py"
+    assert far["dynamics"].max() <= 0.5 * native_check.TOLERANCE, "run tests/store_results.py"
 
 
 def test_the_arms_are_of_every_kind_and_their_poses_differ() -> None:
