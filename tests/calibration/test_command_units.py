@@ -127,6 +127,7 @@ def test_every_refusal_is_about_the_units(made: Made, tmp_path: Path) -> None:
     robot = made.fit.described
     for ending in (".h", ".urdf", ".xml"):
         write_robot(robot, tmp_path / f"arm{ending}")
+    assert {path.suffix for path in tmp_path.iterdir()} == {".h", ".urdf", ".xml"}
     ControlLoop(made.plant, Gravity(robot), robot).switch(Gravity(robot))
     Floating(made.plant, robot)
     OnlineGravity(robot, 0.01)
