@@ -223,6 +223,17 @@ def test_an_arm_that_feels_no_push_in_some_direction_says_so() -> None:
     assert found.missing["contact"] == "in some direction no joint feels a push at the tip"
 
 
+def test_exact_data_are_stated_without_an_error_of_arithmetic() -> None:
+    """Nothing is unexplained and nothing held out: numbers are tiny, and finite."""
+    arm = cp.load("wam4")
+    q = design_poses(arm, POSES)
+    fitted = weighted_fit(arm, samples_of_poses(static_poses(arm.joint_names, q, arm.gravity(q))), terms=Terms.static())
+    n = arm.n
+    found = assess(Estimate.of_weighted(fitted), friction=np.ones(n), residual=np.zeros(n), stiffness=np.full(n, 500.0))
+    assert {"hold", "float", "payload", "contact"} <= {one.use for one in found.statements}
+    assert all(np.isfinite(one.value) for one in found.statements if one.use != "extrapolate")
+
+
 def test_no_sag_is_stated_that_no_drive_can_keep() -> None:
     """Errors of microns are stated as a tenth of a millimetre."""
     assert stated(assessed(NOISES[0], residual=0.0, stiffness=1e9), "hold").value == LEAST_SAG

@@ -154,7 +154,7 @@ class _Assessor:
         # A load or push is looked for in the joint where it stands out most from the gravity error and the held-out
         # error, which a file states. What it must exceed there has the offset in it.
         self._unsure = np.maximum(np.hypot(self._error / CERTAIN, residual), 1e-12)
-        self._noticed = SAFE * np.hypot(root_mean_square(self._holding), residual)
+        self._noticed = np.maximum(SAFE * np.hypot(root_mean_square(self._holding), residual), 1e-12)
 
     def assessment(self) -> Assessment:
         """Return what holds and what does not."""
@@ -215,13 +215,14 @@ class _Assessor:
         if not hidden.any():
             return ""
         names = [name for name, some in zip(self._names, hidden, strict=True) if some]
-        return f"the friction of {listed(names)} is unknown: {'they' if len(names) > 1 else 'it'} moved one way only"
+        moved = f"{'they' if len(names) > 1 else 'it'} moved one way only, or not at all"
+        return f"the friction of {listed(names)} is unknown: {moved}"
 
     def _hold(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "how far the arm sags is unknown: efforts are in command units"
-        if self._unseen():
-            return self._unseen()
+        if hidden := self._unseen():
+            return hidden
         robot = self._estimate.robot
         error = np.zeros((len(self._poses), robot.n))
         error[:, self._estimate.columns.active] = SAFE * self._holding
@@ -234,8 +235,8 @@ class _Assessor:
     def _payload(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "what a load would weigh is unknown: efforts are in command units"
-        if self._unseen():
-            return self._unseen()
+        if hidden := self._unseen():
+            return hidden
         robot, active = self._estimate.robot, self._estimate.columns.active
         least = np.inf
         for tip in tips(robot):
@@ -253,8 +254,8 @@ class _Assessor:
     def _contact(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "how hard a push would be is unknown: efforts are in command units"
-        if self._unseen():
-            return self._unseen()
+        if hidden := self._unseen():
+            return hidden
         robot, active = self._estimate.robot, self._estimate.columns.active
         step = max(1, -(-len(self._poses) // PUSH_POSES))
         q = self._poses[::step]
