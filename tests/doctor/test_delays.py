@@ -62,3 +62,17 @@ def test_derived_velocities_and_missing_models_are_not_judged():
 def test_efforts_without_any_relation_give_no_delay():
     noise = np.random.default_rng(0).normal(size=LOGS["puma560"].tau.shape)
     assert effort_delay(ROBOTS["puma560"], prepare(replace(LOGS["puma560"], tau=noise))) is None
+
+
+def test_one_joint_of_several_does_not_tell_a_delay():
+    """Its friction, or a spring, may look like any delay. An arm of one joint has no other to ask."""
+    robot = ROBOTS["puma560"]
+    log = late(LOGS["puma560"], "tau", 0.2)
+    alone = np.full(log.tau.shape, np.nan)
+    alone[:, 2] = log.tau[:, 2]
+    (finding,) = delays(robot, replace(log, tau=alone))
+    assert list(finding.evidence["per_joint_s"]) == ["joint3"]
+    noise = np.random.default_rng(0).normal(size=log.tau.shape)
+    noise[:, 2] = log.tau[:, 2]
+    assert list(effort_delay(robot, prepare(replace(log, tau=noise))).per_joint) == [2]
+    assert delays(robot, replace(log, tau=noise)) == []

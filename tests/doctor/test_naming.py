@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from analytic_log import measured
 from counterpoise.doctor.case import Case, confidence, rounded
 from counterpoise.doctor.cost import Cost
 from counterpoise.doctor.evidence import ReadingComparison
@@ -254,3 +255,41 @@ def test_angles_and_digits() -> None:
     assert angle_between(np.array([0.0, 0.0, -9.81]), np.array([0.0, 0.0, 9.81])) == pytest.approx(math.pi)
     assert angle_between(np.array([1.0, 0.0, 0.0]), np.array([1.0, 1e-9, 0.0])) == pytest.approx(1e-9)
     assert rounded(186.97756) == 187.0 and rounded(-0.00012345) == -0.0001234
+
+
+def one_moving(joint: int = 1) -> Log:
+    """Return a recording in which one joint moves and the others stand."""
+    time = np.arange(0.0, 30.0, 0.01)
+    q, dq, ddq = np.zeros((3, len(time), ARM.n))
+    q[:] = [0.3, 0.5, -0.4, 1.2]
+    q[:, joint] += 0.6 * np.sin(time)
+    dq[:, joint], ddq[:, joint] = 0.6 * np.cos(time), -0.6 * np.sin(time)
+    return replace(measured(ARM, time, q, dq, ddq, friction=0.1, random=np.random.default_rng(0)), wrench=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "reading", "name"),
+    [
+        (lambda log: scaled_effort(log, 1, 2.0), PLAIN.with_effort_factors({1: 0.5}), name_gains),
+        (lambda log: log, replace(PLAIN, gravity_base=(3.0, 0.0, -9.3)), name_mount),
+        (lambda log: exchanged(log, 1, 3, "tau"), PLAIN.with_channels(effort=swapped(4, 1, 3)), name_order),
+    ],
+)
+def test_what_one_moving_joint_shows_is_not_written_to_a_fix(change, reading, name) -> None:
+    (finding,) = name(case(change(one_moving()), reading))
+    assert finding.fix == {}
+    assert "only joint2 moves" in finding.remedy or finding.alternatives
+
+
+def test_a_sign_that_one_moving_joint_shows_is_written() -> None:
+    (finding,) = name_signs(case(reversed_effort(one_moving(), 1), PLAIN.with_effort_flipped(1)))
+    assert finding.fix == {"joints": {"joint2": {"effort_sign": -1}}}
+
+
+def test_what_explains_no_effort_is_not_written_to_a_fix() -> None:
+    """A gain that the recording does not show would only make the masses likelier."""
+    (true,) = name_gains(case(scaled_effort(LOG, 3, 2.0), PLAIN.with_effort_factors({3: 0.5})))
+    assert true.fix["joints"]["joint4"]["effort_gain"] == pytest.approx(0.5)
+    (odd,) = name_gains(case(LOG, PLAIN.with_effort_factors({3: 1.001})))
+    assert odd.fix == {}
+    assert "explains no more of the effort" in odd.remedy or odd.alternatives

@@ -16,9 +16,9 @@ from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import in_degrees
 from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search, search
-from counterpoise.doctor.weigh import TOLD, effect_of, margin_of, only_told, rivals_of, share_of
+from counterpoise.doctor.weigh import TOLD, TOLD_BY_FAULT, effect_of, margin_of, only_told, rivals_of, share_of
 from counterpoise.logs.log import Log
-from doctor_cases import recording, reversed_effort, scaled_effort, wrong_model
+from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, wrong_model
 
 ARM = cp.load("wam4")
 MODEL = wrong_model(ARM)
@@ -95,6 +95,31 @@ def test_only_what_is_told_and_matters_is_kept() -> None:
     (change,) = changes(kept.found.reading, PLAIN, ALIVE)
     assert (change.fault, change.joints) == (LogFault.GAIN, (3,))
     assert margin_of(kept, kept.found, change) > TOLD
+
+
+def test_of_two_orders_only_the_stronger_is_kept() -> None:
+    """One mistake exchanges positions, efforts or both alike."""
+    found = searched(LOG)
+    both = exchanged(exchanged(LOG, 0, 1, "q", "dq"), 2, 3, "tau")
+    found = replace(found, comparison=searched(both).comparison)
+    reading = PLAIN.with_channels(position=swapped(4, 0, 1), effort=swapped(4, 2, 3))
+    orders = changes(reading, PLAIN, ALIVE)
+    assert [order.fault for order in orders] == [LogFault.JOINT_ORDER] * 2
+    fit = found.comparison.best(reading)
+    stronger = max(orders, key=lambda order: margin_of(found, fit, order))
+    kept = changes(only_told(replace(found, found=fit)).found.reading, PLAIN, ALIVE)
+    left = [order.joints for order in kept if order.fault is LogFault.JOINT_ORDER]
+    assert left in ([stronger.joints], [])
+
+
+def test_an_order_needs_more_evidence_than_other_faults() -> None:
+    """In a few points one of many orders suits by chance."""
+    order = swapped(4, 0, 3)
+    found = searched(exchanged(LOG, 0, 3, "q", "dq", "tau")[:700])
+    fit = found.comparison.best(PLAIN.with_channels(position=order, effort=order))
+    (change,) = changes(fit.reading, PLAIN, ALIVE)
+    assert TOLD < margin_of(found, fit, change) < TOLD_BY_FAULT[LogFault.JOINT_ORDER]
+    assert only_told(replace(found, found=fit)).found.reading == PLAIN
 
 
 def test_what_else_would_do_is_found() -> None:

@@ -42,6 +42,19 @@ INSTEAD = {
     LogFault.MOUNT: "another mounting",
 }
 """Faults in words, where one could be there instead of another."""
+LEAST_MOVING = 2
+"""Joints that must move for these faults to be written to a fix: the friction, the spring or the cable of a single one
+looks like any of them."""
+_OF_SEVERAL_JOINTS = frozenset(
+    {
+        *(LogFault.JOINT_ORDER, LogFault.POSITION_SIGN, LogFault.GAIN, LogFault.EFFORT_IS_CURRENT, LogFault.MOUNT),
+        LogFault.GRAVITY_COMPENSATED,
+    }
+)
+LEAST_SHRUNK = 1.05
+"""Factor by which these faults must lower the unexplained effort of some joint to be written to a fix. A fault that
+only makes the masses likelier may be wrong masses."""
+_EXPLAINING = frozenset({LogFault.JOINT_ORDER, LogFault.POSITION_SIGN, LogFault.GAIN, LogFault.MOUNT})
 _COLUMNS = {"position": "q", "velocity": "dq", "effort": "tau"}
 
 
@@ -108,7 +121,38 @@ class Case:
             change: What it names.
         """
         rivals = rivals_of(self.search, change)
-        return finding if not rivals else among(finding, rivals, self.names)
+        return among(finding, rivals, self.names) if rivals else self.written(finding, change)
+
+    def written(self, finding: Finding, *found: Change) -> Finding:
+        """Return a finding without its fix where the recording shows too little to change a mapping by it.
+
+        Args:
+            finding: The finding.
+            found: What it names.
+        """
+        if not finding.fix:
+            return finding
+        moving = np.flatnonzero(self.search.comparison.motion.moving).tolist()
+        why = ""
+        if finding.fault in _OF_SEVERAL_JOINTS and len(moving) < min(LEAST_MOVING, len(self.names)):
+            why = f"only {listed(self.named(moving))} moves" if moving else "no joint moves"
+        elif finding.fault in _EXPLAINING and not all(map(self._shrinks, found)):
+            why = "it makes the masses likelier, but explains no more of the effort"
+        if not why:
+            return finding
+        return replace(finding, fix={}, remedy=f"{finding.remedy} This is not written to a fix: {why}.")
+
+    def _shrinks(self, change: Change) -> bool:
+        """Return whether a change lowers the unexplained effort of some joint by LEAST_SHRUNK.
+
+        A gain may not do so at the cost of its own joint.
+        """
+        numbers = self.numbers(*self.worth(change.without), self.alive)
+        after, before = numbers["unexplained"], numbers["unexplained_as_recorded"]
+        own = self.named(change.joints) if change.fault is LogFault.GAIN else ()
+        return any(before[name] >= LEAST_SHRUNK * after[name] for name in after) and all(
+            before[name] >= after[name] for name in own
+        )
 
     def worth(self, without: Reading) -> tuple[float, ReadingFit]:
         """Return the log evidence that a reading without a change lacks, and its fit."""

@@ -32,6 +32,9 @@ SMALL_PERIODS = 1.5
 """... and in times between samples."""
 SURE = 4.0
 """Standard deviations by which a delay must differ from none."""
+LEAST_JOINTS = 2
+"""Joints that must tell the delay of the efforts, where there are so many: the friction, the spring or the cable of one
+may look like any delay."""
 SPREAD = 0.15
 """Usual disagreement between joints, as a share of the delay, up to which it is one delay of one channel ..."""
 LEAST_SPREAD = 0.010
@@ -142,6 +145,8 @@ def check_delays(robot: Robot | None, log: Log, smooth: Prepared) -> list[Findin
         if delay is not None and robot is not None and what == "effort":
             delay = effort_delay(robot, smooth, winding=True)
             if delay is None or not _is_delay(delay, least):
+                continue
+            if len(delay.per_joint) < min(LEAST_JOINTS, int(smooth.effort_known.sum())):
                 continue
         if delay is not None:
             findings.append(_finding(what, delay, log))

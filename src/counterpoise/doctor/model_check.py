@@ -88,7 +88,7 @@ def _compared(columns: SignalColumns, log: Log, begin: Reading, first: Reading |
         return [wrong_robot(case)]
     findings = [finding for name in _NAMERS for finding in name(case)]
     if any(finding.fault is LogFault.MODEL_POOR for finding in findings):
-        return findings
+        return [replace(finding, fix={}) for finding in findings]  # perhaps another robot's description
     hinted = search(columns, begin, BELIEFS, told.found.reading, positions=False)
     return findings + name_difference(case, hinted)
 

@@ -65,7 +65,7 @@ def _grouped(case: Case, found: list[Change]) -> list[Finding]:
             findings.append(among(_reversed(case, [change], part), rivals, case.names))
         else:
             sure.append(change)
-    return ([_reversed(case, sure, part)] if sure else []) + findings
+    return ([case.written(_reversed(case, sure, part), *sure)] if sure else []) + findings
 
 
 def _reversed(case: Case, found: list[Change], part: str) -> Finding:

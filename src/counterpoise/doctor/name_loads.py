@@ -12,7 +12,7 @@ from .changes import Change
 from .cost import COMPENSATED, MOUNT, PAYLOAD, SPRUNG
 from .finding import Consequence, Finding, LogFault
 from .gram import OWN, SHAPES
-from .moves import tilt_found
+from .moves import regressed, tilt_found
 from .wording import percent, short
 
 POOR = 0.7
@@ -21,6 +21,9 @@ CARRIED = 0.5
 """... where the weight that the model expects varies by at least this part of it ..."""
 MATTERS = 0.05
 """... and the effort is at least this part of the largest joint's."""
+FOLLOWS = 0.5
+"""An effort that rises by less than this with the model's torque, two standard deviations included, does not follow it.
+Large friction alone leaves most of an effort unexplained, too, but the rest of it follows the model."""
 SIMPLEST = 0.9
 """Share of a torque along the position from which a simple term is taken for it."""
 _SHAPES_OF = {
@@ -181,7 +184,8 @@ def name_poor_model(case: Case) -> list[Finding]:
     One joint alone has friction, a cable or a hand on it; a description of another arm fails on most.
     """
     fit = case.fit
-    weight = case.search.comparison.weight(case.reading)
+    comparison = case.search.comparison
+    weight = comparison.weight(case.reading)
     largest = max(float(fit.scale[joint]) for joint in case.alive)
     carrying = [
         joint for joint in case.alive if weight[joint] > CARRIED * fit.scale[joint] > CARRIED * MATTERS * largest
@@ -189,7 +193,7 @@ def name_poor_model(case: Case) -> list[Finding]:
     shares = {
         case.names[joint]: float(fit.residue[joint] / fit.scale[joint])
         for joint in carrying
-        if fit.residue[joint] > POOR * fit.scale[joint]
+        if fit.residue[joint] > POOR * fit.scale[joint] and _strays(case, joint)
     }
     if 2 * len(shares) <= len(carrying):
         return []
@@ -208,3 +212,12 @@ def name_poor_model(case: Case) -> list[Finding]:
             confidence=0.9,
         )
     ]
+
+
+def _strays(case: Case, joint: int) -> bool:
+    """Return whether a joint's effort, as read, does not follow the model's torque."""
+    row, effort = case.alive.index(joint), case.alive.index(case.reading.effort_from[joint])
+    slope, doubt, _ = regressed(case.search.comparison, case.reading, row, effort)
+    return bool(
+        case.reading.effort_factor[joint] * slope + 2.0 * abs(case.reading.effort_factor[joint]) * doubt < FOLLOWS
+    )

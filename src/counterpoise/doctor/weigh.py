@@ -18,6 +18,9 @@ from .search import Search
 
 TOLD = 8.0
 """Log evidence, costs included, by which a change must beat the reading without it to be said."""
+TOLD_BY_FAULT = {LogFault.JOINT_ORDER: 40.0, LogFault.POSITION_SIGN: 40.0}
+"""The same of faults that change where every joint is: with so many alternatives, a few poses suit one of them by
+chance."""
 WEIGHT_SHARE = 0.10
 """An effect matters from this share of a joint's weight on, root mean square over the recording ..."""
 EFFORT_SHARE = 0.003
@@ -92,17 +95,21 @@ def only_told(found: Search) -> Search:
     """Return a search with those changes only that its recording tells, and that matter.
 
     A change stays when it beats the reading without it by TOLD, costs included, and makes a torque that matters on
-    some joint. The weakest goes first, because another may stand on it.
+    some joint. The weakest goes first, because another may stand on it. Of two orders, one of the positions and another
+    one of the efforts, only the stronger can stay: one mistake makes one order.
     """
     fit = found.found
     while True:
         weak: list[tuple[float, Change]] = []
-        for change in changes(fit.reading, found.cost.start, found.cost.alive):
+        every = changes(fit.reading, found.cost.start, found.cost.alive)
+        orders = [change for change in every if change.fault is LogFault.JOINT_ORDER]
+        doubtful = min(orders, key=lambda one: margin_of(found, fit, one)) if len(orders) > 1 else None
+        for change in every:
             margin = margin_of(found, fit, change)
             share = share_of(found, fit, change)
             if change.fault is LogFault.EFFORT_IS_CURRENT and not is_unit(found, fit.reading):
                 share = 0.0
-            if margin < TOLD or share < 1.0:
+            if margin < TOLD_BY_FAULT.get(change.fault, TOLD) or share < 1.0 or change is doubtful:
                 weak.append((margin if share >= 1.0 else -np.inf, change))
         if not weak:
             return replace(found, found=fit)
