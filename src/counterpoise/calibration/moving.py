@@ -5,10 +5,11 @@ derivatives of the filtered positions, or the measured velocity and its derivati
 (cutoff.py). What lies within EDGE_PERIODS of a begin, an end or a gap is cut off, and of what remains so many samples
 are kept as the cutoff needs; more would repeat themselves.
 
-Friction changes sign over v₀, the larger of NOISE_SPEEDS times the noise of the filtered velocity and SLOW_SHARE of
-the speed that a joint exceeds in 5 % of the samples: below the first the sign is noise, below the second a drive is in
-its presliding and Stribeck range, where no two-parameter friction law holds. tanh(u/v₀) is a square wave, wider in band
-than the cutoff, so it goes through the same low-pass as the efforts do.
+Friction changes sign over v₀. The least v₀ is the larger of NOISE_SPEEDS times the noise of the filtered velocity and
+SLOW_SHARE of the speed that a joint exceeds in 5 % of the samples: below the first the sign is noise, below the second
+a drive is in its presliding and Stribeck range, where no two-parameter friction law holds. Where one of SPEED_FACTORS
+times that explains the efforts better, it is taken instead (friction_speed.py). tanh(u/v₀) is a square wave, wider in
+band than the cutoff, so it goes through the same low-pass as the efforts do.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ..errors import InputError
 from ..logs.filters import GAP_PERIODS, settling_rows, smoothed
 from ..logs.log import Log, joined
 from .cutoff import motion_band
+from .friction_speed import likeliest_speeds
 from .mount import refuse_other_mount
 from .samples import Samples, scaled_coupling
 
@@ -41,6 +43,10 @@ NOISE_SPEEDS = 3.0
 SLOW_SHARE = 0.03
 LEAST_SPEED = 1e-6
 """Smallest v₀ [rad/s or m/s], for a joint that never moves in a recording without noise."""
+SPEED_FACTORS = (1.0, 1.6, 2.5, 4.0)
+"""Multiples of the least v₀ that are compared."""
+LONGEST = 200_000
+"""Rows, from the begin of a recording on, by which they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,8 +79,9 @@ def prepare(robot: Robot, log: Log, *, cutoff: float | None = None) -> Preparati
     Raises:
         InputError: The log is another robot's, or cannot be used for a fit.
     """
-    effort_of(robot, log)
+    effort = effort_of(robot, log)
     band = motion_band(log, cutoff)
+    log = replace(log, tau=effort)
     log = log.ordered()
     coupling = _coupling(log)
     speed = np.abs(_velocity(log, band.cutoff, band.velocity_measured) @ coupling.T)
@@ -82,7 +89,19 @@ def prepare(robot: Robot, log: Log, *, cutoff: float | None = None) -> Preparati
     fast = np.nanpercentile(speed, 95.0, axis=0)
     v0 = np.maximum(np.maximum(NOISE_SPEEDS * noise, SLOW_SHARE * fast), LEAST_SPEED)
     keep_every = max(1, math.floor(band.rate / (KEPT_PER_PERIOD * band.cutoff)))
-    return Preparation(band.cutoff, v0, keep_every, band.rate, band.velocity_measured)
+    least = Preparation(band.cutoff, v0, keep_every, band.rate, band.velocity_measured)
+    return replace(least, v0=_likeliest(robot, log[:LONGEST], least))
+
+
+def _likeliest(robot: Robot, log: Log, least: Preparation) -> Array:
+    """Return the v₀ that explain the efforts of a recording best, shape (n,)."""
+    samples = _filtered(log, least, *_inside(log.time, least.cutoff))
+    kept = np.searchsorted(log.time, samples.time)
+    speed = _velocity(log, least.cutoff, least.velocity_measured) @ _coupling(log).T
+    directions = [_direction(log, speed, factor * least.v0, least.cutoff)[kept] for factor in SPEED_FACTORS]
+    torques = not log.declared.effort_is_command
+    chosen = likeliest_speeds(robot, samples, directions, together=LEAST_INFLATION, torques=torques)
+    return np.asarray(least.v0 * np.array(SPEED_FACTORS)[chosen])
 
 
 def moving_samples(
@@ -212,7 +231,7 @@ def _filtered(log: Log, chosen: Preparation, after: npt.NDArray[np.bool_], befor
     q = smoothed(log.time, log.q, chosen.cutoff)
     dq, ddq = (_velocity(log, chosen.cutoff, chosen.velocity_measured, derivative) for derivative in (0, 1))
     tau = smoothed(log.time, log.tau, chosen.cutoff)
-    direction = smoothed(log.time, np.tanh(dq @ _coupling(log).T / chosen.v0), chosen.cutoff)
+    direction = _direction(log, dq @ _coupling(log).T, chosen.v0, chosen.cutoff)
     # Thinned on the clock, not by counting: pieces of a stream then keep the samples that the whole would.
     tick = np.floor(log.time * chosen.rate / chosen.keep_every + 1e-6)
     fresh = np.concatenate([[True], np.diff(tick) > 0.0])
@@ -232,6 +251,11 @@ def _filtered(log: Log, chosen: Preparation, after: npt.NDArray[np.bool_], befor
         rate=chosen.rate,
         cutoff=chosen.cutoff,
     )
+
+
+def _direction(log: Log, speed: Array, v0: Array, cutoff: float) -> Array:
+    """Return the low-passed sign of every actuator's friction, shape (k, n)."""
+    return smoothed(log.time, np.tanh(speed / v0), cutoff)
 
 
 def _velocity(log: Log, cutoff: float, measured: npt.NDArray[np.bool_], derivative: int = 0) -> Array:

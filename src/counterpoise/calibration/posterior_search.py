@@ -69,6 +69,8 @@ their usual least sizes they would take the place of weight where all poses were
 NO_TILT, SOME_TILT = 1e-6, 0.1
 """Standard deviation of a tilt of the base that is not looked for, and of one that is [rad]."""
 BLOCKS = 8
+EXPECTED = 8.0
+"""Stretches without contradiction that are added to those of the recording: a ratio of so few variances scatters."""
 STATIC_FRICTION = 0.1
 """Usual friction at rest, as a share of the effort, where the sides are known from which poses were reached."""
 
@@ -275,8 +277,9 @@ class _Search:
         moved, expected = self._shifts(result, parts, own, inflation, best)
         deviations = result.load(self._poses)[1] / result.widened
         sums = (expected.sum(axis=0), np.mean(deviations**2, axis=0) * len(parts) / max(len(parts) - 1, 1))
-        found = [np.sqrt(moved.sum(axis=0) / np.where(total > 0.0, total, np.inf)) for total in sums]
-        return found[0], found[1]
+        ratio, scattered = (moved.sum(axis=0) / np.where(total > 0.0, total, np.inf) for total in sums)
+        contradicted = (len(parts) * ratio + EXPECTED) / (len(parts) + EXPECTED)
+        return np.sqrt(contradicted), np.sqrt(scattered)
 
     def _apart(self, result: LoadPosterior, own: Choice, inflation: Array, best: HierarchicalPosterior) -> Array:
         """Return how far poses at rest and motion are apart, over what is to be expected, shape (a,)."""
