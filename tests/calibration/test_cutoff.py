@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.calibration.cutoff import HARMONICS, motion_band
+from counterpoise.calibration.cutoff import HARMONICS, MOST, motion_band
 from simulated_motion import recording
 
 ROBOT = cp.load("wam4")
@@ -24,12 +24,17 @@ def sine_log(frequency: float, *, noise: float = 0.0, dq_noise: float = 0.0, sec
     return cp.Log(ROBOT.joint_names, time, measured, dq + dq_noise * rng.normal(size=q.shape), np.zeros_like(q))
 
 
-@pytest.mark.parametrize("frequency", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("frequency", [0.3, 1.0, 2.2])
 @pytest.mark.parametrize("noise", [0.0, 1e-4])
 def test_the_cutoff_follows_the_motion_not_the_noise(frequency: float, noise: float) -> None:
     """A sine's cutoff is its fifth harmonic, whatever white noise the encoder adds."""
     band = motion_band(sine_log(frequency, noise=noise))
     assert band.cutoff == pytest.approx(HARMONICS * frequency, rel=0.25)
+
+
+@pytest.mark.parametrize("frequency", [4.0, 8.0])
+def test_no_motion_is_so_fast_that_more_is_kept(frequency: float) -> None:
+    assert motion_band(sine_log(frequency)).cutoff == MOST
 
 
 def test_the_fastest_joint_decides_and_a_standing_one_does_not() -> None:

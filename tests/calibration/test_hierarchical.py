@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from counterpoise.calibration.hierarchical import (
+    LEAST_POOLED,
     HierarchicalPosterior,
     HierarchicalRegression,
     RowProducts,
@@ -266,3 +267,19 @@ def test_posteriors_are_averaged_by_evidence() -> None:
     within = sum(weight * each.covariance for weight, each in zip(expected, every, strict=True))
     between = (means - expected @ means).T @ np.diag(expected) @ (means - expected @ means)
     np.testing.assert_allclose(covariance, within + between, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize(("others", "share"), [(0.0, LEAST_POOLED), (30.0, 1.0)])
+def test_what_joints_have_alike_is_smaller_where_others_show_less(others: float, share: float) -> None:
+    """A joint that does not show its own unknown keeps the least size, lowered by those that show none."""
+    made = problem(rows=400, joints=20, size=np.array([0.0, 0.0, others]))
+    hidden = made.C[-1].copy()
+    hidden[:, 2] = 0.0
+    y = [*made.y[:-1], made.A[-1] @ made.x]
+    made = Problem(made.A, [*made.C[:-1], hidden], y, made.x, made.z)
+    sizes = {"first": Size(1e-3, 0.3, free=True), "second": Size(1.0, 5.0, free=True, alike=True)}
+    found = HierarchicalRegression(made.products, np.ones(20), sizes).solve(np.eye(SHARED), rounds=100)
+    assert found.sizes[-1, 2] == pytest.approx(share, rel=0.05)
+    apart = {"first": sizes["first"], "second": Size(1.0, 5.0, free=True)}
+    alone = HierarchicalRegression(made.products, np.ones(20), apart).solve(np.eye(SHARED), rounds=100)
+    assert alone.sizes[-1, 2] == pytest.approx(1.0, rel=0.05)

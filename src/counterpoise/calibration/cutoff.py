@@ -33,8 +33,9 @@ HARMONICS = 5.0
 MOST_OF_RATE = 0.2
 MOST_MOTION = 10.0
 """Highest frequency at which an arm moves [Hz]; what is faster is noise, whatever its colour."""
-LEAST, MOST = 1.0, 20.0
-"""Lowest and highest cutoff that is chosen [Hz]: below, a slow path's reversals are smeared; above is no motion."""
+LEAST, MOST = 1.0, 12.0
+"""Lowest and highest cutoff that is chosen [Hz]: below, a slow path's reversals are smeared; above, accelerations are
+noise and elasticity more than motion."""
 MOVING = 0.1
 """A joint whose velocity is at least this share of the fastest one's (root mean square) decides about the cutoff."""
 STANDING = 1e-3

@@ -9,7 +9,8 @@ with unknowns x that all joints share and z_i that belong to one joint. f_i succ
 have efforts of several sources (a motion, poses at rest), each with its own σ and f; z_i is theirs together. The sizes
 λ of a kind k of unknowns and the noise σ_i are those of the greatest evidence ([MacKay1992], section 4): with γ the
 number of unknowns of that kind that the data determine, λ² = Σ z²/γ. Each λ has a least value, which it keeps where the
-data say nothing, and is drawn to it by HYPER unknowns of that size; σ_i is drawn to LEAST_NOISE of the joint's effort
+data say nothing, and is drawn to it by HYPER unknowns of that size. Kinds that are alike at all joints share what they
+show: where the joints that determine theirs have smaller ones, the least value of all is lower. σ_i is drawn to LEAST_NOISE of the joint's effort
 by NOISE_SAMPLES samples, so that few data do not claim to be exact.
 
 A joint's own unknowns are eliminated before the shared ones are solved for, so the cost is that of the shared ones.
@@ -29,6 +30,8 @@ from .statistics import CERTAIN
 
 HYPER = 2.0
 NOISE_SAMPLES = 2.0
+LEAST_POOLED = 0.4
+"""How much lower, at most."""
 LEAST_NOISE = 0.005
 LEAST_EFFORT = 0.01
 """Effort that a joint is taken to have at least for that, as a share of the largest joint's."""
@@ -48,11 +51,13 @@ class Size:
         least: Least size: what cannot be excluded where the data say nothing.
         first: Size from which the search begins where it is free.
         free: Whether it is found from the data in any case; otherwise only where that was chosen.
+        alike: Whether all joints have about the same size, so that what some of them show counts for the others.
     """
 
     least: float
     first: float
     free: bool
+    alike: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,6 +169,7 @@ class HierarchicalRegression:
         self._least = np.array([sizes[kind].least for kind in products.kinds])
         self._first = np.array([sizes[kind].first for kind in products.kinds])
         self._free = np.array([sizes[kind].free for kind in products.kinds])
+        self._alike = frozenset(kind for kind in products.kinds if sizes[kind].alike)
 
     def solve(
         self,
@@ -267,7 +273,8 @@ class HierarchicalRegression:
         evidence += 0.5 * float(u @ pull_shared + np.sum(z * pull_own)) - float(np.log(np.diag(factor)).sum())
         evidence += 0.5 * float(np.linalg.slogdet(inverse)[1].sum())
         first = np.array([at[0] for at in self._at.values()])
-        evidence -= 0.5 * HYPER * float(np.log(sizes[:, first] / self._least[first]).sum())
+        grown = np.maximum(sizes[:, first] / self._least[first], 1.0)
+        evidence -= 0.5 * HYPER * float(np.log(grown).sum())
         return HierarchicalPosterior(
             evidence=evidence,
             noise=sigma,
@@ -286,11 +293,15 @@ class HierarchicalRegression:
         """Return the next λ of every own column, shape (a, d)."""
         updated = np.empty_like(sizes)
         left = 1.0 - np.einsum("ikk->ik", covariance)
-        for at in self._at.values():
+        for kind, at in self._at.items():
             least = self._least[at[0]]
-            squares = np.sum((z[:, at] * sizes[:, at]) ** 2, axis=1) + HYPER * least**2
-            known = np.maximum(left[:, at], 0.0).sum(axis=1) + HYPER
-            updated[:, at] = np.sqrt(np.maximum(squares / known, least**2))[:, None]
+            squares = np.sum((z[:, at] * sizes[:, at]) ** 2, axis=1)
+            known = np.maximum(left[:, at], 0.0).sum(axis=1)
+            if kind in self._alike:
+                pooled = np.sqrt((squares.sum() + HYPER * least**2) / (known.sum() + HYPER))
+                least = float(np.clip(pooled, LEAST_POOLED * least, least))
+            size = (squares + HYPER * least**2) / (known + HYPER)
+            updated[:, at] = np.sqrt(np.maximum(size, least**2))[:, None]
         return updated
 
 

@@ -35,7 +35,7 @@ from .samples import Samples
 SIZES = {
     "position": Size(0.01, 0.5, free=False),
     "gain": Size(0.02, 0.3, free=False),
-    "offset": Size(1.0, 5.0, free=True),
+    "offset": Size(1.0, 5.0, free=True, alike=True),
     "run offset": Size(1.0, 5.0, free=True),
     "friction": Size(0.10, 0.5, free=True),
     "rest": Size(0.10, 0.5, free=True),
