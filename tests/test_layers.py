@@ -56,8 +56,8 @@ def test_the_check_sees_imports() -> None:
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_modules_stay_small(path: Path) -> None:
-    """One concept a file: no module over 450 lines."""
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
+    """One concept a file: no module over 700 lines."""
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 700
 
 
 def test_a_class_name_means_one_thing() -> None:

@@ -10,8 +10,8 @@ have efforts of several sources (a motion, poses at rest), each with its own σ 
 λ of a kind k of unknowns and the noise σ_i are those of the greatest evidence ([MacKay1992], section 4): with γ the
 number of unknowns of that kind that the data determine, λ² = Σ z²/γ. Each λ has a least value, which it keeps where the
 data say nothing, and is drawn to it by HYPER unknowns of that size. Kinds that are alike at all joints share what they
-show: where the joints that determine theirs have smaller ones, the least value of all is lower. σ_i is drawn to LEAST_NOISE of the joint's effort
-by NOISE_SAMPLES samples, so that few data do not claim to be exact.
+show: where the joints that determine theirs have smaller ones, the least value of all is lower. σ_i is drawn to
+LEAST_NOISE of the joint's effort by NOISE_SAMPLES samples, so that few data do not claim to be exact.
 
 A joint's own unknowns are eliminated before the shared ones are solved for, so the cost is that of the shared ones.
 """

@@ -4,7 +4,8 @@ A fit's own covariance takes what the model does not explain for noise. Real res
 describes, cables, drives that are a little off, drifts; part of that looks like weight. Here all of it gets columns of
 its own (nuisances.py) beside the model's, with sizes that the data choose (hierarchical.py), and the description is
 trusted as far as the data support it: the result is the average over hypotheses (hypotheses.py), each as likely as its
-evidence says. What a joint's weight could be confused with then widens its uncertainty.
+evidence says, of a motion with these columns and without them. What a joint's weight could be confused with then widens
+its uncertainty.
 
 A nuisance that acts at rest (a spring or counterbalance, a gain, a tilt of the base) is looked for joint by joint, and
 taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its least size.
@@ -47,7 +48,7 @@ from .statistics import root_mean_square
 
 SPEAKS = 3.0
 """Log evidence by which a nuisance must improve the explanation to be taken up, a Bayes factor of 20."""
-SPRING_SPEAKS = 10.0
+SPRING_SPEAKS = 13.0
 """The same for a spring to become part of the model, which acts also where the arm was not. One that shows less makes
 the load uncertain."""
 SPEAKS_AGAIN = 0.5
@@ -69,7 +70,7 @@ their usual least sizes they would take the place of weight where all poses were
 NO_TILT, SOME_TILT = 1e-6, 0.1
 """Standard deviation of a tilt of the base that is not looked for, and of one that is [rad]."""
 BLOCKS = 8
-EXPECTED = 8.0
+EXPECTED = 16.0
 """Stretches without contradiction that are added to those of the recording: a ratio of so few variances scatters."""
 STATIC_FRICTION = 0.1
 """Usual friction at rest, as a share of the effort, where the sides are known from which poses were reached."""
@@ -166,13 +167,17 @@ class _Search:
         channels = len(self._whole.values)  # fewer than there, where no pose is left of the data
         inflation, noise = like.inflation[:channels], like.noise[:channels]
         at = self._solve(self._regression(inflation), self._hypotheses[0], like.shown, noise=noise)
-        return self._as_modelled(self._posterior(inflation, like.shown, like.weak, [at])[0], at)
+        modelled = self._as_modelled(inflation, like.shown - like.weak, at)
+        result = self._posterior(inflation, like.shown, like.weak, [at])[0]
+        return replace(result, fitted=averaged(modelled, self._log_shares)[1])
 
     def _result(self, inflation: Array, chosen: Choice, weak: Choice, at: HierarchicalPosterior) -> LoadPosterior:
         regression = self._regression(inflation)
         every = [self._solve(regression, hypothesis, chosen, begin=at) for hypothesis in self._hypotheses]
-        result, best = self._posterior(inflation, chosen, weak, every)
-        result = self._as_modelled(result, at)
+        modelled = self._as_modelled(inflation, chosen - weak, at)
+        # Poses at rest have other sizes there, so that their evidence does not compare.
+        result, best = self._posterior(inflation, chosen, weak, every, modelled if self._recorded.correlated else ())
+        result = replace(result, fitted=averaged(modelled, self._log_shares)[1])
         own = _of_joints(chosen)
         contradicted, scattered = self._contradictions(result, own, inflation, best)
         apart = self._apart(result, own, inflation, best)
@@ -198,19 +203,25 @@ class _Search:
         moves = [result.placed(rows, joint, offset=False) @ (result.mean - mean) for joint in range(rows.shape[1])]
         return root_mean_square(np.stack(moves, axis=1))
 
-    def _as_modelled(self, result: LoadPosterior, at: HierarchicalPosterior) -> LoadPosterior:
-        """Return the posterior with the estimate of the model alone: what it lacks and acts at rest is weight to it."""
+    def _as_modelled(self, inflation: Array, shown: Choice, at: HierarchicalPosterior) -> list[HierarchicalPosterior]:
+        """Return the posteriors of the model alone: what it lacks and acts at rest is weight to it."""
         sizes = AS_MODELLED if self._recorded.correlated else AT_REST
-        regression = HierarchicalRegression(self._whole, result.inflation, sizes)
-        modelled = frozenset(one for one in result.shown - result.weak if one[1] not in ("gain", TILT))
-        every = [self._solve(regression, hypothesis, modelled, begin=at) for hypothesis in self._hypotheses]
-        return replace(result, fitted=averaged(every, self._log_shares)[1])
+        regression = HierarchicalRegression(self._whole, inflation, sizes)
+        modelled = frozenset(one for one in shown if one[1] not in ("gain", TILT))
+        return [self._solve(regression, hypothesis, modelled, begin=at) for hypothesis in self._hypotheses]
 
     def _posterior(
-        self, inflation: Array, chosen: Choice, weak: Choice, every: Sequence[HierarchicalPosterior]
+        self,
+        inflation: Array,
+        chosen: Choice,
+        weak: Choice,
+        every: Sequence[HierarchicalPosterior],
+        modelled: Sequence[HierarchicalPosterior] = (),
     ) -> tuple[LoadPosterior, HierarchicalPosterior]:
-        """Return the average of posteriors, and the likeliest of them."""
-        weights, mean, covariance = averaged(every, self._log_shares)
+        """Return the average of posteriors, with nuisances and of the model alone, and the likeliest of the former."""
+        shares = np.tile(self._log_shares, 2 if modelled else 1)
+        weights, mean, covariance = averaged([*every, *modelled], shares)
+        weights = weights.reshape(-1, len(every)).sum(axis=0)
         best = every[int(np.argmax(weights))]
         freedom = np.maximum(self._whole.rows / inflation - best.fitted, 0.0)
         widened = frozen(student_factor(pooled_freedom(freedom, best.fitted, self._whole.sources)))

@@ -215,11 +215,11 @@ def _print_findings(screen: Console, diagnosis: Diagnosis) -> None:
 
 
 def _mount_option(finding: Finding) -> str:
-    """Return the option by which commands take over a mount that was found; "" for other findings."""
+    """Return the option by which commands take over a mount that was found; "" where none is sure enough for a fix."""
     from ..calibration.mount import mount_rpy
 
     found = finding.evidence.get("gravity_base")
-    if found is None:
+    if found is None or not finding.fix:
         return ""
     return "--mount-rpy " + " ".join(f"{angle:.4g}" for angle in mount_rpy(found))
 
