@@ -101,7 +101,8 @@ def moving_plate_samples(
     """
     checked_log(robot, log, sensor)
     given = log if efforts else without_efforts(log)
-    preparation = prepare(robot, given, cutoff=plate_cutoff(log) if cutoff is None else cutoff)
+    chosen = plate_cutoff(log) if cutoff is None else cutoff
+    preparation = prepare(robot, given, cutoff=chosen, likeliest=False)
     samples = moving_samples(robot, given, preparation=preparation)
     ordered = log.ordered()
     flags = raw_flags(sensor, ordered)

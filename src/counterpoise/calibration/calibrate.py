@@ -319,15 +319,19 @@ def _checked(fitted: WeightedFit) -> WeightedFit:
     return fitted
 
 
-def _filtered(robot: Robot, log: Log, cutoff: float | None, notes: list[str]) -> Samples:
-    """Return the samples of a recording's motion; how it was filtered is added to the notes."""
-    preparation = prepare(robot, log, cutoff=cutoff)
-    samples = moving_samples(robot, log, preparation=preparation)
-    notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band")
-    held = [name for name in log.declared.held if name in robot.joint_names]
-    if held:
-        notes.append(f"the recording lacks {listed(held)}; taken to stand still")
-    return samples
+def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: list[str]) -> list[Samples]:
+    """Return the samples of recordings' motions; how they were filtered is added to the notes."""
+    prepared = [prepare(robot, log, cutoff=cutoff) for log in logs]
+    v0 = np.max([one.v0 for one in prepared], axis=0)  # one law of friction
+    parts = []
+    for log, preparation in zip(logs, prepared, strict=True):
+        samples = moving_samples(robot, log, preparation=replace(preparation, v0=v0))
+        notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band")
+        held = [name for name in log.declared.held if name in robot.joint_names]
+        if held:
+            notes.append(f"the recording lacks {listed(held)}; taken to stand still")
+        parts.append(samples)
+    return parts
 
 
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
@@ -380,7 +384,7 @@ def _moving(
     declared = data.declared if isinstance(data, Log) else None
     stands: list[Stands | None] = []
     if isinstance(data, Log):
-        parts = [_filtered(robot, log, cutoff, notes) for log in (data, *also)]
+        parts = _filtered(robot, (data, *also), cutoff, notes)
         if rests:
             stands = [stands_of(robot, log, part) for log, part in zip((data, *also), parts, strict=True)]
     elif isinstance(data, Samples):

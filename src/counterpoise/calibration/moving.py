@@ -68,13 +68,14 @@ class Preparation:
     velocity_measured: npt.NDArray[np.bool_]
 
 
-def prepare(robot: Robot, log: Log, *, cutoff: float | None = None) -> Preparation:
+def prepare(robot: Robot, log: Log, *, cutoff: float | None = None, likeliest: bool = True) -> Preparation:
     """Choose cutoff, v₀ and thinning from a recording.
 
     Args:
         robot: The robot it is of.
         log: The recording, or a typical part of one.
         cutoff: Of the low-pass [Hz]; None to choose it (cutoff.py).
+        likeliest: Whether v₀ is the one that explains the efforts best; otherwise it is the least one.
 
     Raises:
         InputError: The log is another robot's, or cannot be used for a fit.
@@ -90,7 +91,7 @@ def prepare(robot: Robot, log: Log, *, cutoff: float | None = None) -> Preparati
     v0 = np.maximum(np.maximum(NOISE_SPEEDS * noise, SLOW_SHARE * fast), LEAST_SPEED)
     keep_every = max(1, math.floor(band.rate / (KEPT_PER_PERIOD * band.cutoff)))
     least = Preparation(band.cutoff, v0, keep_every, band.rate, band.velocity_measured)
-    return replace(least, v0=_likeliest(robot, log[:LONGEST], least))
+    return replace(least, v0=_likeliest(robot, log[:LONGEST], least)) if likeliest else least
 
 
 def _likeliest(robot: Robot, log: Log, least: Preparation) -> Array:
