@@ -15,6 +15,8 @@ from .hierarchical import Choice
 from .nuisances import POSITION, Nuisances
 from .samples import at_rest
 
+TAIL = 0.05
+"""Probability that a gravity error is larger than stated."""
 TILT = "tilt"
 """Kind of the nuisance that all joints share: a tilt of the base."""
 
@@ -119,9 +121,10 @@ class LoadPosterior:
     def error_of(self, q: Array, efforts: Array) -> Array:
         """Return how far given holding efforts may be off (95 %), root mean square over poses, shape (a,).
 
-        The mean square of a normal error with covariance C over m poses is distributed nearly as χ² with
-        ν = (tr C)²/tr C² degrees of freedom, times tr C/(m ν) ([Satterthwaite1946]): errors that differ from pose to
-        pose average out, those that all poses share do not.
+        With d the distance of the efforts from the mean and C the covariance of the mean over m poses, the sum of
+        squares of the error has the mean μ = tr C + dᵀd and the variance v = 2 tr C² + 4 dᵀC d. It is distributed
+        nearly as v/(2 μ) times χ² with 2 μ²/v degrees of freedom ([Satterthwaite1946], [Patnaik1949]): errors that
+        differ from pose to pose average out, those that all poses share do not.
 
         Args:
             q: Poses [rad or m], shape (m, n).
@@ -136,10 +139,12 @@ class LoadPosterior:
             away = efforts[:, joint] - means[:, joint] - self.placed(rows, joint, offset=False) @ self.mean
             away -= np.mean(away) if spring else 0.0
             wide = self.placed(rows, joint, offset=spring)
-            covariance = self.widened[joint] ** 2 * (wide @ self.covariance @ wide.T) + np.outer(away, away)
-            total, squares = float(np.trace(covariance)), float(np.sum(covariance**2))
-            freedom = total**2 / squares if squares > 0.0 else 1.0
-            found[joint] = np.sqrt(max(total, 0.0) / len(q) * chdtri(freedom, 0.05) / freedom)
+            covariance = self.widened[joint] ** 2 * (wide @ self.covariance @ wide.T)
+            mean = float(np.trace(covariance) + away @ away)
+            variance = float(2.0 * np.sum(covariance**2) + 4.0 * away @ covariance @ away)
+            freedom = 2.0 * mean**2 / variance if variance > 0.0 else np.inf
+            bound = mean * chdtri(freedom, TAIL) / freedom if np.isfinite(freedom) else mean
+            found[joint] = np.sqrt(max(bound, 0.0) / len(q))
         return found
 
     def exported(self, columns: EffortColumns) -> tuple[Array, Array]:

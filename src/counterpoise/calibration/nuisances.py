@@ -40,7 +40,7 @@ SIZES = {
     "friction": Size(0.10, 0.5, free=True),
     "rest": Size(0.10, 0.5, free=True),
     "unseen": Size(1.0, 2.0, free=True),
-    "drift": Size(0.01, 0.1, free=False),
+    "drift": Size(0.02, 0.1, free=False),
 }
 """Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
 POSITION = 3
@@ -153,6 +153,11 @@ class Nuisances:
         return np.where(hidden, usual, 0.0)
 
     @cached_property
+    def sliding(self) -> Array:
+        """Friction by which its changes are scaled, shape (n,): where it does not show, the usual one."""
+        return np.maximum(self.friction, self.unseen)
+
+    @cached_property
     def half_range(self) -> Array:
         """Half of the recorded range [rad or m], shape (n,)."""
         return np.maximum(0.5 * (self.extent.upper - self.extent.lower), LEAST_RANGE)
@@ -189,7 +194,7 @@ class Nuisances:
         """
         found = [self.at_rest(samples.q, bodies)]
         active = self.columns.active
-        friction, side = self.friction[active], self.columns.actuator_direction(samples)[:, active]
+        friction, side = self.sliding[active], self.columns.actuator_direction(samples)[:, active]
         if self.friction.any():
             found.append(np.stack(self._by_place(samples, side * friction), axis=2))
         if self.moving:

@@ -30,6 +30,9 @@ from .static_poses import StaticPoses
 from .statistics import CERTAIN, all_joints, deviation, root_mean_square
 from .verdict import Check, judge, judge_recording
 
+MOST_SPRINGS = 2
+"""Springs, counterbalances and cables that may be found at once. Arms have one or two; where more show, they stand for
+something else."""
 APART = 3.0
 """Distance of what poses at rest and motion say, over what is to be expected, from which on it is worth a word."""
 SHOWN_OPEN = 3
@@ -108,7 +111,7 @@ def fit_of(
     assessment = assess(estimate, friction=collected.band[active], residual=check.rms, stiffness=springs)
     sound = judge_recording(findings, estimate.columns.terms, collected.doubts)
     notes, structure = _structure(estimate)
-    if not all(one.passed for one in sound):
+    if not all(one.passed for one in sound) or len(estimate.posterior.springs) > MOST_SPRINGS:
         assessment = _nothing(assessment)
     elif structure:
         assessment = replace(
@@ -203,6 +206,11 @@ def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:
         what = "may show a spring, a counterbalance or a cable, which is no part of the model and counts as uncertainty"
         added.append(f"the efforts of {listed([names[place] for place, _ in sorted(posterior.weak)])} {what}")
     lacking = list[str]()
+    if len(posterior.springs) > MOST_SPRINGS:
+        lacking.append(
+            f"springs at {len(posterior.springs)} joints at once stand for something else: name them (terms) if they "
+            "are there, or check that the description belongs to this arm"
+        )
     if joints("gain"):
         what = "are off by a factor from what the other joints' efforts say: its torque gain, or theirs"
         lacking.append(f"the efforts of {listed(joints('gain'))} {what}")
