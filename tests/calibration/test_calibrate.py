@@ -271,6 +271,18 @@ def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error
     assert held <= weak.gravity_error[1]
 
 
+def test_springs_at_many_joints_are_not_believed() -> None:
+    """Three at once stand for something else: nothing is stated. Named by the user they are fitted."""
+    robot = cp.load("planar3")
+    log = motion(other_masses(robot), noise=0.1)
+    sprung = replace(log, tau=log.tau + 20.0 * (log.q - log.q.mean(axis=0)))
+    found = calibrate(robot, sprung, findings=())
+    assert any("springs at 3 joints at once" in reason for reason in found.reasons)
+    assert found.statements == () and np.isnan(found.gravity_error).all()
+    named = calibrate(robot, sprung, terms=replace(Terms.moving(), spring=("all",)), findings=())
+    assert np.isfinite(named.gravity_error).all()
+
+
 def test_a_finding_of_the_doctor_withdraws_trust() -> None:
     """What spoils a recording spoils the fit and leaves nothing to state; what a fit takes care of does not."""
     robot = cp.load("planar3")

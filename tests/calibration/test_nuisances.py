@@ -138,6 +138,10 @@ def test_friction_that_does_not_show_is_a_constant(arm: cp.Robot, samples: Sampl
     np.testing.assert_array_equal(column[0] > 0.0, ~reverses)
     # It may differ by direction, as any friction: what is recorded at rest does not tell the offset that would remain.
     assert np.all(found.offset[~reverses] >= OFFSET_OF_FRICTION * found.unseen[~reverses])
+    # It may change along the way, by shares of the usual friction.
+    np.testing.assert_array_equal(found.sliding, np.maximum(found.friction, found.unseen))
+    ripples = values_of(replace(found, friction=np.full(4, 1e-9)), samples)[:, :, POSITION + 3]
+    assert np.all(np.ptp(ripples[:, ~reverses], axis=0) > 0.1 * found.unseen[~reverses])
 
 
 def test_a_joint_that_hardly_moves_shows_no_spring(arm: cp.Robot, samples: Samples) -> None:

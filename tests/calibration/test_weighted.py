@@ -238,3 +238,22 @@ def test_runs_that_do_not_belong_together_are_refused(samples: Samples) -> None:
         weighted_fit(CAD, [FittedRun(samples), FittedRun(coupled)])
     with pytest.raises(cp.InputError, match="no samples with a measured effort"):
         weighted_fit(CAD, replace(samples, tau=np.full_like(samples.tau, np.nan)))
+
+
+@pytest.mark.parametrize("away", [0.0, 0.3, 2.0, 10.0])
+def test_the_stated_error_bounds_the_error_of_efforts_that_are_off_the_mean(fitted: WeightedFit, away: float) -> None:
+    """By simulation of the posterior: 95 % of the errors of given efforts are below what is stated of them."""
+    posterior = replace(fitted.posterior, widened=np.ones(4))
+    q = posterior.poses[::10]
+    rows, start = posterior.rows(q)
+    wide = [posterior.placed(rows, joint, offset=False) for joint in range(4)]
+    mean = start + np.stack([part @ posterior.mean for part in wide], axis=1)
+    random = np.random.default_rng(0)
+    deviation = np.sqrt(np.mean(posterior.load(q)[1] ** 2, axis=0))
+    efforts = mean + away * deviation
+    stated = posterior.error_of(q, efforts)
+    drawn = random.multivariate_normal(np.zeros(len(posterior.mean)), posterior.covariance, 4000, method="svd")
+    for joint in (1, 2, 3):
+        missed = efforts[:, joint] - mean[:, joint] - drawn @ wide[joint].T
+        below = np.mean(np.sqrt(np.mean(missed**2, axis=1)) <= stated[joint])
+        assert 0.935 < below < 0.965
