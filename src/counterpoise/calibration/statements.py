@@ -43,7 +43,7 @@ TOLERANCE = 0.1
 """Error that a joint tolerates, as a share of its gravity effort's size ..."""
 EFFORT_TOLERANCE = 0.02
 """... and of its effort limit."""
-SAFE = 4.0
+SAFE = 5.0
 """Standard deviations by which a stated number is on the safe side: errors of real arms have longer tails than the
 normal distribution, and the worst of many poses counts."""
 MOST_SAG = 0.02
@@ -56,7 +56,7 @@ MOST_PUSH = 0.5
 """Push that must show at the latest, as a share of the arm's weight."""
 MOST_COMPENSATED = 0.9
 """Largest share of friction that is ever said to be compensable."""
-LEAST_COVERED = 0.3
+LEAST_COVERED = 0.5
 """Share of every joint's range that an arm must have been through for statements about all of it: springs and cables
 may act where it was not."""
 FELT = 100.0
