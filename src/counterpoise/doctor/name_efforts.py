@@ -16,8 +16,8 @@ from .wording import percent, short
 
 SURE = 0.5
 """Standard deviation of a log factor up to which it counts as identified ..."""
-EXACT = 0.04
-"""... and up to which it is written to a mapping: a calibration takes what it says for torques, and tolerates 10 %."""
+EXACT = 0.09
+"""... and up to which it is written to a mapping: a quarter is then two and a half of them."""
 _STEP = 0.2
 _FLAT = 5.0
 
