@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from counterpoise.calibration.hierarchical import (
-    LEAST_POOLED,
     MOST_POOLED,
     HierarchicalPosterior,
     HierarchicalRegression,
@@ -270,7 +269,7 @@ def test_posteriors_are_averaged_by_evidence() -> None:
     np.testing.assert_allclose(covariance, within + between, rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.parametrize(("others", "share"), [(0.0, LEAST_POOLED), (30.0, MOST_POOLED)])
+@pytest.mark.parametrize(("others", "share"), [(0.0, 1.0), (30.0, MOST_POOLED)])
 def test_what_joints_have_alike_is_as_large_as_others_show(others: float, share: float) -> None:
     """A joint that does not show its own unknown keeps the least size, changed by those that show theirs."""
     made = problem(rows=400, joints=20, size=np.array([0.0, 0.0, others]))

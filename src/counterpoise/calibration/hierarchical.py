@@ -10,8 +10,8 @@ have efforts of several sources (a motion, poses at rest), each with its own σ 
 λ of a kind k of unknowns and the noise σ_i are those of the greatest evidence ([MacKay1992], section 4): with γ the
 number of unknowns of that kind that the data determine, λ² = Σ z²/γ. Each λ has a least value, which it keeps where the
 data say nothing, and is drawn to it by HYPER unknowns of that size. Kinds that are alike at all joints share what they
-show: where the joints that determine theirs have smaller or larger ones, the least value of all is lower or higher.
-σ_i is drawn to LEAST_NOISE of the joint's effort by NOISE_SAMPLES samples, so that few data do not claim to be exact.
+show: where the joints that determine theirs have larger ones, the least value of all is higher. σ_i is drawn to
+LEAST_NOISE of the joint's effort by NOISE_SAMPLES samples, so that few data do not claim to be exact.
 
 A joint's own unknowns are eliminated before the shared ones are solved for, so the cost is that of the shared ones.
 """
@@ -30,8 +30,8 @@ from .statistics import CERTAIN
 
 HYPER = 2.0
 NOISE_SAMPLES = 2.0
-LEAST_POOLED, MOST_POOLED = 0.4, 3.0
-"""How much lower or higher, at most."""
+MOST_POOLED = 3.0
+"""How much higher, at most."""
 LEAST_NOISE = 0.005
 LEAST_EFFORT = 0.01
 """Effort that a joint is taken to have at least for that, as a share of the largest joint's."""
@@ -273,8 +273,7 @@ class HierarchicalRegression:
         evidence += 0.5 * float(u @ pull_shared + np.sum(z * pull_own)) - float(np.log(np.diag(factor)).sum())
         evidence += 0.5 * float(np.linalg.slogdet(inverse)[1].sum())
         first = np.array([at[0] for at in self._at.values()])
-        grown = np.maximum(sizes[:, first] / self._least[first], 1.0)
-        evidence -= 0.5 * HYPER * float(np.log(grown).sum())
+        evidence -= 0.5 * HYPER * float(np.log(sizes[:, first] / self._least[first]).sum())
         return HierarchicalPosterior(
             evidence=evidence,
             noise=sigma,
@@ -299,7 +298,7 @@ class HierarchicalRegression:
             known = np.maximum(left[:, at], 0.0).sum(axis=1)
             if kind in self._alike:
                 pooled = np.sqrt((squares.sum() + HYPER * least**2) / (known.sum() + HYPER))
-                least = float(np.clip(pooled, LEAST_POOLED * least, MOST_POOLED * least))
+                least = float(np.clip(pooled, least, MOST_POOLED * least))
             size = (squares + HYPER * least**2) / (known + HYPER)
             updated[:, at] = np.sqrt(np.maximum(size, least**2))[:, None]
         return updated

@@ -63,10 +63,12 @@ AS_MODELLED = SIZES | {kind: replace(SIZES[kind], least=1e-5) for kind in ("posi
 """Sizes of the nuisances for the estimate itself: what the model lacks at rest, it takes for weight."""
 AT_REST = AS_MODELLED | {
     "friction": replace(SIZES["friction"], least=0.01),
-    "offset": replace(SIZES["offset"], least=0.1, first=1.0),
+    "offset": replace(SIZES["offset"], least=0.1, first=1.0, alike=False),
 }
 """The same of poses at rest alone: friction that changes with the place, and offsets, are as small as the data say. At
 their usual least sizes they would take the place of weight where all poses were reached from one side."""
+FEW = SIZES | {"offset": replace(SIZES["offset"], alike=False)}
+"""Sizes for poses at rest: too few to say how large the offsets of other joints are."""
 NO_TILT, SOME_TILT = 1e-6, 0.1
 """Standard deviation of a tilt of the base that is not looked for, and of one that is [rad]."""
 BLOCKS = 8
@@ -376,7 +378,7 @@ class _Search:
         return float(groups[0] - groups[1])
 
     def _regression(self, inflation: Array) -> HierarchicalRegression:
-        return HierarchicalRegression(self._whole, inflation, SIZES)
+        return HierarchicalRegression(self._whole, inflation, SIZES if self._recorded.correlated else FEW)
 
     def _tilted(self, root: Array, chosen: Choice) -> Array:
         """Return the root with the tilt that is looked for."""
