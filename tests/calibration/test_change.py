@@ -131,8 +131,8 @@ def inside(fit: Fit, q: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def half_range(arm: cp.Robot, truth: cp.Robot) -> Fit:
-    """A calibration from poses in half of every joint's range, good to extrapolate."""
-    middle, reach = 0.5 * (arm.lower + arm.upper), 0.25 * (arm.upper - arm.lower)
+    """A calibration from poses in some more than half of every joint's range, good to extrapolate."""
+    middle, reach = 0.5 * (arm.lower + arm.upper), 0.28 * (arm.upper - arm.lower)
     q = middle + reach * np.random.default_rng(4).uniform(-1.0, 1.0, (60, arm.n))
     noise = 0.01 * np.random.default_rng(5).standard_normal(q.shape)
     fit = calibrate(arm, static_poses(arm.joint_names, q, truth.gravity(q) + noise), uses=("float", "extrapolate"))
