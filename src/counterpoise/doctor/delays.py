@@ -25,13 +25,15 @@ EXPLAINED = 0.6
 SLIDING_SPEED = 0.05
 """Speed above which an effort tells the time [rad/s or m/s]. Near a reversal friction changes its sign over a while
 that looks like a delay, so that part is left out."""
-SMALL = {"velocity": 0.02, "effort": 0.06}
+SMALL = {"velocity": 0.02, "effort": 0.08}
 """Delay that every recording may have [s]: a velocity by its filter and a tick of the loop; an effort by what friction
 and compliance do that no simple law says."""
 SMALL_PERIODS = 1.5
 """... and in times between samples."""
 SURE = 4.0
-"""Standard deviations by which a delay must differ from none."""
+"""Standard deviations by which a delay must differ from none ..."""
+MOST_DOUBT = 0.02
+"""... and its largest standard deviation [s]: a mapping is to be corrected by it."""
 LEAST_JOINTS = 2
 """Joints that must tell the delay of the efforts, where there are so many: the friction, the spring or the cable of one
 may look like any delay."""
@@ -155,7 +157,7 @@ def check_delays(robot: Robot | None, log: Log, smooth: Prepared) -> list[Findin
 
 def _is_delay(delay: Delay | None, least: float) -> bool:
     """Return whether a delay is large, sure, and the same for the joints that tell it well."""
-    if delay is None or abs(delay.lag) < least or abs(delay.lag) < SURE * delay.std:
+    if delay is None or abs(delay.lag) < max(least, SURE * delay.std) or delay.std > MOST_DOUBT:
         return False
     allowed = max(SPREAD * abs(delay.lag), LEAST_SPREAD)
     off = [abs(lag - delay.lag) for joint, lag in delay.per_joint.items() if delay.doubt[joint] < LEAST_SPREAD]
