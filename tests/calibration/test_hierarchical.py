@@ -11,6 +11,7 @@ from counterpoise.calibration.hierarchical import (
     MOST_POOLED,
     HierarchicalPosterior,
     HierarchicalRegression,
+    Rare,
     RowProducts,
     Size,
     averaged,
@@ -256,7 +257,7 @@ def test_posteriors_are_averaged_by_evidence() -> None:
     one, sigma, inflation = problem(12), np.array([0.1, 0.1]), np.ones(2)
     every = [fixed(one, scale * roots(0), sigma, inflation) for scale in (0.5, 1.0, 2.0)]
     share = np.array([0.2, 0.3, 0.5])
-    weights, mean, covariance = averaged(every, np.log(share))
+    weights, mean, covariance = averaged([each.moments() for each in every], np.log(share))
     plain = np.array([dense(one, scale * roots(0), sigma, inflation)[2] for scale in (0.5, 1.0, 2.0)])
     expected = share * np.exp(plain - plain.max())
     expected /= expected.sum()
@@ -267,6 +268,53 @@ def test_posteriors_are_averaged_by_evidence() -> None:
     within = sum(weight * each.covariance for weight, each in zip(expected, every, strict=True))
     between = (means - expected @ means).T @ np.diag(expected) @ (means - expected @ means)
     np.testing.assert_allclose(covariance, within + between, rtol=1e-5, atol=1e-9)
+
+
+def with_size(one: Problem, joint: int, column: int, size: float, sigma: Array) -> HierarchicalPosterior:
+    """Return the posterior with one own unknown of another size: its column is as much larger."""
+    grown = [each.copy() for each in one.C]
+    grown[joint][:, column] *= size / LAMBDA[column]
+    return fixed(Problem(one.A, grown, one.y, one.x, one.z), roots(0), sigma, np.ones(len(one.y)))
+
+
+@pytest.mark.parametrize("rows", [2, 12])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rare_size_is_the_mixture_of_two_posteriors(seed: int, rows: int) -> None:
+    """One unknown that may be large, against the law of total variance over two regressions."""
+    one, sigma = problem(seed, rows=rows), np.array([0.1, 0.2])
+    joint, column, large, share = 1, 2, 6.0, 0.3
+    usual, other = fixed(one, roots(0), sigma, np.ones(2)), with_size(one, joint, column, large, sigma)
+    scale = np.ones(len(usual.mean))
+    scale[SHARED + joint * len(KINDS) + column] = large / LAMBDA[column]
+    means = np.array([usual.mean, scale * other.mean])
+    covariances = [usual.covariance, np.outer(scale, scale) * other.covariance]
+    weights = np.array([1.0 - share, share]) * np.exp([0.0, other.evidence - usual.evidence])
+    total = weights.sum()
+    weights /= total
+    found = usual.moments([Rare(column, share, np.array([0.0, large]))])
+    assert found.evidence - usual.evidence == pytest.approx(np.log(total), rel=1e-6, abs=1e-9)
+    np.testing.assert_allclose(found.mean, weights @ means, rtol=1e-6, atol=1e-9)
+    away = means - weights @ means
+    expected = sum(w * each for w, each in zip(weights, covariances, strict=True)) + (away.T * weights) @ away
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_rare_size_that_is_no_larger_changes_nothing() -> None:
+    usual = fixed(problem(1), roots(0), np.array([0.1, 0.2]), np.ones(2))
+    found = usual.moments([Rare(2, 0.3, np.array([0.0, LAMBDA[2]]))])
+    assert found.evidence == usual.evidence
+    np.testing.assert_array_equal(found.mean, usual.mean)
+    np.testing.assert_array_equal(found.covariance, usual.covariance)
+
+
+def test_joints_that_show_theirs_say_how_many_are_large() -> None:
+    rare = Rare(0, 0.2, np.ones(3), counts=1.0)
+    nothing, none_left = np.zeros(3), np.zeros(3)
+    assert rare.share_after(nothing, np.ones(3)) == pytest.approx(0.2)  # nobody shows theirs
+    assert rare.share_after(np.full(3, -50.0), none_left) == pytest.approx(0.2 / 4.0)
+    assert rare.share_after(np.full(3, 50.0), none_left) == pytest.approx(3.2 / 4.0)
+    apart = Rare(0, 0.2, np.ones(3))
+    assert apart.share_after(np.full(3, 50.0), none_left) == 0.2
 
 
 @pytest.mark.parametrize(("others", "share"), [(0.0, 1.0), (30.0, MOST_POOLED)])

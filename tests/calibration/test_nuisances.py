@@ -51,6 +51,7 @@ def extent_of(arm: cp.Robot, samples: Samples) -> Extent:
         upper=samples.q.max(axis=0),
         speed=np.sqrt(np.mean(samples.dq**2, axis=0)),
         effort=np.sqrt(np.mean(np.nan_to_num(samples.tau) ** 2, axis=0)),
+        variation=np.std(np.nan_to_num(samples.tau), axis=0),
         weight=size,
         load=weight.mean(axis=0) / np.maximum(size, 1e-9),
         centre=np.array([each.mean(axis=0) for each in (samples.q, np.cos(samples.q), np.sin(samples.q))]),

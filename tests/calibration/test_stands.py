@@ -142,7 +142,8 @@ def test_both_state_a_smaller_error_than_either_alone() -> None:
     assert np.any(both.gravity_error < 0.8 * static.gravity_error)
     assert np.all(both.gravity_error < moving.gravity_error)
     missed = both.robot.gravity(recording().q) - TRUTH.gravity(recording().q)
-    assert np.all(np.sqrt(np.mean(missed**2, axis=0)) < both.gravity_error)
+    ratio = np.sqrt(np.mean(missed**2, axis=0)) / both.gravity_error  # of one draw, 95 % each
+    assert np.all(ratio < 1.1) and np.median(ratio) < 0.6
     assert both.trusted, both.reasons
     assert both.why.startswith("14 poses at rest and the motion: the arm stands still")
     assert "beside poses at rest" in both.summary()

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from counterpoise.calibration.statements import USES, Assessment, Promise, UseName, UseStatement
+from counterpoise.calibration.statistics import better_than_described
 from counterpoise.calibration.terms import Terms
-from counterpoise.calibration.verdict import SURE, Check, Verdict, better_than_described, judge, judge_recording
+from counterpoise.calibration.verdict import SURE, Check, Verdict, judge, judge_recording
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 
 REST = Terms.static()

@@ -39,6 +39,7 @@ from .samples import Samples, joined_samples, samples_of_poses
 from .stands import Stands, stands_of, told_of
 from .statements import UseName, checked_uses
 from .static_poses import StaticPoses, joined_poses, require_spread
+from .statistics import better_than_described
 from .still_poses import (
     friction_bands,
     poses_from_log,
@@ -46,7 +47,6 @@ from .still_poses import (
     without_friction,
 )
 from .terms import ALL, JOINT_TERMS, Terms
-from .verdict import better_than_described
 from .weighted import WeightedFit, weighted_fit
 from .workspace import separable_offsets
 

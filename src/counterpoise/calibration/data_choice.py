@@ -23,7 +23,9 @@ DataChoice = Literal["auto", "static", "rows", "moving"]
 METHODS: tuple[Method, ...] = get_args(Method)
 DATA_CHOICES: tuple[DataChoice, ...] = get_args(DataChoice)
 STILL_POSES = 6
-"""Fewest different poses at rest that are fitted, by themselves or beside a motion."""
+"""Fewest different poses at rest that are fitted by themselves ..."""
+STILL_POSES_BESIDE = 2
+"""... and beside a motion."""
 STILL_SHARE = 0.4
 """Share of a recording that the arm must stand still for its poses to be used rather than its motion, where not both
 can be."""
@@ -75,7 +77,10 @@ def _of_log(log: Log, use: DataChoice, terms: Terms | None, method: Method) -> t
 def stands_mostly(log: Log) -> bool:
     """Return whether poses at rest tell more than the motion, where only one of them can be used."""
     kind, _ = _by_itself(log)
-    return kind in ("static", "rows") or (kind == "both" and _standing(log)[0] >= STILL_SHARE)
+    if kind != "both":
+        return kind in ("static", "rows")
+    share, different = _standing(log)
+    return share >= STILL_SHARE and different >= STILL_POSES
 
 
 def _standing(log: Log) -> tuple[float, int]:
@@ -96,8 +101,8 @@ def _by_itself(log: Log) -> tuple[DataKind, str]:
         return "rows", "from row to row the arm jumps through its range: every row is a pose at rest"
     share, different = _standing(log)
     stands = f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
-    if different < STILL_POSES:
+    if different < STILL_POSES_BESIDE:
         return "moving", f"{stands}: its motion tells more"
-    if share >= STILL_SHARE and log.declared.rate_is_guessed:
+    if different >= STILL_POSES and share >= STILL_SHARE and log.declared.rate_is_guessed:
         return "static", f"{stands}, and how fast it moved between them is a guess"
-    return ("static" if share >= ONLY_STANDS else "both"), stands
+    return ("static" if different >= STILL_POSES and share >= ONLY_STANDS else "both"), stands

@@ -150,6 +150,93 @@ class HierarchicalPosterior:
         whole[:, s:] *= sizes
         return whole
 
+    def moments(self, rare: Sequence[Rare] = ()) -> Moments:
+        """Return evidence, mean and covariance, with unknowns that are large at few joints counted in.
+
+        For each of them there are two hypotheses, the usual size and the large one, each as likely as it makes the
+        data; the result has the moments of their average. Unknowns are taken one after the other.
+
+        Args:
+            rare: Own unknowns that may be much larger than they usually are.
+        """
+        width = self.sizes.shape[1]
+        evidence, mean, covariance = self.evidence, self.mean.copy(), self.covariance.copy()
+        for kind in rare:
+            usual = self.sizes[:, kind.column]
+            large = np.flatnonzero(kind.sizes > usual)
+            places = len(self.shared) + large * width + kind.column
+            sizes = usual[large], kind.sizes[large]
+            gains, _, variances = _two_sizes(mean[places], np.diag(covariance)[places], *sizes)
+            share = kind.share_after(gains, variances / sizes[1] ** 2)
+            for place, one, other_one in zip(places.tolist(), *sizes, strict=True):
+                value, variance = mean[place], covariance[place, place]
+                gain, other, other_variance = _two_sizes(value, variance, one, other_one)
+                odds = np.log(share) + gain
+                total = float(np.logaddexp(np.log1p(-share), odds))
+                likely = np.exp(odds - total)
+                spread = likely * (other_variance - variance) + likely * (1.0 - likely) * (other - value) ** 2
+                along = covariance[:, place] / variance
+                evidence += total
+                mean += along * (likely * (other - value))
+                covariance += np.outer(along, along) * spread
+        return Moments(evidence, mean, covariance)
+
+
+def _two_sizes(value: Array, variance: Array, usual: Array, large: Array) -> tuple[Array, Array, Array]:
+    """Return what changes if unknowns have another size: log evidence gained, mean and variance.
+
+    What the data say of an unknown is the quotient of its posterior and its prior, so nothing is solved again.
+
+    Args:
+        value: Mean with the usual size.
+        variance: Variance with the usual size.
+        usual: Usual size, one standard deviation.
+        large: The other size.
+    """
+    precision = np.maximum(1.0 / variance - 1.0 / usual**2, 0.0)
+    other_variance = 1.0 / (precision + 1.0 / large**2)
+    other = other_variance * value / variance
+    gain = 0.5 * np.log(other_variance * usual**2 / (variance * large**2))
+    return gain + 0.5 * (other**2 / other_variance - value**2 / variance), other, other_variance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rare:
+    """Own unknowns of one column that are much larger than usual at some joints.
+
+    Attributes:
+        column: The column.
+        share: How many of the joints have a large one, beforehand.
+        sizes: Standard deviation of a large one, shape (a,); none where it is not larger than the usual one.
+        counts: So many joints the first share counts as; infinite where joints say nothing of each other.
+    """
+
+    column: int
+    share: float
+    sizes: Array
+    counts: float = np.inf
+
+    def share_after(self, gains: Array, left: Array) -> float:
+        """Return how many of the joints have a large one, after what those say that show theirs.
+
+        Args:
+            gains: Log evidence of some joints for a large one.
+            left: Of the variance of a large one, what the data leave, 0 to 1.
+        """
+        if not np.isfinite(self.counts):
+            return self.share
+        likely = 1.0 / (1.0 + np.exp(np.clip(np.log(1.0 / self.share - 1.0) - gains, -700.0, 700.0)))
+        return float((self.counts * self.share + (1.0 - left) @ likely) / (self.counts + np.sum(1.0 - left)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Evidence [nats], mean (·,) and covariance (·, ·) of what a posterior says."""
+
+    evidence: float
+    mean: Array
+    covariance: Array
+
 
 class HierarchicalRegression:
     """Solves for shared and own unknowns, and for the sizes of the latter."""
@@ -319,7 +406,7 @@ def _factor(precision: Array) -> Array:
         return np.asarray(size[:, None] * np.linalg.cholesky(positive + 1e-13 * np.eye(len(positive))))
 
 
-def averaged(posteriors: Sequence[HierarchicalPosterior], log_weights: npt.ArrayLike) -> tuple[Array, Array, Array]:
+def averaged(posteriors: Sequence[Moments], log_weights: npt.ArrayLike) -> tuple[Array, Array, Array]:
     """Return weights, mean and covariance of several posteriors, each as likely as its evidence says.
 
     Args:

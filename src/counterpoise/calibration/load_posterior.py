@@ -12,7 +12,7 @@ import numpy as np
 from ..description.frozen import Array
 from .columns import EffortColumns, tilt_axes
 from .hierarchical import Choice
-from .nuisances import POSITION, Nuisances
+from .nuisances import POSITION, SIZES, Nuisances
 from .samples import at_rest
 
 TAIL = 0.05
@@ -99,8 +99,9 @@ class LoadPosterior:
             means[:, joint] += wide @ self.mean
             if joint in self.springs and not offsets:
                 wide = self.placed(rows, joint, offset=True)
-            variance = np.sum((wide @ self.covariance) * wide, axis=1)
-            deviations[:, joint] = np.sqrt(np.maximum(variance, 0.0)) * self.widened[joint]
+            variance = self.widened[joint] ** 2 * np.maximum(np.sum((wide @ self.covariance) * wide, axis=1), 0.0)
+            drifting = self._drifting(rows, joint)
+            deviations[:, joint] = np.sqrt(variance + np.sum(drifting**2, axis=1))
         return means, deviations
 
     def deviation_of(self, q: Array, efforts: Array, *, offsets: bool = False) -> Array:
@@ -139,7 +140,8 @@ class LoadPosterior:
             away = efforts[:, joint] - means[:, joint] - self.placed(rows, joint, offset=False) @ self.mean
             away -= np.mean(away) if spring else 0.0
             wide = self.placed(rows, joint, offset=spring)
-            covariance = self.widened[joint] ** 2 * (wide @ self.covariance @ wide.T)
+            drifting = self._drifting(rows, joint)
+            covariance = self.widened[joint] ** 2 * (wide @ self.covariance @ wide.T) + drifting @ drifting.T
             mean = float(np.trace(covariance) + away @ away)
             variance = float(2.0 * np.sum(covariance**2) + 4.0 * away @ covariance @ away)
             freedom = 2.0 * mean**2 / variance if variance > 0.0 else np.inf
@@ -189,6 +191,22 @@ class LoadPosterior:
         rows[:, :, columns.groups["offset"]] = 0.0
         start = rows @ self.start - shift
         return np.concatenate([rows, tilt_columns(columns, x, q), self.nuisances.at_rest(q, bodies)], axis=2), start
+
+    def _drifting(self, rows: Array, joint: int) -> Array:
+        """Return by how much a load drifts in the recording, root mean square, one column a kind of drift, (k, ·).
+
+        A drift is zero in the middle of a recording and grows evenly to both ends: 1/√3 of its size there. What is
+        expected of any recording does not count.
+        """
+        p, width = len(self.columns.names) + 2, len(self.nuisances.kinds)
+        at = [p + joint * width + place for place, kind in enumerate(self.nuisances.kinds) if kind == "drift"]
+        if not at:
+            return np.zeros((len(rows), 0))
+        bodies = rows[:, joint, p + POSITION]
+        weight = np.full(len(rows), self.nuisances.weight[self.columns.active][joint])
+        squares = self.mean[at] ** 2 + np.diag(self.covariance)[at] - SIZES["drift"].least ** 2
+        size = np.sqrt(np.maximum(squares, 0.0) / 3.0)
+        return np.stack([weight, bodies], axis=1) * size
 
     def placed(self, rows: Array, joint: int, *, offset: bool) -> Array:
         """Return a joint's rows among all unknowns, shape (k, ·)."""

@@ -6,6 +6,8 @@ finds the size that the data show):
 - position: q, cos q, sin q: springs, counterbalances, cables. What of them is found holds the arm as gravity does;
 - gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
 - offset: a constant, and where that is asked for another one for every further recording;
+- hidden offset: a constant at a joint whose weight is one as well, so that no recording tells them apart. The weight
+  stands for both;
 - friction: what Coulomb and viscous friction do not describe. It may grow with the load, change along the way, be
   larger at low speed (Stribeck), grow with the root of the speed, differ between the directions, change with time, or
   build up over a way of 10 or 30 mrad ([Dahl1968]);
@@ -31,15 +33,17 @@ from ..dynamics.joint_units import rotary
 from .columns import EffortColumns
 from .hierarchical import Size
 from .samples import Samples
+from .workspace import separable_offsets
 
 SIZES = {
     "position": Size(0.01, 0.5, free=False),
     "gain": Size(0.02, 0.3, free=False),
     "offset": Size(1.0, 5.0, free=True, alike=True),
     "run offset": Size(1.0, 5.0, free=True),
+    "hidden offset": Size(1.0, 1.0, free=False),
     "friction": Size(0.10, 0.5, free=True),
     "rest": Size(0.10, 0.5, free=True),
-    "unseen": Size(1.0, 2.0, free=True),
+    "unseen": Size(1.5, 2.0, free=True),
     "drift": Size(0.02, 0.1, free=False),
 }
 """Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
@@ -73,6 +77,7 @@ class Extent:
         upper: Highest ones [rad or m], shape (n,).
         speed: Root mean square of the velocities [rad/s or m/s], shape (n,).
         effort: Root mean square of the efforts, shape (n,); 0 where none was measured.
+        variation: Standard deviation of the efforts, shape (n,); 0 where none was measured.
         weight: Root mean square of the described gravity efforts, shape (n,).
         load: Mean of their size over their root mean square, shape (n,).
         centre: Means of q, cos q and sin q, shape (3, n).
@@ -84,6 +89,7 @@ class Extent:
     upper: Array
     speed: Array
     effort: Array
+    variation: Array
     weight: Array
     load: Array
     centre: Array
@@ -120,7 +126,8 @@ class Nuisances:
         drifts = 2 if self.moving else 0
         usual = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
         unseen = ("unseen",) * bool(self.unseen.any())
-        return usual + ("rest",) * self.rests + unseen + ("run offset",) * self._later_runs
+        hidden = ("hidden offset",) * bool(self.hidden_offset.any())
+        return usual + ("rest",) * self.rests + unseen + hidden + ("run offset",) * self._later_runs
 
     @property
     def _later_runs(self) -> int:
@@ -129,11 +136,18 @@ class Nuisances:
     @cached_property
     def offset(self) -> Array:
         """Usual offset of every joint, shape (n,); 0 where none is fitted."""
-        friction = np.maximum(self.friction, self.unseen)
-        usual = np.hypot(OFFSET_OF_FRICTION * friction, OFFSET_OF_EFFORT * self.extent.effort)
         fitted = np.zeros(self.columns.robot.n, dtype=bool)
         fitted[self.columns.joints_of("offset")] = True
-        return np.where(fitted, usual, 0.0)
+        return np.where(fitted, self._usual_offset, 0.0)
+
+    @cached_property
+    def hidden_offset(self) -> Array:
+        """Usual offset of joints at which no recording tells it from the weight, shape (n,); else 0."""
+        return np.where(self.columns.active & ~separable_offsets(self.columns.robot), self._usual_offset, 0.0)
+
+    @cached_property
+    def _usual_offset(self) -> Array:
+        return np.hypot(OFFSET_OF_FRICTION * self.sliding, OFFSET_OF_EFFORT * self.extent.effort)
 
     @cached_property
     def weight(self) -> Array:
@@ -216,6 +230,8 @@ class Nuisances:
             found.append((side * friction * poses)[:, :, None])
         if self.unseen.any():
             found.append(np.broadcast_to(self.unseen[active], bodies.shape)[:, :, None])
+        if self.hidden_offset.any():
+            found.append(np.broadcast_to(self.hidden_offset[active], bodies.shape)[:, :, None])
         if self._later_runs:
             apart = np.zeros((*bodies.shape, self._later_runs))
             if run > 0:

@@ -32,6 +32,8 @@ from .hierarchical import (
     Choice,
     HierarchicalPosterior,
     HierarchicalRegression,
+    Moments,
+    Rare,
     RowProducts,
     averaged,
     pooled_freedom,
@@ -59,7 +61,7 @@ AGAIN = 3.0
 """A nuisance that lowers the log evidence by more than this is not looked at again."""
 TEST_ROUNDS = 25
 """Rounds in which a nuisance is tried."""
-AS_MODELLED = SIZES | {kind: replace(SIZES[kind], least=1e-5) for kind in ("position", "gain")}
+AS_MODELLED = SIZES | {kind: replace(SIZES[kind], least=1e-5) for kind in ("position", "gain", "hidden offset")}
 """Sizes of the nuisances for the estimate itself: what the model lacks at rest, it takes for weight."""
 AT_REST = AS_MODELLED | {
     "friction": replace(SIZES["friction"], least=0.01),
@@ -74,6 +76,19 @@ NO_TILT, SOME_TILT = 1e-6, 0.1
 BLOCKS = 8
 EXPECTED = 16.0
 """Stretches without contradiction that are added to those of the recording: a ratio of so few variances scatters."""
+LARGE_OFFSET = 0.6
+"""A sensor or drive may have an offset of this share of its effort's variation ..."""
+LARGE_OFFSET_SHARE = 0.2
+"""... at one joint of five, beforehand ..."""
+LARGE_OFFSET_COUNTS = 1.0
+"""... which counts as much as one joint that shows its offset."""
+LARGE_SPRING = 0.2
+"""A spring or cable that the data do not show may have this share of its joint's weight at the ends of its range ..."""
+LARGE_SPRING_SHARE = 0.05
+"""... at one joint of twenty."""
+CALIBRATED = 0.85
+"""True errors of a motion over what all these unknowns together say: each of them is counted for what it could be at
+most. Chosen by the coverage of simulated recordings whose truth is known (docs/certificate-study.md)."""
 STATIC_FRICTION = 0.1
 """Usual friction at rest, as a share of the effort, where the sides are known from which poses were reached."""
 
@@ -117,6 +132,7 @@ class _Search:
         self._blocks = self._products()
         self._whole = _summed(self._blocks)
         self._hypotheses = hypotheses_of(recorded, prior, earlier)
+        self._large_offsets, self._large_springs = self._rare_unknowns()
         self._averages = prior is not None or earlier is not None
 
     def posterior(self) -> LoadPosterior:
@@ -171,7 +187,7 @@ class _Search:
         at = self._solve(self._regression(inflation), self._hypotheses[0], like.shown, noise=noise)
         modelled = self._as_modelled(inflation, like.shown - like.weak, at)
         result = self._posterior(inflation, like.shown, like.weak, [at])[0]
-        return replace(result, fitted=averaged(modelled, self._log_shares)[1])
+        return replace(result, fitted=averaged(self._moments_of_model(modelled), self._log_shares)[1])
 
     def _result(self, inflation: Array, chosen: Choice, weak: Choice, at: HierarchicalPosterior) -> LoadPosterior:
         regression = self._regression(inflation)
@@ -179,15 +195,15 @@ class _Search:
         modelled = self._as_modelled(inflation, chosen - weak, at)
         # Poses at rest have other sizes there, so that their evidence does not compare.
         result, best = self._posterior(inflation, chosen, weak, every, modelled if self._recorded.correlated else ())
-        result = replace(result, fitted=averaged(modelled, self._log_shares)[1])
+        result = replace(result, fitted=averaged(self._moments_of_model(modelled), self._log_shares)[1])
         own = _of_joints(chosen)
         contradicted, scattered = self._contradictions(result, own, inflation, best)
         apart = self._apart(result, own, inflation, best)
         changed = self._changed(result, every)
         deviations = root_mean_square(result.load(self._poses)[1] / result.widened)
         leaned = np.nan_to_num(changed) / np.where(deviations > 0.0, deviations, np.inf)
-        widened = result.widened * np.max([np.ones(len(apart)), contradicted, apart], axis=0)
-        widened = frozen(np.maximum(widened, leaned))
+        widened = result.widened * np.maximum(1.0, contradicted)
+        widened = frozen(np.max([widened, apart, leaned], axis=0))
         elsewhere = frozen(np.maximum(widened, scattered))
         return replace(
             result, widened=widened, elsewhere=elsewhere, apart=frozen(apart), earlier_change=frozen(changed)
@@ -200,7 +216,10 @@ class _Search:
         ]
         if len(pairs) == len(every):
             return np.full(self._whole.joints, np.nan)
-        _, mean, _ = averaged([one for one, _ in pairs], np.log([hypothesis.share for _, hypothesis in pairs]))
+        _, mean, _ = averaged(
+            self._moments([one for one, _ in pairs]),
+            np.log([hypothesis.share for _, hypothesis in pairs]),
+        )
         rows, _ = result.rows(self._poses)
         moves = [result.placed(rows, joint, offset=False) @ (result.mean - mean) for joint in range(rows.shape[1])]
         return root_mean_square(np.stack(moves, axis=1))
@@ -222,11 +241,12 @@ class _Search:
     ) -> tuple[LoadPosterior, HierarchicalPosterior]:
         """Return the average of posteriors, with nuisances and of the model alone, and the likeliest of the former."""
         shares = np.tile(self._log_shares, 2 if modelled else 1)
-        weights, mean, covariance = averaged([*every, *modelled], shares)
+        weights, mean, covariance = averaged([*self._moments(every), *self._moments_of_model(modelled)], shares)
         weights = weights.reshape(-1, len(every)).sum(axis=0)
         best = every[int(np.argmax(weights))]
         freedom = np.maximum(self._whole.rows / inflation - best.fitted, 0.0)
-        widened = frozen(student_factor(pooled_freedom(freedom, best.fitted, self._whole.sources)))
+        factor = student_factor(pooled_freedom(freedom, best.fitted, self._whole.sources))
+        widened = frozen(factor * (CALIBRATED if self._recorded.correlated else 1.0))
         result = LoadPosterior(
             nuisances=self._nuisances,
             start=self._recorded.start,
@@ -360,6 +380,24 @@ class _Search:
         root = self._tilted(hypothesis.root, chosen)
         own = _of_joints(chosen)
         return regression.solve(root, own, shift=hypothesis.mean, begin=begin, noise=noise, rounds=rounds)
+
+    def _rare_unknowns(self) -> tuple[Rare, Rare]:
+        """Return the offsets and the springs that are much larger than the usual ones at few joints."""
+        active, offset = self._recorded.columns.active, self._nuisances.offset
+        sizes = LARGE_OFFSET * self._extent.variation / np.where(offset > 0.0, offset, np.inf)
+        springs = np.full(int(active.sum()), LARGE_SPRING)
+        return (
+            Rare(POSITION + 1, LARGE_OFFSET_SHARE, sizes[active], LARGE_OFFSET_COUNTS),
+            Rare(0, LARGE_SPRING_SHARE, springs),
+        )
+
+    def _moments(self, every: Sequence[HierarchicalPosterior]) -> list[Moments]:
+        """Return the moments of posteriors with nuisances."""
+        return [one.moments([self._large_offsets, self._large_springs]) for one in every]
+
+    def _moments_of_model(self, modelled: Sequence[HierarchicalPosterior]) -> list[Moments]:
+        """Return the moments of posteriors of the model alone, to which a spring is weight."""
+        return [one.moments([self._large_offsets]) for one in modelled]
 
     @property
     def _log_shares(self) -> Array:

@@ -96,7 +96,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
     poses: list[Array] = []
     kept, rows, step, rests = 0, 0, 1, 0
     lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
-    speed, effort, counts = np.zeros(n), np.zeros(n), np.zeros(n)
+    speed, effort, mean, counts = np.zeros((4, n))
     centre, sides = np.zeros((3, n)), np.zeros((2, n))
     times: dict[int, tuple[float, float]] = {}
     for number, run, _ in recorded.numbered():
@@ -109,6 +109,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
             centre += [values.sum(axis=0) for values in (chunk.q, np.cos(chunk.q), np.sin(chunk.q))]
             sides += [(side * chunk.dq > chunk.v0).sum(axis=0) for side in (1.0, -1.0)]
             effort += np.nansum(chunk.tau**2, axis=0)
+            mean += np.nansum(chunk.tau, axis=0)
             counts += np.isfinite(chunk.tau).sum(axis=0)
             times[number] = (times.get(number, (float(chunk.time[0]), 0.0))[0], float(chunk.time[-1]))
             first = (-rows) % step
@@ -128,6 +129,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
             upper=upper,
             speed=np.sqrt(speed / max(rows, 1)),
             effort=np.sqrt(effort / np.maximum(counts, 1.0)),
+            variation=np.sqrt(np.maximum(effort * counts - mean**2, 0.0)) / np.maximum(counts, 1.0),
             weight=size,
             load=np.mean(weight, axis=0) / np.maximum(size, 1e-9),
             centre=centre / max(rows, 1),

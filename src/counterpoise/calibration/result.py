@@ -111,7 +111,7 @@ def fit_of(
     assessment = assess(estimate, friction=collected.band[active], residual=check.rms, stiffness=springs)
     sound = judge_recording(findings, estimate.columns.terms, collected.doubts)
     notes, structure = _structure(estimate)
-    if not all(one.passed for one in sound) or len(estimate.posterior.springs) > MOST_SPRINGS:
+    if not all(one.passed for one in sound) or _stands_for_else(estimate):
         assessment = _nothing(assessment)
     elif structure:
         assessment = replace(
@@ -176,6 +176,13 @@ def _nothing(assessment: Assessment) -> Assessment:
     why = dict.fromkeys(USES, "the recording is not sound")
     promise = replace(assessment.promise, error=frozen(np.full(len(assessment.promise.error), np.nan)))
     return Assessment(promise, (), why)
+
+
+def _stands_for_else(estimate: Estimate) -> bool:
+    """Return whether so much shows beside weight and friction that it stands for something else."""
+    posterior = estimate.posterior
+    others = any(kind in ("gain", TILT) for _, kind in posterior.shown)
+    return len(posterior.springs) > MOST_SPRINGS or (others and bool(posterior.springs))
 
 
 def contradicting(estimate: Estimate) -> list[str]:

@@ -16,7 +16,7 @@ from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.log import Log
-from .data_choice import STILL_POSES
+from .data_choice import STILL_POSES_BESIDE
 from .runs import FittedRun
 from .samples import Samples
 from .static_poses import same_places
@@ -80,7 +80,7 @@ def stands_of(robot: Robot, log: Log, samples: Samples) -> Stands | None:
         return None
     poses = still.poses
     place = same_places(poses.q)
-    if len(np.unique(place)) < STILL_POSES:
+    if len(np.unique(place)) < STILL_POSES_BESIDE:
         return None
     middle = still.spans.mean(axis=1)
     nearest = np.clip(np.searchsorted(samples.time, middle), 0, len(samples) - 1)

@@ -11,6 +11,9 @@ CERTAIN = 1.959964
 """Standard deviations of a 95 % interval of a normal distribution."""
 NORMAL = 1.4826
 """Standard deviation of a normal distribution about zero, per median of its sizes."""
+WORSE = 1.2
+"""Errors (geometric mean of the joints) that are this many times the description's are worse. Its friction and rotors
+are fitted without any prior, which takes a little off."""
 
 
 def mean(values: Array) -> Array:
@@ -52,3 +55,15 @@ def all_joints(values: Array, active: npt.NDArray[np.bool_]) -> Array:
     whole = np.full(len(active), np.nan)
     whole[active] = values
     return frozen(whole)
+
+
+def better_than_described(fitted: Array, described: Array) -> bool:
+    """Return whether a fit explains its own data better than the description does.
+
+    Args:
+        fitted: Errors of the fit, root mean square per joint, shape (a,).
+        described: Errors of the description with its best friction and offsets, shape (a,).
+    """
+    known = np.isfinite(fitted) & np.isfinite(described) & (described > 0.0)
+    ratio = np.log(np.maximum(fitted[known], 1e-300) / described[known])
+    return not known.any() or bool(np.mean(ratio) < np.log(WORSE))

@@ -9,16 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from ..description.frozen import Array
 from ..doctor.finding import Consequence, Finding, LogFault
 from .statements import Assessment, UseName
 from .terms import Terms
 
-WORSE = 1.2
-"""Errors (geometric mean of the joints) that are this many times the description's are worse. Its friction and rotors
-are fitted without any prior, which takes a little off."""
 SURE = 0.9
 """A finding of the doctor counts from this confidence on."""
 
@@ -129,15 +123,3 @@ def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[
     ]
     against += [Check("recording", False, doubt) for doubt in doubts]
     return against or [Check("recording", True, "the doctor found nothing that spoils a fit")]
-
-
-def better_than_described(fitted: Array, described: Array) -> bool:
-    """Return whether a fit explains its own data better than the description does.
-
-    Args:
-        fitted: Errors of the fit, root mean square per joint, shape (a,).
-        described: Errors of the description with its best friction and offsets, shape (a,).
-    """
-    known = np.isfinite(fitted) & np.isfinite(described) & (described > 0.0)
-    ratio = np.log(np.maximum(fitted[known], 1e-300) / described[known])
-    return not known.any() or bool(np.mean(ratio) < np.log(WORSE))

@@ -46,7 +46,7 @@ from .regression import JointRegression, Solution, rms_of_squares, solve
 from .robust import hampel_weight, huber_weight
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
 from .samples import Samples
-from .statistics import robust_std
+from .statistics import better_than_described, robust_std
 from .terms import Terms
 
 CONVERGED = 0.05
@@ -62,6 +62,9 @@ EXACT = 1e-6
 """Residuals, as a share of the largest effort, of data that were computed, not measured."""
 LEAST_GAIN_CERTAINTY = 3.0
 """A first guess of a gain counts when it is this many standard errors from zero."""
+LEAST_GAIN_SHARE = 0.5
+"""A negative one is a reversed sign when it explains this share of its effort's variance. With less, the description's
+weight of that joint is wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +150,7 @@ def weighted_fit(
     x = columns.start()
     scales = survey.scales(robot)
     if chosen.gain:
-        x = _first_gains(columns, listed, known, x)
+        x = _first_gains(columns, listed, known, x, correlated=survey.filtered)
         scales = replace(scales, inertia=scales.inertia * columns.gains(x))
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task, LEAST_PASSES if like is None else QUICK_PASSES)
@@ -155,7 +158,8 @@ def weighted_fit(
     posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier)
     if springs and posterior.springs:
         task, state = _with_springs(task, state, posterior)
-    solution = _averaged(task.columns, state, posterior)
+    described_rms = _described_rms(task.columns, state)
+    solution = _averaged(task.columns, state, posterior, described_rms)
     if consistent:
         solution = _made_consistent(task.columns, state.regression, solution)
     if prior is None and earlier is None:
@@ -167,33 +171,53 @@ def weighted_fit(
         posterior=posterior,
         prior_source=sources_of(robot, prior, earlier),
         data_share=frozen(np.ones(len(solution.x)) if prior is None else _data_share(solution, task.belief())),
-        described_rms=frozen(_described_rms(task.columns, state)),
+        described_rms=frozen(described_rms),
         command_units=bool(chosen.gain) and not weighed,
     )
 
 
-def _first_gains(columns: EffortColumns, runs: Sequence[RepeatedRun], known: Sequence[Array | None], x: Array) -> Array:
-    """Return x with gains that make the CAD model fit best, friction and offset free; bodies stay."""
+def _first_gains(
+    columns: EffortColumns,
+    runs: Sequence[RepeatedRun],
+    known: Sequence[Array | None],
+    x: Array,
+    *,
+    correlated: bool,
+) -> Array:
+    """Return x with gains that make the CAD model fit best, friction and offset free; bodies stay.
+
+    A joint whose gain is uncertain, or negative without explaining its effort, gets the median gain: its described
+    weight is small or wrong.
+    """
     group = columns.groups
     free = np.ones(len(x), dtype=bool)
     for kind in ("bodies", "zero", "tilt"):
         free[group[kind]] = False
     names = [name for name, used in zip(columns.names, free, strict=True) if used]
     regression = JointRegression(columns.joint_names, names)
+    at = [names.index(name) for name in columns.names[group["gain"]]]
+    own = [columns.joint_names.index(columns.robot.joint_names[joint]) for joint in columns.joints_of("gain")]
+    sums = np.zeros((3, 2, len(own)))  # number, sum and sum of squares of the described and of the measured efforts
     for run, load in zip(runs, known, strict=True):
         for chunk in run.chunks():
             A, _ = columns.rows(chunk, x, load)
-            regression.add(A[:, :, free], chunk.tau[:, columns.active])
-    solution = solve(regression, inflation=np.full(len(columns.joint_names), KEPT_PER_PERIOD))
-    at = [names.index(name) for name in columns.names[group["gain"]]]
+            rows, efforts = A[:, :, free], chunk.tau[:, columns.active]
+            regression.add(rows, efforts)
+            pairs = np.stack([rows[:, own, at], efforts[:, own]])
+            sums += [np.sum(np.isfinite(pairs), axis=1), np.nansum(pairs, axis=1), np.nansum(pairs**2, axis=1)]
+    counts = KEPT_PER_PERIOD if correlated else 1.0
+    solution = solve(regression, inflation=np.full(len(columns.joint_names), counts))
     gains, std = solution.x[at], solution.std[at]
     sure = np.abs(gains) > LEAST_GAIN_CERTAINTY * std
-    for name, gain, certain in zip(columns.names[group["gain"]], gains, sure, strict=True):
+    described, measured = sums[2] / np.maximum(sums[0], 1.0) - (sums[1] / np.maximum(sums[0], 1.0)) ** 2
+    explains = gains**2 * described > LEAST_GAIN_SHARE * measured
+    for name, gain, certain in zip(columns.names[group["gain"]], gains, sure & explains, strict=True):
         if certain and gain < 0.0:
             raise InputError(
                 f"{name} comes out as {gain:.3g}: the effort falls where the model's torque rises. Its sign is "
                 "reversed, or the description's is; diagnose() says which"
             )
+    sure &= gains > 0.0
     if not sure.any():
         raise InputError("no joint's effort follows the model's torque; gains cannot be found from this recording")
     started = x.copy()
@@ -357,13 +381,19 @@ def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple
     return sprung, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
 
 
-def _averaged(columns: EffortColumns, state: _State, posterior: LoadPosterior) -> Solution:
-    """Return the solution with the posterior's estimate and covariance."""
+def _averaged(columns: EffortColumns, state: _State, posterior: LoadPosterior, described_rms: Array) -> Solution:
+    """Return the solution with the posterior's estimate and covariance.
+
+    Its drives are averages, too. Where they explain the data worse than the description does (``described_rms``, shape
+    (a,)), they are made to suit its bodies.
+    """
     x, covariance = posterior.exported(columns)
     if np.all(state.solution.residual_rms <= EXACT * np.nanmax(state.regression.torque_rms())):
         x = state.solution.x  # nothing is unexplained: an average would only cost digits
-    squares = state.regression.residual_squares(x)
-    rms = rms_of_squares(squares, state.solution.rows)
+    rms = rms_of_squares(state.regression.residual_squares(x), state.solution.rows)
+    if not better_than_described(rms[: len(described_rms)], described_rms):
+        x = _with_best_drives(columns, state, x)
+        rms = rms_of_squares(state.regression.residual_squares(x), state.solution.rows)
     return replace(state.solution, x=frozen(x), covariance=frozen(covariance), residual_rms=frozen(rms))
 
 
@@ -390,21 +420,25 @@ def _made_consistent(columns: EffortColumns, regression: JointRegression, soluti
 
 def _described_rms(columns: EffortColumns, state: _State) -> Array:
     """Return the error of the description beside drives that suit it best, root mean square, shape (a,)."""
+    x = _with_best_drives(columns, state, columns.described(state.solution.x))
+    joints = len(columns.joint_names)
+    return rms_of_squares(state.regression.residual_squares(x)[:joints], state.solution.rows[:joints])
+
+
+def _with_best_drives(columns: EffortColumns, state: _State, x: Array) -> Array:
+    """Return x with the friction, rotors, offsets and springs that suit the data best beside its bodies, shape (p,)."""
     fixed = np.zeros(len(columns.names), dtype=bool)
     for kind in ("bodies", "gain", "zero", "tilt"):
         fixed[columns.groups[kind]] = True
-    start = columns.described(state.solution.x)
-    # Poses at rest beside a motion count as they do in the fit: its drives, too, must suit both.
-    factors = [state.regression.factor(channel) for channel in range(len(state.solution.sigma))]
-    left = [factor[:, -1] - factor[:, :-1][:, fixed] @ start[fixed] for factor in factors]
-    drives = [factor[:, :-1][:, ~fixed] for factor in factors]
-    scaled = zip(drives, left, state.solution.sigma, strict=True)
-    weighted = [np.column_stack([rows, missed]) / noise for rows, missed, noise in scaled]
-    stacked = np.concatenate(weighted)
-    found = np.linalg.lstsq(stacked[:, :-1], stacked[:, -1], rcond=None)[0] if stacked.shape[1] > 1 else np.zeros(0)
-    squares = [float(np.sum((missed - rows @ found) ** 2)) for rows, missed in zip(drives, left, strict=True)]
-    joints = len(columns.joint_names)
-    return rms_of_squares(np.array(squares[:joints]), state.solution.rows[:joints])
+    if fixed.all():
+        return x
+    # Poses at rest beside a motion count as they do in the fit: drives must suit both.
+    factors = [state.regression.factor(channel) / noise for channel, noise in enumerate(state.solution.sigma)]
+    stacked = np.concatenate(factors)
+    left = stacked[:, -1] - stacked[:, :-1][:, fixed] @ x[fixed]
+    found = x.copy()
+    found[~fixed] = np.linalg.lstsq(stacked[:, :-1][:, ~fixed], left, rcond=None)[0]
+    return found
 
 
 def _data_alone(solution: Solution, state: _State, x: Array) -> Solution:

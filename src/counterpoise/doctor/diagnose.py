@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,13 @@ ANY_UNIT = frozenset(
     }
 )
 """Findings that hold whatever unit and side of the gears the numbers have."""
+HANGS_ON_RATE = frozenset(
+    {
+        *(LogFault.EFFORT_IS_CURRENT, LogFault.MOTOR_SIDE, LogFault.GAIN, LogFault.GRAVITY_COMPENSATED),
+        *(LogFault.MOUNT, LogFault.DELAY),
+    }
+)
+"""Faults whose size hangs on accelerations. Where the rate is a guess they are named and not written to a fix."""
 
 
 def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
@@ -72,6 +80,8 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
     found = [] if lost else check_model(robot, log, silent)
+    if log.declared.rate_is_guessed:
+        found = [replace(finding, fix={}) if finding.fault in HANGS_ON_RATE else finding for finding in found]
     found = clock + found + _of_recording(robot, log, prepared, found)
     return Diagnosis(tuple(_ordered(found)), facts)
 
