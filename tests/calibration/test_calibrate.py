@@ -384,3 +384,26 @@ class TestRefusals:
         data = motion(robot, duration=10.0) if "split" in asked else poses_of(robot, robot)
         with pytest.raises(cp.InputError):
             calibrate(robot, data, **({"findings": ()} | asked))  # type: ignore[arg-type]
+
+
+def test_a_drift_is_part_of_the_stated_error() -> None:
+    """A torque sensor whose gain falls by a fifth from beginning to end: no gravity is right for all of it."""
+    arm = cp.load("planar3")
+    log = motion(arm, coulomb=0.3, viscous=0.2, noise=0.05, duration=40.0)
+    along = (log.time - log.time[0]) / np.ptp(log.time)
+    drifting = replace(log, tau=log.tau * (1.1 - 0.2 * along)[:, None])
+    steady, drifts = (cp.calibrate(arm, one, findings=()).gravity_error for one in (log, drifting))
+    gravity = np.sqrt(np.mean(arm.gravity(log.q) ** 2, axis=0))
+    assert np.all(drifts > 2.0 * steady)
+    heavy = int(np.argmax(gravity))
+    assert 0.08 < drifts[heavy] / gravity[heavy] < 0.2  # ± 10 %, evenly: 1.96 · 10 % / √3
+
+
+def test_an_offset_that_is_one_with_the_weight_is_part_of_the_stated_error() -> None:
+    """A vertical slide: friction that differs between the directions is taken for weight, and stated as possible."""
+    arm = cp.load("gantry")
+    log = motion(arm, coulomb=(4.0, 4.0, 4.0), noise=0.1, duration=30.0)
+    fit = cp.calibrate(arm, log, findings=())
+    assert not np.isfinite(fit.offset[2]) or fit.offset[2] == 0.0
+    assert fit.gravity_error[2] > 0.3  # of 4 N of friction; noise and rows alone say 0.07
+    assert np.all(fit.gravity_error[:2] < 0.01)  # horizontal slides carry nothing

@@ -256,3 +256,12 @@ def test_offsets_have_a_prior_at_rest() -> None:
     fit = cp.calibrate(ARM, static_poses(ARM.joint_names, q, tau))
     assert np.all(np.abs(fit.offset) < 0.15 * np.sqrt(np.mean(tau**2, axis=0)))
     assert np.all(np.abs(fit.robot.gravity(q) - ARM.gravity(q)).mean(axis=0) <= fit.gravity_error)
+
+
+def test_a_few_poses_are_fitted_beside_a_motion() -> None:
+    """Three are too few by themselves, and tell what friction is at rest."""
+    log = visits(TRUTH, poses_drawn(3), friction=tuple(FRICTION), noise=0.3, both_sides=False, dwell=3.0)
+    kind, why = data_kind(log, "auto", None, "weighted")
+    assert kind == "both" and "4 different poses" in why  # where it began is one of them
+    fit = cp.calibrate(ARM, log, findings=())
+    assert fit.data == "both" and "poses at rest and the motion" in fit.why

@@ -10,16 +10,17 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.calibration import runs
+from counterpoise.calibration.columns import EffortColumns
 from counterpoise.calibration.consistent import is_consistent
 from counterpoise.calibration.moving import moving_samples, prepare, stream_samples
 from counterpoise.calibration.prior import CadPrior
-from counterpoise.calibration.runs import FittedRun
+from counterpoise.calibration.runs import FittedRun, RepeatedRun, survey_runs
 from counterpoise.calibration.samples import Samples, samples_of_poses
 from counterpoise.calibration.split import split_samples
 from counterpoise.calibration.static_poses import static_poses
 from counterpoise.calibration.statistics import root_mean_square
 from counterpoise.calibration.terms import Terms
-from counterpoise.calibration.weighted import WeightedFit, weighted_fit
+from counterpoise.calibration.weighted import WeightedFit, _iterate, _Task, _with_best_drives, weighted_fit
 from counterpoise.logs.declared import Declared
 from simulated_motion import motion, other_masses, recording
 
@@ -152,6 +153,53 @@ def test_a_reversed_effort_is_named() -> None:
     tau = samples.tau * np.array([1.0, -1.0, 1.0, 1.0])
     with pytest.raises(cp.InputError, match=f"{CAD.joint_names[1]}.gain comes out as"):
         weighted_fit(CAD, replace(samples, tau=tau), terms=Terms(gain=("all",), coulomb=("all",), offset=("all",)))
+
+
+def test_a_small_weight_that_is_described_upside_down_is_no_reversed_effort() -> None:
+    """Friction is most of the last joint's effort; its described weight has the wrong sign, and its gain stays free."""
+    samples = exact_samples(TRUE, 5)
+    tau = 0.1 * samples.tau
+    against = TRUE.gravity(samples.q)[:, -1]
+    tau[:, -1] = 0.1 * (10.0 * np.std(against) * np.tanh(samples.dq[:, -1] / 0.05) - 0.5 * against)
+    terms = Terms.moving(Declared(effort_kind="current"))
+    fit = weighted_fit(CAD, replace(samples, tau=tau), terms=terms)
+    assert np.all(fit.x[fit.columns.groups["gain"]][:-1] > 0.0)
+    assert np.all(rms(fit, replace(samples, tau=tau)) < 0.1 * np.std(tau, axis=0))
+
+
+def test_few_poses_in_currents_tell_their_gains() -> None:
+    """Twelve rows are twelve measurements, not an eighth of that as samples of a motion are."""
+    random = np.random.default_rng(3)
+    q = random.uniform(-1.0, 1.0, (12, CAD.n))
+    size = np.std(TRUE.gravity(q), axis=0)
+    tau = 0.05 * (TRUE.gravity(q) + 0.4 * size * random.standard_normal(q.shape))
+    samples = samples_of_poses(static_poses(CAD.joint_names, q, tau))
+    fit = weighted_fit(CAD, samples, terms=replace(Terms.static(), gain=("all",)))
+    assert fit.command_units
+    loaded = size > 0.2 * size.max()
+    gains = fit.columns.gains(fit.x)
+    assert np.all(np.abs(np.log(gains[loaded] / 0.05)) < 0.5)
+
+
+def test_drives_are_made_to_suit_the_bodies_where_averages_explain_too_little(
+    samples: Samples, fitted: WeightedFit
+) -> None:
+    """An estimate whose averaged friction is far off keeps its bodies, and gets the drives of least squares."""
+    state = _iterate(_task_of(samples), 1)
+    wrong = np.array(fitted.x)
+    wrong[fitted.columns.groups["coulomb"]] *= 5.0
+    mended = _with_best_drives(fitted.columns, state, wrong)
+    bodies = fitted.columns.groups["bodies"]
+    np.testing.assert_array_equal(mended[bodies], wrong[bodies])
+    errors = [root_mean_square(samples.tau - fitted.columns.predict(samples, x)) for x in (fitted.x, mended, wrong)]
+    assert np.all(errors[1] <= 1.05 * errors[0]) and np.all(errors[2] > 2.0 * errors[1])
+
+
+def _task_of(samples: Samples) -> _Task:
+    runs_of = [RepeatedRun(FittedRun(samples))]
+    survey = survey_runs(CAD, runs_of)
+    columns = EffortColumns(CAD, Terms.moving(), survey.active, survey.coupling)
+    return _Task(columns, runs_of, [None], columns.start(), survey.scales(CAD), CadPrior(), True, True)
 
 
 def test_a_joints_zero_is_found_by_gauss_newton() -> None:

@@ -285,3 +285,17 @@ def test_a_late_plate_is_mended(tmp_path: Path) -> None:
     assert finding.fault is LogFault.PLATE_LAG
     assert finding.fix["wrench"]["lag"] == pytest.approx(0.12, abs=max(0.005, 3.0 * finding.evidence["lag_std_s"]))
     assert done.alarms() == ()
+
+
+def test_with_a_guessed_rate_nothing_is_written_that_hangs_on_accelerations(
+    put_in: Callable[[str], tuple[Log, Any]],
+) -> None:
+    """The same recording with and without somebody who says how fast time goes."""
+    for fault, hangs in (("effort is current", True), ("gain", True), ("effort sign", False)):
+        faulty, expected = put_in(fault)
+        told = replace(faulty, declared=replace(faulty.declared, rate_source="declared"))
+        guessed = replace(faulty, declared=replace(faulty.declared, rate_source="guessed"))
+        assert diagnose(MODEL, told).fix != {}
+        found = diagnose(MODEL, guessed)
+        assert expected.named_by(found.findings)
+        assert (found.fix == {}) == hangs, fault
