@@ -51,6 +51,8 @@ class LoadPosterior:
             (p + 2 + a d, p + 2 + a d).
         apart: How far poses at rest and motion contradict each other at every joint's load, over what their
             uncertainties let expect, shape (a,); zero where only one of them was fitted.
+        tilted: How far a tilt of the base that explains the data as well as none would move every joint's load, root
+            mean square over the recorded poses, shape (a,); zeros where the data speak against one.
     """
 
     nuisances: Nuisances
@@ -71,6 +73,7 @@ class LoadPosterior:
     fitted: Array
     carried: Array
     apart: Array
+    tilted: Array
 
     @property
     def columns(self) -> EffortColumns:
@@ -125,7 +128,8 @@ class LoadPosterior:
         With d the distance of the efforts from the mean and C the covariance of the mean over m poses, the sum of
         squares of the error has the mean μ = tr C + dᵀd and the variance v = 2 tr C² + 4 dᵀC d. It is distributed
         nearly as v/(2 μ) times χ² with 2 μ²/v degrees of freedom ([Satterthwaite1946], [Patnaik1949]): errors that
-        differ from pose to pose average out, those that all poses share do not.
+        differ from pose to pose average out, those that all poses share do not. What a tilt of the base could do, for
+        which the data speak as well as against it, comes on top: it has no distribution.
 
         Args:
             q: Poses [rad or m], shape (m, n).
@@ -146,7 +150,7 @@ class LoadPosterior:
             variance = float(2.0 * np.sum(covariance**2) + 4.0 * away @ covariance @ away)
             freedom = 2.0 * mean**2 / variance if variance > 0.0 else np.inf
             bound = mean * chdtri(freedom, TAIL) / freedom if np.isfinite(freedom) else mean
-            found[joint] = np.sqrt(max(bound, 0.0) / len(q))
+            found[joint] = np.sqrt(max(bound, 0.0) / len(q)) + self.tilted[joint]
         return found
 
     def exported(self, columns: EffortColumns) -> tuple[Array, Array]:

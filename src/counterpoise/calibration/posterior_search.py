@@ -206,8 +206,33 @@ class _Search:
         widened = frozen(np.max([widened, apart, leaned], axis=0))
         elsewhere = frozen(np.maximum(widened, scattered))
         return replace(
-            result, widened=widened, elsewhere=elsewhere, apart=frozen(apart), earlier_change=frozen(changed)
+            result,
+            widened=widened,
+            elsewhere=elsewhere,
+            apart=frozen(apart),
+            earlier_change=frozen(changed),
+            tilted=frozen(self._tilted_loads(result, inflation, best)),
         )
+
+    def _tilted_loads(self, result: LoadPosterior, inflation: Array, best: HierarchicalPosterior) -> Array:
+        """Return how far a tilt of the base could move the loads where it explains the data as well as none, (a,).
+
+        A joint with a vertical axis has no weight by the description, and a tilt gives it a constant one along many
+        paths: to the data that is an offset.
+        """
+        joints = self._whole.joints
+        if (-1, TILT) in result.shown:
+            return np.zeros(joints)
+        regression = self._regression(inflation)
+        described = Hypothesis(best.shift, best.root, 1.0)
+        tilted = self._solve(regression, described, result.shown | {(-1, TILT)}, begin=best)
+        level = self._solve(regression, described, result.shown, begin=best)
+        if tilted.evidence <= level.evidence:
+            return np.zeros(joints)
+        rows, _ = result.rows(self._poses)
+        moved = tilted.mean - level.mean
+        loads = [result.placed(rows, joint, offset=joint in result.springs) @ moved for joint in range(joints)]
+        return root_mean_square(np.stack(loads, axis=1))
 
     def _changed(self, result: LoadPosterior, every: Sequence[HierarchicalPosterior]) -> Array:
         """Return how far an earlier calibration moves the efforts that hold the arm, shape (a,); NaN without one."""
@@ -266,6 +291,7 @@ class _Search:
             fitted=mean,
             carried=self._carried(inflation, best),
             apart=np.zeros(self._whole.joints),
+            tilted=np.zeros(self._whole.joints),
         )
         return result, best
 

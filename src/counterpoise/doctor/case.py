@@ -51,10 +51,14 @@ _OF_SEVERAL_JOINTS = frozenset(
         LogFault.GRAVITY_COMPENSATED,
     }
 )
-LEAST_SHRUNK = 1.05
+LEAST_SHRUNK = {
+    **dict.fromkeys((LogFault.JOINT_ORDER, LogFault.POSITION_SIGN, LogFault.MOUNT), 2.0),
+    LogFault.GAIN: 1.5,
+}
 """Factor by which these faults must lower the unexplained effort of some joint to be written to a fix. A fault that
-only makes the masses likelier may be wrong masses."""
-_EXPLAINING = frozenset({LogFault.JOINT_ORDER, LogFault.POSITION_SIGN, LogFault.GAIN, LogFault.MOUNT})
+only makes the masses likelier may be wrong masses, and one that explains a little more may be a drift, or friction."""
+LARGE_GAIN, LARGE_GAIN_SHRUNK = 1.5, 1.05
+"""Factor from which a gain is larger than drifts are, and what it must lower the unexplained effort by."""
 _COLUMNS = {"position": "q", "velocity": "dq", "effort": "tau"}
 
 
@@ -136,21 +140,26 @@ class Case:
         why = ""
         if finding.fault in _OF_SEVERAL_JOINTS and len(moving) < min(LEAST_MOVING, len(self.names)):
             why = f"only {listed(self.named(moving))} moves" if moving else "no joint moves"
-        elif finding.fault in _EXPLAINING and not all(map(self._shrinks, found)):
-            why = "it makes the masses likelier, but explains no more of the effort"
+        elif finding.fault in LEAST_SHRUNK and not all(map(self._shrinks, found)):
+            why = "it explains too little more of the effort, and wrong masses, friction or a drift may do the same"
         if not why:
             return finding
         return replace(finding, fix={}, remedy=f"{finding.remedy} This is not written to a fix: {why}.")
 
     def _shrinks(self, change: Change) -> bool:
-        """Return whether a change lowers the unexplained effort of some joint by LEAST_SHRUNK.
+        """Return whether a change lowers the unexplained effort of some joint enough.
 
         A gain may not do so at the cost of its own joint.
         """
         numbers = self.numbers(*self.worth(change.without), self.alive)
         after, before = numbers["unexplained"], numbers["unexplained_as_recorded"]
         own = self.named(change.joints) if change.fault is LogFault.GAIN else ()
-        return any(before[name] >= LEAST_SHRUNK * after[name] for name in after) and all(
+        least = LEAST_SHRUNK[change.fault]
+        if change.fault is LogFault.GAIN:
+            joint = change.joints[0]
+            factor = abs(self.reading.effort_factor[joint] / change.without.effort_factor[joint])
+            least = LARGE_GAIN_SHRUNK if max(factor, 1.0 / factor) > LARGE_GAIN else least
+        return any(before[name] >= least * after[name] for name in after) and all(
             before[name] >= after[name] for name in own
         )
 

@@ -32,8 +32,10 @@ SMALL_PERIODS = 1.5
 """... and in times between samples."""
 SURE = 4.0
 """Standard deviations by which a delay must differ from none ..."""
-MOST_DOUBT = 0.02
-"""... and its largest standard deviation [s]: a mapping is to be corrected by it."""
+MOST_DOUBT = 0.005
+"""... and its largest standard deviation [s] ..."""
+MOST_SHARE_OF_DOUBT = 0.1
+"""... or share of it, whichever is larger: a mapping is to be corrected by it."""
 LEAST_JOINTS = 2
 """Joints that must tell the delay of the efforts, where there are so many: the friction, the spring or the cable of one
 may look like any delay."""
@@ -157,7 +159,9 @@ def check_delays(robot: Robot | None, log: Log, smooth: Prepared) -> list[Findin
 
 def _is_delay(delay: Delay | None, least: float) -> bool:
     """Return whether a delay is large, sure, and the same for the joints that tell it well."""
-    if delay is None or abs(delay.lag) < max(least, SURE * delay.std) or delay.std > MOST_DOUBT:
+    if delay is None or abs(delay.lag) < max(least, SURE * delay.std):
+        return False
+    if delay.std > max(MOST_DOUBT, MOST_SHARE_OF_DOUBT * abs(delay.lag)):
         return False
     allowed = max(SPREAD * abs(delay.lag), LEAST_SPREAD)
     off = [abs(lag - delay.lag) for joint, lag in delay.per_joint.items() if delay.doubt[joint] < LEAST_SPREAD]

@@ -81,9 +81,15 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
     found = [] if lost else check_model(robot, log, silent)
     if log.declared.rate_is_guessed:
-        found = [replace(finding, fix={}) if finding.fault in HANGS_ON_RATE else finding for finding in found]
-    found = clock + found + _of_recording(robot, log, prepared, found)
+        found = _without_rate(found)
+    recorded = _of_recording(robot, log, prepared, found)
+    found = clock + found + (_without_rate(recorded) if log.declared.rate_is_guessed else recorded)
     return Diagnosis(tuple(_ordered(found)), facts)
+
+
+def _without_rate(found: list[Finding]) -> list[Finding]:
+    """Return findings without the fixes that hang on the rate."""
+    return [replace(finding, fix={}) if finding.fault in HANGS_ON_RATE else finding for finding in found]
 
 
 def _ordered(findings: list[Finding]) -> list[Finding]:

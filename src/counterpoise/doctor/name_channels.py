@@ -18,6 +18,12 @@ from .velocities import velocity_slopes
 from .weigh import rivals_of
 from .wording import listed, short
 
+CORRELATED = 0.7
+"""Correlation of an effort with the model's torque, the wrong way round, that shows its sign ..."""
+CLEAR_FRICTION = 5.0
+"""... as friction does that is negative by so many standard deviations. A sign that neither shows is not written to a
+fix."""
+
 
 def name_signs(case: Case) -> list[Finding]:
     """Name efforts and positions of the opposite sign."""
@@ -90,8 +96,24 @@ def _reversed(case: Case, found: list[Change], part: str) -> Finding:
         remedy=f"Reverse it: {part}_sign = -1 for {listed(names)}.",
         evidence={"joints": {case.names[joint]: numbers for joint, _, numbers in members}},
         confidence=confidence(min(gain for _, gain, _ in members), SIGN),
-        fix={"joints": {case.names[change.joints[0]]: _sign_change(case, change, part) for change in found}},
+        fix=_signs_written(case, found, part),
     )
+
+
+def _signs_written(case: Case, found: list[Change], part: str) -> dict[str, Any]:
+    """Return the mapping's changes for joints that show their sign; an effort shows it by weight or by friction."""
+    shown = [change for change in found if part == "position" or _shows(case, change.joints[0])]
+    return (
+        {"joints": {case.names[change.joints[0]]: _sign_change(case, change, part) for change in shown}}
+        if shown
+        else {}
+    )
+
+
+def _shows(case: Case, joint: int) -> bool:
+    """Return whether a joint's own effort says that it has the opposite sign."""
+    signs = _signs_of(case, joint)
+    return signs["correlation_with_model"] < -CORRELATED or signs["friction_over_std"] < -CLEAR_FRICTION
 
 
 def _sign_change(case: Case, change_of: Change, part: str) -> dict[str, int]:
@@ -130,7 +152,7 @@ def _against(case: Case, joint: int) -> str:
     """Return in words what shows the sign of a joint's effort."""
     signs, name = _signs_of(case, joint), case.names[joint]
     told = f"the effort of {name} runs against the model's torque, correlation {signs['correlation_with_model']:.2f}"
-    if abs(signs["correlation_with_model"]) > 0.7:
+    if abs(signs["correlation_with_model"]) > CORRELATED:
         return told
     return f"friction of {name} would drive it, {abs(signs['friction_over_std']):.0f} standard deviations below zero"
 

@@ -12,7 +12,7 @@ from .cost import AMBIGUOUS
 from .evidence import ReadingFit
 from .finding import LogFault
 from .gram import OWN, SHAPES
-from .moves import effort_moves, with_gain_found, with_gravity_found
+from .moves import effort_moves, with_all_gains_found, with_gain_found, with_gravity_found
 from .reading import Reading
 from .search import Search
 
@@ -28,6 +28,8 @@ EFFORT_SHARE = 0.003
 OFTEN = 3.0
 """Factor that most efforts must be off by to be in a unit of their own: all masses may look like two, and a link's like
 half as much again."""
+PERHAPS_UNIT = 2.0
+"""Factor that most efforts must be off by for such a unit to be possible, where it explains as much as another fault."""
 BENDS = 0.3
 """Share of an offset that a spring must vary by to be told instead of it: any offset is the rest of a soft spring."""
 SIGNS = (LogFault.EFFORT_SIGN, LogFault.POSITION_SIGN)
@@ -116,11 +118,17 @@ def only_told(found: Search) -> Search:
         fit = found.comparison.best(min(weak, key=lambda entry: entry[0])[1].without)
 
 
-def is_unit(found: Search, reading: Reading) -> bool:
-    """Return whether open factors are so large that the efforts are in a unit of their own: masses cannot look so."""
+def is_unit(found: Search, reading: Reading, least: float = OFTEN) -> bool:
+    """Return whether open factors are so large that the efforts are in a unit of their own: masses cannot look so.
+
+    Args:
+        found: What was compared.
+        reading: A reading with open factors.
+        least: What most of the factors must be beyond.
+    """
     begin = found.cost.start
     factors = [reading.effort_factor[joint] / begin.effort_factor[joint] for joint in found.cost.alive]
-    return bool(np.median(np.abs(np.log(np.abs(factors)))) > np.log(OFTEN))
+    return bool(np.median(np.abs(np.log(np.abs(factors)))) > np.log(least))
 
 
 def rivals_of(found: Search, change: Change) -> dict[LogFault, tuple[int, ...]]:
@@ -142,13 +150,17 @@ def rivals_of(found: Search, change: Change) -> dict[LogFault, tuple[int, ...]]:
     if not without.compensated:
         mounted = with_gravity_found(comparison, without, cost.start, belief, known=0.0)
         others += [] if mounted is None else [mounted]
+    if change.fault in (LogFault.GAIN, LogFault.GRAVITY_COMPENSATED) and not without.free_gain:
+        unit = with_all_gains_found(comparison, cost, without, belief)
+        others += [unit] if is_unit(found, unit, PERHAPS_UNIT) else []
     named: dict[LogFault, tuple[int, ...]] = {}
     for other in others:
         if other == found.found.reading or found.score(comparison.best(other)) < least:
             continue
         for entry in changes(other, cost.start, cost.alive):
             turned = entry.fault is LogFault.MOUNT and other.gravity_base != without.gravity_base
-            new = turned or entry.without == without
+            unit = entry.fault is LogFault.EFFORT_IS_CURRENT and other.free_gain
+            new = turned or unit or entry.without == without
             if change.fault is LogFault.OFFSET and entry.fault is LogFault.SPRING:
                 new = new and _bends(found, comparison.best(other), entry, change)
             if new and (entry.fault, entry.joints) != (change.fault, change.joints):
