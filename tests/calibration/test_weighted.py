@@ -15,7 +15,7 @@ from counterpoise.calibration.consistent import is_consistent
 from counterpoise.calibration.moving import moving_samples, prepare, stream_samples
 from counterpoise.calibration.prior import CadPrior
 from counterpoise.calibration.runs import FittedRun, RepeatedRun, survey_runs
-from counterpoise.calibration.samples import Samples, samples_of_poses
+from counterpoise.calibration.samples import Samples, at_rest, samples_of_poses
 from counterpoise.calibration.split import split_samples
 from counterpoise.calibration.static_poses import static_poses
 from counterpoise.calibration.statistics import root_mean_square
@@ -305,3 +305,28 @@ def test_the_stated_error_bounds_the_error_of_efforts_that_are_off_the_mean(fitt
         missed = efforts[:, joint] - mean[:, joint] - drawn @ wide[joint].T
         below = np.mean(np.sqrt(np.mean(missed**2, axis=1)) <= stated[joint])
         assert 0.93 < below < 0.97
+
+
+@pytest.mark.parametrize(("tilt", "doubted"), [(0.0, False), (0.01, True)])
+def test_a_tilt_that_the_data_allow_counts_at_a_vertical_joint(tilt: float, doubted: bool) -> None:
+    """Along one line a base that is 0.6 degrees off looks like an offset of the first joint, whose weight it is."""
+    described = cp.load("puma560")
+    stands = other_masses(described, 2).mounted(rpy=(tilt, 0.0, 0.0))
+    rng = np.random.default_rng(2)
+    time = np.arange(0.0, 30.0, 0.05)
+    waves = np.array([[0.7, 1.0], [1.9, 0.3]])
+    along = np.array([[size * np.sin(w * time), size * w * np.cos(w * time)] for w, size in waves]).sum(axis=0)
+    bend = -np.sum([size * w**2 * np.sin(w * time) for w, size in waves], axis=0)
+    line = np.array([0.05, 0.5, 0.4, 0.3, 0.4, 0.3])
+    q, dq, ddq = (np.outer(one, line) for one in (along[0], along[1], bend))
+    q += [0.4, -0.8, 2.2, 0.1, 0.3, 0.2]
+    tau = stands.inverse_dynamics(q, dq, ddq) + 0.5 * np.tanh(dq / 0.02) + rng.normal(0.0, 0.05, q.shape)
+    fit = weighted_fit(described, Samples(described.joint_names, time, q, dq, ddq, tau, np.full(6, 0.02)))
+    assert not fit.posterior.shown
+    x = np.array(fit.x)
+    x[fit.columns.groups["offset"]] = 0.0
+    held = fit.columns.predict(at_rest(described, q[::10]), x)
+    missed = root_mean_square(held - stands.gravity(q[::10]))
+    assert np.all(missed <= fit.posterior.error_of(q[::10], held))
+    assert bool(fit.posterior.tilted[0] > 0.2) is doubted
+    assert doubted or not fit.posterior.tilted.any()

@@ -26,7 +26,7 @@ ARM = cp.load("wam4")
 MODEL = wrong_model(ARM)
 EXACT = {
     *("effort sign", "all effort signs", "position sign", "effort order", "position order", "whole-joint order"),
-    *("degrees", "gravity compensated"),
+    "degrees",
 }
 """Faults whose fix has no number that is estimated."""
 
@@ -80,7 +80,8 @@ def put_in(study: Any, log: Log) -> Callable[[str], tuple[Log, Any]]:
 
 
 def test_every_fault_of_the_study_is_tried_here(study: Any) -> None:
-    assert {*EXACT, "effort is current", "motor side", "gain", "offset"} == set(study.INJECTIONS)
+    others = {"effort is current", "motor side", "gain", "offset", "gravity compensated"}
+    assert EXACT | others == set(study.INJECTIONS)
 
 
 @pytest.mark.parametrize("kind", sorted(EXACT))
@@ -91,13 +92,31 @@ def test_signs_order_and_units_are_mended_exactly(
     faulty, expected = put_in(kind)
     done = mended(MODEL, faulty, tmp_path)
     assert expected.named_by(done.before.findings)
-    # Gravity that the robot adds is declared, not put back.
-    sound = faulty if kind == "gravity compensated" else log
-    assert_same(done.log, sound)
-    assert_same(cp.read_log(tmp_path / "run.csv", MODEL, done.before.fix), sound)
-    if kind == "gravity compensated":
-        assert done.log.declared.adds_gravity is True
-        assert done.alarms() == ()
+    assert_same(done.log, log)
+    assert_same(cp.read_log(tmp_path / "run.csv", MODEL, done.before.fix), log)
+
+
+def test_efforts_without_gravity_may_be_currents_and_then_nothing_is_written(
+    put_in: Callable[[str], tuple[Log, Any]], tmp_path: Path
+) -> None:
+    """What is left without gravity is small: efforts in a unit of their own are as likely here."""
+    faulty, _ = put_in("gravity compensated")
+    done = mended(MODEL, faulty, tmp_path)
+    (finding,) = (one for one in done.before.findings if one.fault is LogFault.GRAVITY_COMPENSATED)
+    assert finding.alternatives == (LogFault.EFFORT_IS_CURRENT.value,)
+    assert finding.fix == {}
+
+
+def test_efforts_without_gravity_are_declared_where_they_are_no_currents(log: Log, tmp_path: Path) -> None:
+    """Gravity that the robot adds is declared, not put back."""
+    fast = replace(log, time=log.time / 2.0, dq=2.0 * log.dq)
+    torque = ARM.inverse_dynamics(fast.q, fast.dq, np.gradient(fast.dq, fast.time, axis=0)) - ARM.gravity(fast.q)
+    faulty = replace(fast, tau=torque + 0.3 * np.tanh(fast.dq / 0.05))
+    done = mended(MODEL, faulty, tmp_path)
+    assert done.before.fix["robot"] == {"adds_gravity": True}
+    assert_same(done.log, faulty)
+    assert done.log.declared.adds_gravity is True
+    assert done.alarms() == ()
 
 
 def test_of_the_recording_that_mending_gives_back_nothing_is_said(log: Log, tmp_path: Path) -> None:

@@ -286,6 +286,14 @@ def test_a_sign_that_one_moving_joint_shows_is_written() -> None:
     assert finding.fix == {"joints": {"joint2": {"effort_sign": -1}}}
 
 
+def test_a_sign_that_neither_weight_nor_friction_shows_is_not_written() -> None:
+    """A joint whose effort is noise has no sign of its own."""
+    noise = np.random.default_rng(0).normal(0.0, 0.2, len(LOG.tau))
+    silent = replace(LOG, tau=np.column_stack([LOG.tau[:, :3], noise]))
+    (finding,) = name_signs(case(silent, PLAIN.with_effort_flipped(3)))
+    assert finding.subjects[0] == "joint4" and finding.fix == {}
+
+
 def test_what_explains_no_effort_is_not_written_to_a_fix() -> None:
     """A gain that the recording does not show would only make the masses likelier."""
     (true,) = name_gains(case(scaled_effort(LOG, 3, 2.0), PLAIN.with_effort_factors({3: 0.5})))

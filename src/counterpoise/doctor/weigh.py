@@ -29,7 +29,7 @@ OFTEN = 3.0
 """Factor that most efforts must be off by to be in a unit of their own: all masses may look like two, and a link's like
 half as much again."""
 PERHAPS_UNIT = 2.0
-"""Factor that most efforts must be off by for such a unit to be possible, where it explains as much as another fault."""
+"""Factor that most efforts must be off by for such a unit to be possible where it explains as much as another fault."""
 BENDS = 0.3
 """Share of an offset that a spring must vary by to be told instead of it: any offset is the rest of a soft spring."""
 SIGNS = (LogFault.EFFORT_SIGN, LogFault.POSITION_SIGN)
