@@ -86,7 +86,7 @@ LARGE_SPRING = 0.2
 """A spring or cable that the data do not show may have this share of its joint's weight at the ends of its range ..."""
 LARGE_SPRING_SHARE = 0.1
 """... at one joint of ten."""
-CALIBRATED = 0.85
+CALIBRATED = 0.9
 """True errors of a motion over what all these unknowns together say: each of them is counted for what it could be at
 most. Chosen by the coverage of simulated recordings whose truth is known (docs/certificate-study.md)."""
 STATIC_FRICTION = 0.1
