@@ -190,9 +190,19 @@ class _Assessor:
             f"{where}; it tolerates {_short(allowed[worst])} {self._units[worst]}{also}"
         )
 
+    def _too_far_off(self) -> str:
+        """Return why the gravity errors are too large; "" where they are not, even if the weight is the least it can be.
+
+        Without that, an estimate that is too large would also make the tolerance too large.
+        """
+        allowed = self._tolerance(self._poses, np.maximum(self._gravity - self._error, 0.0))
+        if np.all(self._error <= allowed):
+            return ""
+        return self._beyond(self._error, allowed, "where the arm was (95 %)")
+
     def _float(self) -> UseStatement | str:
-        if not np.all(self._error <= self._tolerated):
-            return self._beyond(self._error, self._tolerated, "where the arm was (95 %)")
+        if wrong := self._too_far_off():
+            return wrong
         left = SAFE * root_mean_square(self._load) / np.where(self._friction > 0.0, self._friction, np.nan)
         # A joint whose friction is unknown leaves nothing to compensate.
         share = float(np.clip(1.0 - np.max(np.nan_to_num(left, nan=np.inf)), 0.0, MOST_COMPENSATED))
@@ -221,7 +231,7 @@ class _Assessor:
     def _hold(self) -> UseStatement | str:
         if self._estimate.command_units:
             return "how far the arm sags is unknown: efforts are in command units"
-        if hidden := self._unseen():
+        if hidden := self._unseen() or self._too_far_off():
             return hidden
         robot = self._estimate.robot
         error = np.zeros((len(self._poses), robot.n))
