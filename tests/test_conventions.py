@@ -167,6 +167,18 @@ def test_base_wrench_is_what_the_plate_exerts() -> None:
     assert wrench[3:] == pytest.approx([0.0, -2.0 * G * 0.5, 0.0])
 
 
+def test_base_torques_leave_gravity_out() -> None:
+    """The weight at rest is no torque, a moment about the axis is one; a motion's torque comes without the weight."""
+    weight = LEVER.base_wrench([0.0])
+    assert LEVER.base_torques([0.0], weight) == pytest.approx([0.0], abs=1e-12)
+    pushed = weight + np.array([0.0, 0.0, 0.0, 0.0, -1.0, 0.0])  # about the joint's axis, −y
+    assert LEVER.base_torques([0.0], pushed) == pytest.approx([1.0])
+    moving = LEVER.base_wrench([0.0], [0.0], [2.0])
+    torque = LEVER.base_torques([0.0], moving, [0.0], [2.0])
+    assert torque == pytest.approx([2.0 * (0.1 + 2.0 * 0.5**2)])  # the bar's inertia about the axis
+    assert torque + LEVER.gravity([0.0]) == pytest.approx(LEVER.inverse_dynamics([0.0], [0.0], [2.0]))
+
+
 def test_total_mass_includes_base_and_payload() -> None:
     """The base link and the payload count."""
     robot = cp.load("puma560")

@@ -397,6 +397,7 @@ KERNEL: dict[str, Arguments] = {
     "forward_kinematics": [Q, None, np.zeros((4, 4))],
     "jacobian": [Q, None, np.zeros((6, 3))],
     "wrench_torque": [Q, np.ones(6), None, np.zeros(3)],
+    "base_torques": [Q, np.ones(6), Q, Q, np.zeros(3)],
     "gravity_regressor": [Q, np.zeros((3, 12))],
     "inertial_regressor": [Q, Q, Q, np.zeros((3, 30))],
     "base_wrench_regressor": [Q, Q, Q, np.zeros((6, 40))],
@@ -438,6 +439,7 @@ def test_the_kernel_of_any_tree(data: st.DataObject) -> None:
     for q in (np.zeros(n), np.zeros((9, n))):
         tried(robot.gravity, [q])
         tried(robot.inverse_dynamics, [q, q, q])
+        tried(robot.base_torques, [q, np.ones(6), q, q])
         tried(robot.jacobian, [q])
         tried(robot.gravity_regressor, [q])
         tried(plate(robot).joint_torques, [q, np.ones(6)])

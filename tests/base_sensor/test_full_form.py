@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.base_sensor.analyzer_terms import Term, analyzed, joint_matrix, link_wrenches
+from counterpoise.base_sensor.analyzer_terms import Term, analyzed, link_wrenches
 from counterpoise.base_sensor.gravity_wrench import gravity_wrenches
 from counterpoise.base_sensor.joint_analyzer import JointAnalyzer
 from counterpoise.description.model import JointKind
 from counterpoise.description.rotations import transform
+from counterpoise.dynamics.base_torques import joint_matrix
 from counterpoise.dynamics.kinematics import ancestors, body_poses
 from counterpoise.dynamics.tree import REVOLUTE
 from native_sets import set_names, using

@@ -96,11 +96,14 @@ def test_bad_numbers_name_the_joint(kernel, value, joint) -> None:
         ):
             with pytest.raises(cp.InputError, match=f"^{argument}\\['{name}'\\]"):
                 method(*motion)
+        with pytest.raises(cp.InputError, match=f"^{argument}\\['{name}'\\]"):
+            kernel.base_torques(motion[0], np.ones(6), *motion[1:])
     for method in (kernel.center_of_mass, kernel.jacobian, kernel.forward_kinematics, kernel.gravity_regressor):
         with pytest.raises(cp.InputError, match=f"q\\['{name}'\\]"):
             method(q)
-    with pytest.raises(cp.InputError, match="wrench\\['my'\\]"):
-        kernel.wrench_torque(Q, [0.0, 0.0, 0.0, 0.0, value, 0.0])
+    for method in (kernel.wrench_torque, kernel.base_torques):
+        with pytest.raises(cp.InputError, match="wrench\\['my'\\]"):
+            method(Q, [0.0, 0.0, 0.0, 0.0, value, 0.0])
 
 
 def test_motion_must_have_one_shape(kernel) -> None:
@@ -109,8 +112,13 @@ def test_motion_must_have_one_shape(kernel) -> None:
         kernel.inverse_dynamics(Q, np.tile(Q, (2, 1)), Q)
     with pytest.raises(cp.InputError, match="ddq has shape"):
         kernel.inverse_dynamics(np.tile(Q, (2, 1)), np.tile(Q, (2, 1)), np.tile(Q, (3, 1)))
-    with pytest.raises(cp.InputError, match=r"wrench has shape \(2, 6\) and q has shape \(4,\)"):
-        kernel.wrench_torque(Q, np.zeros((2, 6)))
+    for method in (kernel.wrench_torque, kernel.base_torques):
+        with pytest.raises(cp.InputError, match=r"wrench has shape \(2, 6\) and q has shape \(4,\)"):
+            method(Q, np.zeros((2, 6)))
+    with pytest.raises(cp.InputError, match="dq has shape"):
+        kernel.base_torques(Q, np.zeros(6), np.tile(Q, (2, 1)), Q)
+    with pytest.raises(cp.InputError, match="ddq has shape"):
+        kernel.base_torques(np.tile(Q, (2, 1)), np.zeros(6), None, np.tile(Q, (3, 1)))
     with pytest.raises(cp.InputError, match="dq holds object values"):
         kernel.inverse_dynamics(Q, None, None)
 
@@ -127,6 +135,12 @@ def test_missing_and_unknown_arguments_are_type_errors(kernel) -> None:
         kernel.gravity(Q, outt=None)
     with pytest.raises(TypeError):
         kernel.inverse_dynamics(Q, Q)
+    with pytest.raises(TypeError):
+        kernel.base_torques(Q)
+    with pytest.raises(TypeError):
+        kernel.base_torques(Q, np.ones(6), Q, Q, None, None)
+    with pytest.raises(TypeError):
+        kernel.base_torques(Q, np.ones(6), at=TREE.leaves[0])
 
 
 def test_out_is_filled_and_returned(kernel) -> None:
@@ -142,6 +156,8 @@ def test_out_is_filled_and_returned(kernel) -> None:
         (np.empty((6, 4)), kernel.jacobian, (Q,)),
         (np.empty((4, 4)), kernel.forward_kinematics, (Q,)),
         (np.empty(4), kernel.wrench_torque, (Q, wrench)),
+        (np.empty(4), kernel.base_torques, (Q, wrench, Q, Q)),
+        (np.empty((2, 4)), kernel.base_torques, (np.stack([Q, -Q]), wrench)),
         (np.empty((4, 16)), kernel.gravity_regressor, (Q,)),
         (np.empty((4, 40)), kernel.inertial_regressor, motion),
         (np.empty((6, 50)), kernel.base_wrench_regressor, motion),
@@ -178,6 +194,11 @@ def test_out_may_not_alias_an_input(kernel) -> None:
         kernel.gravity(memory[:4], out=memory[3:7])
     with pytest.raises(cp.InputError, match="memory"):
         kernel.inverse_dynamics(Q, Q, memory[4:8], out=memory[2:6])
+    for place in range(4):
+        given = [Q, np.ones(6), Q, Q]
+        given[place] = memory[:6] if place == 1 else memory[:4]
+        with pytest.raises(cp.InputError, match="memory"):
+            kernel.base_torques(*given, out=memory[2:6])
     kernel.gravity(memory[:4], out=memory[4:8])
     assert np.any(memory[4:8] != 0.0)
 
@@ -206,6 +227,8 @@ def test_batches_keep_their_first_axis(kernel, count) -> None:
     assert kernel.inertial_regressor(poses).shape == (count, 4, 40)
     assert kernel.base_wrench_regressor(poses).shape == (count, 6, 50)
     assert kernel.wrench_torque(poses, np.ones(6)).shape == (count, 4)
+    assert kernel.base_torques(poses, np.ones(6)).shape == (count, 4)
+    assert kernel.base_torques(poses, np.ones((count, 6)), poses, poses).shape == (count, 4)
     assert kernel.center_of_mass(poses).shape == (count, 3)
 
 
@@ -221,6 +244,7 @@ def test_any_float_gives_finite_torques_or_our_error(q, rates) -> None:
             (kernel.inverse_dynamics, (q, rates, rates)),
             (kernel.base_wrench, (q, rates, rates)),
             (kernel.wrench_torque, (q, [*rates, 1.0, 2.0])),
+            (kernel.base_torques, (q, [*rates, 1.0, 2.0], rates, rates)),
         ):
             try:
                 result = compute(*arguments)

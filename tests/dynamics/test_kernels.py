@@ -48,6 +48,10 @@ def every_operation(compute, q, dq, ddq, wrench, link):
     yield "jacobian", compute.jacobian(q, at=link)
     yield "wrench_torque", compute.wrench_torque(q, wrench, at=link)
     yield "wrench_torque, one wrench", compute.wrench_torque(q, wrench.reshape(-1, 6)[0], at=link)
+    yield "base_torques", compute.base_torques(q, wrench, dq, ddq)
+    yield "base_torques at rest", compute.base_torques(q, wrench)
+    yield "base_torques, no velocity", compute.base_torques(q, wrench, ddq=ddq)
+    yield "base_torques, one wrench", compute.base_torques(q, wrench.reshape(-1, 6)[0], dq, ddq)
     yield "gravity_regressor", compute.gravity_regressor(q)
     yield "inertial_regressor", compute.inertial_regressor(q, dq, ddq)
     yield "inertial_regressor at rest", compute.inertial_regressor(q)
@@ -240,6 +244,7 @@ def test_threads_share_one_robot(name) -> None:
             robot.gravity(q),
             robot.inverse_dynamics(q, dq, ddq),
             robot.base_wrench(q, dq, ddq),
+            robot.base_torques(q, wrench, dq, ddq),
             robot.gravity_regressor(q),
             robot.wrench_torque(q, wrench, at=link),
             robot.jacobian(q, at=link),
@@ -263,7 +268,7 @@ def test_robots_can_be_pickled() -> None:
 @native_only
 def test_native_methods_borrow_the_reference_documentation() -> None:
     """help(robot.gravity) shows the same text whichever kernel is in use."""
-    for name in ("gravity", "inverse_dynamics", "wrench_torque", "base_wrench_regressor"):
+    for name in ("gravity", "inverse_dynamics", "base_torques", "wrench_torque", "base_wrench_regressor"):
         assert getattr(Kernel, name).__doc__.strip() == getattr(ReferenceKernel, name).__doc__.strip()
 
 
@@ -279,10 +284,13 @@ def test_kernels_do_not_leak() -> None:
             robot.gravity(q, out=out)
             robot.gravity([0.0] * 7)
             robot.jacobian(q)
+            robot.base_torques(q, [0.0] * 6, q, q, out)
             cp.Robot(pendulum)
             for bad in (np.full(7, np.nan), np.zeros(3), "x"):
                 with contextlib.suppress(cp.InputError):
                     robot.gravity(bad)
+                with contextlib.suppress(cp.InputError):
+                    robot.base_torques(q, q[:6], q, bad)
 
     work()
     tracemalloc.start()
@@ -299,11 +307,11 @@ def test_kernels_do_not_leak() -> None:
 
 
 def test_a_hot_call_with_out_allocates_nothing() -> None:
-    """After warm-up, gravity and inverse dynamics with out= allocate no Python or array memory."""
+    """After warm-up, gravity, inverse dynamics and base torques with out= allocate no Python or array memory."""
     if not kernels.NATIVE:
         pytest.skip("the reference kernel allocates; only the native one promises not to")
     robot = cp.load("wam7")
-    q, out = np.zeros(7), np.empty(7)
+    q, wrench, out = np.zeros(7), np.ones(6), np.empty(7)
     for _ in range(10):
         robot.gravity(q, out)
     tracemalloc.start()
@@ -313,6 +321,7 @@ def test_a_hot_call_with_out_allocates_nothing() -> None:
         for _ in range(1000):
             robot.gravity(q, out)
             robot.inverse_dynamics(q, q, q, out)
+            robot.base_torques(q, wrench, q, q, out)
         after, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -13,7 +13,8 @@ its base: there the brackets have a minus in front, and with it the sum needs a 
 wrong by the whole sum twice over.
 
 The first term is A(q) w_d with A = Jᵀ at the base origin ([Morel2000], eqs. (13), (14)); the others are B(q) q̈ and
-C(q, q̇) q̇ (eqs. (15)–(20)).
+C(q, q̇) q̇ (eqs. (15)–(20)). All terms together are :meth:`Robot.base_torques <counterpoise.Robot.base_torques>` of
+w_d plus the model's gravity wrench, which computes them by an identity instead of link by link.
 """
 
 from __future__ import annotations
@@ -42,19 +43,6 @@ class Term(Flag):
     """O_iG_j × m_j V̇_Gj, or m_j V̇_Gj for a linear joint."""
     LINKS = ANGULAR | GYROSCOPIC | LINEAR
     ALL = WRENCH | LINKS
-
-
-def joint_matrix(tree: Tree, poses: BodyPoses) -> Array:
-    """Return A(q), shape (k, n, 6), from the joints' axes and origins ([Morel2000], eqs. (13), (14)).
-
-    Row i is [(o_i × z_i)ᵀ, z_iᵀ] for a rotary joint: z_i · (m − o_i × f); [z_iᵀ, 0] for a linear one. Rows of a mimic
-    joint are added to its master's, times the multiplier.
-    """
-    axes = poses.rotation[:, :, :, 2]
-    rotary = (tree.kind == REVOLUTE)[None, :, None]
-    force = np.where(rotary, np.cross(poses.origin, axes), axes)
-    moment = np.where(rotary, axes, 0.0)
-    return gather(tree, np.concatenate([force, moment], axis=2), axis=1)
 
 
 def analyzed(tree: Tree, q: Array, dynamic_wrench: Array, dq: Array, ddq: Array, terms: Term = Term.ALL) -> Array:

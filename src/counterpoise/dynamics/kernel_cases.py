@@ -136,12 +136,16 @@ FURTHER = (
     KernelCall("wrench_torque (one wrench)", 2, lambda k, _, p: k.wrench_torque(p.q, PLATE_OFFSET, TIP_LINK)),
     KernelCall("forward_kinematics (many turns)", 0, lambda k, _, p: k.forward_kinematics(p.far, TIP_LINK)),
     KernelCall("forward_kinematics (base)", 0, lambda k, _, p: k.forward_kinematics(p.q, BASE_LINK)),
+    KernelCall("base_torques", 1, lambda k, _, p: k.base_torques(p.q, p.wrench, p.dq, p.ddq)),
+    KernelCall("base_torques (at rest)", 1, lambda k, _, p: k.base_torques(p.q, p.wrench)),
+    KernelCall("base_torques (one wrench)", 1, lambda k, _, p: k.base_torques(p.q, PLATE_OFFSET, p.dq, p.ddq)),
     KernelCall("inertial_regressor", 0, lambda k, _, p: k.inertial_regressor(p.q, p.dq, p.ddq)),
     KernelCall("inertial_regressor (at rest)", 0, lambda k, _, p: k.inertial_regressor(p.q)),
     KernelCall("base_wrench_regressor", 0, lambda k, _, p: k.base_wrench_regressor(p.q, p.dq, p.ddq)),
     KernelCall("base_wrench_regressor (at rest)", 0, lambda k, _, p: k.base_wrench_regressor(p.q)),
 )
-"""What is computed with two of them: large regressors have no lanes, and all arms share the way to many turns."""
+"""What is computed with two of them: large regressors have no lanes, all arms share the way to many turns, and
+base_torques enters the templates of plate_torque."""
 REFUSAL = "refusal of NaN"
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..description.frozen import Array
 from ..errors import InputError, PhysicalConsistencyError
+from .base_torques import base_torques
 from .gravity import centers_of_mass, gravity_torques
 from .inputs import as_rows, check_out, link_index, refuse_wrench_shape
 from .jacobian import link_jacobians, wrench_torques
@@ -112,6 +113,42 @@ class ReferenceKernel:
         """
         rows = self._motion(q, dq, ddq)
         return _apply(lambda *motion: newton_euler(self.tree, *motion)[1], out, *rows)
+
+    def base_torques(
+        self,
+        q: npt.ArrayLike,
+        wrench: npt.ArrayLike,
+        dq: npt.ArrayLike | None = None,
+        ddq: npt.ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return τ_d, the joint torques without gravity, from what the plate under the base exerts on the robot.
+
+        τ_d = inverse_dynamics(q, dq, ddq) − gravity(q) + A(q) (w − base_wrench(q, dq, ddq)). Row i of A(q) is
+        [(o_i × z_i)ᵀ, z_iᵀ] for a rotary joint with axis z_i through o_i and [z_iᵀ, 0] for a linear one. This is the
+        joint analyzer of [Patent], claims 6 and 14, with a plus before its sums over the links, and eq. (21) of
+        [Morel2000] with the sign of gravity corrected. A contact on a link that a joint carries is part of the joint's
+        torque; one on any other link makes it wrong. Friction and rotor inertia are not in it: no plate feels them.
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+            wrench: (fx, fy, fz, mx, my, mz) [N, N m] that the plate exerts on the robot, its weight included, in base
+                axes at the base origin, shape (6,) or (k, 6); one wrench serves a whole batch of poses.
+            dq: Joint velocities, same shape as q; None for a robot at rest.
+            ddq: Joint accelerations, same shape as q; None for zero.
+            out: Where to write the result; shape of q.
+
+        Returns:
+            Torques [N m or N], shape (n,) or (k, n). The torque at the joints is τ_d + gravity(q).
+
+        Raises:
+            PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
+        """
+        rows, velocity, acceleration = self._motion(q, dq, ddq)
+        wrenches = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
+        refuse_wrench_shape(wrenches, rows)
+        spread = np.broadcast_to(wrenches, (*rows.shape[:-1], 6))
+        return _apply(lambda *given: base_torques(self.tree, *given), out, rows, spread, velocity, acceleration)
 
     def center_of_mass(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
         """Return the centre of mass of the whole robot, base link and payload included.

@@ -193,4 +193,51 @@ PyObject* kernel_wrench_torque(PyObject* object, PyObject* const* args, Py_ssize
     return refused();
 }
 
+// Joint torques without gravity from q, wrench, dq and ddq, the first four of `given`: base_torques, and the forms of a
+// plate's kernel.
+PyObject* from_plate(KernelObject* self, const Plate& plate, PyObject* const* given, PyObject* into) {
+    if (self->compiled->refused && (given[2] != nullptr || given[3] != nullptr)) return refuse_unphysical(self);
+    PyObject* const names[4] = {name_q, name_wrench, name_dq, name_ddq};
+    const npy_intp n = self->compiled->model.n;
+    Held rows[4];
+    if (!take_rows(given[0], name_q, self->joint_names, n, &rows[0]) ||
+        !take_rows(given[1], name_wrench, wrench_components, 6, &rows[1]) || !fits_poses(rows[1], rows[0]))
+        return nullptr;
+    for (int j = 2; j < 4; ++j) {
+        if (given[j] == nullptr) continue;
+        if (!take_rows(given[j], names[j], self->joint_names, n, &rows[j]) || !same_shape(rows[j], rows[0], names[j]))
+            return nullptr;
+    }
+    PyArrayObject* result = take_result(into, rows, 4, &n, 1);
+    if (result == nullptr) return nullptr;
+    double* out = static_cast<double*>(PyArray_DATA(result));
+    const std::size_t stride = PyArray_NDIM(rows[1].array) == 1 ? 0 : 6;
+    const double *q = rows[0].data(), *wrench = rows[1].data(), *dq = rows[2].data(), *ddq = rows[3].data();
+    const bool good = run(*self->compiled, rows[0], [&](std::size_t first, std::size_t count, double* work) {
+        return self->compiled->table->plate_torque(self->compiled->model, plate, count, q + first * n,
+                                                   dq == nullptr ? nullptr : dq + first * n,
+                                                   ddq == nullptr ? nullptr : ddq + first * n, wrench + first * stride,
+                                                   stride, out + first * n, work);
+    });
+    if (good) return reinterpret_cast<PyObject*>(result);
+    Py_DECREF(result);
+    refuse(rows[0], name_q, self->joint_names);
+    refuse(rows[1], name_wrench, wrench_components);
+    for (int j = 2; j < 4; ++j) refuse(rows[j], names[j], self->joint_names);
+    return refused();
+}
+
+// What base_torques takes: the wrench on the robot itself, the model's weight in it.
+constexpr Plate BARE_PLATE = {{1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+                               0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1},
+                              {0, 0, 0, 0, 0, 0},
+                              true};
+
+PyObject* kernel_base_torques(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+    PyObject* const names[5] = {name_q, name_wrench, name_dq, name_ddq, name_out};
+    PyObject* sorted[5];
+    if (!sort_arguments("base_torques", args, positional, keywords, names, 5, 2, sorted)) return nullptr;
+    return from_plate(reinterpret_cast<KernelObject*>(self), BARE_PLATE, sorted, sorted[4]);
+}
+
 }  // namespace

@@ -16,6 +16,7 @@ PyMethodDef kernel_methods[] = {
     METHOD(gravity, "($self, q, out=None)"),
     METHOD(inverse_dynamics, "($self, q, dq, ddq, out=None)"),
     METHOD(base_wrench, "($self, q, dq=None, ddq=None, out=None)"),
+    METHOD(base_torques, "($self, q, wrench, dq=None, ddq=None, out=None)"),
     METHOD(center_of_mass, "($self, q, out=None)"),
     METHOD(forward_kinematics, "($self, q, at=None, out=None)"),
     METHOD(jacobian, "($self, q, at=None, out=None)"),

@@ -1,4 +1,5 @@
-// Joint torques from the wrench under the base: what counterpoise/base_sensor/analyzer_terms.py specifies, for speed.
+// Joint torques from the wrench under the base: what counterpoise/dynamics/base_torques.py and, link by link,
+// counterpoise/base_sensor/analyzer_terms.py specify, for speed.
 //
 // On a chain the links' dynamic wrenches are taken off one after the other on the way outwards, as the patent and Morel
 // (2000), eqs. (5) to (9), write it: one pass, no sums to bring back. On a tree every other branch counts as well; there

@@ -111,35 +111,7 @@ PyObject* plate_joint_torques(PyObject* object, PyObject* const* args, Py_ssize_
                              sorted[4] == nullptr ? form_names[AUTO] : sorted[4], or_none(sorted[5])};
         return PyObject_VectorcallMethod(name_by_stages, call, 7, nullptr);
     }
-    KernelObject* robot = reinterpret_cast<KernelObject*>(self->robot);
-    if (motion && robot->compiled->refused) return refuse_unphysical(robot);
-    const npy_intp n = robot->compiled->model.n;
-    Held rows[4];  // q, wrench, dq, ddq
-    if (!take_rows(sorted[0], name_q, robot->joint_names, n, &rows[0]) ||
-        !take_rows(sorted[1], name_wrench, wrench_components, 6, &rows[1]) || !fits_poses(rows[1], rows[0]))
-        return nullptr;
-    for (int j = 2; j < 4; ++j) {
-        if (sorted[j] == nullptr) continue;
-        if (!take_rows(sorted[j], names[j], robot->joint_names, n, &rows[j]) || !same_shape(rows[j], rows[0], names[j]))
-            return nullptr;
-    }
-    PyArrayObject* result = take_result(sorted[5], rows, 4, &n, 1);
-    if (result == nullptr) return nullptr;
-    double* out = static_cast<double*>(PyArray_DATA(result));
-    const std::size_t stride = PyArray_NDIM(rows[1].array) == 1 ? 0 : 6;
-    const double *q = rows[0].data(), *wrench = rows[1].data(), *dq = rows[2].data(), *ddq = rows[3].data();
-    const bool good = run(*robot->compiled, rows[0], [&](std::size_t first, std::size_t count, double* work) {
-        return robot->compiled->table->plate_torque(robot->compiled->model, form->plate, count, q + first * n,
-                                   dq == nullptr ? nullptr : dq + first * n,
-                                   ddq == nullptr ? nullptr : ddq + first * n, wrench + first * stride, stride,
-                                   out + first * n, work);
-    });
-    if (good) return reinterpret_cast<PyObject*>(result);
-    Py_DECREF(result);
-    refuse(rows[0], name_q, robot->joint_names);
-    refuse(rows[1], name_wrench, wrench_components);
-    for (int j = 2; j < 4; ++j) refuse(rows[j], names[j], robot->joint_names);
-    return refused();
+    return from_plate(reinterpret_cast<KernelObject*>(self->robot), form->plate, sorted, sorted[5]);
 }
 
 }  // namespace
