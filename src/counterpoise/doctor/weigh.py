@@ -159,8 +159,8 @@ def rivals_of(found: Search, change: Change) -> dict[LogFault, tuple[int, ...]]:
             continue
         for entry in changes(other, cost.start, cost.alive):
             turned = entry.fault is LogFault.MOUNT and other.gravity_base != without.gravity_base
-            unit = entry.fault is LogFault.EFFORT_IS_CURRENT and other.free_gain
-            new = turned or unit or entry.without == without
+            in_own_unit = entry.fault is LogFault.EFFORT_IS_CURRENT and other.free_gain
+            new = turned or in_own_unit or entry.without == without
             if change.fault is LogFault.OFFSET and entry.fault is LogFault.SPRING:
                 new = new and _bends(found, comparison.best(other), entry, change)
             if new and (entry.fault, entry.joints) != (change.fault, change.joints):
