@@ -51,14 +51,14 @@ def test_good_recording_has_only_notes_and_nothing_to_mend(run, run_json, good, 
     assert document["facts"]["joints"] == list(ARM.joint_names)
 
 
-def test_dangerous_recording_ends_with_1_and_its_fix_mends_it(run, run_json, turned, tmp_path):
+def test_dangerous_recording_ends_with_3_and_its_fix_mends_it(run, run_json, turned, tmp_path):
     """What is wrong, why, and what to do, as text and as JSON; read by the mapping that was written, it is good."""
     fix = tmp_path / "fix.toml"
     result = run("doctor", turned, "--robot", "wam4")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     text = words(result.stdout)
     assert "danger plate sign" in text and "→ Declare the other convention" in text
-    document = run_json("doctor", turned, "--robot", "wam4", "--fix", fix, exit_code=1)
+    document = run_json("doctor", turned, "--robot", "wam4", "--fix", fix, exit_code=3)
     first = document["findings"][0]
     assert (first["fault"], first["consequence"]) == ("plate-sign", "danger")
     assert first["evidence"]["log_evidence_gain"] > 10.0
@@ -77,7 +77,7 @@ def test_fix_mends_a_foreign_file_with_its_own_column_names(run, run_json, tmp_p
     table = np.column_stack([log.time, log.q, log.dq, tau])
     path, fix = tmp_path / "theirs.csv", tmp_path / "fix.toml"
     np.savetxt(path, table, delimiter=",", header=",".join(["time", *names]), comments="", fmt="%.12g")
-    document = run_json("doctor", path, "--robot", "wam4", "--fix", fix, exit_code=1)
+    document = run_json("doctor", path, "--robot", "wam4", "--fix", fix, exit_code=3)
     assert {finding["fault"] for finding in document["findings"][:2]} == {"effort-sign", "joint-order"}
     mapping = read_mapping(fix)
     assert mapping.joints["joint2"].effort == "torque_4" and mapping.joints["joint4"].effort == "torque_2"
@@ -99,15 +99,15 @@ def test_without_robot_channels_and_time_are_judged(run, run_json, tmp_path):
     path = tmp_path / "dead.csv"
     cp.write_log(replace(LOG, tau=with_column(LOG.tau, 3, 0.0), wrench=None), path)
     result = run("doctor", path)
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "no robot given" in result.stdout and "joint4" in result.stdout
-    assert run_json("doctor", path, exit_code=1)["robot"] is None
+    assert run_json("doctor", path, exit_code=3)["robot"] is None
 
 
 def test_page_is_written(run, turned, tmp_path):
     pytest.importorskip("plotly", reason="plotly is not installed")
     page = tmp_path / "page.html"
-    assert run("doctor", turned, "--robot", "wam4", "--page", page).exit_code == 1
+    assert run("doctor", turned, "--robot", "wam4", "--page", page).exit_code == 3
     assert "opposite sign" in page.read_text()
 
 

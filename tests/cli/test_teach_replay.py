@@ -177,6 +177,27 @@ def test_a_real_arm_moves_only_with_yes(driver: Registered, run: Any, tmp_path: 
     assert driver.arms[-1].time > 1.0
 
 
+def test_an_arm_that_its_model_does_not_carry_is_refused(
+    run_json: Any, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 3 as of ``float``: it is not let go, and no path is written."""
+
+    class Point:
+        value = "tests:arm"
+
+        def load(self) -> Any:
+            return lambda: SimulatedArm(PLANAR.with_payload(3.0), planar().config)
+
+    monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Point()})
+    file = tmp_path / "x.path.csv"
+    arguments = ("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
+    told = run_json(*arguments, exit_code=3)
+    assert told["end"] == told["ended"] == "refused" and told["out"] is None and not told["check"]["passed"]
+    result = run(*arguments)
+    assert result.exit_code == 3 and "the arm was not let go" in result.stderr and "holding takes" in result.stderr
+    assert not file.exists()
+
+
 def test_way_points_of_a_pushed_arm(run_json: Any, tmp_path: Path) -> None:
     """Pushes move it, marks at even times are kept, a locked joint stays."""
     file = tmp_path / "points.path.csv"

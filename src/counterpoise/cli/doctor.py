@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import exit_codes, json_option, page_option
-from .output import EXIT_ERROR, console, note, note_written, print_json, printable, refuse_file, refuse_page, table
+from .output import (
+    EXIT_NOT_TRUSTED,
+    console,
+    note,
+    note_written,
+    print_json,
+    printable,
+    refuse_file,
+    refuse_page,
+    table,
+)
 from .recording import ReadingOptions, arm_options, reading_options
 from .source import Source
 
@@ -33,8 +43,8 @@ Examples:
   counterpoise doctor --self                                     is this installation whole?
   counterpoise doctor run.csv --robot arm.urdf --json | jq '.findings[] | {fault, subjects}'
 """ + exit_codes(
-    "nothing worse than what limits a fit",
-    "a fit would be wrong, or a compensation would push the wrong way; --self: something is broken",
+    "no finding is worse than what limits a fit; --self: nothing is broken",
+    not_trusted="a fit would be wrong, or a compensation would push the wrong way; --self: something is broken",
 )
 STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim"}
 
@@ -71,7 +81,7 @@ def doctor(
         if logs or arm is not None or fix_path is not None or page_path is not None:
             raise click.UsageError("--self looks at the installation: give no files, no robot and nothing to write")
         if not _print_self(as_json):
-            ctx.exit(EXIT_ERROR)
+            ctx.exit(EXIT_NOT_TRUSTED)
         return
     if not logs:
         raise click.UsageError("give the files of a recording, or --self")
@@ -111,8 +121,8 @@ def doctor(
         if fix_path is not None:
             note(f"mapping written to {fix_path}" if mended else "no mapping can mend this; nothing was written")
         note_written("page", page_path)
-    if _is_bad(diagnosis):
-        ctx.exit(EXIT_ERROR)
+    if _invalidates(diagnosis):
+        ctx.exit(EXIT_NOT_TRUSTED)
 
 
 def _print_self(as_json: bool) -> bool:
@@ -131,7 +141,8 @@ def _print_self(as_json: bool) -> bool:
     return all(each.state != "broken" for each in findings)
 
 
-def _is_bad(diagnosis: Diagnosis) -> bool:
+def _invalidates(diagnosis: Diagnosis) -> bool:
+    """Return whether a finding invalidates what would be made from the recording."""
     from ..doctor.finding import Consequence
 
     return diagnosis.worst > Consequence.LIMITS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .options import exit_codes, json_option
-from .output import note, note_written, print_json, refuse_file, warn
+from .output import EXIT_NOT_TRUSTED, note, note_written, print_json, refuse_file, warn
 from .payload import Carried, payload_options
 from .source import Source, source_options
 
@@ -23,7 +23,7 @@ Examples:
   counterpoise export arm.urdf --calibration arm.calibration.json --out calibrated.urdf
   counterpoise export wam7 --payload 1.2 --payload-com 0 0 0.1 --out wam7.xml
   counterpoise export wam7 --mount-rpy 0 1.5708 0 --out wall.h --prefix wall
-""" + exit_codes("written")
+""" + exit_codes("written", not_trusted="written, but the calibration is not trusted")
 BESIDE = {
     "offset": "offsets",
     "spring": "springs",
@@ -108,7 +108,21 @@ def export(
                 "warnings": warnings,
             }
         )
-        return
+    else:
+        _print(robot, out_path, language, prefix, copied, warnings, notes)
+    if fit is not None and not fit.trusted:
+        raise SystemExit(EXIT_NOT_TRUSTED)
+
+
+def _print(
+    robot: Robot,
+    out_path: str,
+    language: str,
+    prefix: str | None,
+    copied: Path | None,
+    warnings: list[str],
+    notes: list[str],
+) -> None:
     for text in warnings:
         warn(text)
     for text in notes:
