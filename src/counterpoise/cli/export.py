@@ -70,8 +70,9 @@ def export(
     .urdf  of a URDF file a copy with the arm's masses, meshes and all else as they were; of others a new one
     .xml   MJCF: bodies, joints, motors and limits, without meshes
     """
-    from ..export.c_code import c_prefix
-    from ..export.write import LANGUAGES, copied_from, language_of, write_robot
+    from ..exporters.c_code import c_prefix
+    from ..exporters.write import LANGUAGES, copied_from, language_of
+    from ..exporters.write import export as write
 
     refuse_file("--out", out_path, tuple(LANGUAGES))
     language = language_of(out_path)
@@ -90,7 +91,7 @@ def export(
         robot = carried.on(robot)
     if language == "C" and prefix is None:
         prefix = c_prefix(robot)
-    write_robot(robot, out_path, prefix=prefix, about=_about(robot, calibration, fit))
+    write(robot, out_path, prefix=prefix, about=_about(robot, calibration, fit))
     copied = copied_from(robot) if language == "URDF" else None
     notes = _left_out(robot, fit, language, copied is not None)
     warnings = [*robot.warnings, *_dangers(robot, fit, language)]

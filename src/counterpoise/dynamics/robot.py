@@ -229,6 +229,28 @@ class Robot(Kernel):
         )
         return self._remade(description=replace(self.description, joints=joints))
 
+    def mass_matrix(self, q: npt.ArrayLike) -> Array:
+        """Return M(q), symmetric, without rotor inertia: ``inverse_dynamics(q, dq, ddq)`` is M(q) ddq and more.
+
+        Column j is what a unit acceleration of joint j takes without gravity ([Walker1982], method 1).
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+
+        Returns:
+            Inertias [kg m², kg m or kg], shape (n, n) or (k, n, n).
+
+        Raises:
+            PhysicalConsistencyError: A link has an inertia that no real body has.
+        """
+        rows, n = as_rows(q, "q", self.joint_names), self.n
+        poses = np.repeat(np.atleast_2d(rows), n, axis=0)
+        push = np.tile(np.eye(n), (len(poses) // max(n, 1), 1))
+        moved = self.inverse_dynamics(poses, np.zeros_like(poses), push).reshape(*rows.shape, n)
+        columns = moved - self.gravity(rows)[..., None, :]
+        M: Array = 0.5 * (columns + np.swapaxes(columns, -1, -2))
+        return M
+
     @property
     def base_gravity_parameters(self) -> Array:
         """Values of the base gravity parameters, shape (b,): gravity(q) == base_gravity_regressor(q) @ these."""
