@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.control.tip.two_hands import TwoHands
 from counterpoise.description.checks import unphysical_reason
 from counterpoise.description.model import Inertia
 from counterpoise.description.urdf import parse_urdf
+from counterpoise.plants.disturbances import Disturbances
+from counterpoise.plants.events import Bond, Push
 
 ARM = """<robot name="arm">
 <link name="base"/>
@@ -87,7 +90,7 @@ def test_payloads_add_up_and_come_off() -> None:
         ({"mass": [1.0]}, "one number"),
         ({"mass": 1.0, "com": (0.0, 0.0)}, "com has shape"),
         ({"mass": 1.0, "com": (0.0, 0.0, 1e6)}, "com"),
-        ({"mass": 1.0, "link": "nobody"}, "there is no link 'nobody'"),
+        ({"mass": 1.0, "link": "nobody"}, "^link= names no link of the robot: there is no link 'nobody'"),
         ({"mass": 1.0, "inertia": np.diag([1.0, 1.0, 5.0])}, "cannot exist"),
         ({"mass": 1.0, "inertia": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, "symmetric"),
         ({"mass": 1.0, "inertia": np.eye(2)}, "inertia has shape"),
@@ -97,6 +100,24 @@ def test_impossible_payloads_are_refused(arguments, words) -> None:
     """What cannot be a load raises InputError that says why."""
     with pytest.raises(cp.InputError, match=words):
         cp.load("wam7").with_payload(**arguments)
+
+
+def test_messages_name_the_argument_that_was_typed() -> None:
+    """A payload's carrier is ``link=``, a place on the arm ``at=``, and each law's hands are ``hands=``."""
+    branched, q = cp.load("dualarm19"), np.zeros(19)
+    with pytest.raises(cp.InputError, match=r"^link= is required: the robot has 2 leaf links"):
+        branched.with_payload(1.0)
+    for method in (branched.jacobian, branched.forward_kinematics):
+        with pytest.raises(cp.InputError, match=r"^at= is required"):
+            method(q)
+        with pytest.raises(cp.InputError, match=r"^at= names no link of the robot: there is no link 'nobody'"):
+            method(q, at="nobody")
+    with pytest.raises(cp.InputError, match=r"^hands= names no link of the robot: there is no link 'nobody'"):
+        TwoHands(branched, ("left_hand", "nobody"), mass=1.0, com=(0.0, 0.0, 0.0), squeeze=5.0)
+    with pytest.raises(cp.InputError, match=r"^link= names no link"):
+        Disturbances(branched, [Push("nobody", (0.0,) * 6, 0.0, 1.0)])
+    with pytest.raises(cp.InputError, match=r"^second= names no link"):
+        Disturbances(branched, [Bond("left_hand", "nobody")])
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,9 @@ def calibrate(
     robot, log = reading.robot_and_log(source, logs)
     runs: list[tuple[Robot, Log]] = []
     if loaded is not None and load_mass is not None and load_com is not None:
-        carrying = robot.with_payload(load_mass, com=load_com, link=load_link)
+        from ..dynamics.inputs import link_name
+
+        carrying = robot.with_payload(load_mass, com=load_com, link=link_name(robot, load_link, "--load-link"))
         runs.append((carrying, reading.log([loaded], robot)))
     with Progressing(f"calibrating {robot.name}") as progressing:
         fit = run(

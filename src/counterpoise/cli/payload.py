@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
-
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
 
@@ -47,10 +45,9 @@ class Carried:
         Raises:
             InputError: A mass that cannot be, no such link, or none given where the robot has several tips.
         """
-        leaves = robot.tree.leaves
-        if self.link is None and len(leaves) > 1:
-            raise InputError(f"--payload-link is needed: the robot has {len(leaves)} tips ({', '.join(leaves)})")
-        return robot.with_payload(self.mass, com=self.com, link=self.link)
+        from ..dynamics.inputs import link_name
+
+        return robot.with_payload(self.mass, com=self.com, link=link_name(robot, self.link, "--payload-link"))
 
 
 def misjudged(robot: Robot, model_error: float) -> Robot:

@@ -257,8 +257,10 @@ class _Guide:
         ends = [push.end for push in self._pushes]
         asked, link, size = demo
         if asked:
+            from ..dynamics.inputs import link_name
             from ..plants.hand import GuidingHand, loop_way
 
+            link = link_name(driven.arm.robot, link, "--demo-link")
             self._hand = GuidingHand(driven.arm, loop_way(size), DEMO_SECONDS, link=link)
             ends.append(DEMO_SECONDS)
         self.seconds = max(ends, default=0.0) + AFTERWARDS
@@ -293,7 +295,7 @@ def _pushes(given: tuple[str, ...], driven: Driven) -> list[Any]:
     robot = driven.robot
     found, begin = [], BEFORE
     for one in map(parsed, given):
-        link_name(robot, one.link)  # refuses a link that does not exist
+        link_name(robot, one.link, "--push")  # refuses a link that does not exist
         found.append(Push(one.link, (*one.force, 0.0, 0.0, 0.0), start=begin, end=begin + one.seconds))
         begin += one.seconds + AFTERWARDS
     return found

@@ -122,8 +122,14 @@ def check_out(out: object, shape: tuple[int, ...], inputs: Sequence[Array]) -> A
     return out
 
 
-def link_index(names: Sequence[str], leaves: Sequence[str], at: str | None) -> int:
+def link_index(names: Sequence[str], leaves: Sequence[str], at: str | None, argument: str = "at=") -> int:
     """Return the index of the link called ``at``; None means the only leaf.
+
+    Args:
+        names: All links.
+        leaves: Links without children.
+        at: The name that was given.
+        argument: What the caller typed the name for, as messages name it: "link=", "--payload-link".
 
     Raises:
         InputError: No such link, or none given where the robot has several leaves.
@@ -131,15 +137,17 @@ def link_index(names: Sequence[str], leaves: Sequence[str], at: str | None) -> i
     if at is None:
         if len(leaves) == 1:
             return names.index(leaves[0])
-        raise InputError(f"at= is required: the robot has {len(leaves)} leaf links ({listed(leaves)})")
+        raise InputError(f"{argument} is required: the robot has {len(leaves)} leaf links ({listed(leaves)})")
     if not isinstance(at, str) or at not in names:
-        raise InputError(f"there is no link {at!r}; the links are {listed(names)}")
+        raise InputError(
+            f"{argument} names no link of the robot: there is no link {at!r}; the links are {listed(names)}"
+        )
     return names.index(at)
 
 
-def link_name(robot: Robot, at: str | None) -> str:
-    """Return the name of the link called ``at``; None means the only leaf. Raises as :func:`link_index` does."""
-    return robot.link_names[link_index(robot.link_names, robot.tree.leaves, at)]
+def link_name(robot: Robot, at: str | None, argument: str = "at=") -> str:
+    """Return the name of the link called ``at``; arguments and errors are those of :func:`link_index`."""
+    return robot.link_names[link_index(robot.link_names, robot.tree.leaves, at, argument)]
 
 
 def _kind(value: object) -> str:

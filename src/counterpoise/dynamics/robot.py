@@ -200,7 +200,7 @@ class Robot(Kernel):
             link: Link that carries it, fixed ones too; may be left out when the robot has one leaf.
             inertia: Its inertia about its own centre of mass in the link's axes [kg m²], (3, 3); None for a point.
         """
-        load = Payload(link_name(self, link), _payload_inertia(mass, com, inertia))
+        load = Payload(link_name(self, link, "link="), _payload_inertia(mass, com, inertia))
         return self._remade(payloads=(*self.payloads, load))
 
     def with_payloads(self, payloads: Sequence[Payload]) -> Self:

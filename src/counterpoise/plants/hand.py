@@ -64,7 +64,7 @@ class GuidingHand:
         self.seconds = number(seconds, "seconds", least=0.1, most=3600.0)
         self.peak_force = 0.0
         self._arm, self._robot = arm, arm.robot
-        self._link = link_name(arm.robot, link)
+        self._link = link_name(arm.robot, link, "link=")
         self._gains = (
             number(stiffness, "stiffness", least=0.0, most=1e6),
             number(damping, "damping", least=0.0, most=1e6),
