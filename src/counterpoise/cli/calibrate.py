@@ -105,7 +105,7 @@ Examples:
 @click.option(
     "--load-com", nargs=3, type=float, metavar="X Y Z", help="Its centre of mass in the link's frame [m], as measured."
 )
-@click.option("--load-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@click.option("--load-link", metavar="NAME", help="Link that carries it; the tip unless the arm is branched.")
 @click.option(
     "--gains-out", "gains_path", metavar="FILE.toml", help="Write a mapping with the gains that the load tells."
 )

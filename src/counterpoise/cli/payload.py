@@ -32,7 +32,7 @@ class Carried:
     Attributes:
         mass: Its mass [kg].
         com: Its centre of mass in the link's frame [m].
-        link: Link that carries it; None for the only tip.
+        link: Link that carries it; None for the tip of an arm that is not branched.
     """
 
     mass: float
@@ -70,7 +70,9 @@ def payload_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     decorated: Callable[..., Any] = gathered
     for option in (
-        click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one."),
+        click.option(
+            "--payload-link", metavar="NAME", help="Link that carries it; the tip unless the arm is branched."
+        ),
         click.option(
             "--payload-com",
             nargs=3,

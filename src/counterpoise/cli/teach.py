@@ -79,7 +79,7 @@ The file is CSV: a commented head, then time [s] and every joint with its unit. 
 )
 @click.option("--mark-every", type=click.FloatRange(min=0.05), metavar="S", help="Mark a way point every so often [s].")
 @click.option("--demo", is_flag=True, help="Simulated: a hand leads the tip around a loop.")
-@click.option("--demo-link", metavar="NAME", help="Link that the hand leads; the tip where there is only one.")
+@click.option("--demo-link", metavar="NAME", help="Link that the hand leads; the tip unless the arm is branched.")
 @click.option(
     "--demo-size",
     type=click.FloatRange(min=0.01, max=1.0),

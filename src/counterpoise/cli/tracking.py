@@ -46,7 +46,7 @@ class Load:
     Attributes:
         mass: [kg]; 0 for none.
         com: Centre of mass in the link's frame [m].
-        link: Link that carries it; None for the only leaf.
+        link: Link that carries it; None for the tip of an arm that is not branched.
         attach: When it comes [s].
         release: When it goes [s]; None for never.
     """

@@ -31,6 +31,10 @@ class Robot(Kernel):
     from several threads at once. Joint order is ``joint_names``: depth first, children in file order, mimic joints left
     out.
 
+    Where a method takes ``at=`` or ``link=``, the name of a link, an arm that is not branched needs none: it is the
+    link that :func:`.default_tip` finds, the only leaf where there is one. Frames fixed to the base or beside the tool
+    do not make an arm branched.
+
     Attributes:
         description: The file's links and joints.
         name: The robot's name.
@@ -197,7 +201,7 @@ class Robot(Kernel):
         Args:
             mass: Mass of the load [kg].
             com: Its centre of mass in the link's frame [m], shape (3,).
-            link: Link that carries it, fixed ones too; may be left out when the robot has one leaf.
+            link: Link that carries it, fixed ones too; may be left out unless the arm is branched.
             inertia: Its inertia about its own centre of mass in the link's axes [kg m²], (3, 3); None for a point.
         """
         load = Payload(link_name(self, link, "link="), _payload_inertia(mass, com, inertia))

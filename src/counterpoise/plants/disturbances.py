@@ -86,4 +86,4 @@ class Disturbances:
         return tuple(contact.touch for contact in self._contacts)
 
     def _index(self, link: str | None, argument: str = "link=") -> int:
-        return link_index(self._robot.link_names, self._robot.tree.leaves, link, argument)
+        return link_index(self._robot.link_names, self._robot.tree.tips, link, argument)

@@ -49,7 +49,7 @@ class GuidingHand:
             arm: The arm.
             way: Points relative to where the link is at the first sample, in base axes [m], shape (k, 3).
             seconds: Time for the way; least jerk from rest to rest along it [s].
-            link: The link; None for the only leaf.
+            link: The link; None for the tip of an arm that is not branched.
             stiffness: Of the hand's spring [N/m].
             damping: Of the hand [N s/m].
             strongest: Largest force [N].

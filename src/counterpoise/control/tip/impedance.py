@@ -100,7 +100,7 @@ class Impedance:
             stiffness: K along the base's axes, six numbers [N/m ×3, N m/rad ×3] or shape (6, 6), symmetric.
             damping: D, likewise [N s/m, N m s/rad]; None for ``damping_ratio``.
             damping_ratio: ζ, where no damping is given. Either is scaled down where the rotors ask for it.
-            at: The link; None for the only leaf.
+            at: The link; None for the tip of an arm that is not branched.
             path: Where it should be; None holds where it is at the start.
             posture: q_n that the arm is pulled to as far as the tip allows [rad or m]; None for where it starts.
             posture_stiffness: K_n [N m/rad or N/m], one or n.
