@@ -13,7 +13,6 @@ import numpy as np
 
 import counterpoise as cp
 from counterpoise.calibration.pose_plan import PosePlan
-from counterpoise.calibration.verify import verify
 from counterpoise.control.record import record
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
@@ -54,7 +53,7 @@ with tempfile.TemporaryDirectory() as folder:
     # Other poses, midway between those: what is promised, is promised where the arm was.
     fresh = Path(folder) / "fresh.npz"
     cp.write_log(recording(0.5 * (poses[:3] + poses[1:4]), seed=2), fresh)
-    check = verify(fit, cp.read_log(fresh, drawn, diagnosis.fix))
+    check = cp.verify(fit, cp.read_log(fresh, drawn, diagnosis.fix))
     print(f"  on a fresh recording it {'holds' if check.holds else 'does not hold'}")
     fit.save(Path(folder) / "wam7.calibration.json")
 

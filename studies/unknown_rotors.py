@@ -35,7 +35,7 @@ import counterpoise as cp
 from counterpoise.calibration.pose_plan import PosePlan
 from counterpoise.control.record import Recording
 from counterpoise.description.frozen import Array
-from counterpoise.dynamics.inertia import mass_matrix
+from counterpoise.dynamics.inertia import mass_matrix_with_rotors
 from counterpoise.dynamics.joint_units import rotary
 from counterpoise.errors import SafetyError
 from counterpoise.friction.lugre import LuGre
@@ -218,7 +218,7 @@ def recorded(case: Case, *, old: bool = False) -> dict[str, Any]:
         result["swing"] = float(tail.max(initial=0.0))
     found = recording.measurement
     if found is not None:
-        true = np.diag(mass_matrix(model.with_rotor_inertia(case.rotor), q))
+        true = np.diag(mass_matrix_with_rotors(model.with_rotor_inertia(case.rotor), q))
         result["joints"] = [
             joint.as_data()
             | {"true": float(true[model.joint_names.index(joint.joint)])}

@@ -14,7 +14,7 @@ from analytic_log import RATE, measured
 from bag_writers import JOINT_STATE, START, Sent, joint_state, write_bag
 from counterpoise.base_sensor.tool_motion import tool_columns
 from counterpoise.control.tune.gains import LawGains
-from counterpoise.export.urdf import urdf_text
+from counterpoise.exporters.urdf import urdf_text
 from counterpoise.logs.declared import Declared
 from plate_recordings import fast_motion
 from position_servo import drooping_log

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "counterpoise"
 ORDER = (
     *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration"),
     *("estimation", "base_sensor", "control", "plants", "papers", "tour"),
-    *("report", "view", "export", "cli"),
+    *("report", "view", "exporters", "cli"),
 )
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem == "errors")
 

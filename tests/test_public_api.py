@@ -47,10 +47,12 @@ NAMES = {
     "catalog",
     "design_poses",
     "diagnose",
+    "export",
     "load",
     "load_calibration",
     "read_log",
     "stream_log",
+    "verify",
     "write_log",
 }
 ROBOT_METHODS = [name for name, member in inspect.getmembers(cp.Robot) if not name.startswith("_") and callable(member)]
@@ -60,11 +62,20 @@ def test_top_level_names() -> None:
     """The top level holds the public names and, besides them, only the package's own rooms."""
     rooms = {
         *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration", "base_sensor", "control"),
-        *("estimation", "plants", "papers", "report", "view", "tour", "export", "cli"),
+        *("estimation", "plants", "papers", "report", "view", "tour", "exporters", "cli"),
     }
     found = {name for name in dir(cp) if not name.startswith("_")}
     assert found - rooms == NAMES
     assert len(NAMES) <= 40
+
+
+def test_names_of_functions_are_not_hidden_by_packages() -> None:
+    """``cp.export`` and its like stay functions, whatever is imported before."""
+    code = (
+        "import counterpoise as cp, counterpoise.exporters.write, counterpoise.calibration.verify; "
+        "print(callable(cp.export), callable(cp.verify))"
+    )
+    assert run_python(code).split() == ["True", "True"]
 
 
 def test_every_exception_is_at_the_top() -> None:

@@ -25,7 +25,7 @@ ROOMS = (
     ("tour", "the whole chain in a minute"),
     ("report", "HTML pages"),
     ("view", "the arm in 3D, in a browser"),
-    ("export", "C, URDF, MJCF"),
+    ("exporters", "C, URDF, MJCF"),
     ("cli", "the command line"),
 )
 FLOWS = (

@@ -5,11 +5,13 @@ Run: python docs/reference/make_command_line.py
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
 
 from counterpoise.cli.main import EXIT_CODES, JSON_ERRORS, main
+from counterpoise.cli.options import ANY_ERROR
 
 PAGE = Path(__file__).with_name("command-line.md")
 GROUPS = {
@@ -26,6 +28,10 @@ HEAD = """# Command line
 
 A command with `--help` says the same, for the version that is installed. Every command but `completion` takes `--json`:
 one JSON document on stdout, errors too. SI units throughout: m, rad, kg, s, N, N m.
+"""
+EXIT_CODES_HEAD = """What they are for each command. An empty cell: nothing more, or the command never ends so.
+`bench` and `reproduce` measure: a slow machine, or a figure that is not reproduced, is a result that is printed
+and no failure.
 """
 COMPLETION = """## Shell completion
 
@@ -46,11 +52,34 @@ the colon of a variant such as `puma550:50Hz`: it is a word break there.
 def text() -> str:
     """Return the page."""
     codes = (EXIT_CODES + JSON_ERRORS).partition("Exit codes:\n")[2].rstrip()
-    parts = [HEAD, f"## Exit codes\n\n```text\n{codes}\n```\n", COMPLETION, _contents()]
+    parts = [HEAD, f"## Exit codes\n\n```text\n{codes}\n```\n", _exit_codes(), COMPLETION, _contents()]
     for title, names in GROUPS.items():
         parts.append(f"## {title}\n")
         parts += [_command(main.commands[name]) for name in names]
     return "\n".join(parts)
+
+
+def _exit_codes() -> str:
+    """Return the table of what 0, 1 and 3 are for each command; 2, 129 and 143 are the same for all."""
+    rows = [EXIT_CODES_HEAD, "| command | 0 | 1: an error in a file or a value, and | 3 |", "|---|---|---|---|"]
+    for name in (name for names in GROUPS.values() for name in names):
+        meanings = exit_meanings(main.commands[name])
+        error = meanings[1].removeprefix(ANY_ERROR).removeprefix("; ")
+        rows.append(f"| [`{name}`](#{name}) | {_cell(meanings[0])} | {_cell(error)} | {_cell(meanings.get(3, ''))} |")
+    return "\n".join(rows) + "\n"
+
+
+def exit_meanings(command: click.Command) -> dict[int, str]:
+    """Return what each exit code of a command means, from its help."""
+    meanings: dict[int, str] = {}
+    code = None
+    for line in (command.epilog or "").partition("Exit codes:\n")[2].splitlines():
+        if found := re.fullmatch(r"  (\d+) +(.*)", line):
+            code = int(found[1])
+            meanings[code] = found[2]
+        elif code is not None and line.strip():
+            meanings[code] += f" {line.strip()}"
+    return meanings
 
 
 def _contents() -> str:

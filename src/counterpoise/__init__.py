@@ -38,11 +38,13 @@ if _TYPE_CHECKING:
     from .calibration.calibrate import calibrate as calibrate
     from .calibration.design import design_poses as design_poses
     from .calibration.file import load_calibration as load_calibration
+    from .calibration.verify import verify as verify
     from .control.loop import ControlLoop as ControlLoop
     from .control.safety import SafetyFilter as SafetyFilter
     from .doctor.diagnose import diagnose as diagnose
     from .estimation.online_gravity import OnlineGravity as OnlineGravity
     from .estimation.payload_estimator import PayloadEstimator as PayloadEstimator
+    from .exporters.write import export as export
     from .logs.files import write_log as write_log
     from .logs.log import Log as Log
     from .logs.read import read_log as read_log
@@ -62,9 +64,11 @@ _MODULE_OF = {
     "calibrate": "calibration.calibrate",
     "design_poses": "calibration.design",
     "diagnose": "doctor.diagnose",
+    "export": "exporters.write",
     "load_calibration": "calibration.file",
     "read_log": "logs.read",
     "stream_log": "logs.read",
+    "verify": "calibration.verify",
     "write_log": "logs.files",
 }
 """Where the names live that are imported when they are first used, so that ``import counterpoise`` stays quick."""

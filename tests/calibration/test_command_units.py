@@ -29,7 +29,7 @@ from counterpoise.estimation.friction_band import friction_band
 from counterpoise.estimation.online_gravity import OnlineGravity
 from counterpoise.estimation.payload_estimator import PayloadEstimator
 from counterpoise.estimation.track import Tracker
-from counterpoise.export.write import write_robot
+from counterpoise.exporters.write import export
 from counterpoise.logs.declared import Declared
 from counterpoise.logs.log import Log
 from counterpoise.plants.simulated import SimulatedArm
@@ -88,11 +88,11 @@ def test_a_calibration_in_torques_that_starts_from_one_is_not_marked(made: Made)
 
 
 REFUSING: dict[str, Callable[[Made, Path], object]] = {
-    "export C": lambda made, out: write_robot(made.fit.robot, out / "arm.h"),
-    "export URDF": lambda made, out: write_robot(made.fit.robot, out / "arm.urdf"),
-    "export MJCF": lambda made, out: write_robot(made.fit.robot, out / "arm.xml"),
-    "export of it with a payload": lambda made, out: write_robot(made.fit.robot.with_payload(1.0), out / "arm.h"),
-    "export of it on another mounting": lambda made, out: write_robot(
+    "export C": lambda made, out: export(made.fit.robot, out / "arm.h"),
+    "export URDF": lambda made, out: export(made.fit.robot, out / "arm.urdf"),
+    "export MJCF": lambda made, out: export(made.fit.robot, out / "arm.xml"),
+    "export of it with a payload": lambda made, out: export(made.fit.robot.with_payload(1.0), out / "arm.h"),
+    "export of it on another mounting": lambda made, out: export(
         made.fit.robot.mounted(rpy=(0.1, 0.0, 0.0)), out / "arm.h"
     ),
     "control loop": lambda made, out: ControlLoop(made.plant, Gravity(made.fit.robot), made.fit.robot),
@@ -126,7 +126,7 @@ def test_every_refusal_is_about_the_units(made: Made, tmp_path: Path) -> None:
     """The same uses take the described robot, so that a refusal above can be nothing else."""
     robot = made.fit.described
     for ending in (".h", ".urdf", ".xml"):
-        write_robot(robot, tmp_path / f"arm{ending}")
+        export(robot, tmp_path / f"arm{ending}")
     assert {path.suffix for path in tmp_path.iterdir()} == {".h", ".urdf", ".xml"}
     ControlLoop(made.plant, Gravity(robot), robot).switch(Gravity(robot))
     Floating(made.plant, robot)

@@ -116,7 +116,7 @@ def test_a_mount_that_the_doctor_finds_is_used_at_once(run, run_json, tmp_path: 
     for seed, path in enumerate(paths, 1):
         cp.write_log(moving(standing, seed, coulomb=0.3, noise=0.05, seconds=30.0), path)
     fix = tmp_path / "fix.toml"
-    document = run_json("doctor", paths[0], "--robot", "wam7", "--fix", fix, exit_code=1)
+    document = run_json("doctor", paths[0], "--robot", "wam7", "--fix", fix, exit_code=3)
     option = document["mount_option"].split()
     assert option[0] == "--mount-rpy"
     np.testing.assert_allclose([float(angle) for angle in option[1:]], [0.3, -0.5, 0.0], atol=0.03)

@@ -160,7 +160,7 @@ def test_csv_with_foreign_names_goes_from_doctor_to_torques(run, run_json, tmp_p
         f'[wrench]\ncolumns = {names[-6:]}\nreads = "on_robot"\nT_base_sensor = {pose}\n{joints}'.replace("'", '"')
     )
     said = run("doctor", path, "--robot", "puma560", "--mapping", mapping, "--fix", fixed)
-    assert said.exit_code == 1 and "plate sign" in words(said.stdout)
+    assert said.exit_code == 3 and "plate sign" in words(said.stdout)
     assert run("estimate", path, "--robot", "puma560", "--mapping", mapping).exit_code == 3
     document = run_json("estimate", path, "--robot", "puma560", "--mapping", fixed)
     assert document["verdict"] == "good"

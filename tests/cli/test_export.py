@@ -112,7 +112,7 @@ def test_a_calibration_that_is_not_trusted_says_so(run, tmp_path: Path) -> None:
     assert not fit.trusted
     file = fit.save(tmp_path / "bad.calibration.json")
     result = run("export", "wam4", "--calibration", file, "--out", tmp_path / "arm.h")
-    assert result.exit_code == 0
+    assert result.exit_code == 3
     assert "not trusted" in result.stderr
     assert "NOT TRUSTED" in (tmp_path / "arm.h").read_text()
 

@@ -147,8 +147,12 @@ def test_payload_com_and_link_are_used(run_json):
 @pytest.mark.parametrize(
     ("options", "exit_code", "message"),
     [
-        (("--payload", "1"), 1, "--payload-link is needed: the robot has 2 tips (right_hand, left_hand)"),
-        (("--payload", "1", "--payload-link", "nose"), 1, "there is no link 'nose'"),
+        (("--payload", "1"), 1, "--payload-link is required: the robot has 2 leaf links (right_hand, left_hand)"),
+        (
+            ("--payload", "1", "--payload-link", "nose"),
+            1,
+            "--payload-link names no link of the robot: there is no link",
+        ),
         (("--payload", "-1", "--payload-link", "left_hand"), 1, "payload mass is -1"),
         (("--payload", "nan", "--payload-link", "left_hand"), 1, "mass"),
         (("--payload-com", "0", "0", "0"), 2, "need --payload"),

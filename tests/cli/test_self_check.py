@@ -41,7 +41,7 @@ def test_mujoco_that_does_not_import(monkeypatch, run, raised, state, words):
     monkeypatch.setattr(self_check.importlib, "import_module", imported)
     found = {each.what: each for each in self_check.self_check()}["extra 'sim' (simulated arms, MJCF files)"]
     assert found.state == state and words in found.remedy
-    assert run("doctor", "--self").exit_code == (1 if state == "broken" else 0)
+    assert run("doctor", "--self").exit_code == (3 if state == "broken" else 0)
 
 
 def test_mujoco_that_imports_and_does_not_work(monkeypatch):
@@ -89,11 +89,11 @@ def test_a_kernel_that_disagrees_is_told(monkeypatch, run, run_json):
     monkeypatch.setattr(self_check, "check_module", wrong)
     shown = run("doctor", "--self")
     words = " ".join(shown.stdout.split())  # a narrow table breaks its lines anywhere
-    assert shown.exit_code == 1 and "✗ jacobian" in words and "✓ gravity" in words
+    assert shown.exit_code == 3 and "✗ jacobian" in words and "✓ gravity" in words
     broken = [each for each in self_check.self_check() if each.state == "broken"]
     assert len(broken) == len(set_names())
     assert all(f"jacobian: {fault}" in each.details and "compiler" in each.remedy for each in broken)
-    assert not run_json("doctor", "--self", exit_code=1)["sound"]
+    assert not run_json("doctor", "--self", exit_code=3)["sound"]
 
 
 def test_wrong_command_lines(run):

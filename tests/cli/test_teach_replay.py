@@ -110,13 +110,21 @@ def test_an_arm_that_strays_ends_with_an_error(short: Path, run_json: Any) -> No
         (("teach", "wam7", "--demo", "--out", "x.json"), 2, ".csv"),
         (("teach", "wam7", "--demo", "--mark-every", "1", "--out", "x.csv"), 2, "waypoints"),
         (("teach", "wam7", "--push", "link7,1,2", "--out", "x.csv"), 2, "--push"),
-        (("teach", "wam7", "--push", "nose,1,2,3,1", "--out", "x.csv"), 1, "no link 'nose'"),
+        (
+            ("teach", "wam7", "--push", "nose,1,2,3,1", "--out", "x.csv"),
+            1,
+            "--push names no link of the robot: there is no link 'nose'",
+        ),
         (("teach", "wam7", "--demo", "--share", "1.2", "--out", "x.csv"), 1, "share"),
-        (("teach", "wam7", "--demo", "--demo-link", "nose", "--out", "x.csv"), 1, "no link 'nose'"),
+        (("teach", "wam7", "--demo", "--demo-link", "nose", "--out", "x.csv"), 1, "--demo-link names no link"),
         (("teach", "wam7", "--demo", "--name", " wipe", "--out", "x.csv"), 1, "name ' wipe'"),
         (("teach", "wam7", "--demo", "--smooth", "nan", "--out", "x.csv"), 2, "--smooth"),
         (("teach", "wam7", "--demo", "--duration", "nan", "--out", "x.csv"), 1, "seconds is nan"),
-        (("teach", "dualarm19", "--demo", "--out", "x.csv"), 1, "left_hand"),
+        (
+            ("teach", "dualarm19", "--demo", "--out", "x.csv"),
+            1,
+            "--demo-link is required: the robot has 2 leaf links (right_hand",
+        ),
         (("teach", "wam7", "--demo", "--payload-link", "toolplate", "--out", "x.csv"), 2, "--payload MASS"),
         (("replay", "wam7", "absent.csv"), 1, "absent.csv"),
         (("replay", "wam7", "absent.csv", "--page", "x.pdf"), 2, ".html"),
@@ -175,6 +183,27 @@ def test_a_real_arm_moves_only_with_yes(driver: Registered, run: Any, tmp_path: 
     result = run("replay", "mydriver", file, "--robot", "planar3", "--yes")
     assert result.exit_code == 0, result.output
     assert driver.arms[-1].time > 1.0
+
+
+def test_an_arm_that_its_model_does_not_carry_is_refused(
+    run_json: Any, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 3 as of ``float``: it is not let go, and no path is written."""
+
+    class Point:
+        value = "tests:arm"
+
+        def load(self) -> Any:
+            return lambda: SimulatedArm(PLANAR.with_payload(3.0), planar().config)
+
+    monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Point()})
+    file = tmp_path / "x.path.csv"
+    arguments = ("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
+    told = run_json(*arguments, exit_code=3)
+    assert told["end"] == told["ended"] == "refused" and told["out"] is None and not told["check"]["passed"]
+    result = run(*arguments)
+    assert result.exit_code == 3 and "the arm was not let go" in result.stderr and "holding takes" in result.stderr
+    assert not file.exists()
 
 
 def test_way_points_of_a_pushed_arm(run_json: Any, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_quick_commands_run(page: Path, reader_folder: Path) -> None:
         if any(re.match(pattern, " ".join(arguments)) for pattern in ONLY_READ):
             continue
         result = CliRunner().invoke(main, arguments, catch_exceptions=False)
-        expected = 1 if arguments[:2] == ["doctor", "run.mcap"] else 0  # it has a fault, and the doctor says so
+        expected = 3 if arguments[:2] == ["doctor", "run.mcap"] else 0  # it has a fault, and the doctor says so
         assert result.exit_code == expected, f"{name_of(page)}:{line}: {' '.join(arguments)}:\n{result.output}"
 
 

@@ -42,7 +42,7 @@ def test_findings_are_ordered_by_consequence_and_are_plain_json(log: Log) -> Non
     assert {finding.fault for finding in diagnosis.alarms} >= {LogFault.EFFORT_SIGN, LogFault.DEAD}
     table = json.loads(json.dumps(diagnosis.to_table(), allow_nan=False))
     assert table["findings"][0]["fault"] == "effort-sign"
-    assert table["fix"] == {
+    assert table["fix_changes"] == {
         "joints": {"joint2": {"effort_sign": -1}},
         "source": {"joints.joint2.effort_sign": "measured"},
     }

@@ -52,6 +52,32 @@ def test_random_trees(first: int) -> None:
         compare(robot, twin_of(made), random_motion(robot, seed, POSES), links, f"seed {seed}")
 
 
+def test_mass_matrices() -> None:
+    """Thirty random trees, mimics and unbounded joints among them, against its inverse dynamics, column by column.
+
+    Where a twin's joints are in depth-first order, which its composite rigid body algorithm needs, against that too.
+    """
+    composite = 0
+    for seed in range(30):
+        made = robot_of(seed)
+        robot, twin = made.robot(), twin_of(made)
+        poses = random_motion(robot, seed, 3)[0]
+        batch = robot.mass_matrix(poses)
+        assert batch.shape == (3, robot.n, robot.n)
+        for q, M in zip(poses, batch, strict=True):
+            still = np.zeros(robot.n)
+            moved = [twin.inverse_dynamics(q, still, push) - twin.gravity(q) for push in np.eye(robot.n)]
+            agree(M, np.transpose(moved), "mass matrix", oracle="Pinocchio", where=f"[seed {seed}]")
+            if all(list(each) == list(range(each[0], each[0] + len(each))) for each in twin.model.subtrees):
+                upper = np.triu(pin.crba(twin.model, twin.data, twin._configuration(q)))
+                theirs = twin.E.T @ (upper + np.triu(upper, 1).T) @ twin.E
+                agree(M, theirs, "mass matrix (crba)", oracle="Pinocchio", where=f"[seed {seed}]")
+                composite += 1
+            np.testing.assert_allclose(robot.mass_matrix(q), M, rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(M, M.T)
+    assert composite >= 10
+
+
 def test_the_longest_trees_and_wide_batches() -> None:
     """Thirty joints, and batches on both sides of a lane's width."""
     for seed, count in zip(range(500, 506), (1, 3, 4, 8, 9, 17), strict=True):

@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.control.tip.two_hands import TwoHands
 from counterpoise.description.checks import unphysical_reason
 from counterpoise.description.model import Inertia
 from counterpoise.description.urdf import parse_urdf
+from counterpoise.dynamics.inputs import link_name
+from counterpoise.dynamics.kernel import Kernel
+from counterpoise.dynamics.reference import ReferenceKernel
+from counterpoise.plants.disturbances import Disturbances
+from counterpoise.plants.events import Bond, Push
+from shared_data import example_urdf
 
 ARM = """<robot name="arm">
 <link name="base"/>
@@ -87,7 +94,7 @@ def test_payloads_add_up_and_come_off() -> None:
         ({"mass": [1.0]}, "one number"),
         ({"mass": 1.0, "com": (0.0, 0.0)}, "com has shape"),
         ({"mass": 1.0, "com": (0.0, 0.0, 1e6)}, "com"),
-        ({"mass": 1.0, "link": "nobody"}, "there is no link 'nobody'"),
+        ({"mass": 1.0, "link": "nobody"}, "^link= names no link of the robot: there is no link 'nobody'"),
         ({"mass": 1.0, "inertia": np.diag([1.0, 1.0, 5.0])}, "cannot exist"),
         ({"mass": 1.0, "inertia": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, "symmetric"),
         ({"mass": 1.0, "inertia": np.eye(2)}, "inertia has shape"),
@@ -97,6 +104,97 @@ def test_impossible_payloads_are_refused(arguments, words) -> None:
     """What cannot be a load raises InputError that says why."""
     with pytest.raises(cp.InputError, match=words):
         cp.load("wam7").with_payload(**arguments)
+
+
+MASS = '<inertial><mass value="{}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+
+def framed(*frames: tuple[str, str, float]) -> cp.Robot:
+    """Return two links on joints, "upper" and "lower", and links that are fixed: parent, name, mass [kg]."""
+    links = [("base", 1.0), ("upper", 2.0), ("lower", 1.0), *((name, mass) for _, name, mass in frames)]
+    text = [f'<link name="{name}">{MASS.format(mass) if mass else ""}</link>' for name, mass in links]
+    for parent, name in (("base", "upper"), ("upper", "lower")):
+        text.append(
+            f'<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{name}"/>'
+            '<origin xyz="0 0 0.3"/><axis xyz="0 1 0"/></joint>'
+        )
+    for place, (parent, name, _) in enumerate(frames):
+        text.append(
+            f'<joint name="{name}" type="fixed"><parent link="{parent}"/><child link="{name}"/>'
+            f'<origin xyz="0.1 0 0.{place + 1}"/></joint>'
+        )
+    return cp.Robot(parse_urdf(f'<robot name="framed">{"".join(text)}</robot>'.encode()))
+
+
+@pytest.mark.parametrize("kernel", [Kernel, ReferenceKernel])
+@pytest.mark.parametrize(
+    ("frames", "tip"),
+    [
+        ((), "lower"),
+        ((("lower", "tool", 0.0),), "tool"),
+        ((("lower", "tool", 0.5), ("lower", "sensor", 0.0)), "tool"),
+        ((("lower", "sensor", 0.0), ("lower", "flange", 0.0), ("flange", "tool", 0.5), ("tool", "tcp", 0.0)), "tcp"),
+        ((("base", "world", 0.0), ("lower", "tool", 0.0)), "tool"),
+        ((("lower", "tool", 0.0), ("lower", "sensor", 0.0)), "lower"),
+        ((("lower", "tool", 0.5), ("lower", "camera", 0.2)), "lower"),
+        ((("lower", "tool", 0.5), ("upper", "camera", 0.0)), None),
+    ],
+    ids=[
+        *("no frames", "one tool frame", "a sensor frame beside the tool", "a tool with a frame at its tip"),
+        *("a frame on the base", "two frames", "two tools", "a frame half way"),
+    ],
+)
+def test_fixed_frames_are_no_tips(frames, tip, kernel) -> None:
+    """They make no arm branched where all that moves hangs on one body; the tool is the tip, not a frame beside it."""
+    robot, q = framed(*frames), np.array([0.4, -0.7])
+    law = kernel(robot.tree)
+    if tip is None:
+        with pytest.raises(cp.InputError, match=r"^at= is required: the robot has 2 leaf links"):
+            law.jacobian(q)
+        with pytest.raises(cp.InputError, match=r"^link= is required"):
+            robot.with_payload(1.0)
+        return
+    assert robot.tree.tips == (tip,) and link_name(robot, None) == tip
+    np.testing.assert_array_equal(law.jacobian(q), law.jacobian(q, at=tip))
+    np.testing.assert_array_equal(law.forward_kinematics(q), law.forward_kinematics(q, at=tip))
+    loaded = robot.with_payload(1.0, com=(0.1, 0.0, 0.0))
+    assert loaded.payloads[0].link == tip and loaded.tree.tips == (tip,)
+    for link in robot.link_names:  # a load makes no frame a tool
+        assert robot.with_payload(2.0, link=link).tree.tips == (tip,)
+
+
+@pytest.mark.parametrize(
+    ("file", "tip"),
+    [
+        ("ur_description/urdf/ur10_robot.urdf", "wrist_3_link"),  # "tool0" and "ee_link" on it, "base" on the base
+        ("kinova_description/robots/kinova.urdf", "j2s6s200_link_6"),  # fixed fingers and an end effector's frame
+    ],
+)
+def test_real_arms_with_frames_have_a_tip(file: str, tip: str) -> None:
+    """Descriptions of makers, with a frame of the base and several at the end."""
+    robot = cp.load(example_urdf(file))
+    q = np.full(robot.n, 0.3)
+    assert len(robot.tree.leaves) > 1
+    np.testing.assert_array_equal(robot.jacobian(q), robot.jacobian(q, at=tip))
+    assert robot.with_payload(1.0).payloads[0].link == tip
+
+
+def test_messages_name_the_argument_that_was_typed() -> None:
+    """A payload's carrier is ``link=``, a place on the arm ``at=``, and each law's hands are ``hands=``."""
+    branched, q = cp.load("dualarm19"), np.zeros(19)
+    with pytest.raises(cp.InputError, match=r"^link= is required: the robot has 2 leaf links"):
+        branched.with_payload(1.0)
+    for method in (branched.jacobian, branched.forward_kinematics):
+        with pytest.raises(cp.InputError, match=r"^at= is required"):
+            method(q)
+        with pytest.raises(cp.InputError, match=r"^at= names no link of the robot: there is no link 'nobody'"):
+            method(q, at="nobody")
+    with pytest.raises(cp.InputError, match=r"^hands= names no link of the robot: there is no link 'nobody'"):
+        TwoHands(branched, ("left_hand", "nobody"), mass=1.0, com=(0.0, 0.0, 0.0), squeeze=5.0)
+    with pytest.raises(cp.InputError, match=r"^link= names no link"):
+        Disturbances(branched, [Push("nobody", (0.0,) * 6, 0.0, 1.0)])
+    with pytest.raises(cp.InputError, match=r"^second= names no link"):
+        Disturbances(branched, [Bond("left_hand", "nobody")])
 
 
 @pytest.mark.parametrize(

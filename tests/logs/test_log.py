@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,26 @@ def samples(count: int, *, wrench: bool = True) -> list[Sample]:
         )
         for tick in range(count)
     ]
+
+
+def test_a_log_prints_as_one_line() -> None:
+    """Joints, samples, duration, rate, the parts that hold numbers, and the efforts' unit where they are no torques."""
+    log = Log.from_samples(samples(3000), NAMES)
+    assert str(log) == repr(log) == "<Log: 2 joints, 3000 samples, 29.99 s at 100 Hz; q, dq, tau, wrench>"
+    assert str(log[:1]) == "<Log: 2 joints, 1 sample, no duration; q, dq, tau, wrench>"
+    bare = replace(log, wrench=None, tau=np.full_like(log.tau, np.nan), sent=log.tau)
+    assert str(bare).endswith("; q, dq, sent>")
+    for declared, unit in (
+        (Declared(effort_kind="torque", effort_side="link"), "tau"),
+        (Declared(effort_kind="current"), "tau [A]"),
+        (Declared(effort_kind="torque", effort_side="motor"), "tau [N m at the motor]"),
+    ):
+        assert str(replace(log, declared=declared)).endswith(f"; q, dq, {unit}, wrench>")
+    wild = np.array(log.time)
+    wild[7] = 1e9
+    assert "29.99 s at 100 Hz" in str(replace(log, time=wild))
+    assert "s, poses at rest; q" in str(replace(log, side=np.ones_like(log.q)))
+    assert "no duration; no numbers" in str(Log(("a",), [np.nan], *[[[np.nan]]] * 3))
 
 
 def test_log_of_samples_gives_them_back() -> None:

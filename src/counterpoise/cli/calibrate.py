@@ -105,7 +105,7 @@ Examples:
 @click.option(
     "--load-com", nargs=3, type=float, metavar="X Y Z", help="Its centre of mass in the link's frame [m], as measured."
 )
-@click.option("--load-link", metavar="NAME", help="Link that carries it; the tip where there is only one.")
+@click.option("--load-link", metavar="NAME", help="Link that carries it; the tip unless the arm is branched.")
 @click.option(
     "--gains-out", "gains_path", metavar="FILE.toml", help="Write a mapping with the gains that the load tells."
 )
@@ -166,7 +166,9 @@ def calibrate(
     robot, log = reading.robot_and_log(source, logs)
     runs: list[tuple[Robot, Log]] = []
     if loaded is not None and load_mass is not None and load_com is not None:
-        carrying = robot.with_payload(load_mass, com=load_com, link=load_link)
+        from ..dynamics.inputs import link_name
+
+        carrying = robot.with_payload(load_mass, com=load_com, link=link_name(robot, load_link, "--load-link"))
         runs.append((carrying, reading.log([loaded], robot)))
     with Progressing(f"calibrating {robot.name}") as progressing:
         fit = run(

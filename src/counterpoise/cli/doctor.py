@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import exit_codes, json_option, page_option
-from .output import EXIT_ERROR, console, note, note_written, print_json, printable, refuse_file, refuse_page, table
+from .output import (
+    EXIT_NOT_TRUSTED,
+    console,
+    note,
+    note_written,
+    print_json,
+    printable,
+    refuse_file,
+    refuse_page,
+    table,
+)
 from .recording import ReadingOptions, arm_options, reading_options
 from .source import Source
 
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
     from ..doctor.finding import Finding
     from ..dynamics.robot import Robot
     from ..logs.log import Log
+    from ..logs.mapping import LogMapping
 
 EXAMPLES = """\b
 Examples:
@@ -33,8 +44,8 @@ Examples:
   counterpoise doctor --self                                     is this installation whole?
   counterpoise doctor run.csv --robot arm.urdf --json | jq '.findings[] | {fault, subjects}'
 """ + exit_codes(
-    "nothing worse than what limits a fit",
-    "a fit would be wrong, or a compensation would push the wrong way; --self: something is broken",
+    "no finding is worse than what limits a fit; --self: nothing is broken",
+    not_trusted="a fit would be wrong, or a compensation would push the wrong way; --self: something is broken",
 )
 STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim"}
 
@@ -45,7 +56,12 @@ STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim
 @arm_options
 @reading_options
 @click.option("--show-mapping", is_flag=True, help="Print how the columns are read, with a reason for each.")
-@click.option("--fix", "fix_path", metavar="FILE.toml", help="Write the mapping that mends what a mapping can.")
+@click.option(
+    "--fix",
+    "fix_path",
+    metavar="FILE.toml",
+    help="Write the whole mapping, with the changes that mend what a mapping can.",
+)
 @page_option
 @json_option
 @click.pass_context
@@ -71,7 +87,7 @@ def doctor(
         if logs or arm is not None or fix_path is not None or page_path is not None:
             raise click.UsageError("--self looks at the installation: give no files, no robot and nothing to write")
         if not _print_self(as_json):
-            ctx.exit(EXIT_ERROR)
+            ctx.exit(EXIT_NOT_TRUSTED)
         return
     if not logs:
         raise click.UsageError("give the files of a recording, or --self")
@@ -81,38 +97,38 @@ def doctor(
     from ..logs.read import propose_mapping
 
     robot = None if arm is None else arm.load()
-    proposal = (
-        propose_mapping(logs, robot, reading.mapping, recover=reading.recover, budget=reading.budget)
-        if show_mapping
-        else None
-    )
-    if proposal is not None and not as_json:
+    proposal = propose_mapping(logs, robot, reading.mapping, recover=reading.recover, budget=reading.budget)
+    if show_mapping and not as_json:
         click.echo(printable(proposal.to_toml()))
     name = ", ".join(Path(file).name for file in logs)
     log = reading.log(logs, robot)
     diagnosis = diagnose(robot, log)
-    mended = _mended(diagnosis, log)
-    if fix_path is not None and mended:
-        from ..logs.mapping import LogMapping
+    fixed = proposal.mapping.merged_with(diagnosis.fix) if diagnosis.fix else proposal.mapping
+    reasons = {**proposal.reasons, **_reasons(diagnosis)}
+    if fix_path is not None:
         from ..logs.mapping_file import write_mapping
 
-        write_mapping(LogMapping.from_table(mended), fix_path, _reasons(diagnosis))
+        write_mapping(fixed, fix_path, reasons)
     if page_path is not None:
-        _write_page(page_path, name, robot, log, diagnosis, mended)
+        from ..logs.mapping_file import mapping_toml
+
+        _write_page(page_path, name, robot, log, diagnosis, mapping_toml(fixed, reasons) if diagnosis.fix else "")
     if as_json:
         document = {"files": list(logs), "robot": None if robot is None else robot.name, **diagnosis.to_table()}
         mounts = [option for finding in diagnosis.findings if (option := _mount_option(finding))]
         document |= {"mount_option": mounts[0] if mounts else None}
-        document |= {"mapping": None if proposal is None else proposal.mapping.to_table()}
-        document |= {"fix_file": fix_path if mended else None, "page": page_path}
+        document |= {"mapping": _table(proposal.mapping), "fix": _table(fixed)}
+        document |= {"fix_file": fix_path, "page": page_path}
         print_json(document)
     else:
         _print(name, robot, diagnosis)
         if fix_path is not None:
-            note(f"mapping written to {fix_path}" if mended else "no mapping can mend this; nothing was written")
+            note(
+                f"mapping written to {fix_path}{'' if diagnosis.fix else ' as it was read: no change of it mends this'}"
+            )
         note_written("page", page_path)
-    if _is_bad(diagnosis):
-        ctx.exit(EXIT_ERROR)
+    if _invalidates(diagnosis):
+        ctx.exit(EXIT_NOT_TRUSTED)
 
 
 def _print_self(as_json: bool) -> bool:
@@ -131,19 +147,18 @@ def _print_self(as_json: bool) -> bool:
     return all(each.state != "broken" for each in findings)
 
 
-def _is_bad(diagnosis: Diagnosis) -> bool:
+def _invalidates(diagnosis: Diagnosis) -> bool:
+    """Return whether a finding invalidates what would be made from the recording."""
     from ..doctor.finding import Consequence
 
     return diagnosis.worst > Consequence.LIMITS
 
 
-def _mended(diagnosis: Diagnosis, log: Log) -> dict[str, Any]:
-    """Return the mapping that the recording was read with, with the findings' changes; empty where there is none."""
-    from ..logs.mapping import LogMapping
+def _table(mapping: LogMapping) -> dict[str, Any]:
+    """Return a mapping as its file says it."""
+    from ..logs.mapping import FORMAT
 
-    if not diagnosis.fix:
-        return {}
-    return LogMapping.from_table(log.declared.mapping).merged_with(diagnosis.fix).to_table()
+    return {**mapping.to_table(), "format": FORMAT}
 
 
 def _reasons(diagnosis: Diagnosis) -> dict[tuple[str | int, ...], str]:
@@ -157,16 +172,11 @@ def _reasons(diagnosis: Diagnosis) -> dict[tuple[str | int, ...], str]:
     return reasons
 
 
-def _write_page(
-    path: str, name: str, robot: Robot | None, log: Log, diagnosis: Diagnosis, mended: dict[str, Any]
-) -> None:
-    from ..logs.mapping import LogMapping
-    from ..logs.mapping_file import mapping_toml
+def _write_page(path: str, name: str, robot: Robot | None, log: Log, diagnosis: Diagnosis, mapping: str) -> None:
     from ..report.doctor_page import doctor_page
     from ..report.page import write_page
 
-    text = mapping_toml(LogMapping.from_table(mended), _reasons(diagnosis)) if mended else ""
-    write_page(doctor_page(name, robot, log, diagnosis, text), path)
+    write_page(doctor_page(name, robot, log, diagnosis, mapping), path)
 
 
 def _print(name: str, robot: Robot | None, diagnosis: Diagnosis) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .options import exit_codes, json_option
-from .output import note, note_written, print_json, refuse_file, warn
+from .output import EXIT_NOT_TRUSTED, note, note_written, print_json, refuse_file, warn
 from .payload import Carried, payload_options
 from .source import Source, source_options
 
@@ -23,7 +23,7 @@ Examples:
   counterpoise export arm.urdf --calibration arm.calibration.json --out calibrated.urdf
   counterpoise export wam7 --payload 1.2 --payload-com 0 0 0.1 --out wam7.xml
   counterpoise export wam7 --mount-rpy 0 1.5708 0 --out wall.h --prefix wall
-""" + exit_codes("written")
+""" + exit_codes("written", not_trusted="written, but the calibration is not trusted")
 BESIDE = {
     "offset": "offsets",
     "spring": "springs",
@@ -70,8 +70,9 @@ def export(
     .urdf  of a URDF file a copy with the arm's masses, meshes and all else as they were; of others a new one
     .xml   MJCF: bodies, joints, motors and limits, without meshes
     """
-    from ..export.c_code import c_prefix
-    from ..export.write import LANGUAGES, copied_from, language_of, write_robot
+    from ..exporters.c_code import c_prefix
+    from ..exporters.write import LANGUAGES, copied_from, language_of
+    from ..exporters.write import export as write
 
     refuse_file("--out", out_path, tuple(LANGUAGES))
     language = language_of(out_path)
@@ -90,7 +91,7 @@ def export(
         robot = carried.on(robot)
     if language == "C" and prefix is None:
         prefix = c_prefix(robot)
-    write_robot(robot, out_path, prefix=prefix, about=_about(robot, calibration, fit))
+    write(robot, out_path, prefix=prefix, about=_about(robot, calibration, fit))
     copied = copied_from(robot) if language == "URDF" else None
     notes = _left_out(robot, fit, language, copied is not None)
     warnings = [*robot.warnings, *_dangers(robot, fit, language)]
@@ -108,7 +109,21 @@ def export(
                 "warnings": warnings,
             }
         )
-        return
+    else:
+        _print(robot, out_path, language, prefix, copied, warnings, notes)
+    if fit is not None and not fit.trusted:
+        raise SystemExit(EXIT_NOT_TRUSTED)
+
+
+def _print(
+    robot: Robot,
+    out_path: str,
+    language: str,
+    prefix: str | None,
+    copied: Path | None,
+    warnings: list[str],
+    notes: list[str],
+) -> None:
     for text in warnings:
         warn(text)
     for text in notes:

@@ -80,7 +80,7 @@ class Script:
         self._hold = YIELD_SHARE * arm.effort_limit if held else np.zeros(robot.n)
         self.pushes = tuple(pushes)
         for push in self.pushes:
-            link_name(robot, push.link)  # refuses a link that does not exist
+            link_name(robot, push.link, "--push")  # refuses a link that does not exist
 
     @property
     def seconds(self) -> float:

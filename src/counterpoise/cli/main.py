@@ -63,10 +63,14 @@ Examples:
   source <(counterpoise completion bash)      complete command lines; zsh and fish, too
 """
 EXIT_CODES = exit_codes(
-    "done",
-    'a fault that stopped an arm; Ctrl-C; stderr has one line "error: ..."',
-    not_trusted="the result is not to be trusted; float: refused, or stopped by its own watch",
+    "done, and what was asked for holds",
+    'a run that ended in a fault or by Ctrl-C; stderr has one line "error: ..."',
+    not_trusted="done, but not trusted, refused by a check, or with findings that invalidate the result",
     drives=True,
+)
+WHERE_EXIT_CODES = (
+    "They mean the same for every command. What 0, 1 and 3 are for each: counterpoise COMMAND --help,\n"
+    "or the table in docs/reference/command-line.md#exit-codes.\n"
 )
 JSON_ERRORS = 'With --json, errors are JSON on stdout: {"error": {"kind", "message", "path", "line"}}.\n'
 NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
@@ -92,7 +96,7 @@ class CommandGroup(click.Group):
             ctx.exit(EXIT_USAGE)
 
 
-@click.group(cls=CommandGroup, epilog=EXAMPLES + EXIT_CODES + JSON_ERRORS, context_settings=SETTINGS)
+@click.group(cls=CommandGroup, epilog=EXAMPLES + EXIT_CODES + WHERE_EXIT_CODES + JSON_ERRORS, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="counterpoise")
 def main() -> None:
     """Gravity and friction compensation of robot arms.

@@ -10,6 +10,9 @@ import click
 
 from .output import EXIT_ERROR, EXIT_HUNG_UP, EXIT_NOT_TRUSTED, EXIT_TERMINATED, EXIT_USAGE, LOG_ENDINGS
 
+ANY_ERROR = "an error in a file or a value"
+"""What 1 means for every command."""
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 json_option = click.option(
@@ -40,7 +43,7 @@ def exit_codes(done: str, error: str = "", *, not_trusted: str = "", drives: boo
     """
     meanings = {
         0: done,
-        EXIT_ERROR: f"an error in a file or a value{'; ' if error else ''}{error}",
+        EXIT_ERROR: f"{ANY_ERROR}{'; ' if error else ''}{error}",
         EXIT_USAGE: "the command line itself is wrong",
         EXIT_NOT_TRUSTED: not_trusted,
         EXIT_HUNG_UP: "SIGHUP, e.g. by a closed terminal: the arm was brought to its safe stop" if drives else "",

@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EXIT_ERROR = 1
+"""Exit code of an error of ours, and of a run that ended in a fault or by Ctrl-C."""
 EXIT_USAGE = 2
+"""Exit code of a wrong command line."""
 EXIT_NOT_TRUSTED = 3
+"""Exit code of a command that is done, but its result is not trusted, was refused, or has findings that invalidate."""
 EXIT_HUNG_UP, EXIT_TERMINATED = 129, 143
-"""Exit code of a result that is not to be trusted, or of an arm that was not let float."""
+"""Exit codes of a run that SIGHUP or SIGTERM ended."""
 LOG_ENDINGS = (".npz", ".csv")
 """Endings of a recording that is written."""
 PAGE_ENDINGS = (".html", ".htm")

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
-
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
 
@@ -34,7 +32,7 @@ class Carried:
     Attributes:
         mass: Its mass [kg].
         com: Its centre of mass in the link's frame [m].
-        link: Link that carries it; None for the only tip.
+        link: Link that carries it; None for the tip of an arm that is not branched.
     """
 
     mass: float
@@ -47,10 +45,9 @@ class Carried:
         Raises:
             InputError: A mass that cannot be, no such link, or none given where the robot has several tips.
         """
-        leaves = robot.tree.leaves
-        if self.link is None and len(leaves) > 1:
-            raise InputError(f"--payload-link is needed: the robot has {len(leaves)} tips ({', '.join(leaves)})")
-        return robot.with_payload(self.mass, com=self.com, link=self.link)
+        from ..dynamics.inputs import link_name
+
+        return robot.with_payload(self.mass, com=self.com, link=link_name(robot, self.link, "--payload-link"))
 
 
 def misjudged(robot: Robot, model_error: float) -> Robot:
@@ -73,7 +70,9 @@ def payload_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     decorated: Callable[..., Any] = gathered
     for option in (
-        click.option("--payload-link", metavar="NAME", help="Link that carries it; the tip where there is only one."),
+        click.option(
+            "--payload-link", metavar="NAME", help="Link that carries it; the tip unless the arm is branched."
+        ),
         click.option(
             "--payload-com",
             nargs=3,

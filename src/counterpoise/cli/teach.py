@@ -14,6 +14,7 @@ from .driven import Arm, Driven, driven_options, floating_options
 from .options import exit_codes, json_option
 from .output import (
     EXIT_ERROR,
+    EXIT_NOT_TRUSTED,
     Progressing,
     console,
     fixed,
@@ -30,6 +31,7 @@ from .plant import yes_option
 from .rotors import settled
 
 if TYPE_CHECKING:
+    from ..control.float.report import FloatReport
     from ..control.teach.teacher import Taught
     from ..control.teach.teaching import Teaching
     from ..logs.sample import Sample
@@ -52,7 +54,8 @@ On a terminal, Enter marks a way point and q with Enter ends; Ctrl-C ends too.
 The file is CSV: a commented head, then time [s] and every joint with its unit. Then: counterpoise replay.
 """ + exit_codes(
     "the path is written; also when Ctrl-C ended it",
-    "refused by the check, or not guided; a fault, too fast, drifting: what was recorded before is written",
+    "not guided; a fault: what was recorded before is written",
+    not_trusted="refused by the check; too fast, or drifted again and again: what was recorded before is written",
     drives=True,
 )
 
@@ -76,7 +79,7 @@ The file is CSV: a commented head, then time [s] and every joint with its unit. 
 )
 @click.option("--mark-every", type=click.FloatRange(min=0.05), metavar="S", help="Mark a way point every so often [s].")
 @click.option("--demo", is_flag=True, help="Simulated: a hand leads the tip around a loop.")
-@click.option("--demo-link", metavar="NAME", help="Link that the hand leads; the tip where there is only one.")
+@click.option("--demo-link", metavar="NAME", help="Link that the hand leads; the tip unless the arm is branched.")
 @click.option(
     "--demo-size",
     type=click.FloatRange(min=0.01, max=1.0),
@@ -162,6 +165,9 @@ def teach(
     except INTERRUPTIONS as caught:
         interrupted = caught  # on a real arm the usual way to end; it stands in its safe stop
     except SafetyError as error:
+        if teaching.report is not None and teaching.report.end == "refused":
+            _print_refusal(plant, teaching.report, as_json=as_json)
+            raise SystemExit(EXIT_NOT_TRUSTED) from None
         if teaching.teacher.count < 2:
             raise
         fault = error  # somebody has guided the arm so far: that is kept
@@ -191,7 +197,9 @@ def teach(
             warn(report.reason)
     if interrupted is not None and (code := tell_interruption(interrupted)) != EXIT_ERROR:
         raise SystemExit(code)
-    if ended not in ("done", "stopped", "interrupted"):
+    if ended in ("too fast", "drifting"):
+        raise SystemExit(EXIT_NOT_TRUSTED)
+    if ended == "fault":
         raise SystemExit(EXIT_ERROR)
 
 
@@ -249,8 +257,10 @@ class _Guide:
         ends = [push.end for push in self._pushes]
         asked, link, size = demo
         if asked:
+            from ..dynamics.inputs import link_name
             from ..plants.hand import GuidingHand, loop_way
 
+            link = link_name(driven.arm.robot, link, "--demo-link")
             self._hand = GuidingHand(driven.arm, loop_way(size), DEMO_SECONDS, link=link)
             ends.append(DEMO_SECONDS)
         self.seconds = max(ends, default=0.0) + AFTERWARDS
@@ -285,7 +295,7 @@ def _pushes(given: tuple[str, ...], driven: Driven) -> list[Any]:
     robot = driven.robot
     found, begin = [], BEFORE
     for one in map(parsed, given):
-        link_name(robot, one.link)  # refuses a link that does not exist
+        link_name(robot, one.link, "--push")  # refuses a link that does not exist
         found.append(Push(one.link, (*one.force, 0.0, 0.0, 0.0), start=begin, end=begin + one.seconds))
         begin += one.seconds + AFTERWARDS
     return found
@@ -307,6 +317,16 @@ def _listen(teaching: Teaching, simulated: bool) -> None:
                     note(f"way point {teaching.teacher.mark()}")
 
     threading.Thread(target=listen, daemon=True, name="keyboard").start()
+
+
+def _print_refusal(plant: str, report: FloatReport, *, as_json: bool) -> None:
+    """Print that the arm was not let go, and why, as ``counterpoise float`` does."""
+    if as_json:
+        print_json({"plant": plant, **report.as_data(), "ended": report.end, "out": None})
+        return
+    for reason in (report.reason,) if report.check is None else report.check.reasons:
+        warn(reason)
+    warn("the arm was not let go, and no path is written")
 
 
 def _document(taught: Taught, out_path: str, ended: str, guide: _Guide) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ..control.careful_gains import careful_gains
 from ..control.gravity import PDGravity
 from ..control.loop import ControlLoop
 from ..control.reference import PoseList
-from ..dynamics.inputs import MAX_INPUT
+from ..dynamics.inputs import MAX_INPUT, link_name
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..estimation.track import Track, Tracker
@@ -46,7 +46,7 @@ class Load:
     Attributes:
         mass: [kg]; 0 for none.
         com: Centre of mass in the link's frame [m].
-        link: Link that carries it; None for the only leaf.
+        link: Link that carries it; None for the tip of an arm that is not branched.
         attach: When it comes [s].
         release: When it goes [s]; None for never.
     """
@@ -162,7 +162,8 @@ def track_simulated(
     """
     bare = preset.robot()
     if load.mass:
-        bare.with_payload(load.mass, com=load.com, link=load.link)  # refuses what cannot be, before anything moves
+        carrier = link_name(bare, load.link, "--payload-link")
+        bare.with_payload(load.mass, com=load.com, link=carrier)  # refuses what cannot be, before anything moves
     arm = SimulatedArm(bare, preset.config.replaced(seed=seed, events=load.events()))
     model = bare if fit is None else fit.robot
     band = None

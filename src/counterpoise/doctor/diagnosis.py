@@ -35,11 +35,14 @@ class Diagnosis:
 
     @property
     def fix(self) -> dict[str, Any]:
-        """The findings' changes of the mapping as one nested table, as in a mapping file, with its ``source``."""
+        """The findings' changes of the mapping as one nested table, as in a mapping file, with its ``source``.
+
+        They are relative to the mapping that the recording was read with.
+        """
         return merged_fix(self.findings)
 
     def to_table(self) -> dict[str, Any]:
-        """Return the diagnosis as plain values that JSON can hold."""
+        """Return the diagnosis as plain values that JSON can hold; :attr:`fix` is called "fix_changes" there."""
         return {
             "facts": plain(self.facts),
             "worst": self.worst.name.lower(),
@@ -57,7 +60,7 @@ class Diagnosis:
                 }
                 for finding in self.findings
             ],
-            "fix": self.fix,
+            "fix_changes": self.fix,
         }
 
 

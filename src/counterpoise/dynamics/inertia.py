@@ -9,8 +9,10 @@ from ..errors import ModelError
 from .robot import Robot
 
 
-def mass_matrix(robot: Robot, q: Array) -> Array:
-    """Return M(q) with the rotors' inertia [kg m² or kg], shape (n, n) or (k, n, n), symmetric.
+def mass_matrix_with_rotors(robot: Robot, q: Array) -> Array:
+    """Return M(q) with the rotors' inertia on its diagonal [kg m² or kg], shape (n, n) or (k, n, n).
+
+    Without them it is :meth:`.Robot.mass_matrix`.
 
     Args:
         robot: The arm.
@@ -19,12 +21,8 @@ def mass_matrix(robot: Robot, q: Array) -> Array:
     Raises:
         PhysicalConsistencyError: A link has an inertia that no real body has.
     """
-    n = robot.n
-    poses, push = _pushed(q)
-    moved = robot.inverse_dynamics(poses, np.zeros_like(poses), push).reshape(*q.shape, n)
-    rows = moved - robot.gravity(q)[..., None, :]
-    M: Array = 0.5 * (rows + np.swapaxes(rows, -1, -2))
-    M[..., np.arange(n), np.arange(n)] += robot.rotor_inertia
+    M = robot.mass_matrix(q)
+    M[..., np.arange(robot.n), np.arange(robot.n)] += robot.rotor_inertia
     return M
 
 
@@ -38,7 +36,7 @@ def joint_inertias(robot: Robot, q: Array) -> Array:
         q: Positions [rad or m], shape (n,).
     """
     try:
-        mobility = np.diag(np.linalg.inv(mass_matrix(robot, q)))
+        mobility = np.diag(np.linalg.inv(mass_matrix_with_rotors(robot, q)))
     except (ModelError, np.linalg.LinAlgError):
         return np.array(robot.rotor_inertia)
     return np.where(mobility > 0.0, 1.0 / np.where(mobility > 0.0, mobility, 1.0), robot.rotor_inertia)

@@ -122,24 +122,32 @@ def check_out(out: object, shape: tuple[int, ...], inputs: Sequence[Array]) -> A
     return out
 
 
-def link_index(names: Sequence[str], leaves: Sequence[str], at: str | None) -> int:
-    """Return the index of the link called ``at``; None means the only leaf.
+def link_index(names: Sequence[str], tips: Sequence[str], at: str | None, argument: str = "at=") -> int:
+    """Return the index of the link called ``at``; None means the only tip.
+
+    Args:
+        names: All links.
+        tips: The link that None means, alone (:func:`.default_tip`), or the leaves of a branched arm.
+        at: The name that was given.
+        argument: What the caller typed the name for, as messages name it: "link=", "--payload-link".
 
     Raises:
-        InputError: No such link, or none given where the robot has several leaves.
+        InputError: No such link, or none given where the arm is branched.
     """
     if at is None:
-        if len(leaves) == 1:
-            return names.index(leaves[0])
-        raise InputError(f"at= is required: the robot has {len(leaves)} leaf links ({listed(leaves)})")
+        if len(tips) == 1:
+            return names.index(tips[0])
+        raise InputError(f"{argument} is required: the robot has {len(tips)} leaf links ({listed(tips)})")
     if not isinstance(at, str) or at not in names:
-        raise InputError(f"there is no link {at!r}; the links are {listed(names)}")
+        raise InputError(
+            f"{argument} names no link of the robot: there is no link {at!r}; the links are {listed(names)}"
+        )
     return names.index(at)
 
 
-def link_name(robot: Robot, at: str | None) -> str:
-    """Return the name of the link called ``at``; None means the only leaf. Raises as :func:`link_index` does."""
-    return robot.link_names[link_index(robot.link_names, robot.tree.leaves, at)]
+def link_name(robot: Robot, at: str | None, argument: str = "at=") -> str:
+    """Return the name of the link called ``at``; arguments and errors are those of :func:`link_index`."""
+    return robot.link_names[link_index(robot.link_names, robot.tree.tips, at, argument)]
 
 
 def _kind(value: object) -> str:

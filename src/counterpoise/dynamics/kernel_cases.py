@@ -220,7 +220,7 @@ def stored_arms() -> list[StoredArm]:
             joint_names=joints,
             body_names=tuple(f"b{i}" for i in range(arm.bodies)),
             link_names=(BASE_LINK, TIP_LINK),
-            leaves=(TIP_LINK,),
+            tips=(TIP_LINK,),
             refusal="",
             **fields,
         )

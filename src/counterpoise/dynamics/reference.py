@@ -168,14 +168,14 @@ class ReferenceKernel:
 
         Args:
             q: Joint positions, shape (n,) or (k, n).
-            at: Name of any link, fixed ones too; may be left out when the robot has one leaf.
+            at: Name of any link, fixed ones too; may be left out unless the arm is branched (:func:`.default_tip`).
             out: Where to write the result.
 
         Returns:
             Homogeneous transform, shape (4, 4) or (k, 4, 4).
         """
         rows = as_rows(q, "q", self.tree.joint_names)
-        link = link_index(self.tree.link_names, self.tree.leaves, at)
+        link = link_index(self.tree.link_names, self.tree.tips, at)
         return _apply(lambda q2: link_poses(self.tree, q2, link), out, rows)
 
     def jacobian(self, q: npt.ArrayLike, at: str | None = None, out: Array | None = None) -> Array:
@@ -183,14 +183,14 @@ class ReferenceKernel:
 
         Args:
             q: Joint positions, shape (n,) or (k, n).
-            at: Name of any link, fixed ones too; may be left out when the robot has one leaf.
+            at: Name of any link, fixed ones too; may be left out unless the arm is branched (:func:`.default_tip`).
             out: Where to write the result.
 
         Returns:
             J with (v, ω) = J q̇, shape (6, n) or (k, 6, n).
         """
         rows = as_rows(q, "q", self.tree.joint_names)
-        link = link_index(self.tree.link_names, self.tree.leaves, at)
+        link = link_index(self.tree.link_names, self.tree.tips, at)
         return _apply(lambda q2: link_jacobians(self.tree, q2, link), out, rows)
 
     def wrench_torque(
@@ -204,7 +204,7 @@ class ReferenceKernel:
             q: Joint positions, shape (n,) or (k, n).
             wrench: (fx, fy, fz, mx, my, mz) [N, N m] in base axes at the link's origin, shape (6,) or (k, 6); one
                 wrench serves a whole batch of poses.
-            at: Name of the link; may be left out when the robot has one leaf.
+            at: Name of the link; may be left out unless the arm is branched (:func:`.default_tip`).
             out: Where to write the result; shape of q.
 
         Returns:
@@ -213,7 +213,7 @@ class ReferenceKernel:
         rows = as_rows(q, "q", self.tree.joint_names)
         wrenches = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
         refuse_wrench_shape(wrenches, rows)
-        link = link_index(self.tree.link_names, self.tree.leaves, at)
+        link = link_index(self.tree.link_names, self.tree.tips, at)
         spread = np.broadcast_to(wrenches, (*rows.shape[:-1], 6))
         return _apply(lambda q2, w2: wrench_torques(self.tree, q2, w2, link), out, rows, spread)
 

@@ -31,6 +31,10 @@ class Robot(Kernel):
     from several threads at once. Joint order is ``joint_names``: depth first, children in file order, mimic joints left
     out.
 
+    Where a method takes ``at=`` or ``link=``, the name of a link, an arm that is not branched needs none: it is the
+    link that :func:`.default_tip` finds, the only leaf where there is one. Frames fixed to the base or beside the tool
+    do not make an arm branched.
+
     Attributes:
         description: The file's links and joints.
         name: The robot's name.
@@ -197,10 +201,10 @@ class Robot(Kernel):
         Args:
             mass: Mass of the load [kg].
             com: Its centre of mass in the link's frame [m], shape (3,).
-            link: Link that carries it, fixed ones too; may be left out when the robot has one leaf.
+            link: Link that carries it, fixed ones too; may be left out unless the arm is branched.
             inertia: Its inertia about its own centre of mass in the link's axes [kg m²], (3, 3); None for a point.
         """
-        load = Payload(link_name(self, link), _payload_inertia(mass, com, inertia))
+        load = Payload(link_name(self, link, "link="), _payload_inertia(mass, com, inertia))
         return self._remade(payloads=(*self.payloads, load))
 
     def with_payloads(self, payloads: Sequence[Payload]) -> Self:
@@ -228,6 +232,28 @@ class Robot(Kernel):
             for joint in self.description.joints
         )
         return self._remade(description=replace(self.description, joints=joints))
+
+    def mass_matrix(self, q: npt.ArrayLike) -> Array:
+        """Return M(q), symmetric, without rotor inertia: ``inverse_dynamics(q, dq, ddq)`` is M(q) ddq and more.
+
+        Column j is what a unit acceleration of joint j takes without gravity ([Walker1982], method 1).
+
+        Args:
+            q: Joint positions, shape (n,) or (k, n).
+
+        Returns:
+            Inertias [kg m², kg m or kg], shape (n, n) or (k, n, n).
+
+        Raises:
+            PhysicalConsistencyError: A link has an inertia that no real body has.
+        """
+        rows, n = as_rows(q, "q", self.joint_names), self.n
+        poses = np.repeat(np.atleast_2d(rows), n, axis=0)
+        push = np.tile(np.eye(n), (len(poses) // max(n, 1), 1))
+        moved = self.inverse_dynamics(poses, np.zeros_like(poses), push).reshape(*rows.shape, n)
+        columns = moved - self.gravity(rows)[..., None, :]
+        M: Array = 0.5 * (columns + np.swapaxes(columns, -1, -2))
+        return M
 
     @property
     def base_gravity_parameters(self) -> Array:

@@ -12,7 +12,7 @@ Both kernels, the NumPy reference and the native one, compute from these arrays 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +71,7 @@ class Tree:
         link_rotation: Rotation from link frame to body frame, shape (l, 3, 3).
         link_origin: Link origin in the body frame [m], shape (l, 3).
         leaves: Names of the links without children.
+        tips: The link that is meant where none is named, alone (see :func:`default_tip`); the leaves of a branched arm.
         refusal: Why inertial dynamics may not be computed (an unphysical inertia), or "".
         path: File the robot came from, for messages.
     """
@@ -97,6 +98,7 @@ class Tree:
     link_rotation: Array
     link_origin: Array
     leaves: tuple[str, ...]
+    tips: tuple[str, ...]
     refusal: str
     path: str | None
 
@@ -203,6 +205,7 @@ def compile_tree(
         for child in reversed(children[link]):
             pending.append((child, child.child, body, T_body_link @ child.T_parent_joint))
 
+    tip = default_tip(description, {link: body for link, body, _ in links})
     joint_names = tuple(joint.name for joint in moved_by if joint.mimic is None)
     place = {name: index for index, name in enumerate(joint_names)}
     resolved = resolved_mimics(moved_by)
@@ -230,9 +233,45 @@ def compile_tree(
         link_rotation=_frozen_stack([T[:3, :3] for _, _, T in links], (3, 3)),
         link_origin=_frozen_stack([T[:3, 3] for _, _, T in links], (3,)),
         leaves=tuple(leaves),
+        tips=tuple(leaves) if tip is None else (tip,),
         refusal="" if allow_unphysical else _refusal(bodies),
         path=description.path,
     )
+
+
+def default_tip(description: Description, body_of: Mapping[str, int]) -> str | None:
+    """Return the link that is meant where none is named; None where the arm is branched and one must be named.
+
+    It is the only leaf, where there is one. Frames that are fixed to the robot do not make an arm branched: leaves on
+    the base do not count, and where all others hang rigidly on one moving body, the way to the tip goes on from that
+    body's own link. Where several links are fixed to a link, it goes on to the one that carries mass, itself or further
+    out: the tool, not the frame beside it. Where none does, or several do, it ends at the link that they are fixed to.
+    Payloads do not count.
+
+    Args:
+        description: The robot.
+        body_of: Body that carries each link, BASE for the base, depth first.
+    """
+    children: defaultdict[str, list[str]] = defaultdict(list)
+    for joint in description.joints:
+        children[joint.parent].append(joint.child)
+    leaves = [link for link in body_of if not children[link]]
+    if len(leaves) == 1:
+        return leaves[0]
+    bodies = {body_of[leaf] for leaf in leaves} - {BASE}
+    if len(bodies) != 1:
+        return None
+    heavy = {link.name for link in description.links if link.inertia is not None and link.inertia.mass > 0.0}
+    for link in reversed(list(body_of)):  # children before their parents
+        if any(child in heavy for child in children[link]):
+            heavy.add(link)
+    tip = next(link for link in body_of if body_of[link] in bodies)
+    while onward := children[tip]:
+        carriers = onward if len(onward) == 1 else [link for link in onward if link in heavy]
+        if len(carriers) != 1:
+            break
+        (tip,) = carriers
+    return tip
 
 
 def _refusal(bodies: Sequence[_Body]) -> str:

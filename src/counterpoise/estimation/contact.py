@@ -79,7 +79,7 @@ def tip_wrench(robot: Robot, q: npt.ArrayLike, external: ExternalTorque, at: str
         robot: The arm.
         q: Positions [rad or m], shape (n,).
         external: The external torques.
-        at: Link that is touched; may be left out when the robot has one leaf.
+        at: Link that is touched; may be left out unless the arm is branched.
 
     Raises:
         InputError: There is no such link, or a position is bad.

@@ -29,7 +29,7 @@ import numpy as np
 
 from ..calibration.workspace import workspace_poses
 from ..description.frozen import Array
-from ..dynamics.inertia import mass_matrix
+from ..dynamics.inertia import mass_matrix_with_rotors
 from ..dynamics.robot import Robot
 from ..errors import InputError, ModelError
 
@@ -59,7 +59,7 @@ def mass_matrices(robot: Robot) -> Array:
     Raises:
         ModelError: The description's inertias do not give a dynamic model.
     """
-    return mass_matrix(robot, workspace_poses(robot, POSES))
+    return mass_matrix_with_rotors(robot, workspace_poses(robot, POSES))
 
 
 def largest_inertias(robot: Robot) -> Array:

@@ -117,6 +117,32 @@ class Log(PublishedData):
         """Return the number of samples."""
         return len(self.time)
 
+    def __repr__(self) -> str:
+        """One line: joints, samples, duration, rate, which parts hold numbers, the unit of efforts that are no torques.
+
+        Duration and rate are those of :meth:`ordered`'s samples. A table of poses at rest has no rate.
+        """
+        times = self.time[increasing(self.time)]
+        lasts = f"{times[-1] - times[0]:.4g} s" if len(times) > 1 else "no duration"
+        if self.side is not None or self.pair is not None:
+            lasts += ", poses at rest"
+        elif len(times) > 1:
+            lasts += f" at {self.rate:.4g} Hz"
+        parts = [
+            f"{name}{f' [{self._effort_unit}]' if name == 'tau' and self._effort_unit else ''}"
+            for name in ("q", "dq", "tau", "wrench", "sent")
+            if (part := getattr(self, name)) is not None and np.isfinite(part).any()
+        ]
+        joints, samples = _counted(len(self.joint_names), "joint"), _counted(len(self), "sample")
+        return f"<Log: {joints}, {samples}, {lasts}; {', '.join(parts) or 'no numbers'}>"
+
+    @property
+    def _effort_unit(self) -> str:
+        """Unit of ``tau`` where it does not hold torques [N m] or forces [N] on the links; "" where it does."""
+        if self.declared.effort_kind == "current":
+            return "A"
+        return "N m at the motor" if self.declared.effort_side == "motor" else ""
+
     def sample(self, index: int) -> Sample:
         """Return one sample; negative indices count from the end."""
         if not -len(self) <= index < len(self):
@@ -337,6 +363,10 @@ class LogBuilder:
             sent=sent if self._has_sent else None,
             declared=self.declared,
         )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _array(value: npt.ArrayLike, name: str, shape: tuple[int, ...]) -> Array:

@@ -37,7 +37,9 @@ class Disturbances:
             elif isinstance(event, Surface):
                 self._contacts.append(Touching(event, self._index(event.link)))
             elif isinstance(event, Bond):
-                self._contacts.append(Bonded(event, self._index(event.first), self._index(event.second)))
+                self._contacts.append(
+                    Bonded(event, self._index(event.first, "first="), self._index(event.second, "second="))
+                )
             else:
                 if isinstance(event, AttachPayload):
                     self._index(event.link)
@@ -83,5 +85,5 @@ class Disturbances:
         """Return what surfaces and bonds exert on the robot, in the order of the events, as applied last."""
         return tuple(contact.touch for contact in self._contacts)
 
-    def _index(self, link: str | None) -> int:
-        return link_index(self._robot.link_names, self._robot.tree.leaves, link)
+    def _index(self, link: str | None, argument: str = "link=") -> int:
+        return link_index(self._robot.link_names, self._robot.tree.tips, link, argument)

@@ -19,7 +19,7 @@ class Push:
     """A wrench on a link over a time window.
 
     Attributes:
-        link: Link that is pushed; None for the only leaf.
+        link: Link that is pushed; None for the tip of an arm that is not branched.
         wrench: Force and moment acting on the robot, force first, shape (6,).
         start: When it begins, by the plant's clock.
         end: When it ends; inf for never.
@@ -54,7 +54,7 @@ class AttachPayload:
         time: When, by the plant's clock; it takes effect at the next control tick.
         mass: Mass of the load ≥ 0.
         com: Its centre of mass in the link's frame, shape (3,).
-        link: Link that carries it; None for the only leaf.
+        link: Link that carries it; None for the tip of an arm that is not branched.
         inertia: Its inertia about its own centre of mass in the link's axes, shape (3, 3); None for a point.
     """
 
@@ -98,7 +98,7 @@ class Surface:
     proportional to the speed, so a point at rest creeps under a sideways force.
 
     Attributes:
-        link: Link whose point touches; None for the only leaf.
+        link: Link whose point touches; None for the tip of an arm that is not branched.
         point: That point, in the link's frame, shape (3,).
         origin: A point of the plane, in the base frame, shape (3,).
         normal: Outward normal, in the base frame, shape (3,); any length.
@@ -172,4 +172,4 @@ Event = Push | AttachPayload | RemovePayloads | Surface | Bond
 
 def _check_link(link: object, name: str) -> None:
     if link is not None and not isinstance(link, str):
-        raise InputError(f"{name} is {link!r}; expected the name of a link, or None for the only leaf")
+        raise InputError(f"{name} is {link!r}; expected the name of a link, or None for the tip")

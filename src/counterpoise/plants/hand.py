@@ -49,7 +49,7 @@ class GuidingHand:
             arm: The arm.
             way: Points relative to where the link is at the first sample, in base axes [m], shape (k, 3).
             seconds: Time for the way; least jerk from rest to rest along it [s].
-            link: The link; None for the only leaf.
+            link: The link; None for the tip of an arm that is not branched.
             stiffness: Of the hand's spring [N/m].
             damping: Of the hand [N s/m].
             strongest: Largest force [N].
@@ -64,7 +64,7 @@ class GuidingHand:
         self.seconds = number(seconds, "seconds", least=0.1, most=3600.0)
         self.peak_force = 0.0
         self._arm, self._robot = arm, arm.robot
-        self._link = link_name(arm.robot, link)
+        self._link = link_name(arm.robot, link, "link=")
         self._gains = (
             number(stiffness, "stiffness", least=0.0, most=1e6),
             number(damping, "damping", least=0.0, most=1e6),

@@ -229,7 +229,7 @@ class Session:
         self._orders.put(change)
 
     def _refuse_unknown(self, link: str) -> None:
-        link_name(self.arm.robot, link)
+        link_name(self.arm.robot, link, "link=")
 
     # ---------------------------------------------------------------------------------------------- the arm's thread
 

@@ -18,7 +18,7 @@ from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.tip.impedance import Impedance
 from counterpoise.control.tip.tip_path import StayThere, Straight, TipPath
 from counterpoise.control.tip.tip_state import tip_state
-from counterpoise.dynamics.inertia import mass_matrix
+from counterpoise.dynamics.inertia import mass_matrix_with_rotors
 from counterpoise.errors import InputError
 from counterpoise.logs.sample import Sample
 from ideal_arm import SPEEDS, IdealArm
@@ -110,7 +110,7 @@ def test_the_posture_does_not_accelerate_the_tip() -> None:
     """Pull to a posture and damping of the elbow move the elbow only: J M⁻¹ τ = 0."""
     law = started(Impedance(ROBOT, SOFT, posture=Q + 0.2, posture_stiffness=5.0))
     tau = law.torque(sample(Q), 1e-3) - ROBOT.gravity(Q)
-    pulled = np.linalg.solve(mass_matrix(ROBOT, Q), tau)
+    pulled = np.linalg.solve(mass_matrix_with_rotors(ROBOT, Q), tau)
     assert np.abs(pulled).max() > 0.1
     np.testing.assert_allclose(ROBOT.jacobian(Q) @ pulled, 0.0, atol=1e-6)
 
@@ -118,7 +118,7 @@ def test_the_posture_does_not_accelerate_the_tip() -> None:
 def test_light_directions_are_softened_once_and_told() -> None:
     """About the last joint's axis the arm is light: K is cut there to the bandwidth, and stays elsewhere."""
     law = started(Impedance(ROBOT, (400.0,) * 3 + (20.0,) * 3))
-    J, M = ROBOT.jacobian(Q), mass_matrix(ROBOT, Q)
+    J, M = ROBOT.jacobian(Q), mass_matrix_with_rotors(ROBOT, Q)
     inverse = J @ np.linalg.solve(M, J.T)
     assert np.sqrt(np.linalg.eigvals(inverse @ law.stiffness).real.max()) == pytest.approx(40.0, rel=1e-6)
     assert [kind for kind, _ in law.news()] == ["softened"]

@@ -8,7 +8,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.control.tip.tip_state import MOST_MASS, SCALE, task_inertia, tip_state
 from counterpoise.description.rotations import rotation_vector
-from counterpoise.dynamics.inertia import mass_matrix
+from counterpoise.dynamics.inertia import mass_matrix_with_rotors
 
 ROBOT = cp.load("wam7")
 RNG = np.random.default_rng(5)
@@ -27,7 +27,7 @@ def test_twist_is_the_motion_of_the_link() -> None:
 def test_tip_inertia_away_from_singularities_is_khatibs() -> None:
     """Λ = (J M⁻¹ Jᵀ)⁻¹ where nothing is cut."""
     q = np.array([0.3, 0.5, 0.2, 1.6, 0.1, 0.6, 0.2])
-    J, M = ROBOT.jacobian(q), mass_matrix(ROBOT, q)
+    J, M = ROBOT.jacobian(q), mass_matrix_with_rotors(ROBOT, q)
     axes, masses = task_inertia(J, M)
     assert masses.max() < MOST_MASS
     np.testing.assert_allclose((axes * masses) @ axes.T, np.linalg.inv(J @ np.linalg.solve(M, J.T)), rtol=1e-9)
@@ -36,7 +36,7 @@ def test_tip_inertia_away_from_singularities_is_khatibs() -> None:
 def test_tip_inertia_stays_finite_where_the_arm_is_stretched() -> None:
     """At a singularity the mass is cut instead of growing without bound."""
     q = np.zeros(7)
-    axes, masses = task_inertia(ROBOT.jacobian(q), mass_matrix(ROBOT, q))
+    axes, masses = task_inertia(ROBOT.jacobian(q), mass_matrix_with_rotors(ROBOT, q))
     assert masses.max() == pytest.approx(MOST_MASS)
     inertia = (axes * masses) @ axes.T / np.outer(SCALE, SCALE)
     assert np.linalg.eigvalsh(inertia).max() <= MOST_MASS * (1.0 + 1e-9)

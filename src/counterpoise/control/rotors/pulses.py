@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from ...description.frozen import Array, frozen
-from ...dynamics.inertia import mass_matrix
+from ...dynamics.inertia import mass_matrix_with_rotors
 from ...dynamics.joint_units import effort_units, position_units, rotary
 from ...dynamics.robot import Robot
 from ...errors import ModelError
@@ -184,7 +184,7 @@ class PulseLaw:
         self._kp, self._kd = gains.kp, gains.kd
         self._reach = np.full(robot.n, np.inf) if gains.reach is None else gains.reach
         try:
-            self._mass = mass_matrix(robot, q)
+            self._mass = mass_matrix_with_rotors(robot, q)
         except ModelError:  # inertias that no real body has: the coupling is then left out
             self._mass = np.zeros((robot.n, robot.n))
         self._home, self._anchor = q, np.array(q)

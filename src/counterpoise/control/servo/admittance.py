@@ -93,7 +93,7 @@ class Admittance:
             robot: The arm; only its kinematics and limits count.
             feedback: The wrist sensor.
             dt: Time between two commands [s].
-            at: Link that is led; None for the only leaf.
+            at: Link that is led; None for the tip of an arm that is not branched.
             bounds: What is commanded at most; None for the robot's limits (see MotionBounds).
             mass: Virtual mass, base axes [kg ×3, kg m² ×3], above 0.
             damping: Virtual damping [N s/m ×3, N m s/rad ×3], from 0; a huge number locks a direction.

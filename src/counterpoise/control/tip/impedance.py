@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ...description.frozen import Array, frozen
 from ...description.rotations import rotation_vector
-from ...dynamics.inertia import mass_matrix
+from ...dynamics.inertia import mass_matrix_with_rotors
 from ...dynamics.inputs import link_name, numbers
 from ...dynamics.robot import Robot
 from ...logs.sample import Sample
@@ -100,7 +100,7 @@ class Impedance:
             stiffness: K along the base's axes, six numbers [N/m ×3, N m/rad ×3] or shape (6, 6), symmetric.
             damping: D, likewise [N s/m, N m s/rad]; None for ``damping_ratio``.
             damping_ratio: ζ, where no damping is given. Either is scaled down where the rotors ask for it.
-            at: The link; None for the only leaf.
+            at: The link; None for the tip of an arm that is not branched.
             path: Where it should be; None holds where it is at the start.
             posture: q_n that the arm is pulled to as far as the tip allows [rad or m]; None for where it starts.
             posture_stiffness: K_n [N m/rad or N/m], one or n.
@@ -186,7 +186,7 @@ class Impedance:
     def _soften(self, sample: Sample) -> None:
         """Cut K so that K v = ω² Λ v has no ω above the bandwidth at the pose where the law starts."""
         state = tip_state(self.robot, sample.q, sample.dq, self.at)
-        axes, masses = task_inertia(state.jacobian, mass_matrix(self.robot, sample.q))
+        axes, masses = task_inertia(state.jacobian, mass_matrix_with_rotors(self.robot, sample.q))
         shape, omega = swings(axes, masses, self._given_stiffness)
         fastest = float(omega.max())
         self.stiffness = self._given_stiffness
@@ -206,7 +206,7 @@ class Impedance:
         if self._before is not None and time > self._before:
             self._dt = time - self._before
         self._before = time
-        mass = mass_matrix(self.robot, q)
+        mass = mass_matrix_with_rotors(self.robot, q)
         axes, masses = task_inertia(state.jacobian, mass)
         task = (axes * masses) @ axes.T
         damping = self._given_damping

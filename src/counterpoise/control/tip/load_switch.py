@@ -102,7 +102,7 @@ def droop_bound(
         after: The arm as it has become.
         q: Where [rad or m], shape (n,).
         kp: Stiffness of the position loop [N m/rad or N/m], shape (n,), above 0.
-        at: Link whose way is asked for; None for the only leaf.
+        at: Link whose way is asked for; None for the tip of an arm that is not branched.
 
     Returns:
         The droop of each joint |Δg| / K_p [rad or m], shape (n,), and the way of the link |J K_p⁻¹ Δg| [m].

@@ -68,7 +68,7 @@ class TipWrench:
         Args:
             robot: The arm, payload included.
             wrench: Force first, what the arm is to exert on its surroundings [N, N m], shape (6,).
-            at: Link that exerts it; None for the only leaf.
+            at: Link that exerts it; None for the tip of an arm that is not branched.
             frame: Axes of the wrench; always at the link's origin.
             damping: D [N m s/rad or N s/m], one or n; None for the inertia at the start over SLOWING. A joint that
                 moves at dq takes D dq away from the wrench.

@@ -132,7 +132,7 @@ class TwoHands:
         """
         if len(hands) != 2:
             raise InputError(f"hands is {hands!r}; expected the names of two links")
-        first, second = (link_name(robot, hand) for hand in hands)
+        first, second = (link_name(robot, hand, "hands=") for hand in hands)
         if first == second:
             raise InputError(f"both hands are '{first}'; expected two links")
         self.robot, self.hands = robot, (first, second)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...description.frozen import Array
-from ...dynamics.inertia import mass_matrix
+from ...dynamics.inertia import mass_matrix_with_rotors
 from ...dynamics.robot import Robot
 from ...errors import InputError, listed
 from ..stop_signals import SignalSafe
@@ -268,7 +268,7 @@ class JointTuner:
 
 def locked_inertia(robot: Robot, q: Array, joint: int) -> float:
     """Return the inertia that a joint's torque moves with the other joints locked, rotor included [kg m² or kg]."""
-    inertia = float(mass_matrix(robot, q)[joint, joint])
+    inertia = float(mass_matrix_with_rotors(robot, q)[joint, joint])
     if not inertia > 0.0:
         raise InputError(f"joint '{robot.joint_names[joint]}' moves no inertia in the model; it cannot be tuned by it")
     return inertia

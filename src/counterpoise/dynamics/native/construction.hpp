@@ -275,13 +275,13 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject*) {
     // One after the other: what is asked for after an error hides it.
     bool good = (self->joint_names = PyObject_GetAttrString(tree, "joint_names")) != nullptr &&
                 (self->link_names = PyObject_GetAttrString(tree, "link_names")) != nullptr &&
-                (self->leaves = PyObject_GetAttrString(tree, "leaves")) != nullptr &&
+                (self->tips = PyObject_GetAttrString(tree, "tips")) != nullptr &&
                 (self->link_indices = PyDict_New()) != nullptr &&
                 (body_names = PyObject_GetAttrString(tree, "body_names")) != nullptr &&
                 (refusal = PyObject_GetAttrString(tree, "refusal")) != nullptr;
     const int refused = good ? PyObject_IsTrue(refusal) : -1;
     good = good && refused >= 0;
-    if (good && !(PyTuple_Check(self->joint_names) && PyTuple_Check(self->link_names) && PyTuple_Check(self->leaves) &&
+    if (good && !(PyTuple_Check(self->joint_names) && PyTuple_Check(self->link_names) && PyTuple_Check(self->tips) &&
                   PyTuple_Check(body_names))) {
         PyErr_SetString(PyExc_TypeError, "the tree's names must be tuples");
         good = false;
@@ -304,9 +304,9 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject*) {
             good = index != nullptr && PyDict_SetItem(self->link_indices, PyTuple_GET_ITEM(self->link_names, l), index) == 0;
             Py_XDECREF(index);
         }
-        if (good && PyTuple_Size(self->leaves) == 1) {
-            PyObject* index = PyDict_GetItem(self->link_indices, PyTuple_GET_ITEM(self->leaves, 0));
-            self->compiled->only_leaf = index == nullptr ? -1 : static_cast<int>(PyLong_AsLong(index));
+        if (good && PyTuple_Size(self->tips) == 1) {
+            PyObject* index = PyDict_GetItem(self->link_indices, PyTuple_GET_ITEM(self->tips, 0));
+            self->compiled->only_tip = index == nullptr ? -1 : static_cast<int>(PyLong_AsLong(index));
         }
     }
     Py_XDECREF(body_names);
@@ -326,7 +326,7 @@ void kernel_dealloc(PyObject* object) {
     Py_XDECREF(self->joint_names);
     Py_XDECREF(self->link_names);
     Py_XDECREF(self->link_indices);
-    Py_XDECREF(self->leaves);
+    Py_XDECREF(self->tips);
     Py_XDECREF(self->latest_at);
     type->tp_free(object);
     Py_DECREF(type);

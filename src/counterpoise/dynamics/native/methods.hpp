@@ -109,7 +109,7 @@ PyObject* kernel_base_wrench_regressor(PyObject* self, PyObject* const* args, Py
 }
 
 const Point* find_link(KernelObject* self, PyObject* at) {
-    if (at == nullptr && self->compiled->only_leaf >= 0) return &self->compiled->links[self->compiled->only_leaf];
+    if (at == nullptr && self->compiled->only_tip >= 0) return &self->compiled->links[self->compiled->only_tip];
     if (at != nullptr && at == self->latest_at) return self->latest_point;
     if (at != nullptr && PyUnicode_CheckExact(at)) {
         PyObject* index = PyDict_GetItemWithError(self->link_indices, at);
@@ -119,7 +119,7 @@ const Point* find_link(KernelObject* self, PyObject* at) {
         }
         if (PyErr_Occurred()) return nullptr;
     }
-    PyObject* index = PyObject_CallFunctionObjArgs(link_index, self->link_names, self->leaves,
+    PyObject* index = PyObject_CallFunctionObjArgs(link_index, self->link_names, self->tips,
                                                    at == nullptr ? Py_None : at, nullptr);
     if (index == nullptr) return nullptr;
     const Py_ssize_t found = PyLong_AsSsize_t(index);

@@ -77,7 +77,7 @@ struct Compiled {
     std::vector<int> paths;
     std::vector<double> path_offsets;
     std::unique_ptr<Workspace> work;  // for single poses, which hold the interpreter lock from beginning to end
-    int only_leaf = -1;               // index of the only leaf link, or -1
+    int only_tip = -1;                // index of the link that is meant where none is named, or -1
     bool refused = false;             // inertial dynamics are refused: an inertia is unphysical
 };
 
@@ -87,7 +87,7 @@ struct KernelObject {
     PyObject* joint_names;
     PyObject* link_names;
     PyObject* link_indices;  // dict: name -> index
-    PyObject* leaves;
+    PyObject* tips;
     PyObject* latest_at;  // the name object that was looked up last, and its link: loops ask for the same one
     const Point* latest_point;
     Compiled* compiled;

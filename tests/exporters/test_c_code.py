@@ -16,7 +16,7 @@ import pytest
 import counterpoise as cp
 from calibration_data import other_masses
 from counterpoise.description.frozen import Array
-from counterpoise.export.c_code import c_code, c_prefix
+from counterpoise.exporters.c_code import c_code, c_prefix
 from random_robots import random_robot
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

@@ -11,7 +11,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.description.model import JointKind
-from counterpoise.export.mjcf import mjcf_text
+from counterpoise.exporters.mjcf import mjcf_text
 from random_robots import random_motion, random_robot
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")

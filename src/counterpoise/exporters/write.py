@@ -37,7 +37,7 @@ def language_of(path: str | Path) -> str:
     return language
 
 
-def write_robot(robot: Robot, path: str | Path, *, prefix: str | None = None, about: Sequence[str] = ()) -> None:
+def export(robot: Robot, path: str | Path, *, prefix: str | None = None, about: Sequence[str] = ()) -> None:
     """Write a robot as a C header (``.h``), URDF (``.urdf``) or MJCF (``.xml``).
 
     A robot that was read from a URDF file is written as a copy of that file with the robot's masses: meshes and all

@@ -15,10 +15,10 @@ import counterpoise as cp
 from counterpoise.calibration.calibrated_robot import with_masses
 from counterpoise.description.model import Joint, JointKind, Link
 from counterpoise.description.rotations import rotation_from_rpy, rotation_from_vector
-from counterpoise.export.urdf import urdf_text
-from counterpoise.export.urdf_copy import urdf_copy
-from counterpoise.export.write import write_robot
-from counterpoise.export.xml_text import rpy_of
+from counterpoise.exporters.urdf import urdf_text
+from counterpoise.exporters.urdf_copy import urdf_copy
+from counterpoise.exporters.write import export
+from counterpoise.exporters.xml_text import rpy_of
 from random_robots import random_motion, random_robot
 from shared_data import REFUSED_URDFS, example_urdfs
 
@@ -67,7 +67,7 @@ def test_random_trees_with_loads_and_mimics(seed: int, tmp_path: Path) -> None:
 def test_pinocchio_reads_it(tmp_path: Path) -> None:
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     robot = cp.load("wam7").with_payload(1.2, com=(0.0, 0.02, 0.1))
-    write_robot(robot, tmp_path / "wam7.urdf")
+    export(robot, tmp_path / "wam7.urdf")
     model = pin.buildModelFromUrdf(str(tmp_path / "wam7.urdf"))
     data = model.createData()
     for q in np.random.default_rng(1).uniform(-1.5, 1.5, (5, 7)):
@@ -82,7 +82,7 @@ def test_a_copy_differs_in_its_masses_only(path: Path, tmp_path: Path) -> None:
     robot = cp.load(path)
     shares = np.repeat(np.random.default_rng(0).uniform(*SHARES, robot.tree.bodies), 4)
     changed = with_masses(robot, robot.gravity_parameters * shares).with_payload(0.5, link=robot.link_names[-1])
-    write_robot(changed, tmp_path / "copy.urdf")
+    export(changed, tmp_path / "copy.urdf")
     again = cp.load(tmp_path / "copy.urdf")
     q = np.random.default_rng(1).uniform(-1.0, 1.0, (4, robot.n))
     np.testing.assert_allclose(again.gravity(q), changed.gravity(q), rtol=1e-9, atol=1e-9)
@@ -145,7 +145,7 @@ def test_odd_files_keep_every_letter(head: str, more: str, encoding: str, tmp_pa
     (tmp_path / "a.urdf").write_bytes(text.encode(encoding))
     robot = cp.load(tmp_path / "a.urdf")
     changed = with_masses(robot, 1.5 * robot.gravity_parameters).with_payload(0.2, link="bare")
-    write_robot(changed, tmp_path / "b.urdf", about=["why -- because"])
+    export(changed, tmp_path / "b.urdf", about=["why -- because"])
     copy = (tmp_path / "b.urdf").read_bytes().decode()
     for kept in ("<!-- licence -->", head, more, "<!-- after -->", "<transmission", "<!-- why - - because"):
         assert kept in copy
@@ -171,7 +171,7 @@ def test_a_geometry_that_is_not_the_files_is_refused(tmp_path: Path) -> None:
     turn, *others = robot.description.joints
     turned = cp.Robot(replace(robot.description, joints=(replace(turn, axis=np.array([1.0, 0.0, 0.0])), *others)))
     with pytest.raises(cp.ModelFileError, match="other links or joints"):
-        write_robot(turned, tmp_path / "b.urdf")
+        export(turned, tmp_path / "b.urdf")
     assert not (tmp_path / "b.urdf").exists()
 
 
@@ -186,7 +186,7 @@ def test_a_name_that_no_xml_holds_is_refused(tmp_path: Path) -> None:
     robot = cp.load("planar3")
     for ending in (".urdf", ".xml"):
         with pytest.raises(cp.CounterpoiseError):
-            write_robot(cp.Robot(replace(robot.description, name="bell \x07")), tmp_path / f"a{ending}")
+            export(cp.Robot(replace(robot.description, name="bell \x07")), tmp_path / f"a{ending}")
         assert not (tmp_path / f"a{ending}").exists()
 
 
@@ -209,7 +209,7 @@ def test_a_file_of_another_robot_is_refused(tmp_path: Path) -> None:
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(cp.InputError, match=r"\.h, \.urdf, \.xml"):
-        write_robot(cp.load("wam7"), tmp_path / "wam7.json")
+        export(cp.load("wam7"), tmp_path / "wam7.json")
 
 
 @settings(max_examples=60)
