@@ -333,8 +333,12 @@ class Nearby:
             level |= {one for name in level for one in self._importers.get(name, ())}
         chosen = chosen or set(near)
         twins = [name for name in TWINS.get(path.as_posix(), ()) if (self._root / name).is_file()]
-        rest = sorted(chosen - set(twins), key=lambda name: (name not in own, SLOW.search(name) is not None, name))
-        return (*twins, *rest)
+
+        def distance(name: str) -> tuple[bool, bool, int, str]:
+            """Tests that import little are about little, and quick."""
+            return name not in own, SLOW.search(name) is not None, len(near[name]), name
+
+        return (*twins, *sorted(chosen - set(twins), key=distance))
 
 
 def _module(path: Path, source: Path) -> str:
