@@ -177,6 +177,18 @@ def test_survivors_and_killed_mutants_are_told_right(tiny: Path, tmp_path: Path,
     assert files_of(tiny) == before
 
 
+def test_a_change_that_nothing_can_be_imported_with_is_killed(tiny: Path, tmp_path: Path) -> None:
+    """Where pytest itself cannot begin there is no test that failed; without the mutant it begins."""
+    (tiny / "tests" / "conftest.py").write_text("import counterpoise.control.ends\n", encoding="utf-8")
+    file, report = tiny / "src" / "counterpoise" / "control" / "ends.py", tmp_path / "report.json"
+    file.write_text("FIRST = [7][0]\n\n\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    (tiny / "tests" / "control" / "test_broken.py").unlink()
+    assert MUTANTS.main(["--only", "src/counterpoise/control/ends.py", "--json", str(report)], tiny) == 0
+    told = {mutant["change"]: mutant for mutant in json.loads(report.read_text(encoding="utf-8"))["mutants"]}
+    assert (told["[7][0] -> [7][1]"]["verdict"], told["[7][0] -> [7][1]"]["by"]) == ("killed", "start")
+    assert told["a - b -> a + b"]["by"] == "tests/control/test_ends.py::test_span"
+
+
 def test_a_sample_is_that_of_its_seed(tiny: Path, capsys) -> None:
     """The same seed draws the same mutants; what is listed as equivalent is never drawn."""
     drawn = []
