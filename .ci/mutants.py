@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import json
 import math
 import os
@@ -547,10 +548,11 @@ def _environment(copy: Path) -> dict[str, str]:
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """End a run and all that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
+    if sys.platform == "win32":
         process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 # ------------------------------------------------------------------------------------------------------------ reporting
