@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 unexport PYTHONDONTWRITEBYTECODE # the tests start many processes: what is compiled once is kept
 
-.PHONY: demo test check lint types tests sanitize docs bench format build clean
+.PHONY: demo test check lint types tests sanitize mutants docs bench format build clean
 
 demo: $(VENV)/demo.stamp
 	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/counterpoise tour
@@ -30,6 +30,10 @@ tests: $(VENV)/test.stamp
 sanitize: $(VENV)/test.stamp
 	@$(BIN)/pip install -q 'setuptools>=77' # builds outside of pip, where pyproject.toml's own is not installed
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JOBS=$(JOBS) $(BIN)/python .ci/sanitize.py
+
+# A sample of small changes of the source, and whether a test notices each: hours for all 300. MUTANTS="--only PATH --count 30"
+mutants: $(VENV)/test.stamp
+	$(BIN)/python .ci/mutants.py --jobs $(JOBS) $(MUTANTS)
 
 docs: $(VENV)/test.stamp
 	$(BIN)/mkdocs build

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.base_sensor.friction_curve import JointFriction
 from counterpoise.base_sensor.plate_friction import plate_friction
 from counterpoise.base_sensor.plate_parameters import plate_parameters
 from counterpoise.errors import InputError, ModelError
@@ -98,6 +99,21 @@ def test_a_level_that_differs_by_direction_is_an_offset() -> None:
     assert [first.coulomb + first.offset, first.coulomb - first.offset] == pytest.approx([6.0, 4.0], rel=0.03)
     assert found["joint1"].offset == pytest.approx(1.0, rel=0.05)
     assert any("same signal" in sentence for sentence in found.sentences)
+
+
+@pytest.mark.parametrize("stribeck", [False, True])
+def test_the_law_has_each_direction_s_own_friction(stribeck: bool) -> None:
+    """F_c + o and F_v⁺ upwards, F_c − o and F_v⁻ downwards, the same rise to breakaway on both sides."""
+    peak = {"breakaway": 7.5, "stribeck_velocity": 0.4} if stribeck else {}
+    slopes = {"viscous_positive": 4.0, "viscous_negative": 2.0}
+    joint = JointFriction("joint", True, coulomb=5.0, offset=1.0, **slopes, **peak)
+    speed = np.array([0.05, 0.3, 2.0])
+    rise = 2.5 * np.exp(-((speed / 0.4) ** 2)) if stribeck else 0.0
+    law = joint.law()
+    assert law is not None
+    for friction in (law, joint):
+        assert friction.torque(speed) == pytest.approx(6.0 + rise + 4.0 * speed)
+        assert friction.torque(-speed) == pytest.approx(-4.0 - rise - 2.0 * speed)
 
 
 def test_without_friction_there_is_none() -> None:

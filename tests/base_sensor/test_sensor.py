@@ -196,6 +196,18 @@ def test_a_tare_averages_and_states_its_range() -> None:
         sensor.tare(POSE, readings, range=-1.0)
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+def test_a_plate_s_noise_is_no_reason_for_a_shorter_range(share: float) -> None:
+    """The reading is as noisy at the tare as far from it: the range of the model form is that of its gravity error."""
+    gravity, reading = assumed_gravity_covariance(PUMA, share), PUMA.base_wrench(POSE)
+    silent, noisy = (
+        cp.BaseSensor(PUMA, uncertainty=Uncertainty.checked(PUMA, noise=noise, gravity=gravity)).tare(POSE, reading)
+        for noise in (np.zeros(6), np.full(6, 0.1))
+    )
+    assert np.all(silent.model_range > 2.0 * silent.range)
+    assert noisy.model_range == pytest.approx(silent.model_range)
+
+
 def test_a_better_model_has_a_wider_range() -> None:
     """The range of the model form comes from the model's covariance."""
     reading = PUMA.base_wrench(POSE)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.calibration import consistent
 from counterpoise.calibration.consistent import is_consistent, nearest_consistent, pseudo_inertia
 
 BLOCK = np.array([2.0, 0.2, 0.0, 0.1, 0.05, 0.0, 0.06, -0.01, 0.0, 0.07])
@@ -50,6 +51,27 @@ def test_the_result_is_real_and_no_real_neighbour_is_nearer(seed: int) -> None:
         trial = found + size * root @ rng.normal(size=20)
         if is_consistent(trial.reshape(-1, 10)):
             assert distance(trial) > best * (1.0 - 1e-3) - 1e-3
+
+
+def test_slopes_are_those_of_the_cost() -> None:
+    """Gradient and Hessian that Newton's method steps by agree with finite differences of what it makes small."""
+    random = np.random.default_rng(4)
+    A = random.normal(size=(20, 20))
+    metric, estimate, mu = A @ A.T, random.normal(size=20), 0.7
+    phi = np.concatenate([BLOCK, 1.5 * BLOCK])
+    gradient, hessian = consistent._slopes(phi, estimate, metric, mu)
+
+    def slope(direction: np.ndarray, step: float = 1e-6) -> tuple[float, np.ndarray]:
+        """Return how the cost and its gradient change along a direction."""
+        ahead, behind = phi + step * direction, phi - step * direction
+        costs = [consistent._cost(at, estimate, metric, mu) for at in (ahead, behind)]
+        gradients = [consistent._slopes(at, estimate, metric, mu)[0] for at in (ahead, behind)]
+        return (costs[0] - costs[1]) / (2.0 * step), (gradients[0] - gradients[1]) / (2.0 * step)
+
+    for direction in np.eye(20):
+        rise, turn = slope(direction)
+        assert gradient @ direction == pytest.approx(rise, rel=1e-5, abs=1e-5)
+        assert hessian @ direction == pytest.approx(turn, rel=1e-4, abs=1e-6 * np.abs(hessian).max())
 
 
 def test_unknown_parameters_are_refused() -> None:

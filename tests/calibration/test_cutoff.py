@@ -37,6 +37,19 @@ def test_no_motion_is_so_fast_that_more_is_kept(frequency: float) -> None:
     assert motion_band(sine_log(frequency)).cutoff == MOST
 
 
+@pytest.mark.parametrize(("rate", "frequency", "cutoff"), [(20.0, 1.5, 4.0), (40.0, 2.0, 8.0), (200.0, 0.05, 1.0)])
+def test_a_cutoff_is_at_most_a_fifth_of_the_rate_and_a_hertz_at_least(
+    rate: float, frequency: float, cutoff: float
+) -> None:
+    """Five samples to a period are few; a motion that creeps reverses within a second all the same."""
+    log = sine_log(frequency)
+    rows = slice(None, None, round(200.0 / rate))
+    sparse = cp.Log(log.joint_names, log.time[rows], log.q[rows], log.dq[rows], log.tau[rows])
+    band = motion_band(sparse)
+    assert band.rate == pytest.approx(rate)
+    assert band.cutoff == pytest.approx(cutoff)
+
+
 def test_the_fastest_joint_decides_and_a_standing_one_does_not() -> None:
     """Joint 2 swings four times as fast; joint 3 stands and has no frequency."""
     log = sine_log(0.5)

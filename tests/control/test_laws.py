@@ -75,6 +75,16 @@ def test_pd_torque() -> None:
     assert law.torque(item, 7.3) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("begin", [0.0, 0.45, 7.15, -3.2])
+def test_the_reference_does_not_know_what_the_clock_reads(begin: float) -> None:
+    """At the law's first tick the reference is at its beginning, whenever that is; later ticks count from there."""
+    law = PD(np.full(N, 2.0), 3.0, Sine(np.full(N, 0.2), 2.0, centre=np.zeros(N)))
+    item = sample()
+    law.reset(item)
+    assert law.torque(item, begin) == pytest.approx(np.full(N, 3.0 * 0.2 * np.pi))  # a sine begins at full speed
+    assert law.torque(item, begin + 0.5) == pytest.approx(np.full(N, 2.0 * 0.2))  # a quarter of the period: its top
+
+
 def test_pd_starts_where_the_arm_is() -> None:
     """Without a reference the law begins with no torque, and again after each reset."""
     law = PD(np.full(N, 50.0), 5.0)

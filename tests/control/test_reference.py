@@ -78,6 +78,24 @@ def test_pose_list_keeps_speed_and_dwell() -> None:
     assert signal.at(1e9).q == pytest.approx(poses[1])
 
 
+def test_pose_list_moves_as_the_least_jerk_polynomial_says() -> None:
+    """From p to r in T: p + (r − p)(10 σ³ − 15 σ⁴ + 6 σ⁵), both ends anywhere; at rest before it begins."""
+    signal = PoseList([[0.5, -0.5], [0.2, 0.9]], speed=0.5, dwell=0.25)
+    signal.reset(START)
+    before = signal.at(-0.3)
+    assert before.q.tolist() == START.tolist() and not np.any(before.dq)
+    begin, start = 0.0, START
+    for end in ([0.5, -0.5], [0.2, 0.9]):
+        way = np.array(end) - start
+        needed = 1.875 * np.max(np.abs(way)) / 0.5
+        share = np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
+        for part in (0.1, 0.5, 0.8):
+            found = signal.at(begin + part * needed)
+            assert found.q == pytest.approx(start + share(part) * way)
+            assert found.dq == pytest.approx(share.deriv()(part) / needed * way)
+        begin, start = begin + needed + 0.25, np.array(end)
+
+
 def test_pose_list_of_one_pose_that_is_reached() -> None:
     """Already there: it stays."""
     signal = PoseList([START], speed=1.0)

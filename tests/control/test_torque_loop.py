@@ -103,6 +103,19 @@ def test_position_control_is_a_pid_with_momentum_feedback() -> None:
         assert tau[0] == pytest.approx(pid, rel=1e-9, abs=1e-9)
 
 
+def test_derivative_term_is_the_slope_of_the_error() -> None:
+    """k_dt ė: as much as a ramp rises per second, of either sign; nothing where the error stays, also after a start."""
+    k_dt, slope = 0.02, np.array([3.0, -5.0, 0.0])
+    made = IntegralCompensator(np.zeros(3), integral_limit=50.0, dt=T, derivative=k_dt)
+    begin = np.array([1.0, 2.0, -4.0])
+    made.start_from(np.zeros(3), begin)
+    assert made.act(begin) == pytest.approx(np.zeros(3))
+    for tick in range(1, 20):
+        found = made.act(begin + slope * tick * T)
+        assert found == pytest.approx(k_dt * slope, rel=1e-9)
+    assert made.act(begin + slope * 19 * T) == pytest.approx(np.zeros(3))
+
+
 def test_optional_terms() -> None:
     """Proportional and derivative terms act on the torque error; feed-forward can be left out."""
     law = loop_law(desired=TorqueSignal(Hold([1.0]), 1), k_int=0.0, proportional=0.5, derivative=0.01, feed_forward=0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ from counterpoise.control.reference import Triangle
 from counterpoise.control.tune.free import freely_tuned
 from counterpoise.control.tune.gains import FRICTION_SHARE, LawGains, read_gains
 from counterpoise.control.tune.oscillation import NO_SWING, Swing, rings, sustained, swing
-from counterpoise.control.tune.probe import Probed, holding_loop, take_tare
+from counterpoise.control.tune.probe import Probed, Prober, holding_loop, take_tare
 from counterpoise.control.tune.report import EXPECTED_RATIOS, Tuning, expected_ratio
 from counterpoise.control.tune.rule import KINDS, LawKind, TuningRule, natural_frequency
 from counterpoise.control.tune.search import oscillation_limit
 from counterpoise.control.tune.triangle_task import TriangleTask
-from counterpoise.control.tune.tune import locked_inertia, tuned
+from counterpoise.control.tune.tune import JointTuner, locked_inertia, tuned
 from counterpoise.description.frozen import Array
 from counterpoise.friction.dahl import Dahl
 from counterpoise.plants.config import ArmConfig, Encoder, Timing
@@ -193,6 +193,30 @@ def test_integral_limit_of_a_rigid_joint_is_routh() -> None:
     assert integral.frequency == pytest.approx(math.sqrt(kp / 2.0) / (2 * math.pi), rel=0.2)
     with pytest.raises(cp.InputError, match="needs a plate"):
         tuned(lambda: SingleJoint(link, config), made.robot, "bsc")
+
+
+@pytest.mark.parametrize(("share", "cycles"), [(1.0, 1.0), (0.25, 2.0), (1.0 / 16.0, 4.0), (9.0, 1.0)])
+def test_answer_of_a_slow_loop_is_watched_for_as_many_cycles(share: float, cycles: float) -> None:
+    """A quarter of the stiffness halves the natural frequency, so the step lasts twice as long; never shorter."""
+    link = OneLink(inertia=2.0, rotor_inertia=0.6, effort_limit=500.0, velocity_limit=20.0)
+    robot = SingleJoint(link, ArmConfig()).robot
+    steps: list[float] = []
+
+    class Calm:
+        """A plant on which nothing oscillates."""
+
+        count = 0
+
+        def probe(self, gains: LawGains, motion: str, least: float, stretch: float) -> Probed:
+            if motion == "step":
+                steps.append(stretch)
+            return Probed(True, NO_SWING, 0.0, "")
+
+    rule, q = TuningRule(bandwidth=2.0), np.zeros(1)
+    kp = share * locked_inertia(robot, q, 0) * natural_frequency(2.0, rule.damping) ** 2
+    gains = LawGains("pid", robot.joint_names, [kp], [10.0], [0.0], [0.0])
+    JointTuner(cast(Prober, Calm()), robot, 0, q, rule, 1e-3, 500.0).tune(gains, gains)
+    assert len(steps) > 3 and steps == pytest.approx([cycles] * len(steps))
 
 
 def both(variant: str) -> tuple[Tuning, Tuning]:

@@ -221,6 +221,24 @@ def test_an_arm_that_does_not_slide_is_held_once() -> None:
     np.testing.assert_array_equal(inner(est).parameters, values)
 
 
+def test_only_a_hold_that_was_looked_at_to_its_end_counts_as_one_without_news() -> None:
+    """An arm that moves, one that stops too shortly, and a hold that ends among its joints are no frozen holds."""
+    robot = cp.load("wam7")
+    pose = workspace_poses(robot, 1, seed=4, margin=0.3)[0]
+    tau = robot.gravity(pose)
+    for ticks in range(0, 54, 3):  # from not at all, over too short for a mean, into the joints' turns
+        est = cp.OnlineGravity(robot, DT)
+        for step in range(40):
+            est.update(pose + 0.01 * step, np.full(7, 1.0), tau)
+        hold(est, pose, tau, ticks)
+        for step in range(1, 40):
+            est.update(pose + 0.01 * step, np.full(7, 1.0), tau)
+        assert (inner(est).frozen_holds, inner(est).holds) == (0, 0), ticks
+    hold(est, pose, tau, 100)
+    hold(est, pose + 0.2, robot.gravity(pose + 0.2), 1)
+    assert inner(est).holds + inner(est).frozen_holds == 1
+
+
 def test_novelty_and_deviation_fall_near_the_data() -> None:
     """1 before any data; small at a learned pose; larger far from it."""
     robot = cp.load("wam7")

@@ -140,6 +140,30 @@ def test_cushions_push_at_the_limits_of_the_run() -> None:
     assert np.all(np.abs(extra[1:]) <= Cushion().effort * PUMA.effort_limit[1:])
 
 
+@pytest.mark.parametrize("where", ["lower", "upper"])
+@pytest.mark.parametrize("joint", range(6))
+def test_cushions_damp_a_joint_critically(joint: int, where: str) -> None:
+    """At the limit J ë + d ė + k e = 0 has a double root: d² = 4 J k, with J the inertia that the joint moves there."""
+    here = HERE.copy()
+    here[joint] = getattr(PUMA, where)[joint]
+    out = 1.0 if where == "lower" else -1.0
+    law = FloatLaw(PUMA, damping=0.0, dt=1e-5)  # so short a period that no rotor asks for less
+    law.reset(sample(here))
+
+    def push(deeper: float, speed: float) -> float:
+        """Return the torque out of the limit, so much deeper in it and at a speed into it."""
+        q, dq = here.copy(), np.zeros(6)
+        q[joint] -= out * deeper
+        dq[joint] = -out * speed
+        return float(out * (law.torque(sample(q, dq), 0.0) - PUMA.gravity(q))[joint])
+
+    step = 1e-4
+    k = (push(step, 0.0) - push(0.0, 0.0)) / step
+    d = (push(0.0, step) - push(0.0, 0.0)) / step
+    assert k > 0.0 and d > 0.0
+    assert d**2 == pytest.approx(4.0 * joint_inertias(PUMA, here)[joint] * k, rel=1e-6)
+
+
 def floated(law: FloatLaw, motion: Any, seconds: float, begin: float = 0.0) -> list[Any]:
     """Show the law a motion at 100 Hz; return the torques beside gravity."""
     found = []
