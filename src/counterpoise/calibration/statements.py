@@ -191,7 +191,7 @@ class _Assessor:
         )
 
     def _too_far_off(self) -> str:
-        """Return why the gravity errors are too large; "" where they are not, even if the weight is the least it can be.
+        """Return why the gravity errors are too large; "" where they are not, even if the weight is the least possible.
 
         Without that, an estimate that is too large would also make the tolerance too large.
         """
