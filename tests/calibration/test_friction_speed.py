@@ -95,3 +95,10 @@ def test_a_recording_is_prepared_with_it() -> None:
 def _log(robot: cp.Robot, factor: float) -> cp.Log:
     samples = swinging(robot, np.full(robot.n, factor * 0.03 * 0.6))
     return cp.Log(robot.joint_names, samples.time, samples.q, samples.dq, samples.tau)
+
+
+def test_exact_data_with_columns_that_depend_on_each_other_have_a_residual() -> None:
+    """The normal matrix is singular to the last digit, and the noise next to nothing: no solver may end in an error."""
+    column = 1e4 * np.sin(np.arange(200.0))
+    left = friction_speed._residual(np.column_stack([column, column, 0.0 * column]), 1e-4 * column, 4.0)
+    assert 0.0 < left < 1e-9 * float(np.var(1e-4 * column))
