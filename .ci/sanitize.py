@@ -23,6 +23,7 @@ ROOMS = ("dynamics", "control", "estimation", "logs", "plants")
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g1")
 TESTS = (
     "tests/test_native_arguments.py",
+    "tests/dynamics/test_base_torques.py",
     "tests/dynamics/test_kernels.py",
     "tests/dynamics/test_inputs.py",
     "tests/base_sensor/test_plate_kernel.py",
