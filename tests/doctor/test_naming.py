@@ -292,6 +292,7 @@ def test_a_sign_that_neither_weight_nor_friction_shows_is_not_written() -> None:
     silent = replace(LOG, tau=np.column_stack([LOG.tau[:, :3], noise]))
     (finding,) = name_signs(case(silent, PLAIN.with_effort_flipped(3)))
     assert finding.subjects[0] == "joint4" and finding.fix == {}
+    assert "Not written to a fix: joint4" in finding.remedy or finding.alternatives
 
 
 def test_what_explains_no_effort_is_not_written_to_a_fix() -> None:

@@ -88,25 +88,21 @@ def _reversed(case: Case, found: list[Change], part: str) -> Finding:
     told = "; ".join(_against(case, joint) if part == "effort" else shrinks(numbers) for joint, _, numbers in members)
     along = case.named(change.joints[0] for change in found if _with_effort(case, change))
     whole = f" So has the effort of {listed(along)}." if along else ""
+    shown = [change for change in found if part == "position" or _shows(case, change.joints[0])]
+    silent = case.named(change.joints[0] for change in found if change not in shown)
+    written = {case.names[change.joints[0]]: _sign_change(case, change, part) for change in shown}
+    remedy = f"Reverse it: {part}_sign = -1 for {listed(names)}."
+    if silent:
+        remedy += f" Not written to a fix: {listed(silent)}, whose own weight and friction do not show the sign."
     return Finding(
         fault=found[0].fault,
         consequence=Consequence.DANGER,
         subjects=names,
         sentence=f"The {part} of {listed(names)} has the opposite sign of the robot's ({told}).{whole}",
-        remedy=f"Reverse it: {part}_sign = -1 for {listed(names)}.",
+        remedy=remedy,
         evidence={"joints": {case.names[joint]: numbers for joint, _, numbers in members}},
         confidence=confidence(min(gain for _, gain, _ in members), SIGN),
-        fix=_signs_written(case, found, part),
-    )
-
-
-def _signs_written(case: Case, found: list[Change], part: str) -> dict[str, Any]:
-    """Return the mapping's changes for joints that show their sign; an effort shows it by weight or by friction."""
-    shown = [change for change in found if part == "position" or _shows(case, change.joints[0])]
-    return (
-        {"joints": {case.names[change.joints[0]]: _sign_change(case, change, part) for change in shown}}
-        if shown
-        else {}
+        fix={"joints": written} if written else {},
     )
 
 
