@@ -25,7 +25,7 @@ from counterpoise.control.float.floating import Floating
 from counterpoise.control.gravity import Gravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.errors import DataFileError, InputError
-from counterpoise.estimation.friction_band import friction_band
+from counterpoise.estimation.friction_band import friction_band_of
 from counterpoise.estimation.online_gravity import OnlineGravity
 from counterpoise.estimation.payload_estimator import PayloadEstimator
 from counterpoise.estimation.track import Tracker
@@ -107,7 +107,7 @@ REFUSING: dict[str, Callable[[Made, Path], object]] = {
     "on-line gravity of its robot": lambda made, out: OnlineGravity(made.fit.robot, 0.01),
     "payload from the fit": lambda made, out: PayloadEstimator(made.fit.described, 0.01, fit=made.fit),
     "payload of its robot": lambda made, out: PayloadEstimator(made.fit.robot, 0.01),
-    "friction band": lambda made, out: friction_band(made.fit.described, made.fit),
+    "friction band": lambda made, out: friction_band_of(made.fit.described, made.fit),
     "tracker": lambda made, out: Tracker(made.fit.robot, 0.01, fit=made.fit),
     "plate": lambda made, out: BaseSensor(made.fit.robot),
     "view": lambda made, out: compared(made.fit.described, (str(made.path),)),
@@ -132,7 +132,7 @@ def test_every_refusal_is_about_the_units(made: Made, tmp_path: Path) -> None:
     Floating(made.plant, robot)
     OnlineGravity(robot, 0.01)
     PayloadEstimator(robot, 0.01)
-    friction_band(robot)
+    friction_band_of(robot)
     Tracker(robot, 0.01)
     BaseSensor(robot)
 

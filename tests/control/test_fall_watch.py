@@ -10,7 +10,7 @@ import pytest
 
 import counterpoise as cp
 from braked_arm import ENDS_AT_START, INERTIA, NEEDED, SLIDE, BareArm, side_by_side
-from counterpoise.control.fall_watch import MOST_LINEAR, MOST_ROTARY
+from counterpoise.control.fall_watch import FALLEN_LINEAR, FALLEN_ROTARY
 from counterpoise.control.fault import Fault
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.loop import ControlLoop
@@ -19,7 +19,7 @@ from counterpoise.control.report import EndState
 from counterpoise.logs.sample import Sample, SampleFlag
 
 ROBOT = side_by_side()
-MOST = np.array([MOST_ROTARY, MOST_LINEAR])
+MOST = np.array([FALLEN_ROTARY, FALLEN_LINEAR])
 KP, KD = np.array([100.0 * INERTIA, 100.0 * SLIDE]), np.array([16.0 * INERTIA, 16.0 * SLIDE])
 
 

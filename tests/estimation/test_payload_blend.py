@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.estimation.payload_blend import BOUND_SHARE, RATE_SHARE, PayloadBlend
+from counterpoise.estimation.payload_blend import LIMIT_FRACTION, RATE_SHARE, PayloadBlend
 from counterpoise.estimation.payload_estimate import no_payload
 
 WAM = cp.load("wam7")
@@ -42,7 +42,7 @@ def test_torque_is_bounded_whatever_is_estimated() -> None:
     """A wildly wrong estimate never asks for more than the bound."""
     payload, _ = carrying(400.0)
     blend = PayloadBlend(WAM, 1e-3, rate=np.full(7, 1e6))
-    assert np.all(np.abs(blend.torque(Q, payload)) <= BOUND_SHARE * WAM.effort_limit)
+    assert np.all(np.abs(blend.torque(Q, payload)) <= LIMIT_FRACTION * WAM.effort_limit)
 
 
 def test_refused_settings() -> None:

@@ -15,7 +15,7 @@ from counterpoise.papers.arm_task import Circle, arm_run, circle_at_tip, distanc
 from counterpoise.papers.morel_fig9 import FINER, JOINTS, PLANE, RADIUS, count_at_tip, quiet_plate
 from counterpoise.papers.morel_fig12 import PRINTED, drawn
 from counterpoise.papers.morel_fig13 import loaded
-from counterpoise.papers.morel_titan import COUNT, amplitudes, titan_run
+from counterpoise.papers.morel_titan import RESOLVER_COUNT, amplitudes, titan_run
 from counterpoise.papers.task import largest, rms
 from counterpoise.plants.presets import preset
 
@@ -122,5 +122,5 @@ def test_sine_of_figure_13_under_load() -> None:
         np.rad2deg(titan_run(gains, Sine(amplitudes(2, 1.0), 10.0), 5.0, 77, loaded()).after(2.5).error(2))
         for gains in (TITAN_PI, TITAN_BSC)
     ]
-    assert largest(errors[1]) <= COUNT < largest(errors[0])
+    assert largest(errors[1]) <= RESOLVER_COUNT < largest(errors[0])
     assert rms(errors[0]) >= 1.15 * rms(errors[1])

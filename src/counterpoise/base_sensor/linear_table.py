@@ -21,7 +21,7 @@ from .table_tag import TableTag, tag_of
 
 MAX_ENTRIES = 10_000_000
 """Most grid points of a table: 240 MB of moments."""
-BATCH_ROWS = 16_384
+TABLE_ROWS = 16_384
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,8 @@ class LinearTable:
         rows = np.atleast_2d(q)
         result = np.empty((len(rows), 6))
         result[:, :3] = self.force
-        for first in range(0, len(rows), BATCH_ROWS):
-            piece = slice(first, first + BATCH_ROWS)
+        for first in range(0, len(rows), TABLE_ROWS):
+            piece = slice(first, first + TABLE_ROWS)
             result[piece, 3:] = self._moments(rows[piece])
         return result if q.ndim == 2 else result[0]
 
@@ -129,8 +129,8 @@ class LinearTable:
             )
         axes = [np.linspace(lower[j], upper[j], count) for j, count in zip(joints, counts, strict=True)]
         moments = np.empty((entries, 3))
-        for first in range(0, entries, BATCH_ROWS):
-            piece = np.arange(first, min(first + BATCH_ROWS, entries))
+        for first in range(0, entries, TABLE_ROWS):
+            piece = np.arange(first, min(first + TABLE_ROWS, entries))
             places = np.unravel_index(piece, counts) if counts else ()
             q = np.tile(lower, (len(piece), 1))
             for j, axis, place in zip(joints, axes, places, strict=True):

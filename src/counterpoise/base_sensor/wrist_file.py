@@ -107,14 +107,14 @@ def load_wrist_fit(path: str | Path, robot: Robot) -> WristFit:
         path,
         robot,
         _Content,
-        lambda content: _fit(content, robot),
+        lambda content: _fit_of(content, robot),
         schema=SCHEMA,
         newest=VERSION,
         kind="calibrated wrist sensor",
     )
 
 
-def _fit(content: _Content, robot: Robot) -> WristFit:
+def _fit_of(content: _Content, robot: Robot) -> WristFit:
     given: dict[str, Any] = {name: numbers(getattr(content, name), name, shape) for name, shape in _VECTORS.items()}
     for name, size in _OPEN.items():
         row = np.array([np.inf if value is None else value for value in getattr(content, name)], dtype=np.float64)

@@ -87,7 +87,7 @@ def change_since(fit: Fit, samples: Samples, stands: Stands | None = None) -> We
         runs = replace(stands, poses=_with_own_bodies(fit, stands.poses)).beside(moved)
     prior = CadPrior(strength=1.0) if float(robot.tree.mass.sum()) > 0.0 else None
     fitted = weighted_fit(robot, runs, terms=terms, prior=prior)
-    return _change(robot, fitted, gains)
+    return _weight_change(robot, fitted, gains)
 
 
 def _with_own_bodies(fit: Fit, samples: Samples) -> Samples:
@@ -101,7 +101,7 @@ def _with_own_bodies(fit: Fit, samples: Samples) -> Samples:
     return replace(samples, tau=efforts + (samples.tau - fit.predict(samples)) / columns.gains(fit.x))
 
 
-def _change(robot: Robot, fitted: WeightedFit, gains: Array) -> WeightChange:
+def _weight_change(robot: Robot, fitted: WeightedFit, gains: Array) -> WeightChange:
     posterior, active = fitted.posterior, fitted.columns.active
     poses = posterior.poses
     with_offset, around = posterior.load(poses, offsets=True)

@@ -32,7 +32,7 @@ from .regression import JointRegression, solve
 from .static_poses import StaticPoses
 from .static_rows import static_columns
 
-CHUNK = 256
+CHUNK_POSES = 256
 """Poses eliminated at once."""
 
 
@@ -51,8 +51,8 @@ def solve_coupled(robot: Robot, poses: StaticPoses, *, offset: bool = False) -> 
     columns = static_columns(robot, offset=offset)
     kept = [3 * (column // 4) + column % 4 - 1 for column in robot.base_parameters.columns]
     regression = JointRegression(("equations",), columns)
-    for start in range(0, len(poses), CHUNK):
-        chunk = slice(start, start + CHUNK)
+    for start in range(0, len(poses), CHUNK_POSES):
+        chunk = slice(start, start + CHUNK_POSES)
         G, T, S = pose_matrices(robot, poses.q[chunk])
         across = _free_of(T)
         measured = across @ S

@@ -26,7 +26,7 @@ TOLD = 5.0
 """Log likelihood by which a larger v₀ must be better, odds of 150 to 1."""
 MOST_ROWS = 1500
 """Samples that it is judged by, at most."""
-LEAST_ROWS = 50
+LEAST_SAMPLES = 50
 ROUNDS = 4
 """Rounds in which noise and unknowns are found."""
 
@@ -44,7 +44,7 @@ def likeliest_speeds(
         torques: Whether efforts are torques; otherwise they are scaled to the description's.
     """
     chosen = np.zeros(robot.n, dtype=np.int64)
-    if len(samples) < LEAST_ROWS or not robot.tree.mass.any():
+    if len(samples) < LEAST_SAMPLES or not robot.tree.mass.any():
         return chosen
     rows = np.unique(np.linspace(0, len(samples) - 1, min(len(samples), MOST_ROWS)).round().astype(np.int64))
     picked = samples[rows]
@@ -58,7 +58,7 @@ def likeliest_speeds(
     for joint in np.flatnonzero(samples.active).tolist():
         effort = picked.tau[:, joint]
         known = np.isfinite(effort)
-        if known.sum() < LEAST_ROWS or not np.std(effort[known]) > 0.0:
+        if known.sum() < LEAST_SAMPLES or not np.std(effort[known]) > 0.0:
             continue
         y, model = effort[known], regressor[known, joint] @ described
         scale = 1.0 if torques or not np.std(model) > 0.0 else float(np.std(y) / np.std(model))

@@ -121,7 +121,7 @@ def document(found: RecordingTorques, verdict: RecordingVerdict, friction: Plate
             for one in found.findings
         ],
         "sensor": None if found.calibration is None else _sensor(found.calibration),
-        "friction": None if friction is None else [_friction(joint) for joint in friction.joints],
+        "friction": None if friction is None else [_joint_friction(joint) for joint in friction.joints],
     }
 
 
@@ -175,7 +175,7 @@ def _sensor(calibration: SensorCalibration) -> dict[str, Any]:
     }
 
 
-def _friction(joint: JointFriction) -> dict[str, Any]:
+def _joint_friction(joint: JointFriction) -> dict[str, Any]:
     names = (
         *("gain", "gain_std", "rotor_inertia", "rotor_inertia_std", "coulomb", "coulomb_std", "offset", "offset_std"),
         *("viscous_positive", "viscous_positive_std", "viscous_negative", "viscous_negative_std"),

@@ -1,7 +1,7 @@
 """Watches an arm while a run passes from the torque it found to that of its laws: does a joint fall meanwhile?
 
 An arm whose brakes have just opened, or whose drives report an effort of 0, is found with a torque that does not hold
-it. It drops while the laws fade in. A joint has fallen when it has moved by more than MOST_ROTARY or MOST_LINEAR in the
+it. It drops while the laws fade in. A joint has fallen when it has moved by more than FALLEN_ROTARY or FALLEN_LINEAR in the
 direction in which gravity pulls it, and the torque that is missing explains that. A hand or a law may move a joint as
 well. With J the joint's inertia and s the share of the laws, what is missing is m = (1 − s) (τ_found − ĝ), and
 
@@ -25,7 +25,7 @@ from ..dynamics.robot import Robot
 from ..logs.sample import Sample
 from .reference import smooth_step
 
-MOST_ROTARY, MOST_LINEAR = 0.020, 0.006
+FALLEN_ROTARY, FALLEN_LINEAR = 0.020, 0.006
 """Travel from which a joint has fallen [rad, m]; a linear joint's is that of a rotary one at 0.3 m from its axis."""
 HELD_SHARE = 0.5
 """A joint is held where what was found is at least this share of what gravity needs."""
@@ -57,7 +57,7 @@ class FallWatch:
         self._needed = robot.gravity(first.q)
         self._watched = self._found * np.sign(self._needed) < HELD_SHARE * np.abs(self._needed)
         self._inertia = np.maximum(joint_inertias(robot, first.q), _LEAST_INERTIA)
-        self._most = np.where(rotary(robot), MOST_ROTARY, MOST_LINEAR)
+        self._most = np.where(rotary(robot), FALLEN_ROTARY, FALLEN_LINEAR)
         self._speed, self._explained = np.zeros(robot.n), np.zeros(robot.n)
         self.joint: str | None = None
         self.message = ""

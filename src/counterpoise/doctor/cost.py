@@ -21,7 +21,7 @@ ORDER = 6.0
 """Two channels exchanged."""
 GAIN = 6.0
 """One joint's effort off by a factor."""
-OFFSET = 6.0
+EFFORT_OFFSET = 6.0
 """One joint's effort off by a constant."""
 UNIT = 6.0
 """All positions in degrees, or all efforts in a unit of their own."""
@@ -74,7 +74,7 @@ class Cost:
             total += GAIN * sum(abs(log_gain) > 1e-9 for log_gain in self._log_gains(reading))
         total += ORDER * exchanges(reading.position_from, reading.effort_from)
         total += (
-            OFFSET * len(reading.offset)
+            EFFORT_OFFSET * len(reading.offset)
             + SPRUNG * len(reading.sprung)
             + PAYLOAD * len(reading.loaded)
             + COMPENSATED * (reading.compensated != start.compensated)

@@ -9,7 +9,7 @@ import numpy as np
 from ..description.frozen import Array
 from .case import Case, confidence, rounded, shrinks
 from .changes import Change, plain_factors
-from .cost import GAIN, OFFSET, UNIT
+from .cost import GAIN, EFFORT_OFFSET, UNIT
 from .finding import Consequence, Finding, LogFault
 from .gram import OWN
 from .wording import percent, short
@@ -121,7 +121,7 @@ def name_offsets(case: Case) -> list[Finding]:
                 f"effort_offset = {short(-offset)}."
             ),
             evidence=numbers | {"effect": case.effect(change)},
-            confidence=confidence(gain, OFFSET),
+            confidence=confidence(gain, EFFORT_OFFSET),
         )
         findings.append(case.settled(finding, change))
     return findings

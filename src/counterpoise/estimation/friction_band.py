@@ -23,7 +23,7 @@ SCALE_POSES = 200
 """Poses by which a joint without an effort limit is sized."""
 
 
-def friction_band(robot: Robot, fit: Fit | None = None, given: npt.ArrayLike | None = None) -> Array:
+def friction_band_of(robot: Robot, fit: Fit | None = None, given: npt.ArrayLike | None = None) -> Array:
     """Return the torque that friction may hold at rest, ± [N m or N], shape (n,): given, the calibration's, or assumed.
 
     Args:

@@ -23,7 +23,7 @@ from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..friction.law import FrictionLaw
 from ..logs.sample import SampleFlag
-from .friction_band import friction_band as band_of
+from .friction_band import friction_band_of
 
 MOVING_SHARE = 0.2
 """What of the friction band stays unknown while a joint moves."""
@@ -101,7 +101,7 @@ class MomentumObserver:
         self._still = robot.mounted(gravity=(0.0, 0.0, 0.0))
         self._dt, self._gain = dt, bandwidth
         self._friction = friction
-        band = band_of(robot) if friction_band is None else friction_band
+        band = friction_band_of(robot) if friction_band is None else friction_band
         self._band, self._model_std = (
             _not_negative(robot, value, name) for value, name in ((band, "friction_band"), (model_std, "model_std"))
         )

@@ -13,7 +13,7 @@ from .payload_estimate import PayloadEstimate
 
 RATE_SHARE = 0.2
 """Largest rate by which the load's torque is blended, as a share of the effort limit per second."""
-BOUND_SHARE = 0.5
+LIMIT_FRACTION = 0.5
 """Largest torque for a load, as a share of the effort limit."""
 
 
@@ -37,7 +37,7 @@ class PayloadBlend:
             dt: Time between ticks [s].
             rate: Largest change of a joint's torque by blending [N m/s or N/s], shape (n,); None for RATE_SHARE of the
                 effort limits per second.
-            bound: Largest torque for a load [N m or N], shape (n,); None for BOUND_SHARE of the effort limits.
+            bound: Largest torque for a load [N m or N], shape (n,); None for LIMIT_FRACTION of the effort limits.
 
         Raises:
             InputError: A value that means nothing, or none where the robot has no effort limits.
@@ -46,7 +46,7 @@ class PayloadBlend:
             raise InputError(f"dt is {dt!r}; expected the time between ticks in s")
         self._robot = robot
         self._step = dt * _positive(robot, rate, RATE_SHARE, "rate")
-        self._bound = _positive(robot, bound, BOUND_SHARE, "bound")
+        self._bound = _positive(robot, bound, LIMIT_FRACTION, "bound")
         self.parameters = np.zeros(4 * robot.tree.bodies)
 
     def torque(self, q: Array, payload: PayloadEstimate | None) -> Array:

@@ -15,7 +15,7 @@ from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
 from ..errors import InputError
 from ..logs.sample import Sample, SampleFlag
-from .friction_band import friction_band as band_of
+from .friction_band import friction_band_of
 from .friction_band import positive_row
 from .gate import EFFORT_SHARE, STOP_MARGIN
 from .payload_change import ChangeEvent, PayloadHistory
@@ -388,7 +388,7 @@ def _baseline(
 def _known_band(robot: Robot, fit: Fit | None, given: npt.ArrayLike | None) -> Array:
     if fit is not None:
         refuse_other_fit(robot, fit)
-    return band_of(robot, fit, given)
+    return friction_band_of(robot, fit, given)
 
 
 def _max_mass(robot: Robot, given: float | None) -> float:

@@ -23,10 +23,10 @@ def read_mapping(path: str | Path) -> LogMapping:
     Raises:
         DataFileError: It cannot be read, is no TOML, or says something that no mapping can; with the line.
     """
-    return _decoded(read_toml(path), path)
+    return _decoded_mapping(read_toml(path), path)
 
 
-def _decoded(document: TomlDocument, path: str | Path) -> LogMapping:
+def _decoded_mapping(document: TomlDocument, path: str | Path) -> LogMapping:
     def refuse(where: Keys, message: str) -> InputError:
         label = ".".join(str(key) for key in where)
         return DataFileError(f"{label}: {message}" if label else message, path=path, line=document.line(where))

@@ -8,7 +8,7 @@ from ..control.reference import Triangle
 from ..control.tune.rule import LawKind
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED
-from .morel_titan import ASSUMED, COUNT, NAMES, amplitudes, titan_gains, titan_run
+from .morel_titan import ASSUMED, RESOLVER_COUNT, NAMES, amplitudes, titan_gains, titan_run
 from .task import TaskRun, compared, largest, recovery_time, rms
 
 JOINT, PERIOD = 2, 10.0
@@ -65,7 +65,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
 def _lines(key: tuple[float, LawKind], runs: list[TaskRun]) -> list[Comparison]:
     degrees, kind = key
     errors = [np.rad2deg(made.error(JOINT)) for made in runs]
-    times = [recovery_time(made.time, error, TURNS, 2.0 * COUNT) for made, error in zip(runs, errors, strict=True)]
+    times = [recovery_time(made.time, error, TURNS, 2.0 * RESOLVER_COUNT) for made, error in zip(runs, errors, strict=True)]
     name = f"{NAMES[kind]}, ±{degrees:g}°"
     return [
         compared(f"{name}, rms error", "°", PRINTED[key][0], [rms(error) for error in errors]),

@@ -13,7 +13,7 @@ from ..description.frozen import Array
 from .arm_task import Circle, Paths, circle_at_tip, distances, tip_paths
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED
-from .morel_titan import ASSUMED, COUNT, JOINTS, NAMES, titan, titan_gains, titan_run
+from .morel_titan import ASSUMED, RESOLVER_COUNT, JOINTS, NAMES, titan, titan_gains, titan_run
 from .task import compared, largest, rms
 
 RADIUS, PERIOD = 15e-3, 60.0 / 0.166
@@ -50,7 +50,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
     verdict: Verdict = "reproduced" if ratios[0] >= 3.0 else "partly" if ratios[0] >= 1.15 else "not"
     robot, config = titan()
     lever = robot.jacobian(np.asarray(config.position), at=robot.link_names[-1])[:3, 1]
-    count = 1e3 * float(np.linalg.norm(lever)) * math.radians(COUNT)
+    count = 1e3 * float(np.linalg.norm(lever)) * math.radians(RESOLVER_COUNT)
     decides = (
         f"PI's rms error is {ratios[0]:.2f} times that of base sensor control, in the paper 3.91. One count of joint 2 "
         f"is {count:.1f} mm at the tip, more than the paper's rms error: both laws work at the resolver's resolution, "

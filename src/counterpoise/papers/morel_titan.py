@@ -18,7 +18,7 @@ from .task import TaskRun
 
 JOINTS = (1, 2)
 """The joints with parallel axes that its experiments move."""
-COUNT = 360.0 / 4096.0
+RESOLVER_COUNT = 360.0 / 4096.0
 """One count of a resolver [deg]; the paper says 0.087."""
 NAMES: dict[LawKind, str] = {"pi": "PI", "bsc-p": "base sensor control, P"}
 ASSUMED = (
