@@ -15,9 +15,9 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = "src/counterpoise/dynamics/native"
-ESTIMATION = "src/counterpoise/estimation/native"
+ESTIMATION = "src/counterpoise/sensing/native"
 FILTER = "src/counterpoise/control/native"
-READERS = "src/counterpoise/logs/native"
+READERS = "src/counterpoise/recording/native"
 STEPPERS = "src/counterpoise/plants/native"
 COMPILER = f"{NATIVE}/compiler.hpp"
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
@@ -109,7 +109,7 @@ setup(
             optional=OPTIONAL,
         ),
         Extension(
-            "counterpoise.estimation._native",
+            "counterpoise.sensing._native",
             sources=[f"{ESTIMATION}/module.cpp"],
             depends=[COMPILER],
             extra_compile_args=COMMON,
@@ -117,7 +117,7 @@ setup(
             optional=OPTIONAL,
         ),
         Extension(
-            "counterpoise.logs._native",
+            "counterpoise.recording._native",
             sources=[f"{READERS}/module.cpp"],
             depends=[
                 COMPILER,

@@ -63,10 +63,10 @@ TWINS: dict[str, tuple[str, ...]] = {
         ],
         ("tests/base_sensor/test_plate_kernel.py",),
     ),
-    "control/filter_reference.py": ("tests/control/test_filter_conformance.py", "tests/control/test_safety.py"),
-    "estimation/gate.py": ("tests/estimation/test_gate.py",),
-    "estimation/hold.py": ("tests/estimation/test_hold.py",),
-    "estimation/square_root.py": ("tests/estimation/test_square_root.py",),
+    "control/filter_core.py": ("tests/control/test_filter_conformance.py", "tests/control/test_safety.py"),
+    "sensing/gate.py": ("tests/estimation/test_gate.py",),
+    "sensing/hold.py": ("tests/estimation/test_hold.py",),
+    "sensing/square_root.py": ("tests/estimation/test_square_root.py",),
 }
 """Specifications that native code shadows, and the tests that compare the two."""
 LIMIT = 300.0

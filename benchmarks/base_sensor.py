@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.cli.benchmark.peer import peer_of
-from counterpoise.cli.benchmark.timing import Ratio, Statement, time_interleaved
+from counterpoise.lab.benchmark.peer import peer_of
+from counterpoise.lab.benchmark.timing import Ratio, Statement, time_interleaved
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 from docs_page import put

@@ -13,8 +13,8 @@ import numpy as np
 
 import counterpoise as cp
 from counterpoise.control.gravity import PDGravity
-from counterpoise.logs.sample import Sample
 from counterpoise.plants.presets import preset
+from counterpoise.recording.log import Sample
 
 
 def times_real_time(plant, command: np.ndarray, ticks: int, runs: int) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 import counterpoise as cp
 from counterpoise.control.base_sensor_control import plate_of
-from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.reference import Sine
 from counterpoise.plants.presets import preset

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control.float.floating import Floating
 from counterpoise.plants.events import Push
 from counterpoise.plants.presets import preset
+from counterpoise.tasks.float.floating import Floating
 
 made = preset("puma550")
 robot = made.robot()

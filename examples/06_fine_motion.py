@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.control.tune.triangle_task import TriangleTask
-from counterpoise.control.tune.tune import tuned
 from counterpoise.plants.presets import preset
+from counterpoise.tasks.tune.free import TriangleTask
+from counterpoise.tasks.tune.tuning import tuned
 
 made = preset("puma550", "stiff")
 robot = made.single_joint().robot

@@ -24,15 +24,14 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.base_sensor.linear_table import LinearTable
-from counterpoise.base_sensor.log_estimate import estimate_log
-from counterpoise.base_sensor.trigonometric_table import TrigonometricTable
-from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.description.checks import checked
 from counterpoise.description.model import JointKind
-from counterpoise.logs.filters import smoothed
-from counterpoise.plants.plate_config import Plate
+from counterpoise.plants.config import Plate
 from counterpoise.plants.presets import preset
+from counterpoise.recording.filters import smoothed
+from counterpoise.sensing.plate.gravity_table import LinearTable, TrigonometricTable
+from counterpoise.sensing.plate.log_estimate import estimate_log
 
 Array = npt.NDArray[np.float64]
 

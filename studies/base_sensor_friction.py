@@ -24,14 +24,14 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.base_sensor.plate_friction import PlateFriction, plate_friction
-from counterpoise.base_sensor.plate_parameters import PlateParameters, plate_parameters
-from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.control.reference import least_jerk
-from counterpoise.friction.lugre import LuGre
-from counterpoise.plants.plate_config import Plate
+from counterpoise.dynamics.lugre import LuGre
+from counterpoise.plants.config import Plate
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.sensing.plate.friction import PlateFriction, plate_friction
+from counterpoise.sensing.plate.parameters import PlateParameters, plate_parameters
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from simulated_motion import other_masses

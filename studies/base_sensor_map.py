@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from docs_page import commit, put
 
-from counterpoise.papers.base_sensor_map import AXES, BANDS, Judged, judged, outcome_of
-from counterpoise.papers.plant_distribution import FRESH
+from counterpoise.lab.papers.base_sensor_map import AXES, BANDS, FRESH, Judged, judged, outcome_of
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"

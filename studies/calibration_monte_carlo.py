@@ -25,17 +25,16 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.calibration.calibrated_robot import with_inertial_parameters
-from counterpoise.calibration.coupled import solve_coupled
-from counterpoise.calibration.estimate import Estimate
-from counterpoise.calibration.iterative import solve_iterative
-from counterpoise.calibration.pose_fit import fit_poses
-from counterpoise.calibration.prior import CadPrior
-from counterpoise.calibration.regression import Solution
-from counterpoise.calibration.static_poses import StaticPoses, static_poses
-from counterpoise.calibration.static_rows import solve_static
-from counterpoise.calibration.statistics import CERTAIN
-from counterpoise.calibration.still_poses import without_friction
+from counterpoise.fitting.fitted_robot import with_inertial_parameters
+from counterpoise.fitting.prior import CadPrior
+from counterpoise.fitting.regression import Solution
+from counterpoise.fitting.robust import CERTAIN
+from counterpoise.fitting.static_poses import StaticPoses, static_poses
+from counterpoise.identification.estimate import Estimate
+from counterpoise.identification.still_poses import without_friction
+from counterpoise.identification.wam_methods import solve_coupled, solve_iterative
+from counterpoise.identification.weighted import fit_poses
+from counterpoise.identification.workspace import solve_static
 
 Array = npt.NDArray[np.float64]
 

@@ -19,14 +19,14 @@ from certificate_findings import Said, said_of
 from certificate_statements import Known, Tips, Told, judged
 
 import counterpoise as cp
-from counterpoise.calibration import calibrate as calibrating
-from counterpoise.calibration.fit import Fit
-from counterpoise.calibration.load_posterior import LoadPosterior
-from counterpoise.calibration.result import Collected, fit_of
-from counterpoise.calibration.samples import at_rest
 from counterpoise.doctor.diagnosis import Diagnosis
 from counterpoise.errors import CounterpoiseError
-from counterpoise.logs.mapping import LogMapping
+from counterpoise.fitting.samples import at_rest
+from counterpoise.identification import calibration as calibrating
+from counterpoise.identification.fit import Fit
+from counterpoise.identification.load_posterior import LoadPosterior
+from counterpoise.identification.result import Collected, fit_of
+from counterpoise.recording.mapping import LogMapping
 
 SURE = 1.96
 """Standard deviations of a 95 % interval."""

@@ -24,12 +24,12 @@ from doctor_recordings import Path as PathOverTime
 
 from counterpoise import Log, Robot
 from counterpoise.control.reference import least_jerk
-from counterpoise.description.rotations import rotation_from_rpy
+from counterpoise.doctor.diagnosis import check_recording
 from counterpoise.doctor.finding import Consequence, LogFault
-from counterpoise.doctor.recording_check import check_recording
-from counterpoise.logs.declared import Declared
-from counterpoise.plants.plate_config import Plate
+from counterpoise.foundation.rotations import rotation_from_rpy
+from counterpoise.plants.config import Plate
 from counterpoise.plants.presets.plates import force_platform
+from counterpoise.recording.declared import Declared
 
 Random = np.random.Generator
 Change = Callable[[Log, Random], Log]

@@ -29,8 +29,7 @@ from doctor_model_faults import INJECTIONS, SMALL, Expected, Unsuitable, felt, r
 from doctor_recordings import ARMS, MOTIONS, Recording, record
 
 from counterpoise import Log
-from counterpoise.doctor.diagnose import diagnose
-from counterpoise.doctor.diagnosis import Diagnosis
+from counterpoise.doctor.diagnosis import Diagnosis, diagnose
 from counterpoise.doctor.finding import Consequence, LogFault
 
 JUDGED = 40_000

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from counterpoise import Log, Robot
 from counterpoise.control.reference import least_jerk
-from counterpoise.plants.plate_config import Plate
+from counterpoise.plants.config import Plate
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
 

@@ -25,11 +25,11 @@ import numpy as np
 from docs_page import put
 
 import counterpoise as cp
-from counterpoise.control.float.check import FloatCheck
-from counterpoise.control.float.check_result import CheckResult
-from counterpoise.description.frozen import Array
+from counterpoise.foundation.arrays import Array
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.tasks.float.check import FloatCheck
+from counterpoise.tasks.float.hidden import CheckResult
 
 ARMS = ("wam7", "puma550", "dualarm19", "titan2")
 LOCKED = {"titan2": ("joint4", "joint5", "joint6")}

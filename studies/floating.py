@@ -26,22 +26,21 @@ import numpy as np
 from docs_page import commit, put
 
 import counterpoise as cp
-from counterpoise.control.float.check import FloatCheck
-from counterpoise.control.float.check_result import CheckResult
-from counterpoise.control.float.law import FloatLaw
-from counterpoise.control.float.watch import WatchSettings
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import least_jerk
 from counterpoise.control.safety import SafetyFilter
-from counterpoise.description.frozen import Array
-from counterpoise.friction.coulomb_viscous import CoulombViscous
-from counterpoise.friction.lugre import LuGre
-from counterpoise.logs.sample import Sample
-from counterpoise.plants.config import ArmConfig, EffortSensor, Encoder, Timing
-from counterpoise.plants.drive_config import Drive, TorqueSource
+from counterpoise.dynamics.friction import CoulombViscous
+from counterpoise.dynamics.lugre import LuGre
+from counterpoise.foundation.arrays import Array
+from counterpoise.plants.config import ArmConfig, Drive, EffortSensor, Encoder, Timing, TorqueSource
 from counterpoise.plants.events import Push
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.log import Sample
+from counterpoise.tasks.float.check import FloatCheck
+from counterpoise.tasks.float.hidden import CheckResult
+from counterpoise.tasks.float.law import FloatLaw
+from counterpoise.tasks.float.watch import WatchSettings
 
 ARMS = ("wam7", "puma550", "gantry")
 SHARES = (0.0, 0.5, 0.7, 0.8)

@@ -26,16 +26,15 @@ from counterpoise.control.law import Law
 from counterpoise.control.pd import PD
 from counterpoise.control.plate_torque import PlateTorque
 from counterpoise.control.reference import Reference, Triangle
-from counterpoise.control.torque_compensator import IntegralCompensator
-from counterpoise.control.torque_loop import TorqueLoop
-from counterpoise.control.tune.friction import learned_friction
-from counterpoise.control.tune.gains import LawGains
-from counterpoise.control.tune.probe import Prober
-from counterpoise.control.tune.tune import JointTuner
-from counterpoise.logs.sample import Sample
-from counterpoise.papers.morel_plants import MakeJoint, TunedJoint, puma_joint_1, tuned_joint
-from counterpoise.papers.plant_distribution import random_joint
-from counterpoise.papers.task import RULE, follow, rms
+from counterpoise.control.torque_loop import IntegralCompensator, TorqueLoop
+from counterpoise.lab.papers.base_sensor_map import random_joint
+from counterpoise.lab.papers.morel_plants import MakeJoint, TunedJoint, puma_joint_1, tuned_joint
+from counterpoise.lab.papers.task import RULE, follow, rms
+from counterpoise.recording.log import Sample
+from counterpoise.tasks.tune.gains import LawGains
+from counterpoise.tasks.tune.learned_friction import learned_friction
+from counterpoise.tasks.tune.probe import Prober
+from counterpoise.tasks.tune.tuning import JointTuner
 
 Array = npt.NDArray[np.float64]
 HERE = Path(__file__).parent

@@ -27,16 +27,16 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.calibration.calibrated_robot import with_inertial_parameters
-from counterpoise.calibration.workspace import workspace_poses
-from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.control.reference import least_jerk
-from counterpoise.estimation.gain_bound import largest_inertias
-from counterpoise.estimation.recursive import RecursiveGravity
-from counterpoise.papers.jo_scenario import DT, GROUPS, PHASES, Phase, ScenarioRun, run_scenario
+from counterpoise.fitting.fitted_robot import with_inertial_parameters
+from counterpoise.identification.workspace import workspace_poses
+from counterpoise.lab.papers.jo_2018 import DT, GROUPS, PHASES, Phase, ScenarioRun, run_scenario
 from counterpoise.plants.config import ArmConfig, Timing
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.sensing.inverse_regressor import largest_inertias
+from counterpoise.sensing.recursive import RecursiveGravity
 
 Array = npt.NDArray[np.float64]
 

@@ -39,13 +39,13 @@ from payload_arms import (
     simulated_arm,
 )
 
-from counterpoise.cli.tracking import Load, track_simulated
-from counterpoise.description.frozen import frozen
-from counterpoise.estimation.contact import tip_wrench, touched_link
-from counterpoise.estimation.momentum_observer import ExternalTorque
-from counterpoise.estimation.payload_estimator import PayloadEstimator, estimate_payload
-from counterpoise.logs.sample import SampleFlag
+from counterpoise.cli.track import Load, track_simulated
+from counterpoise.foundation.arrays import frozen
 from counterpoise.plants.presets import preset
+from counterpoise.recording.log import SampleFlag
+from counterpoise.sensing.contact import tip_wrench, touched_link
+from counterpoise.sensing.momentum_observer import ExternalTorque
+from counterpoise.sensing.payload_estimator import PayloadEstimator, estimate_payload
 
 ARMS = ("wam7", "puma550")
 MASSES = (1.0, 3.0)

@@ -28,19 +28,19 @@ import numpy.typing as npt
 from docs_page import commit, put
 from payload_arms import draw_reliability, drawn_arm, drawn_com
 
-from counterpoise.base_sensor.wrench_frame import WrenchFrame
-from counterpoise.calibration.design import design_poses
-from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import PoseList
 from counterpoise.errors import CounterpoiseError
-from counterpoise.estimation.payload_estimator import PayloadEstimator
-from counterpoise.estimation.payload_places import Places, places_of
-from counterpoise.logs.sample import Sample
+from counterpoise.identification.design import design_poses
 from counterpoise.plants.events import AttachPayload
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.log import Sample
+from counterpoise.sensing.payload_estimator import PayloadEstimator
+from counterpoise.sensing.payload_statistics import Places, places_of
+from counterpoise.sensing.plate.wrench_frame import WrenchFrame
 
 ARMS = ("wam7:plate", "puma550")
 JUDGING_SEED = 400

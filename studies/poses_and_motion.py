@@ -28,8 +28,8 @@ from certificate_paths import Motion, Room, moves, room_of
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.calibration.samples import at_rest
 from counterpoise.errors import CounterpoiseError
+from counterpoise.fitting.samples import at_rest
 
 SEED = 19
 RECORDINGS = 42

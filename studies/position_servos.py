@@ -21,18 +21,17 @@ from typing import Any
 import numpy as np
 from docs_page import put, write_result
 
-from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.control.reference import least_jerk
-from counterpoise.control.servo.servo_goal import ServoGoal
-from counterpoise.control.servo.servo_stiffness import identify_stiffness
-from counterpoise.description.frozen import Array
 from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.errors import InputError
-from counterpoise.logs.declared import Declared
-from counterpoise.logs.log import Log, LogBuilder
+from counterpoise.foundation.arrays import Array
 from counterpoise.plants.config import ArmConfig
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.declared import Declared
+from counterpoise.recording.log import Log, LogBuilder
+from counterpoise.tasks.position_servo import ServoGoal, identify_stiffness
 
 SEED = 9
 ARMS = ("ideal puma550", "puma550", "wam7")

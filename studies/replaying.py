@@ -19,16 +19,14 @@ from typing import Any, Literal
 import numpy as np
 from docs_page import put, write_result
 
-from counterpoise.control.teach.path import TaughtPath
-from counterpoise.control.teach.path_file import read_path, write_path
-from counterpoise.control.teach.plan import plan_replay
-from counterpoise.control.teach.replay import Replay
-from counterpoise.control.teach.teacher import Taught
-from counterpoise.control.teach.teaching import Teaching
-from counterpoise.logs.sample import Sample
 from counterpoise.plants.hand import GuidingHand, loop_way
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.log import Sample
+from counterpoise.tasks.teach.path import TaughtPath, read_path, write_path
+from counterpoise.tasks.teach.plan import plan_replay
+from counterpoise.tasks.teach.replay import Replay
+from counterpoise.tasks.teach.teaching import Taught, Teaching
 
 SEED = 9
 ARMS = ("puma550", "wam7")

@@ -42,20 +42,18 @@ from docs_page import commit, put, write_result
 from recording_plant import EFFORT, WEIGHT, RecordingPlant, read_calls
 
 import counterpoise as cp
-from counterpoise.calibration.pose_plan import PosePlan
-from counterpoise.control.careful_gains import careful_gains
-from counterpoise.control.float.floating import Floating
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
-from counterpoise.control.record import Recording
-from counterpoise.control.teach.path import TaughtPath
-from counterpoise.control.teach.path_file import write_path
-from counterpoise.control.teach.plan import plan_replay
-from counterpoise.control.teach.replay import Replay
-from counterpoise.control.teach.teaching import Teaching
-from counterpoise.control.tune.gains import LawGains
-from counterpoise.control.tune.probe import Prober
-from counterpoise.control.tune.rule import TuningRule
+from counterpoise.identification.pose_plan import PosePlan
+from counterpoise.tasks.float.floating import Floating
+from counterpoise.tasks.pose_recording import Recording
+from counterpoise.tasks.teach.path import TaughtPath, write_path
+from counterpoise.tasks.teach.plan import plan_replay
+from counterpoise.tasks.teach.replay import Replay
+from counterpoise.tasks.teach.teaching import Teaching
+from counterpoise.tasks.tune.gains import LawGains, TuningRule
+from counterpoise.tasks.tune.probe import Prober
 
 try:
     from counterpoise.control.stop_signals import INTERRUPTIONS, SignalSafe

@@ -22,23 +22,22 @@ from typing import Any
 import numpy as np
 from docs_page import put, write_result
 
-from counterpoise.base_sensor.tool_motion import tool_columns
-from counterpoise.base_sensor.wrist_sensor import WristCalibration
-from counterpoise.control.friction_compensation import FrictionCompensation
+from counterpoise.control.friction import FrictionCompensation
 from counterpoise.control.law import Law
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.tip.hybrid_force import HybridForce
 from counterpoise.control.tip.impedance import Impedance
-from counterpoise.control.tip.tip_path import Straight
+from counterpoise.control.tip.tip import Straight
 from counterpoise.control.tip.wrist_feedback import WristFeedback
-from counterpoise.description.frozen import Array
+from counterpoise.dynamics.friction import CoulombViscous
 from counterpoise.dynamics.robot import Robot
-from counterpoise.friction.coulomb_viscous import CoulombViscous
-from counterpoise.logs.sample import Sample
+from counterpoise.foundation.arrays import Array
 from counterpoise.plants.config import ArmConfig
 from counterpoise.plants.events import Surface
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.log import Sample
+from counterpoise.sensing.wrist_sensor import WristCalibration, tool_columns
 
 SEED = 9
 WAYS = ("ideal", "open", "friction", "wrist", "both")

@@ -32,17 +32,16 @@ import numpy as np
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.calibration.pose_plan import PosePlan
-from counterpoise.control.record import Recording
-from counterpoise.description.frozen import Array
 from counterpoise.dynamics.inertia import mass_matrix_with_rotors
-from counterpoise.dynamics.joint_units import rotary
+from counterpoise.dynamics.inputs import rotary
+from counterpoise.dynamics.lugre import LuGre
 from counterpoise.errors import SafetyError
-from counterpoise.friction.lugre import LuGre
-from counterpoise.plants.config import ArmConfig, EffortSensor, Encoder, Timing
-from counterpoise.plants.drive_config import Drive, Gear, TorqueSource
+from counterpoise.foundation.arrays import Array
+from counterpoise.identification.pose_plan import PosePlan
+from counterpoise.plants.config import ArmConfig, Drive, EffortSensor, Encoder, Gear, Timing, TorqueSource
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.tasks.pose_recording import Recording
 from counterpoise.view.arms import _with_limits, _without_followers
 
 PRESETS = ("puma550", "puma550:50Hz", "puma550:20Hz", "wam7", "titan2", "dualarm19")

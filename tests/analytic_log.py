@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.logs.declared import Declared
-from counterpoise.logs.log import Log
+from counterpoise.recording.declared import Declared
+from counterpoise.recording.log import Log
 
 Array = npt.NDArray[np.float64]
 RATE = 100.0

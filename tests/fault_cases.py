@@ -17,11 +17,10 @@ from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import Sine
 from counterpoise.control.report import EndState, RunReport
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.control.settings import SafetySettings
-from counterpoise.description.frozen import Array
+from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.dynamics.inertia import joint_inertias
-from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.foundation.arrays import Array
+from counterpoise.recording.log import Sample, SampleFlag
 from ideal_arm import SPEEDS
 
 BEGIN = 100

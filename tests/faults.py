@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from counterpoise.description.frozen import Array
-from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.foundation.arrays import Array
+from counterpoise.recording.log import Sample, SampleFlag
 
 Corrupt = Callable[[Sample, int], Any]
 """Makes the sample that is delivered of the true one and the number of ticks since the fault began."""

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.friction.lugre import LuGre
-from counterpoise.plants.config import ArmConfig, EffortSensor, Encoder, Timing
-from counterpoise.plants.drive_config import Drive
+from counterpoise.dynamics.lugre import LuGre
+from counterpoise.plants.config import ArmConfig, Drive, EffortSensor, Encoder, Timing
 from counterpoise.plants.events import Push
 from counterpoise.plants.simulated import SimulatedArm
 

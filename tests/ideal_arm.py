@@ -9,8 +9,8 @@ import numpy as np
 
 import counterpoise as cp
 from counterpoise.control.plant import PlateInfo
-from counterpoise.description.frozen import Array
-from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.foundation.arrays import Array
+from counterpoise.recording.log import Sample, SampleFlag
 
 SPEEDS = {"wam7": 2.0}
 """Speed limits [rad/s] of bundled arms whose model has none."""

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from counterpoise.base_sensor.plate_kernel import ReferencePlateKernel
 from counterpoise.dynamics import kernel
 from counterpoise.dynamics.reference import ReferenceKernel
+from counterpoise.sensing.plate.joint_analyzer import ReferencePlateKernel
 from native_builds import made_build
 
 

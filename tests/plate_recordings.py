@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.base_sensor.sensor_split import Mounting, split
-from counterpoise.description.rotations import inverse_transform, rotation_from_rpy, transform, wrench_transform
-from counterpoise.logs.declared import Declared
+from counterpoise.foundation.rotations import inverse_transform, rotation_from_rpy, transform, wrench_transform
+from counterpoise.recording.declared import Declared
+from counterpoise.sensing.plate.wrench_frame import Mounting, split
 
 Array = npt.NDArray[np.float64]
 SCALE = np.diag([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])

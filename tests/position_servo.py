@@ -7,8 +7,8 @@ from collections import deque
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.description.frozen import Array
-from counterpoise.logs.declared import Declared
+from counterpoise.foundation.arrays import Array
+from counterpoise.recording.declared import Declared
 
 
 class IndustrialArm:

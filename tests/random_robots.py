@@ -12,7 +12,7 @@ import numpy.typing as npt
 from counterpoise import Robot
 from counterpoise.description.checks import checked
 from counterpoise.description.model import Description, Inertia, Joint, JointKind, Link, Mimic
-from counterpoise.description.rotations import transform
+from counterpoise.foundation.rotations import transform
 
 Array = npt.NDArray[np.float64]
 Shape = Literal["chain", "mixed", "star"]

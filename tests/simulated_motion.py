@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 import counterpoise as cp
 from counterpoise.description.model import Inertia
-from counterpoise.logs.declared import Declared
+from counterpoise.recording.declared import Declared
 
 Array = npt.NDArray[np.float64]
 

@@ -15,22 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.base_sensor.plate_kernel import ReferencePlateKernel
 from counterpoise.control import kernel_cases as control_cases
-from counterpoise.control.filter_reference import ReferenceFilterCore
+from counterpoise.control.filter_core import ReferenceFilterCore
 from counterpoise.description.urdf import parse_urdf
 from counterpoise.dynamics import kernel_cases as arms
-from counterpoise.dynamics.native_check import STORED, Cases, flat, store_results
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.estimation import gate, hold, square_root
-from counterpoise.estimation import kernel_cases as estimation_cases
-from counterpoise.logs import kernel_cases as logs_cases
-from counterpoise.logs.bags import reference, walk
-from counterpoise.logs.csv_numbers import parse_rows_reference
+from counterpoise.foundation.native_check import STORED, Cases, flat, store_results
 from counterpoise.plants import kernel_cases as plants_cases
-from counterpoise.plants.drive import ReferenceDrives
-from counterpoise.plants.low_pass import ReferenceLowPass
-from counterpoise.plants.one_joint import ReferenceOneJoint
+from counterpoise.plants.reference import ReferenceDrives, ReferenceLowPass, ReferenceOneJoint
+from counterpoise.recording import kernel_cases as logs_cases
+from counterpoise.recording.bags import reference
+from counterpoise.recording.bags import reference as walk
+from counterpoise.recording.csv_numbers import parse_rows_reference
+from counterpoise.sensing import gate, hold, square_root
+from counterpoise.sensing import kernel_cases as estimation_cases
+from counterpoise.sensing.plate.joint_analyzer import ReferencePlateKernel
 
 Array = npt.NDArray[np.float64]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.rotations import rotation_from_wxyz
 from counterpoise.description.urdf import parse_urdf
+from counterpoise.foundation.rotations import rotation_from_wxyz
 
 ROOT = Path(__file__).resolve().parents[1]
 G = 9.81

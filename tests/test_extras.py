@@ -16,8 +16,7 @@ import pytest
 import counterpoise as cp
 from bag_writers import arm_messages, write_bag
 from counterpoise.cli.self_check import EXTRAS
-from counterpoise.control.teach.path import TaughtPath
-from counterpoise.control.teach.path_file import write_path
+from counterpoise.tasks.teach.path import TaughtPath, write_path
 from docs_material import write_material
 
 RUN = """

@@ -41,7 +41,7 @@ def test_version() -> None:
         ("counterpoise", ["py.typed"]),
         ("counterpoise.dynamics", [f"stored/{room}.f64" for room in ROOMS]),
         ("counterpoise.report", ["page.html", "page.css", "page.js"]),
-        ("counterpoise.description.catalog", [f"{entry.name}.toml" for entry in cp.catalog()]),
+        ("counterpoise.description.bundled", [f"{entry.name}.toml" for entry in cp.catalog()]),
     ],
 )
 def test_data_files_are_there(package: str, names: list[str]) -> None:

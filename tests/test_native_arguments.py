@@ -20,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.base_sensor.plate_kernel import ReferencePlateKernel
-from counterpoise.dynamics.native_module import imported_module
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.logs.sample import Sample
+from counterpoise.foundation.native_module import imported_module
 from counterpoise.plants.layout import DRIVE_PARAMETERS, DRIVE_STATES, LINK_PARAMETERS, LINK_STATES
+from counterpoise.recording.log import Sample
+from counterpoise.sensing.plate.joint_analyzer import ReferencePlateKernel
 
 ROOMS = ("control", "dynamics", "estimation", "logs", "plants")
 NATIVE = {room: imported_module(room) for room in ROOMS}

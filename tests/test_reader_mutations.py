@@ -24,20 +24,18 @@ import pytest
 import counterpoise as cp
 from bag_writers import arm_messages, write_bag
 from calibration_data import other_masses
-from counterpoise.base_sensor.sensor_calibration import calibrate_sensor
-from counterpoise.base_sensor.sensor_file import load_sensor_calibration
-from counterpoise.base_sensor.table_file import load_table, save_table
-from counterpoise.base_sensor.trigonometric_table import TrigonometricTable
-from counterpoise.calibration.document import checksum
-from counterpoise.calibration.file import load_calibration
-from counterpoise.calibration.pose_file import read_poses
-from counterpoise.calibration.pose_plan import PosePlan, read_plan
-from counterpoise.calibration.static_poses import static_poses
-from counterpoise.control.teach.path import TaughtPath
-from counterpoise.control.teach.path_file import read_path, write_path
-from counterpoise.control.tune.gains import LawGains, read_gains
 from counterpoise.errors import CounterpoiseError
-from counterpoise.logs.mapping_file import read_mapping
+from counterpoise.fitting.static_poses import static_poses
+from counterpoise.identification.document import checksum
+from counterpoise.identification.file import load_calibration
+from counterpoise.identification.pose_plan import PosePlan, read_plan, read_poses
+from counterpoise.recording.mapping import read_mapping
+from counterpoise.sensing.plate.gravity_table import TrigonometricTable
+from counterpoise.sensing.plate.gravity_table_file import load_table, save_table
+from counterpoise.sensing.plate.sensor_calibration import calibrate_sensor
+from counterpoise.sensing.plate.sensor_file import load_sensor_calibration
+from counterpoise.tasks.teach.path import TaughtPath, read_path, write_path
+from counterpoise.tasks.tune.gains import LawGains, read_gains
 from plate_recordings import random_truth, recorded
 
 TIMES = int(os.environ.get("COUNTERPOISE_MUTATIONS", "1"))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.base_sensor.tool_motion import tool_columns
-from counterpoise.base_sensor.wrist_sensor import WristCalibration
-from counterpoise.description.frozen import Array
+from counterpoise.foundation.arrays import Array
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.sensing.wrist_sensor import WristCalibration, tool_columns
 
 BIAS = np.array([3.0, -5.0, 8.0, 0.2, -0.1, 0.3])
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise.friction.lugre import LuGre
-from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.drive_config import Drive
+from counterpoise.dynamics.lugre import LuGre
+from counterpoise.plants.config import ArmConfig, Drive, Timing
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.plants.single_joint import OneLink, SingleJoint

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from counterpoise.logs.declared import Declared
-from counterpoise.logs.log import Log
+from counterpoise.recording.declared import Declared
+from counterpoise.recording.log import Log
 from counterpoise.view.arms import ViewArm, view_arm
 from counterpoise.view.page import ViewPage
 from counterpoise.view.session import Session

@@ -10,9 +10,9 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from .description.catalog import catalog as catalog
-from .dynamics.load import load as load
+from .description.bundled import catalog as catalog
 from .dynamics.robot import Robot as Robot
+from .dynamics.robot import load as load
 from .errors import BudgetError as BudgetError
 from .errors import CounterpoiseError as CounterpoiseError
 from .errors import DataFileError as DataFileError
@@ -34,22 +34,22 @@ from .errors import StaleSampleError as StaleSampleError
 from .errors import UnsupportedJointError as UnsupportedJointError
 
 if _TYPE_CHECKING:
-    from .base_sensor.sensor import BaseSensor as BaseSensor
-    from .calibration.calibrate import calibrate as calibrate
-    from .calibration.design import design_poses as design_poses
-    from .calibration.file import load_calibration as load_calibration
-    from .calibration.verify import verify as verify
     from .control.loop import ControlLoop as ControlLoop
     from .control.safety import SafetyFilter as SafetyFilter
-    from .doctor.diagnose import diagnose as diagnose
-    from .estimation.online_gravity import OnlineGravity as OnlineGravity
-    from .estimation.payload_estimator import PayloadEstimator as PayloadEstimator
-    from .exporters.write import export as export
-    from .logs.files import write_log as write_log
-    from .logs.log import Log as Log
-    from .logs.read import read_log as read_log
-    from .logs.read import stream_log as stream_log
-    from .logs.sample import Sample as Sample
+    from .doctor.diagnosis import diagnose as diagnose
+    from .export.writing import export as export
+    from .identification.calibration import calibrate as calibrate
+    from .identification.design import design_poses as design_poses
+    from .identification.file import load_calibration as load_calibration
+    from .identification.verification import verify as verify
+    from .recording.log import Log as Log
+    from .recording.log import Sample as Sample
+    from .recording.own_format import write_log as write_log
+    from .recording.reading import read_log as read_log
+    from .recording.reading import stream_log as stream_log
+    from .sensing.online_gravity import OnlineGravity as OnlineGravity
+    from .sensing.payload_estimator import PayloadEstimator as PayloadEstimator
+    from .sensing.plate.sensor import BaseSensor as BaseSensor
 
 __version__ = "0.1.0"
 

@@ -69,7 +69,7 @@ class BudgetError(DataFileError):
     """Reading a file would cost more than the budget allows; who trusts the file raises that budget.
 
     Attributes:
-        budget: Name of the budget: a field of counterpoise.logs.budget.ReadingBudget.
+        budget: Name of the budget: a field of counterpoise.recording.budget.ReadingBudget.
         path: The file, as given by the caller.
     """
 

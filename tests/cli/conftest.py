@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from counterpoise.cli.main import main
-from counterpoise.control.float.floating import Floating
+from counterpoise.tasks.float.floating import Floating
 
 Run = Callable[..., Result]
 RunJson = Callable[..., Any]

@@ -11,10 +11,10 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
-from counterpoise.calibration.design import design_poses
-from counterpoise.calibration.mount import mount_rpy
-from counterpoise.calibration.pose_plan import read_plan
-from counterpoise.logs.declared import Declared
+from counterpoise.identification.design import design_poses
+from counterpoise.identification.identity import mount_rpy
+from counterpoise.identification.pose_plan import read_plan
+from counterpoise.recording.declared import Declared
 from simulated_motion import recording as moving
 
 

@@ -12,9 +12,8 @@ import counterpoise as cp
 from calibration_data import visits
 from counterpoise.cli.floating import parsed
 from counterpoise.control import plant as plant_room
-from counterpoise.control.teach.path import TaughtPath
-from counterpoise.control.teach.path_file import write_path
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.tasks.teach.path import TaughtPath, write_path
 from floating_arms import PLANAR, planar
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")

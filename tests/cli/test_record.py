@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import counterpoise as cp
-from counterpoise.calibration.arrival import arrivals
 from counterpoise.control import plant as plant_room
-from counterpoise.logs.read import read_log
+from counterpoise.identification.still_poses import arrivals
 from counterpoise.plants.presets import ideal
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.reading import read_log
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import counterpoise as cp
-from counterpoise.cli import rotors
+from counterpoise.cli import driven as rotors
 from counterpoise.cli.main import main
 from counterpoise.cli.source import stated_rotors
 from two_link_arm import two_links

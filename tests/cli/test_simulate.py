@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from counterpoise.control.tune.gains import LawGains
 from counterpoise.plants.base import SimulatedPlant
 from counterpoise.plants.presets import preset
+from counterpoise.tasks.tune.gains import LawGains
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -14,11 +14,10 @@ from click.testing import CliRunner
 import counterpoise as cp
 from counterpoise.cli.main import main
 from counterpoise.control import plant as plant_room
-from counterpoise.control.teach.path import TaughtPath
-from counterpoise.control.teach.path_file import read_path, write_path
-from counterpoise.logs.sample import Sample
 from counterpoise.plants.presets import ideal
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.log import Sample
+from counterpoise.tasks.teach.path import TaughtPath, read_path, write_path
 from floating_arms import PLANAR, planar, pushed
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")

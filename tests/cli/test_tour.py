@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from counterpoise.logs.mapping_file import read_mapping
-from counterpoise.tour.hidden_arm import LOAD_MASS, REVERSED, hidden_arm
-from counterpoise.tour.words import sentences
+from counterpoise.lab.tour.hidden_arm import LOAD_MASS, REVERSED, hidden_arm
+from counterpoise.lab.tour.words import sentences
+from counterpoise.recording.mapping import read_mapping
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from counterpoise.cli.tree_lines import tree_lines
+from counterpoise.cli.load import tree_lines
 from counterpoise.description.checks import checked
 from counterpoise.description.model import Description, Joint, JointKind, Link
 

@@ -6,8 +6,7 @@ from functools import partial
 
 import pytest
 
-from counterpoise.control.tune.gains import read_gains
-from counterpoise.control.tune.rule import TuningRule
+from counterpoise.tasks.tune.gains import TuningRule, read_gains
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -60,7 +59,7 @@ def test_friction_is_learned_and_written_with_the_gains(run, tmp_path, monkeypat
     """The levels that the plate shows are near those of the preset (5.2 to 6.3 N m), and go to the file."""
     out = tmp_path / "gains.toml"
     coarse = partial(TuningRule, resolution=0.3, proof=1.0)  # not what is looked at here
-    monkeypatch.setattr("counterpoise.control.tune.rule.TuningRule", coarse)
+    monkeypatch.setattr("counterpoise.tasks.tune.gains.TuningRule", coarse)
     result = run("tune", "puma550", "--law", "bsc", *ALONE, "--friction", "--out", out)
     assert result.exit_code == 0, result.output
     assert "friction" in result.stdout and "presliding" in result.stdout

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.calibration.arrival import arrivals
-from counterpoise.calibration.pose_plan import PosePlan
-from counterpoise.control.both_sides import BothSides
-from counterpoise.control.record import Recording
 from counterpoise.control.reference import Reference
-from counterpoise.description.frozen import Array
 from counterpoise.errors import InputError
+from counterpoise.foundation.arrays import Array
+from counterpoise.identification.pose_plan import PosePlan
+from counterpoise.identification.still_poses import arrivals
 from counterpoise.plants.presets import preset
+from counterpoise.tasks.pose_recording import BothSides, Recording
 
 SCARA = cp.load("scara")
 START = np.array([0.0, 0.1, -0.06, 0.2])

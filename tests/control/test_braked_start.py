@@ -9,14 +9,14 @@ import pytest
 
 import counterpoise as cp
 from braked_arm import ENDS_AT_START, NEEDED, BareArm, BrakedArm, side_by_side
-from counterpoise.control.braked_start import MOST_LINEAR, MOST_ROTARY, SETTLE, WATCHED
 from counterpoise.control.fault import Fault
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.plant import BrakedPlant, Plant
 from counterpoise.control.report import EndState
-from counterpoise.control.settings import SafetySettings
-from counterpoise.logs.sample import Sample
+from counterpoise.control.safety import SafetySettings
+from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY, SETTLE, WATCHED
+from counterpoise.recording.log import Sample
 
 ROBOT = side_by_side()
 MOST = np.array([MOST_ROTARY, MOST_LINEAR])

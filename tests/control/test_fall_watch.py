@@ -10,13 +10,13 @@ import pytest
 
 import counterpoise as cp
 from braked_arm import ENDS_AT_START, INERTIA, NEEDED, SLIDE, BareArm, side_by_side
-from counterpoise.control.fall_watch import FALLEN_LINEAR, FALLEN_ROTARY
 from counterpoise.control.fault import Fault
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import Sine
 from counterpoise.control.report import EndState
-from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.control.start import FALLEN_LINEAR, FALLEN_ROTARY
+from counterpoise.recording.log import Sample, SampleFlag
 
 ROBOT = side_by_side()
 MOST = np.array([FALLEN_ROTARY, FALLEN_LINEAR])

@@ -18,7 +18,7 @@ from counterpoise.control.plant import PlateInfo
 from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.dynamics.inertia import joint_inertias
-from counterpoise.logs.sample import Sample
+from counterpoise.recording.log import Sample
 from fault_cases import CASES, SETTINGS, try_fault
 from ideal_arm import IdealArm
 

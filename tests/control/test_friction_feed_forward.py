@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.friction_feed_forward import FrictionFeedForward
+from counterpoise.control.friction import FrictionFeedForward
 from counterpoise.control.reference import Triangle
-from counterpoise.control.tune.friction import fit_dahl, learned_friction
-from counterpoise.control.tune.gains import LawGains
-from counterpoise.friction.dahl import Dahl
-from counterpoise.logs.sample import Sample
-from counterpoise.papers.task import follow, rms, run_laws
+from counterpoise.dynamics.lugre import Dahl
+from counterpoise.lab.papers.task import follow, rms, run_laws
 from counterpoise.plants.presets import preset
+from counterpoise.recording.log import Sample
+from counterpoise.tasks.tune.gains import LawGains
+from counterpoise.tasks.tune.learned_friction import fit_dahl, learned_friction
 
 LAW = Dahl(5.0, 6.0, 3e-4)
 GAINS = LawGains("bsc", ("joint1",), [206.0], [27.0], [0.0], [100.0])

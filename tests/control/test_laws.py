@@ -10,20 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.control.friction_compensation import FrictionCompensation
+from counterpoise.control.friction import FrictionCompensation
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.law import Law, LimitAware
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.pd import PD
 from counterpoise.control.pid import PID
 from counterpoise.control.reference import Hold, Sine
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.control.settings import SafetySettings
-from counterpoise.description.frozen import Array
+from counterpoise.control.safety import SafetyFilter, SafetySettings
+from counterpoise.dynamics.friction import CoulombViscous
 from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.errors import InputError
-from counterpoise.friction.coulomb_viscous import CoulombViscous
-from counterpoise.logs.sample import Sample
+from counterpoise.foundation.arrays import Array
+from counterpoise.recording.log import Sample
 from ideal_arm import IdealArm
 
 ROBOT = cp.load("puma560")

@@ -9,8 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.limits import joint_array, resolve_limits
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.control.settings import SafetySettings
+from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.errors import InputError
 from ideal_arm import IdealArm
 

@@ -15,18 +15,16 @@ import faults
 from counterpoise.control.fault import Fault
 from counterpoise.control.filter_core import FilterCore, ReferenceFilterCore
 from counterpoise.control.gravity import Gravity, PDGravity
-from counterpoise.control.loop import ControlLoop
+from counterpoise.control.loop import ESTOP_WORDS, ControlLoop
 from counterpoise.control.pd import PD
-from counterpoise.control.permission import ESTOP_WORDS
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.reference import Hold, Sine
 from counterpoise.control.report import EndState
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.control.settings import SafetySettings
-from counterpoise.description.frozen import Array
+from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.dynamics.inertia import joint_inertias
 from counterpoise.errors import InputError
-from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.foundation.arrays import Array
+from counterpoise.recording.log import Sample, SampleFlag
 from ideal_arm import IdealArm, middle_pose
 
 PUMA = cp.load("puma560")

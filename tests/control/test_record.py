@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.calibration.pose_plan import PosePlan
-from counterpoise.control.record import Recording, record
 from counterpoise.errors import InputError
+from counterpoise.identification.pose_plan import PosePlan
 from counterpoise.plants.config import ArmConfig
 from counterpoise.plants.presets import ideal
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.tasks.pose_recording import Recording, record
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -15,10 +15,9 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.pid import PID
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.report import EndState
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.control.settings import SafetySettings
-from counterpoise.description.frozen import Array
-from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.control.safety import SafetyFilter, SafetySettings
+from counterpoise.foundation.arrays import Array
+from counterpoise.recording.log import Sample, SampleFlag
 from ideal_arm import IdealArm
 
 PUMA = cp.load("puma560")

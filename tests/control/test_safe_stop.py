@@ -13,10 +13,9 @@ from counterpoise.control.gravity import Gravity
 from counterpoise.control.limits import resolve_limits
 from counterpoise.control.report import EndState
 from counterpoise.control.safe_stop import SafeStop, stop_damping
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.control.settings import SafetySettings
+from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.dynamics.inertia import joint_inertias
-from counterpoise.logs.sample import Sample
+from counterpoise.recording.log import Sample
 from ideal_arm import SPEEDS, IdealArm, middle_pose
 
 ARMS = ("wam7", "puma560", "dualarm19")

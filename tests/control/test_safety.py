@@ -14,9 +14,9 @@ import counterpoise as cp
 from counterpoise.control.fault import Fault, FilterFlag
 from counterpoise.control.filter_core import FilterCore, ReferenceFilterCore
 from counterpoise.control.safety import Budget, SafetyFilter
-from counterpoise.description.frozen import Array
 from counterpoise.errors import InputError
-from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.foundation.arrays import Array
+from counterpoise.recording.log import Sample, SampleFlag
 
 PLANAR = cp.load("planar3")
 N = PLANAR.n

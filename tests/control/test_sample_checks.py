@@ -11,9 +11,8 @@ import pytest
 import counterpoise as cp
 from counterpoise.control.fault import Fault
 from counterpoise.control.plant import PlateInfo
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.control.settings import SafetySettings
-from counterpoise.logs.sample import Sample, SampleFlag
+from counterpoise.control.safety import SafetyFilter, SafetySettings
+from counterpoise.recording.log import Sample, SampleFlag
 from ideal_arm import IdealArm
 
 ROBOT = cp.load("planar3")

@@ -28,17 +28,15 @@ import pytest
 
 import counterpoise as cp
 from braked_arm import BrakedArm, side_by_side
-from counterpoise.control.braked_start import MOST_LINEAR, MOST_ROTARY
-from counterpoise.control.float.floating import Floating
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
-from counterpoise.control.plant_use import NO_SIGNAL, PlantUse
-from counterpoise.control.process_signals import PROCESS
 from counterpoise.control.report import EndState
 from counterpoise.control.safe_stop import nominal_time
-from counterpoise.control.settings import SafetySettings
-from counterpoise.control.stop_signals import Driving, SignalSafe, StoppedFromOutside
+from counterpoise.control.safety import SafetySettings
+from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY
+from counterpoise.control.stop_signals import NO_SIGNAL, PROCESS, Driving, PlantUse, SignalSafe, StoppedFromOutside
 from counterpoise.errors import PlantError, SafetyError
+from counterpoise.tasks.float.floating import Floating
 from study_module import STUDIES, load_study
 
 study = load_study("stop_signals")

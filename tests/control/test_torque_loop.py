@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.base_sensor.sensor import BaseSensor
-from counterpoise.base_sensor.variance import Uncertainty
 from counterpoise.control.base_sensor_control import base_sensor_control, plate_of
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.law import Law, LimitAware, Reporting
@@ -19,16 +17,22 @@ from counterpoise.control.pd import PD
 from counterpoise.control.plate_torque import PlateTorque
 from counterpoise.control.reference import Hold, Sine, Triangle
 from counterpoise.control.tip.load_switch import LoadSwitch
-from counterpoise.control.torque_compensator import IntegralCompensator, TorqueCompensator
-from counterpoise.control.torque_loop import BRIDGED_TICKS, TorqueLoop, TorqueSignal
-from counterpoise.description.frozen import Array
-from counterpoise.logs.sample import Sample, SampleFlag
-from counterpoise.plants.config import ArmConfig, Timing
+from counterpoise.control.torque_loop import (
+    BRIDGED_TICKS,
+    IntegralCompensator,
+    TorqueCompensator,
+    TorqueLoop,
+    TorqueSignal,
+)
+from counterpoise.foundation.arrays import Array
+from counterpoise.plants.config import ArmConfig, Plate, Timing
 from counterpoise.plants.events import AttachPayload, RemovePayloads
-from counterpoise.plants.plate_config import Plate
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.plants.single_joint import OneLink, SingleJoint
+from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.sensing.plate.sensor import BaseSensor
+from counterpoise.sensing.plate.variance import Uncertainty
 
 T = 2e-3
 LINK = OneLink(inertia=2.0, rotor_inertia=0.5, gravity=8.0, gravity_angle=0.3, effort_limit=60.0, velocity_limit=3.0)

@@ -12,22 +12,43 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.base_sensor_control import plate_of
-from counterpoise.control.friction_feed_forward import FrictionFeedForward
+from counterpoise.control.friction import FrictionFeedForward
 from counterpoise.control.reference import Triangle
-from counterpoise.control.tune.free import freely_tuned
-from counterpoise.control.tune.gains import FRICTION_SHARE, LawGains, read_gains
-from counterpoise.control.tune.oscillation import NO_SWING, Swing, rings, sustained, swing
-from counterpoise.control.tune.probe import Probed, Prober, holding_loop, take_tare
-from counterpoise.control.tune.report import EXPECTED_RATIOS, Tuning, expected_ratio
-from counterpoise.control.tune.rule import KINDS, LawKind, TuningRule, natural_frequency
-from counterpoise.control.tune.search import oscillation_limit
-from counterpoise.control.tune.triangle_task import TriangleTask
-from counterpoise.control.tune.tune import JointTuner, locked_inertia, tuned
-from counterpoise.description.frozen import Array
-from counterpoise.friction.dahl import Dahl
+from counterpoise.dynamics.lugre import Dahl
+from counterpoise.foundation.arrays import Array
 from counterpoise.plants.config import ArmConfig, Encoder, Timing
 from counterpoise.plants.presets import preset
 from counterpoise.plants.single_joint import OneLink, SingleJoint
+from counterpoise.tasks.tune.free import TriangleTask, freely_tuned
+from counterpoise.tasks.tune.gains import (
+    FRICTION_SHARE,
+    KINDS,
+    LawGains,
+    LawKind,
+    TuningRule,
+    natural_frequency,
+    read_gains,
+)
+from counterpoise.tasks.tune.probe import (
+    NO_SWING,
+    Probed,
+    Prober,
+    Swing,
+    holding_loop,
+    rings,
+    sustained,
+    swing,
+    take_tare,
+)
+from counterpoise.tasks.tune.tuning import (
+    EXPECTED_RATIOS,
+    JointTuner,
+    Tuning,
+    expected_ratio,
+    locked_inertia,
+    oscillation_limit,
+    tuned,
+)
 from two_link_arm import TwoLinkArm, two_links
 
 RNG = np.random.default_rng(3)
@@ -270,7 +291,7 @@ def test_expected_ratio_is_told_only_where_it_is_known(monkeypatch: pytest.Monke
     """None outside of what a study covered; between its entries, over the logarithm of the frequency."""
     if not EXPECTED_RATIOS:
         assert expected_ratio(50.0) is None
-    monkeypatch.setattr("counterpoise.control.tune.report.EXPECTED_RATIOS", ((10.0, 1.0), (1000.0, 3.0)))
+    monkeypatch.setattr("counterpoise.tasks.tune.tuning.EXPECTED_RATIOS", ((10.0, 1.0), (1000.0, 3.0)))
     assert expected_ratio(100.0) == pytest.approx(2.0)
     assert expected_ratio(5.0) is None
 

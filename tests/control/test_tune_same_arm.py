@@ -9,17 +9,15 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.base_sensor_control import plate_of
-from counterpoise.control.tune.free import freely_tuned
-from counterpoise.control.tune.friction import learned_friction
-from counterpoise.control.tune.gains import LawGains
-from counterpoise.control.tune.probe import Probed, Prober, holding_gains, holding_loop, take_tare
-from counterpoise.control.tune.rule import TuningRule
-from counterpoise.control.tune.triangle_task import TriangleTask
-from counterpoise.control.tune.tune import tuned
-from counterpoise.logs.sample import Sample, SampleFlag
 from counterpoise.plants.config import ArmConfig, Encoder, Timing
 from counterpoise.plants.presets import preset
 from counterpoise.plants.single_joint import OneLink, SingleJoint
+from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.tasks.tune.free import TriangleTask, freely_tuned
+from counterpoise.tasks.tune.gains import LawGains, TuningRule
+from counterpoise.tasks.tune.learned_friction import learned_friction
+from counterpoise.tasks.tune.probe import Probed, Prober, holding_gains, holding_loop, take_tare
+from counterpoise.tasks.tune.tuning import tuned
 
 RULE = TuningRule(resolution=0.15)
 ESTOP = "I have an emergency stop within reach"

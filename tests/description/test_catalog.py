@@ -18,11 +18,11 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.catalog import CatalogEntry, catalog, catalog_names, read_bundled
-from counterpoise.description.dh_table import decode_table, origins
+from counterpoise.description.bundled import CatalogEntry, catalog, catalog_names, read_bundled
+from counterpoise.description.dh import decode_table, origins
 from counterpoise.description.model import Description, Joint, JointKind
-from counterpoise.description.toml_lines import load_toml
 from counterpoise.errors import InputError
+from counterpoise.foundation.toml import load_toml
 
 Array = npt.NDArray[np.float64]
 Shared = Callable[[str], Path]
@@ -79,13 +79,13 @@ def test_the_catalog_lists_what_it_can_read() -> None:
         assert description.name == item.name
         assert item.joints == len(moving(description))
         assert item.summary == description.summary != ""
-        assert description.path == f"counterpoise/description/catalog/{item.name}.toml"
+        assert description.path == f"counterpoise/description/bundled/{item.name}.toml"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_number_has_a_source_or_is_marked_as_assumed(name: str) -> None:
     """The rule of the catalog."""
-    document = load_toml((files("counterpoise.description.catalog") / f"{name}.toml").read_bytes())
+    document = load_toml((files("counterpoise.description.bundled") / f"{name}.toml").read_bytes())
     found = list(origins(decode_table(document), document))
     assert len(found) >= 3
     orphans = [(numbers.owner, numbers.fields) for numbers in found if not (numbers.sources or numbers.assumed_why)]
@@ -94,7 +94,7 @@ def test_every_number_has_a_source_or_is_marked_as_assumed(name: str) -> None:
 
 def test_a_number_without_origin_is_noticed() -> None:
     """The rule can fail: a joint whose effort has neither source nor assumption is reported."""
-    text = (files("counterpoise.description.catalog") / "wam4.toml").read_text(encoding="utf-8")
+    text = (files("counterpoise.description.bundled") / "wam4.toml").read_text(encoding="utf-8")
     document = load_toml(text.replace('assumed = ["effort"]\n', "", 1).encode())
     orphans = [n for n in origins(decode_table(document), document) if not (n.sources or n.assumed_why)]
     assert [(numbers.owner, numbers.fields) for numbers in orphans] == [("joint1", ("effort",))]

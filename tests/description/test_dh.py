@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from counterpoise.description import dh_table
+from counterpoise.description import dh as dh_table
 from counterpoise.description.dh import parse_dh
 from counterpoise.description.model import Description, JointKind
-from counterpoise.description.read import read_description
-from counterpoise.description.toml_lines import Keys, load_toml
+from counterpoise.description.reading import read_description
+from counterpoise.foundation.toml import Keys, load_toml
 
 Array = npt.NDArray[np.float64]
 DOCS = Path(__file__).parents[2] / "docs" / "dh-format.md"
@@ -255,7 +255,7 @@ def test_joints_and_links_know_their_line() -> None:
 @pytest.mark.parametrize("name", ["puma560_akb", "wam7", "dualarm19", "gantry"])
 def test_every_key_of_a_file_is_found_on_its_line(name: str) -> None:
     """The line kept for a key is one where that key is written, for each key of whole files."""
-    data = (files("counterpoise.description.catalog") / f"{name}.toml").read_bytes()
+    data = (files("counterpoise.description.bundled") / f"{name}.toml").read_bytes()
     document = load_toml(data)
     written = data.decode().splitlines()
 

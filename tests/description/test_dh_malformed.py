@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from counterpoise.description.dh import parse_dh
 from counterpoise.description.model import Description
-from counterpoise.description.read import read_description
+from counterpoise.description.reading import read_description
 from counterpoise.errors import CounterpoiseError, ModelFileError, PhysicalConsistencyError
 
 CORPUS = Path(__file__).parent / "malformed_dh"
@@ -122,7 +122,7 @@ def test_an_absent_file_is_ours_too(tmp_path: Path) -> None:
 
 
 def _bundled(name: str) -> bytes:
-    return (files("counterpoise.description.catalog") / f"{name}.toml").read_bytes()
+    return (files("counterpoise.description.bundled") / f"{name}.toml").read_bytes()
 
 
 SNIPPETS = st.sampled_from(

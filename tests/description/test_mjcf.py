@@ -22,7 +22,7 @@ from scipy.spatial.transform import Rotation
 from counterpoise.description import mjcf, mjcf_inertias, mjcf_sources
 from counterpoise.description.mjcf import parse_mjcf
 from counterpoise.description.model import Description, Inertia, Joint, JointKind
-from counterpoise.description.read import read_description
+from counterpoise.description.reading import read_description
 from counterpoise.errors import MissingExtraError, ModelFileError, UnsupportedJointError
 from random_mjcf import RandomModel, compared
 from random_mjcf import random_model as settings_model

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from counterpoise.description.mjcf import parse_mjcf
 from counterpoise.description.model import Description
-from counterpoise.description.read import read_description
+from counterpoise.description.reading import read_description
 from counterpoise.errors import CounterpoiseError, ModelFileError, PhysicalConsistencyError, UnsupportedJointError
 
 pytest.importorskip("mujoco", reason="the MJCF reader needs MuJoCo")

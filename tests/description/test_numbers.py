@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoise.description.numbers import parse_number, parse_vector, quoted
 from counterpoise.errors import ModelFileError
+from counterpoise.foundation.numbers import parse_number, parse_vector, quoted
 
 
 def number(text: str) -> float:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from counterpoise.description.rotations import (
+from counterpoise.foundation.rotations import (
     cross,
     inverse_transform,
     rotation_from_rpy,

@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from counterpoise.description.model import Description, JointKind
-from counterpoise.description.read import read_description
+from counterpoise.description.reading import read_description
 from counterpoise.description.urdf import parse_urdf
 from counterpoise.errors import ModelFileError
 from shared_data import REFUSED_URDFS, real_urdfs

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.description.model import Description
-from counterpoise.description.read import read_description
+from counterpoise.description.reading import read_description
 from counterpoise.description.urdf import parse_urdf
 from counterpoise.errors import CounterpoiseError, ModelFileError, PhysicalConsistencyError, UnsupportedJointError
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from counterpoise.description.reading import expand_xacro
 from counterpoise.description.urdf import parse_urdf
-from counterpoise.description.xacro import expand_xacro
 from counterpoise.errors import MissingExtraError, ModelFileError
 
 try:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from counterpoise.description import xml_guard
-from counterpoise.description.files import MAX_FILE_BYTES, read_bounded
-from counterpoise.description.xml_guard import MAX_DEPTH, MAX_ELEMENTS, MAX_MARKUP_BYTES, parse_xml
 from counterpoise.errors import ModelFileError
+from counterpoise.foundation import xml as xml_guard
+from counterpoise.foundation.files import MAX_FILE_BYTES, read_bounded
+from counterpoise.foundation.xml import MAX_DEPTH, MAX_ELEMENTS, MAX_MARKUP_BYTES, parse_xml
 
 SOURCE = Path(xml_guard.__file__).parents[2]
 
@@ -197,7 +197,7 @@ def one_huge_number(file: Path) -> None:
 
 READ_AND_MEASURE = """
 import sys, time
-from counterpoise.description.read import read_description
+from counterpoise.description.reading import read_description
 from counterpoise.errors import ModelFileError
 start = time.process_time()
 try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.doctor.bayes import Observations, posterior
+from counterpoise.doctor.evidence import Observations, posterior
 
 POINTS, SHARED, OWN = 40, 3, 2
 

@@ -9,10 +9,10 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log, with_column
-from counterpoise.doctor.converters import check_quantised, check_saturated
+from counterpoise.doctor.channels import check_quantised, check_saturated
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.prepared import prepare
-from counterpoise.logs.sample import SampleFlag
+from counterpoise.recording.log import SampleFlag
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

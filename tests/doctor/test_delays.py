@@ -9,9 +9,9 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import late, moving_log
-from counterpoise.doctor.delays import check_delays, effort_delay, velocity_delay
 from counterpoise.doctor.finding import Finding
 from counterpoise.doctor.prepared import prepare
+from counterpoise.doctor.timing import check_delays, effort_delay, velocity_delay
 
 ROBOTS = {name: cp.load(name) for name in ("puma560", "wam7", "titan2")}
 LOGS = {name: moving_log(robot, seed=3) for name, robot in ROBOTS.items()}

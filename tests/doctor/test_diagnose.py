@@ -10,10 +10,10 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log
-from counterpoise.doctor.diagnose import diagnose
+from counterpoise.doctor.diagnosis import diagnose
 from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.errors import InputError
-from counterpoise.logs.log import Log
+from counterpoise.recording.log import Log
 from doctor_cases import assert_readable, at_the_motors, recording, reversed_effort, wrong_model
 
 ARM = cp.load("wam4")

@@ -9,15 +9,27 @@ import pytest
 
 from counterpoise.doctor import (
     channels,
-    converters,
-    delays,
-    excitation,
-    friction_band,
-    path,
     plate,
     plate_fit,
-    stops,
     timing,
+)
+from counterpoise.doctor import (
+    channels as converters,
+)
+from counterpoise.doctor import (
+    coverage as excitation,
+)
+from counterpoise.doctor import (
+    coverage as friction_band,
+)
+from counterpoise.doctor import (
+    coverage as path,
+)
+from counterpoise.doctor import (
+    coverage as stops,
+)
+from counterpoise.doctor import (
+    timing as delays,
 )
 from counterpoise.doctor.finding import ABOUT_MODEL, LogFault
 

@@ -10,7 +10,9 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.doctor.evidence import FRICTION_DOUBT, ReadingComparison, ReadingFit
-from counterpoise.doctor.expectation import (
+from counterpoise.doctor.gram import OWN, SMOOTHING, SignalColumns, position_shapes
+from counterpoise.doctor.motion import RecordedMotion
+from counterpoise.doctor.priors import (
     ANY,
     BELIEFS,
     FREE_OFFSET,
@@ -25,8 +27,6 @@ from counterpoise.doctor.expectation import (
     parameter_spread,
     payload_spread,
 )
-from counterpoise.doctor.gram import OWN, SMOOTHING, SignalColumns, position_shapes
-from counterpoise.doctor.motion import RecordedMotion
 from counterpoise.doctor.reading import Reading, swapped
 
 ROBOT = cp.load("planar3")

@@ -7,7 +7,7 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import measured, moving_log
-from counterpoise.doctor.excitation import check_excitation, excitation
+from counterpoise.doctor.coverage import check_excitation, excitation
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.prepared import prepare
 

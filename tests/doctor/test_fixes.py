@@ -12,13 +12,11 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import late, moving_log
-from counterpoise.description.rotations import rotation_from_rpy
-from counterpoise.doctor.diagnose import diagnose
-from counterpoise.doctor.diagnosis import Diagnosis
+from counterpoise.doctor.diagnosis import Diagnosis, diagnose
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.logs.log import Log
-from counterpoise.logs.mapping import LogMapping
-from counterpoise.logs.mapping_file import write_mapping
+from counterpoise.foundation.rotations import rotation_from_rpy
+from counterpoise.recording.log import Log
+from counterpoise.recording.mapping import LogMapping, write_mapping
 from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
 from study_module import load_study
 

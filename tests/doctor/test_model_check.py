@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.diagnosis import merged_fix
+from counterpoise.doctor.diagnosis import check_model, merged_fix
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.doctor.model_check import check_model
-from counterpoise.logs.log import Log
-from counterpoise.logs.read import remapped
+from counterpoise.recording.log import Log
+from counterpoise.recording.reading import remapped
 from doctor_cases import (
     Change,
     as_currents,

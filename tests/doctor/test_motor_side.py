@@ -10,8 +10,8 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.motion import motion_of
-from counterpoise.doctor.motor_side import EXCESS, excess_of, motor_side_finding
-from counterpoise.logs.log import Log
+from counterpoise.doctor.moves import EXCESS, excess_of, motor_side_finding
+from counterpoise.recording.log import Log
 from doctor_cases import recording
 
 PUMA = cp.load("puma560")

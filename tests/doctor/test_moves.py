@@ -10,21 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.doctor.cost import (
-    COMPENSATED,
-    GAIN,
-    MOUNT,
-    OFFSET,
-    OPEN_FACTOR,
-    ORDER,
-    PAYLOAD,
-    SIGN,
-    UNIT,
-    Cost,
-    exchanges,
-)
 from counterpoise.doctor.evidence import ReadingComparison
-from counterpoise.doctor.expectation import GOOD
 from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import (
@@ -40,6 +26,20 @@ from counterpoise.doctor.moves import (
     with_all_gains_found,
     with_gain_found,
     with_gravity_found,
+)
+from counterpoise.doctor.priors import (
+    COMPENSATED,
+    GAIN,
+    GOOD,
+    MOUNT,
+    OFFSET,
+    OPEN_FACTOR,
+    ORDER,
+    PAYLOAD,
+    SIGN,
+    UNIT,
+    Cost,
+    exchanges,
 )
 from counterpoise.doctor.reading import Reading, swapped
 from doctor_cases import as_currents, recording, reversed_effort, scaled_effort

@@ -11,22 +11,27 @@ import pytest
 import counterpoise as cp
 from analytic_log import measured
 from counterpoise.doctor.case import Case, confidence, rounded
-from counterpoise.doctor.cost import Cost
+from counterpoise.doctor.channel_findings import name_degrees, name_gains, name_offsets, name_order, name_signs
+from counterpoise.doctor.diagnosis import check_model
 from counterpoise.doctor.evidence import ReadingComparison
-from counterpoise.doctor.expectation import ANY
 from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.doctor.gram import SignalColumns
-from counterpoise.doctor.model_check import check_model
+from counterpoise.doctor.load_findings import (
+    MASS_SCALE,
+    name_compensated,
+    name_mount,
+    name_payload,
+    name_poor_model,
+    needs_other_robot,
+    wrong_robot,
+)
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import angle_between, in_degrees
-from counterpoise.doctor.name_channels import name_degrees, name_order, name_signs
-from counterpoise.doctor.name_efforts import name_gains, name_offsets
-from counterpoise.doctor.name_loads import name_compensated, name_mount, name_payload, name_poor_model
-from counterpoise.doctor.name_model import MASS_SCALE, needs_other_robot, wrong_robot
+from counterpoise.doctor.priors import ANY, Cost
 from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search
-from counterpoise.doctor.weigh import is_unit
-from counterpoise.logs.log import Log
+from counterpoise.doctor.weighing import is_unit
+from counterpoise.recording.log import Log
 from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
 
 ARM = cp.load("wam4")

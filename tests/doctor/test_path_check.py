@@ -8,8 +8,8 @@ import numpy as np
 
 import counterpoise as cp
 from analytic_log import moving_log
+from counterpoise.doctor.coverage import check_path
 from counterpoise.doctor.finding import LogFault
-from counterpoise.doctor.path import check_path
 from counterpoise.doctor.prepared import prepare
 
 PUMA = cp.load("puma560")

@@ -9,11 +9,11 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import late, moving_log, with_column
-from counterpoise.description.rotations import rotation_from_rpy
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.plate import check_plate
 from counterpoise.doctor.prepared import prepare
-from counterpoise.logs.read import remapped
+from counterpoise.foundation.rotations import rotation_from_rpy
+from counterpoise.recording.reading import remapped
 
 
 def wrong_model(robot: cp.Robot, seed: int = 0) -> cp.Robot:

@@ -9,8 +9,6 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import PLATE_POSE, late, moving_log
-from counterpoise.description.rotations import rotation_from_rpy
-from counterpoise.doctor.expectation import parameter_spread
 from counterpoise.doctor.plate_fit import (
     BIAS,
     CLASSES,
@@ -24,7 +22,9 @@ from counterpoise.doctor.plate_fit import (
     turn,
 )
 from counterpoise.doctor.prepared import prepare
-from counterpoise.logs.log import Log
+from counterpoise.doctor.priors import parameter_spread
+from counterpoise.foundation.rotations import rotation_from_rpy
+from counterpoise.recording.log import Log
 from doctor_cases import wrong_model
 
 ARM = cp.load("wam7")

@@ -17,14 +17,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.base_sensor.sensor_calibration import calibrate_sensor
-from counterpoise.cli.estimate_output import _sensor
+from counterpoise.cli.estimate import _sensor
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.plate import check_plate
-from counterpoise.doctor.plate_turn import PlateTurn
+from counterpoise.doctor.plate_fit import PlateTurn
 from counterpoise.doctor.prepared import prepare
-from counterpoise.logs.declared import Declared
-from counterpoise.logs.read import remapped
+from counterpoise.recording.declared import Declared
+from counterpoise.recording.reading import remapped
+from counterpoise.sensing.plate.sensor_calibration import calibrate_sensor
 
 ROBOT = cp.load("puma560")
 RATE, HEIGHT = 100.0, -0.35

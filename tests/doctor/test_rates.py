@@ -10,13 +10,12 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log
-from counterpoise.doctor.diagnose import diagnose
-from counterpoise.doctor.diagnosis import merged_fix
+from counterpoise.doctor.diagnosis import diagnose, merged_fix
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.doctor.rates import check_rate
-from counterpoise.logs.log import Log
-from counterpoise.logs.mapping import LogMapping
-from counterpoise.logs.read import remapped
+from counterpoise.doctor.timing import check_rate
+from counterpoise.recording.log import Log
+from counterpoise.recording.mapping import LogMapping
+from counterpoise.recording.reading import remapped
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.cost import ALL_SIGNS, GAIN, ORDER, SIGN, Cost, exchanges
+from counterpoise.doctor.priors import ALL_SIGNS, GAIN, ORDER, SIGN, Cost, exchanges
 from counterpoise.doctor.reading import Reading, swapped
-from counterpoise.logs.declared import Declared
+from counterpoise.recording.declared import Declared
 
 ROBOT = cp.load("planar3")
 PLAIN = Reading.as_recorded(ROBOT)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import counterpoise as cp
+from counterpoise.doctor.diagnosis import check_recording
 from counterpoise.doctor.finding import Consequence, LogFault
-from counterpoise.doctor.recording_check import check_recording
 from shared_data import example_urdf
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.diagnose import diagnose
-from counterpoise.doctor.diagnosis import Diagnosis
+from counterpoise.doctor.diagnosis import Diagnosis, diagnose
 from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, Finding, LogFault
 from shared_data import example_urdf
 

@@ -9,8 +9,8 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log, standing_log, with_column
+from counterpoise.doctor.diagnosis import check_recording
 from counterpoise.doctor.finding import Consequence, LogFault
-from counterpoise.doctor.recording_check import check_recording
 from doctor_cases import assert_readable
 from study_module import load_study
 

@@ -10,13 +10,13 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.doctor.evidence import ReadingFit
-from counterpoise.doctor.expectation import ANY
 from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import effort_moves, exchangeable, in_degrees, position_moves
+from counterpoise.doctor.priors import ANY
 from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search, search
-from counterpoise.logs.log import Log
+from counterpoise.recording.log import Log
 from doctor_cases import (
     Change,
     as_currents,

@@ -8,9 +8,9 @@ import numpy as np
 
 import counterpoise as cp
 from analytic_log import moving_log, with_column
+from counterpoise.doctor.coverage import check_stops
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.prepared import prepare
-from counterpoise.doctor.stops import check_stops
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.diagnose import diagnose
+from counterpoise.doctor.diagnosis import diagnose, friction_signs
 from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.doctor.prepared import prepare
-from counterpoise.doctor.unweighed import friction_signs
 from simulated_motion import other_masses, recording
 
 WAM = cp.load("wam7")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.doctor.channel_findings import velocity_slopes
 from counterpoise.doctor.motion import motion_of
-from counterpoise.doctor.velocities import velocity_slopes
-from counterpoise.logs.log import Log
+from counterpoise.recording.log import Log
 from doctor_cases import recording
 
 LOG = recording(cp.load("wam4"))

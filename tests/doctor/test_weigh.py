@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.doctor.changes import changes
-from counterpoise.doctor.expectation import ANY
 from counterpoise.doctor.finding import LogFault
 from counterpoise.doctor.gram import SignalColumns
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import in_degrees
-from counterpoise.doctor.reading import Reading, swapped
+from counterpoise.doctor.priors import ANY
+from counterpoise.doctor.reading import Reading, changes, swapped
 from counterpoise.doctor.search import Search, search
-from counterpoise.doctor.weigh import TOLD, TOLD_BY_FAULT, effect_of, margin_of, only_told, rivals_of, share_of
-from counterpoise.logs.log import Log
+from counterpoise.doctor.weighing import TOLD, TOLD_BY_FAULT, effect_of, margin_of, only_told, rivals_of, share_of
+from counterpoise.recording.log import Log
 from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, wrong_model
 
 ARM = cp.load("wam4")

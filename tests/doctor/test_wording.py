@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoise.doctor.wording import MOST_NAMES, PLATE_CHANNELS, listed, percent, short, spread, times
+from counterpoise.doctor.finding import MOST_NAMES, PLATE_CHANNELS, listed, percent, short, spread, times
 
 
 @pytest.mark.parametrize(

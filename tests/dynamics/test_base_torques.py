@@ -9,13 +9,12 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.base_sensor.analyzer_terms import analyzed
-from counterpoise.base_sensor.joint_analyzer import JointAnalyzer
 from counterpoise.description.model import JointKind
 from counterpoise.description.urdf import parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.dynamics.kinematics import ancestors
 from counterpoise.dynamics.reference import ReferenceKernel
+from counterpoise.sensing.plate.joint_analyzer import JointAnalyzer, analyzed
 from native_sets import installed_sets, set_names, using
 from random_robots import random_motion, random_robot
 

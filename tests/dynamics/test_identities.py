@@ -12,11 +12,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
-from counterpoise.description.catalog import catalog_names
+from counterpoise.description.bundled import catalog_names
 from counterpoise.description.checks import checked
 from counterpoise.description.model import Joint, JointKind, Link
-from counterpoise.description.rotations import rotation_from_vector, transform
 from counterpoise.dynamics.reference import ReferenceKernel
+from counterpoise.foundation.rotations import rotation_from_vector, transform
 from random_robots import random_inertia, random_motion, random_robot, random_rotation
 from twin import agree
 

@@ -7,11 +7,11 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.catalog import catalog_names
+from counterpoise.description.bundled import catalog_names
 from counterpoise.description.checks import checked
 from counterpoise.description.model import Joint, JointKind, Link, Mimic
-from counterpoise.description.rotations import inverse_transform, skew
 from counterpoise.errors import ModelError
+from counterpoise.foundation.rotations import inverse_transform, skew
 from random_robots import random_motion, random_robot
 from twin import agree
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.rotations import skew
 from counterpoise.dynamics.kinematics import ancestors, body_poses
-from counterpoise.estimation.whole_body_com import center_of_mass_jacobian
+from counterpoise.foundation.rotations import skew
+from counterpoise.sensing.center_of_mass import center_of_mass_jacobian
 from random_robots import random_motion
 
 Array = npt.NDArray[np.float64]

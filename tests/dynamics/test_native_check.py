@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.dynamics import kernel, kernel_cases, native_check, native_module
+from counterpoise.dynamics import kernel, kernel_cases
 from counterpoise.dynamics.reference import ReferenceKernel
+from counterpoise.foundation import native_check, native_module
 from native_builds import built, made_build
 from store_results import SPECIFICATIONS, all_results
 

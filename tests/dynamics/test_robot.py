@@ -13,8 +13,8 @@ from counterpoise.description.urdf import parse_urdf
 from counterpoise.dynamics.inputs import link_name
 from counterpoise.dynamics.kernel import Kernel
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.plants.disturbances import Disturbances
 from counterpoise.plants.events import Bond, Push
+from counterpoise.plants.simulated import Disturbances
 from shared_data import example_urdf
 
 ARM = """<robot name="arm">

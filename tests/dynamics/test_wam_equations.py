@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.base_sensor.analyzer_terms import Term, link_wrenches
 from counterpoise.dynamics.kinematics import body_poses
+from counterpoise.sensing.plate.joint_analyzer import Term, link_wrenches
 from random_robots import random_motion
 
 Array = npt.NDArray[np.float64]

@@ -99,7 +99,7 @@ def test_the_part_along_the_joint_axis_moves_freely_to_the_inner_link() -> None:
 def test_a_placed_joint_is_computed_right_or_refused(joint: str, placement: str, tmp_path: Path) -> None:
     """A placement puts a joint elsewhere than the frame before it: on the first joint it says where the arm stands,
     further out the arm is no longer one of standard DH. Wrong torques are no answer."""
-    text = (files("counterpoise.description.catalog") / "wam4.toml").read_text(encoding="utf-8")
+    text = (files("counterpoise.description.bundled") / "wam4.toml").read_text(encoding="utf-8")
     file = tmp_path / "placed.toml"
     text = text.replace(f'name = "{joint}"\n', f'name = "{joint}"\nplacement = {placement}\n')
     file.write_text(text, encoding="utf-8")

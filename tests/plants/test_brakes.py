@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.calibration.pose_plan import PosePlan
-from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.control.fault import Fault
-from counterpoise.control.float.floating import Floating
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.plant import BrakedPlant
-from counterpoise.control.record import Recording
-from counterpoise.plants.drive_config import Brake
+from counterpoise.identification.pose_plan import PosePlan
+from counterpoise.plants.config import Brake
 from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.tasks.float.floating import Floating
+from counterpoise.tasks.pose_recording import Recording
 from floating_arms import PLANAR, PLANAR_FRICTION, planar
 
 PUMA = preset("puma550")

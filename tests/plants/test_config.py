@@ -11,12 +11,23 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.friction.lugre import LuGre
-from counterpoise.plants.config import ArmConfig, EffortSensor, Encoder, Stops, Timing
-from counterpoise.plants.drive_config import Brake, Drive, FlowValve, Gear, TorqueSource, Warmth
+from counterpoise.dynamics.lugre import LuGre
+from counterpoise.plants.config import (
+    ArmConfig,
+    Brake,
+    Drive,
+    EffortSensor,
+    Encoder,
+    FlowValve,
+    Gear,
+    Plate,
+    Stops,
+    Timing,
+    TorqueSource,
+    Warmth,
+)
 from counterpoise.plants.events import AttachPayload, Push, RemovePayloads
 from counterpoise.plants.parameters import Joints, drive_parameters
-from counterpoise.plants.plate_config import Plate
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: Timing(dt=0.0), "timing.dt is 0.0; expected a number above 0"),

@@ -10,10 +10,9 @@ import pytest
 import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.contacts import Bonded, Touching
 from counterpoise.plants.events import Bond, Surface
 from counterpoise.plants.links import Links
-from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.plants.simulated import Bonded, SimulatedArm, Touching
 from random_robots import random_robot
 
 pytest.importorskip("mujoco")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from counterpoise.plants import kernel, layout
-from counterpoise.plants.drive import ReferenceDrives
+from counterpoise.plants.reference import ReferenceDrives
 
 Array = npt.NDArray[np.float64]
 DT = 1e-4

@@ -11,10 +11,10 @@ import counterpoise as cp
 from counterpoise.control.gravity import Gravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.errors import InputError
-from counterpoise.logs.sample import Sample
 from counterpoise.plants.hand import GuidingHand, loop_way
 from counterpoise.plants.presets import ideal
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.log import Sample
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

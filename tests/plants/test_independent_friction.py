@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from counterpoise.friction.lugre import LuGre
-from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.drive_config import Drive
+from counterpoise.dynamics.lugre import LuGre
+from counterpoise.plants.config import ArmConfig, Drive, Timing
 from counterpoise.plants.single_joint import OneLink, SingleJoint
 
 Array = npt.NDArray[np.float64]

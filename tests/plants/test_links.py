@@ -8,9 +8,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.description.model import Description, Inertia, Joint, JointKind, Link, Mimic
-from counterpoise.description.rotations import rotation_from_rpy, transform
-from counterpoise.plants.config import ArmConfig, Encoder, Timing
-from counterpoise.plants.plate_config import Plate
+from counterpoise.foundation.rotations import rotation_from_rpy, transform
+from counterpoise.plants.config import ArmConfig, Encoder, Plate, Timing
 from counterpoise.plants.presets import ideal
 from counterpoise.plants.simulated import SimulatedArm
 

@@ -10,7 +10,7 @@ import pytest
 
 from counterpoise import InputError
 from counterpoise.plants import kernel
-from counterpoise.plants.low_pass import ReferenceLowPass, butterworth, settled_state
+from counterpoise.plants.reference import ReferenceLowPass, butterworth, settled_state
 
 DT = 1e-4
 KINDS = [ReferenceLowPass, *([kernel.LowPass] if kernel.NATIVE else [])]

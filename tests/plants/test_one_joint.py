@@ -7,12 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from counterpoise.friction.lugre import LuGre
+from counterpoise.dynamics.lugre import LuGre
 from counterpoise.plants import kernel, layout
-from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.drive_config import Drive, Gear, TorqueSource
-from counterpoise.plants.one_joint import ReferenceOneJoint
+from counterpoise.plants.config import ArmConfig, Drive, Gear, Timing, TorqueSource
 from counterpoise.plants.parameters import Joints, drive_parameters
+from counterpoise.plants.reference import ReferenceOneJoint
 
 DT = 1e-4
 POSITION, VELOCITY, MOMENT = (layout.LINK_STATE[name] for name in ("position", "velocity", "moment"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.plants.drive_config import FlowValve, TorqueSource
+from counterpoise.plants.config import FlowValve, TorqueSource
 from counterpoise.plants.presets import VARIANTS, ideal, preset
 from counterpoise.plants.simulated import SimulatedArm
 

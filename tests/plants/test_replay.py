@@ -11,11 +11,11 @@ import counterpoise as cp
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.plant import Plant, PlateInfo
 from counterpoise.control.report import EndState
-from counterpoise.control.settings import SafetySettings
+from counterpoise.control.safety import SafetySettings
 from counterpoise.errors import EndOfLogError, InputError
-from counterpoise.logs.declared import Declared
-from counterpoise.logs.log import Log
 from counterpoise.plants.replay import ReplayPlant
+from counterpoise.recording.declared import Declared
+from counterpoise.recording.log import Log
 from ideal_arm import IdealArm, middle_pose
 
 PUMA = cp.load("puma560")

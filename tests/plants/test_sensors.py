@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from counterpoise.plants.config import EffortSensor, Encoder
-from counterpoise.plants.effort import EffortReader
-from counterpoise.plants.encoder import EncoderReader
-from counterpoise.plants.noise import BLOCK
+from counterpoise.plants.config import EffortSensor, Encoder, Plate
 from counterpoise.plants.plate import PlateSensor
-from counterpoise.plants.plate_config import Plate
+from counterpoise.plants.sensors import BLOCK, EffortReader, EncoderReader
 
 PERIOD = 1e-3
 NAMES = ("a", "b")

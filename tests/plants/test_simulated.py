@@ -14,16 +14,26 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.pd import PD
 from counterpoise.control.plant import Plant
 from counterpoise.control.report import EndState
+from counterpoise.dynamics.lugre import LuGre
 from counterpoise.errors import InputError
-from counterpoise.friction.lugre import LuGre
-from counterpoise.logs.sample import SampleFlag
-from counterpoise.plants.config import ArmConfig, EffortSensor, Encoder, Stops, Timing
-from counterpoise.plants.drive_config import Brake, Drive, FlowValve, Gear, TorqueSource
+from counterpoise.plants.config import (
+    ArmConfig,
+    Brake,
+    Drive,
+    EffortSensor,
+    Encoder,
+    FlowValve,
+    Gear,
+    Plate,
+    Stops,
+    Timing,
+    TorqueSource,
+)
 from counterpoise.plants.events import AttachPayload, Push, RemovePayloads
-from counterpoise.plants.low_pass import ReferenceLowPass, butterworth, settled_state
-from counterpoise.plants.plate_config import Plate
 from counterpoise.plants.presets import ideal, preset
+from counterpoise.plants.reference import ReferenceLowPass, butterworth, settled_state
 from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.recording.log import SampleFlag
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -9,11 +9,9 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.plant import Plant
-from counterpoise.description.rotations import rotation_from_rpy, transform
-from counterpoise.plants.config import ArmConfig, Encoder, Timing
-from counterpoise.plants.drive_config import Drive, Gear
+from counterpoise.foundation.rotations import rotation_from_rpy, transform
+from counterpoise.plants.config import ArmConfig, Drive, Encoder, Gear, Plate, Timing
 from counterpoise.plants.events import AttachPayload, Push
-from counterpoise.plants.plate_config import Plate
 from counterpoise.plants.presets import preset
 from counterpoise.plants.single_joint import OneLink, SingleJoint
 

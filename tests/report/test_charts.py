@@ -12,15 +12,17 @@ from counterpoise.report.charts import (
     BLUE,
     POINTS,
     Chart,
+    Cloud,
+    PointPanel,
     Series,
     bar_chart,
+    point_chart,
     rounded,
     shaded,
     thinned,
     time_chart,
     to_scale,
 )
-from counterpoise.report.point_charts import Cloud, PointPanel, point_chart
 
 
 @settings(max_examples=60)

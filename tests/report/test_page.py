@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from counterpoise.errors import DataFileError, MissingExtraError
-from counterpoise.report.charts import BLUE, Series, bar_chart, time_chart
+from counterpoise.report.charts import BLUE, Cloud, PointPanel, Series, bar_chart, point_chart, time_chart
 from counterpoise.report.page import (
     Page,
     PageSection,
@@ -25,7 +25,6 @@ from counterpoise.report.page import (
     settings_table,
     write_page,
 )
-from counterpoise.report.point_charts import Cloud, PointPanel, point_chart
 
 pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("jinja2", reason="jinja2 is not installed")

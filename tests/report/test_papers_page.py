@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("plotly", reason="plotly is not installed")
 
-from counterpoise.papers.experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome
+from counterpoise.lab.papers.experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome
 from counterpoise.report.page import render
 from counterpoise.report.papers_page import papers_page
 

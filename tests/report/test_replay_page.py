@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.teach.path import TaughtPath
-from counterpoise.control.teach.plan import ReplayPlan, plan_replay
-from counterpoise.control.teach.replay_report import Outcome, ReplayReport, Trace, tracking_errors
 from counterpoise.report.charts import Chart
 from counterpoise.report.page import render
 from counterpoise.report.replay_page import plan_page, replay_page
+from counterpoise.tasks.teach.path import TaughtPath
+from counterpoise.tasks.teach.plan import ReplayPlan, plan_replay
+from counterpoise.tasks.teach.replay import Outcome, ReplayReport, Trace, tracking_errors
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 pytest.importorskip("plotly", reason="plotly is not installed")

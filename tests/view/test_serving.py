@@ -135,10 +135,10 @@ def test_what_cannot_be_shown_is_refused_before_anything_runs(arguments: list[st
 def test_a_calibration_is_compared_with_the_description(tmp_path: Path) -> None:
     """One file: the description against it; two: one against the other; three are refused."""
     from calibration_data import other_masses
-    from counterpoise.calibration.calibrate import calibrate
-    from counterpoise.calibration.design import design_poses
-    from counterpoise.calibration.static_poses import static_poses
-    from counterpoise.dynamics.load import load
+    from counterpoise.dynamics.robot import load
+    from counterpoise.fitting.static_poses import static_poses
+    from counterpoise.identification.calibration import calibrate
+    from counterpoise.identification.design import design_poses
 
     robot = load("wam4")
     real, poses = other_masses(robot), design_poses(robot, 10)

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoise.dynamics.load import load
-from counterpoise.view.shapes import link_lines, primitives, reach_of
-from counterpoise.view.visuals import mesh_file, parts_of, urdf_visuals
+from counterpoise.dynamics.robot import load
+from counterpoise.view.scene import link_lines, mesh_file, parts_of, primitives, reach_of, urdf_visuals
 from counterpoise.view.weight import nearest_link
 
 pytest.importorskip("trimesh", reason="trimesh is not installed: pip install 'counterpoise[view]'")

@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoise.control.teach.path import TaughtPath
-from counterpoise.control.teach.path_file import write_path
-from counterpoise.dynamics.load import load
+from counterpoise.dynamics.robot import load
 from counterpoise.errors import CounterpoiseError, InputError
-from counterpoise.logs.declared import Declared
-from counterpoise.logs.files import write_log
-from counterpoise.logs.log import Log
+from counterpoise.recording.declared import Declared
+from counterpoise.recording.log import Log
+from counterpoise.recording.own_format import write_log
+from counterpoise.tasks.teach.path import TaughtPath, write_path
 from counterpoise.view.timeline import Player, Timeline, log_timeline, read_timeline
 
 

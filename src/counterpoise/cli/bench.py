@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from .benchmark.machine import CopyResult
-    from .benchmark.results import Results
-    from .benchmark.robot import Operation, RobotResult
+    from ..lab.benchmark.machine import CopyResult
+    from ..lab.benchmark.results import Results
+    from ..lab.benchmark.robot import Operation, RobotResult
+
 
 EXAMPLES = """\b
 Examples:
@@ -46,7 +47,7 @@ def bench(source: str | None, quick: bool, as_json: bool) -> None:
     the ratio of its time to ours stands beside the bar that we hold ourselves to. A bar that is missed is information,
     not an error.
     """
-    from .benchmark.results import measure
+    from ..lab.benchmark.results import measure
 
     results = measure(ROBOTS if source is None else (source,), quick=quick)
     if as_json:
@@ -117,7 +118,7 @@ def _verdict(passes: bool) -> Text:
 
 
 def _copy_table(copy: CopyResult, *, has_bar: bool) -> Table:
-    from .benchmark.machine import COPY_BAR
+    from ..lab.benchmark.machine import COPY_BAR
 
     title = f"{printable(copy.robot)}, {copy.poses} poses at once, beside copying them"
     rows = table("statement", "per pose", "gravity(Q, T) over it", "bar", "", left=("statement", ""), title=title)
@@ -133,7 +134,7 @@ def _copy_table(copy: CopyResult, *, has_bar: bool) -> Table:
 
 def _remarks(results: Results) -> list[str]:
     """Say what the figures mean."""
-    from .benchmark.timing import COUNTS_CPU_TIME
+    from ..lab.benchmark.timing import COUNTS_CPU_TIME
 
     clock = "CPU time of the calling thread" if COUNTS_CPU_TIME else "time on the wall"
     remarks = [f"Times are medians of interleaved rounds ({clock}), Python's call overhead included; one thread."]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..report.calibration_words import in_units
+from ..report.calibration_page import in_units
 from .calibration_output import joint_table, print_verdict
 from .options import exit_codes, json_option, page_option
 from .output import (
@@ -25,11 +25,12 @@ from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..calibration.fit import Fit
-    from ..calibration.load_gains import LoadGains
-    from ..calibration.terms import Terms
     from ..dynamics.robot import Robot
-    from ..logs.log import Log
+    from ..fitting.terms import Terms
+    from ..identification.fit import Fit
+    from ..identification.load_gains import LoadGains
+    from ..recording.log import Log
+
 
 EXAMPLES = """\b
 Examples:
@@ -159,9 +160,9 @@ def calibrate(
     refuse_page(page_path)
     refuse_file("--gains-out", gains_path, (".toml",))
     _refuse_half_a_load(loaded, load_mass, load_com, load_link, gains_path)
-    from ..calibration.calibrate import calibrate as run
-    from ..calibration.file import load_calibration
-    from ..calibration.statements import checked_uses
+    from ..identification.calibration import calibrate as run
+    from ..identification.file import load_calibration
+    from ..identification.statements import checked_uses
 
     robot, log = reading.robot_and_log(source, logs)
     runs: list[tuple[Robot, Log]] = []
@@ -192,8 +193,7 @@ def calibrate(
             progress=progressing.update,
         )
     if gains_path is not None and fit.gains is not None:
-        from ..logs.mapping import LogMapping
-        from ..logs.mapping_file import write_mapping
+        from ..recording.mapping import LogMapping, write_mapping
 
         recorded = LogMapping.from_table(log.declared.mapping)
         write_mapping(recorded.merged_with(LogMapping.from_table(fit.gains.mapping(log))), gains_path)
@@ -245,7 +245,7 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
     """Return the terms that --add asks for, on top of the usual ones; None for the usual ones."""
     from dataclasses import replace
 
-    from ..calibration.terms import ALL, JOINT_TERMS, Terms
+    from ..fitting.terms import ALL, JOINT_TERMS, Terms
 
     if not added:
         return None
@@ -270,7 +270,7 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
 def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str, Any]:
     import msgspec
 
-    from ..calibration.file import content_of
+    from ..identification.file import content_of
 
     content: dict[str, Any] = msgspec.to_builtins(content_of(fit))
     head = {"trusted": fit.trusted, "reasons": list(fit.reasons), "file": written, "page": page_path}

@@ -18,6 +18,7 @@ from .options import exit_codes
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
 
+
 SHELLS = ("bash", "zsh", "fish")
 ARMS = ("source", "plant", "preset", "robot_name")
 """Parameters that name the arm."""
@@ -88,7 +89,7 @@ def propose(group: click.Group) -> None:
 
 
 def _bundled(ctx: click.Context) -> Iterable[str]:
-    from ..description.catalog import catalog
+    from ..description.bundled import catalog
 
     return (entry.name for entry in catalog())
 
@@ -106,7 +107,7 @@ def _drivable(ctx: click.Context) -> Iterable[str]:
 
 
 def _experiments(ctx: click.Context) -> Iterable[str]:
-    from ..papers.registry import MODULES
+    from ..lab.papers.registry import MODULES
 
     return ["all", *MODULES]
 
@@ -123,7 +124,7 @@ def _links(ctx: click.Context) -> Iterable[str]:
 
 def _robot(ctx: click.Context) -> Robot | None:
     """Return the robot that the line names so far; None where it names none that is read quickly."""
-    from ..dynamics.load import load
+    from ..dynamics.robot import load
     from ..plants.presets import VARIANTS, preset
 
     given = next((ctx.params[name] for name in ARMS if ctx.params.get(name)), None)

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from ..doctor.diagnosis import Diagnosis
     from ..doctor.finding import Finding
     from ..dynamics.robot import Robot
-    from ..logs.log import Log
-    from ..logs.mapping import LogMapping
+    from ..recording.log import Log
+    from ..recording.mapping import LogMapping
+
 
 EXAMPLES = """\b
 Examples:
@@ -93,8 +94,8 @@ def doctor(
         raise click.UsageError("give the files of a recording, or --self")
     refuse_page(page_path)
     refuse_file("--fix", fix_path, (".toml",))
-    from ..doctor.diagnose import diagnose
-    from ..logs.read import propose_mapping
+    from ..doctor.diagnosis import diagnose
+    from ..recording.reading import propose_mapping
 
     robot = None if arm is None else arm.load()
     proposal = propose_mapping(logs, robot, reading.mapping, recover=reading.recover, budget=reading.budget)
@@ -106,11 +107,11 @@ def doctor(
     fixed = proposal.mapping.merged_with(diagnosis.fix) if diagnosis.fix else proposal.mapping
     reasons = {**proposal.reasons, **_reasons(diagnosis)}
     if fix_path is not None:
-        from ..logs.mapping_file import write_mapping
+        from ..recording.mapping import write_mapping
 
         write_mapping(fixed, fix_path, reasons)
     if page_path is not None:
-        from ..logs.mapping_file import mapping_toml
+        from ..recording.mapping import mapping_toml
 
         _write_page(page_path, name, robot, log, diagnosis, mapping_toml(fixed, reasons) if diagnosis.fix else "")
     if as_json:
@@ -156,7 +157,7 @@ def _invalidates(diagnosis: Diagnosis) -> bool:
 
 def _table(mapping: LogMapping) -> dict[str, Any]:
     """Return a mapping as its file says it."""
-    from ..logs.mapping import FORMAT
+    from ..recording.mapping import FORMAT
 
     return {**mapping.to_table(), "format": FORMAT}
 
@@ -180,7 +181,7 @@ def _write_page(path: str, name: str, robot: Robot | None, log: Log, diagnosis: 
 
 
 def _print(name: str, robot: Robot | None, diagnosis: Diagnosis) -> None:
-    from ..logs.provenance import effort_guesses
+    from ..recording.provenance import effort_guesses
 
     screen = console()
     facts = diagnosis.facts
@@ -226,7 +227,7 @@ def _print_findings(screen: Console, diagnosis: Diagnosis) -> None:
 
 def _mount_option(finding: Finding) -> str:
     """Return the option by which commands take over a mount that was found; "" where none is sure enough for a fix."""
-    from ..calibration.mount import mount_rpy
+    from ..identification.identity import mount_rpy
 
     found = finding.evidence.get("gravity_base")
     if found is None or not finding.fix:

@@ -1,25 +1,218 @@
-"""``counterpoise estimate``: joint torques from the plate under the robot, with bands, from a recording."""
+"""``counterpoise estimate``: joint torques from the plate under the robot, with bands, from a recording.
+
+What ``estimate`` prints: the torques of every joint, the plate, friction; as text and as JSON.
+"""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..dynamics.reference import WRENCH_COMPONENTS
 from ..errors import InputError
-from .estimate_output import document, print_friction, print_sensor, print_torques
+from .calibration_output import number
 from .options import exit_codes, json_option, page_option
-from .output import EXIT_NOT_TRUSTED, Progressing, note_written, print_json, refuse_file, refuse_page, warn
+from .output import (
+    EXIT_NOT_TRUSTED,
+    Progressing,
+    console,
+    note_written,
+    print_json,
+    printable,
+    refuse_file,
+    refuse_page,
+    table,
+    warn,
+)
 from .recording import ReadingOptions, arm_options, reading_options
 from .source import Source
 
 if TYPE_CHECKING:
-    from ..base_sensor.plate_friction import PlateFriction
-    from ..base_sensor.recording_torques import Masses, RecordingTorques
-    from ..base_sensor.sensor_calibration import SensorCalibration
     from ..dynamics.robot import Robot
-    from ..logs.log import Log
+    from ..recording.log import Log
+    from ..sensing.plate.friction import PlateFriction
+    from ..sensing.plate.friction_curve import JointFriction
+    from ..sensing.plate.recording_torques import Masses, RecordingTorques
+    from ..sensing.plate.recording_verdict import RecordingVerdict
+    from ..sensing.plate.sensor_calibration import SensorCalibration
+    from ..sensing.plate.wrench_check import JointSummary
+
+
+STYLE = {"good": "bold green", "doubtful": "bold yellow", "bad": "bold red"}
+
+
+def print_torques(found: RecordingTorques, verdict: RecordingVerdict) -> None:
+    """Print the verdict and a table of the joints."""
+    from ..sensing.plate.recording_verdict import used_plate
+
+    screen = console()
+    screen.print(printable(verdict.headline), style=STYLE[verdict.level])
+    for sentence in verdict.sentences:
+        screen.print(f"  - {printable(sentence)}")
+    screen.print(printable(used_plate(found)))
+    rows = table(
+        *("joint", "torque", "band ±", "without gravity", "band ±", "valid", "motor effort", "motor − plate"),
+        title=f"Joint torques by the plate, root mean square over {len(found.log)} samples; bands are one deviation",
+        left=("joint",),
+    )
+    rows.columns[0].no_wrap = True
+    for joint in found.joints:
+        rows.add_row(*_row(joint))
+    screen.print(rows)
+    if not found.effort_note:
+        screen.print("Motor − plate is friction, rotor inertia, an error of the motor's torque constant, and the band.")
+
+
+def _row(joint: JointSummary) -> tuple[str, ...]:
+    name = f"{printable(joint.name)} [{joint.unit}]"
+    share = f"{joint.valid:.0%}"
+    if not joint.informative:
+        return (name, "silent", number(joint.band), "–", "–", share, number(joint.effort), "–")
+    moving = number(joint.dynamic) if joint.dynamic_informative else "in its band"
+    bands = (number(joint.band), number(joint.dynamic_band))
+    compared = (number(joint.effort), number(joint.effort_difference))
+    return (name, number(joint.torque), bands[0], moving, bands[1], share, *compared)
+
+
+def print_sensor(calibration: SensorCalibration) -> None:
+    """Print what was found of the plate, and what was not."""
+    screen = console()
+    screen.print("\nThe plate, as this recording shows it:", style="bold")
+    for sentence in calibration.sentences:
+        screen.print(f"  - {printable(sentence)}")
+
+
+def print_friction(robot: Robot, friction: PlateFriction) -> None:
+    """Print a table of the joints' friction."""
+    from ..dynamics.inputs import effort_units
+
+    screen = console()
+    rows = table(
+        *("joint", "Coulomb", "±", "visc. +", "visc. −", "break", "load", "rotor", "gain", "±"),
+        title="Friction per joint and torque gain: motor effort less rotor inertia less plate torque",
+        left=("joint",),
+    )
+    rows.columns[0].no_wrap = True
+    for joint, unit in zip(friction.joints, effort_units(robot), strict=True):
+        rows.add_row(*_friction_row(joint, unit))
+    screen.print()
+    screen.print(rows)
+    for joint in friction.joints:
+        if not joint.determined:
+            screen.print(f"  - {printable(joint.name)}: no information; {printable(joint.reason)}")
+
+
+def _friction_row(joint: JointFriction, unit: str) -> tuple[str, ...]:
+    name = f"{printable(joint.name)} [{unit}]"
+    if not joint.determined:
+        return (name, "silent", *["–"] * 8)
+    gain = (f"{joint.gain:.3f}", f"{joint.gain_std:.3f}") if joint.gain_determined else ("1?", "–")
+    load = "–" if math.isnan(joint.load) else f"{joint.load:.1%}"
+    values = (
+        *(joint.coulomb, joint.coulomb_std, joint.viscous_positive, joint.viscous_negative, joint.breakaway),
+        joint.rotor_inertia,
+    )
+    cells = [number(value) for value in values]
+    if math.isfinite(joint.coulomb_std):
+        cells[1] = f"{joint.coulomb_std:.1g}"
+    return (name, *cells[:5], load, cells[5], *gain)
+
+
+def document(found: RecordingTorques, verdict: RecordingVerdict, friction: PlateFriction | None) -> dict[str, Any]:
+    """Return everything as plain values for JSON; what a joint does not tell is null."""
+    tare = found.tare
+    start = float(found.log.time[0])
+    return {
+        "verdict": verdict.level,
+        "headline": verdict.headline,
+        "sentences": list(verdict.sentences),
+        "robot": found.robot.name,
+        "form": found.form,
+        "cutoff_hz": found.cutoff,
+        "samples": len(found.log),
+        "valid": float(found.torque.valid.mean()),
+        "tare": None
+        if tare is None
+        else {"time_s": None if tare.time is None else tare.time - start, "q": tare.q, "reading": tare.reading},
+        "joints": [_joint(joint) for joint in found.joints],
+        "plate": _plate(found),
+        "findings": [
+            {"fault": one.fault.value, "consequence": one.consequence.name.lower(), "sentence": one.sentence}
+            for one in found.findings
+        ],
+        "sensor": None if found.calibration is None else _sensor(found.calibration),
+        "friction": None if friction is None else [_joint_friction(joint) for joint in friction.joints],
+    }
+
+
+def _joint(joint: JointSummary) -> dict[str, Any]:
+    known = joint.informative
+    return {
+        "name": joint.name,
+        "unit": joint.unit,
+        "informative": known,
+        "why": joint.why or None,
+        "torque_rms": joint.torque if known else None,
+        "band": joint.band,
+        "dynamic_rms": joint.dynamic if joint.dynamic_informative else None,
+        "dynamic_band": joint.dynamic_band,
+        "valid": joint.valid,
+        "effort_rms": joint.effort,
+        "effort_difference_rms": joint.effort_difference if known else None,
+        "effort_difference_mean": joint.effort_offset if known else None,
+    }
+
+
+def _plate(found: RecordingTorques) -> dict[str, Any] | None:
+    check = found.check
+    if check is None:
+        return None
+    return {
+        name: {
+            "unit": "N" if channel < 3 else "N m",
+            "signal": check.signal[channel],
+            "offset": check.offset[channel],
+            "left_over": check.left_over[channel],
+            "explained": check.explained[channel],
+        }
+        for channel, name in enumerate(WRENCH_COMPONENTS)
+    }
+
+
+def _sensor(calibration: SensorCalibration) -> dict[str, Any]:
+    frame, turn = calibration.frame, calibration.turn
+    return {
+        "T_base_sensor": frame.T_base_sensor,
+        "reads": frame.reads,
+        "gain": frame.gain,
+        "bias": frame.bias,
+        "lag_s": calibration.lag,
+        "yaw_deg": math.degrees(turn.yaw),
+        "tilt_deg": [math.degrees(turn.tilt_x), math.degrees(turn.tilt_y)],
+        "upside_down": turn.upside_down,
+        "determined": dict(calibration.determined),
+        "sentences": list(calibration.sentences),
+    }
+
+
+def _joint_friction(joint: JointFriction) -> dict[str, Any]:
+    names = (
+        *("gain", "gain_std", "rotor_inertia", "rotor_inertia_std", "coulomb", "coulomb_std", "offset", "offset_std"),
+        *("viscous_positive", "viscous_positive_std", "viscous_negative", "viscous_negative_std"),
+        *("breakaway", "breakaway_std", "stribeck_velocity", "load", "load_std", "residual_rms"),
+    )
+    return {
+        "name": joint.name,
+        "determined": joint.determined,
+        "reason": joint.reason or None,
+        "terms": list(joint.terms),
+        "gain_determined": joint.gain_determined,
+        **{name: getattr(joint, name) for name in names},
+    }
+
 
 EXAMPLES = """\b
 Examples:
@@ -105,10 +298,10 @@ def estimate(
     refuse_page(page_path)
     refuse_file("--save-sensor", save_sensor, (".json",))
     _refuse_own_input((out_path, page_path, save_sensor), (*logs, *((sensor_path,) if sensor_path else ())))
-    from ..base_sensor.log_estimate import CUTOFF
-    from ..base_sensor.recording_torques import recording_torques, refuse_without_plate
-    from ..base_sensor.recording_verdict import judged
     from ..doctor.prepared import without_infinities
+    from ..sensing.plate.log_estimate import CUTOFF
+    from ..sensing.plate.recording_torques import recording_torques, refuse_without_plate
+    from ..sensing.plate.recording_verdict import judged
 
     robot, log = reading.robot_and_log(arm, logs)
     log = without_infinities(log)
@@ -134,7 +327,7 @@ def estimate(
     elif with_friction:
         friction = _friction(found)
     if out_path is not None:
-        from ..base_sensor.torque_file import write_recording_torques
+        from ..sensing.plate.recording_torques import write_recording_torques
 
         write_recording_torques(found, out_path)
     if page_path is not None:
@@ -192,19 +385,19 @@ def _calibration(
 ) -> SensorCalibration | None:
     """Return the plate's calibration, read or found; None to take the plate as declared."""
     if sensor_path is not None:
-        from ..base_sensor.sensor_file import load_sensor_calibration
+        from ..sensing.plate.sensor_file import load_sensor_calibration
 
         return load_sensor_calibration(sensor_path, robot)
     if not find:
         return None
-    from ..base_sensor.sensor_calibration import calibrate_sensor
+    from ..sensing.plate.sensor_calibration import calibrate_sensor
 
     return calibrate_sensor(robot, log, masses=masses)
 
 
 def _friction(found: RecordingTorques) -> PlateFriction | None:
     """Return the friction of every joint; None, with a warning, where the recording cannot tell it."""
-    from ..base_sensor.plate_friction import plate_friction
+    from ..sensing.plate.friction import plate_friction
 
     try:
         return plate_friction(found.robot, found.log, found.sensor)

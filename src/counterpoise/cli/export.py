@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import exit_codes, json_option
+from .options import Carried, exit_codes, json_option, payload_options
 from .output import EXIT_NOT_TRUSTED, note, note_written, print_json, refuse_file, warn
-from .payload import Carried, payload_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..calibration.fit import Fit
     from ..dynamics.robot import Robot
+    from ..identification.fit import Fit
+
 
 EXAMPLES = """\b
 Examples:
@@ -70,9 +70,9 @@ def export(
     .urdf  of a URDF file a copy with the arm's masses, meshes and all else as they were; of others a new one
     .xml   MJCF: bodies, joints, motors and limits, without meshes
     """
-    from ..exporters.c_code import c_prefix
-    from ..exporters.write import LANGUAGES, copied_from, language_of
-    from ..exporters.write import export as write
+    from ..export.c_code import c_prefix
+    from ..export.writing import LANGUAGES, copied_from, language_of
+    from ..export.writing import export as write
 
     refuse_file("--out", out_path, tuple(LANGUAGES))
     language = language_of(out_path)
@@ -81,8 +81,8 @@ def export(
     robot = source.load()
     fit: Fit | None = None
     if calibration is not None:
-        from ..calibration.file import load_calibration
         from ..dynamics.inputs import refuse_command_units
+        from ..identification.file import load_calibration
 
         fit = load_calibration(calibration, robot)
         robot = fit.robot

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError, SafetyError
-from .driven import Arm, driven_options, floating_options
-from .options import exit_codes, json_option, log_option
+from .driven import Arm, driven_options, floating_options, print_inertias, settled
+from .options import exit_codes, json_option, log_option, misjudged, model_error_option, unknown_payload_option
 from .output import (
     EXIT_ERROR,
     EXIT_NOT_TRUSTED,
@@ -25,15 +25,13 @@ from .output import (
     tell_interruption,
     warn,
 )
-from .payload import misjudged, model_error_option, unknown_payload_option
 from .plant import yes_option
-from .rotors import print_inertias, settled
 
 if TYPE_CHECKING:
-    from ..control.float.check_result import CheckResult
-    from ..control.float.floating import Floating
-    from ..control.float.report import FloatReport
     from ..control.plant import Plant
+    from ..tasks.float.floating import Floating, FloatReport
+    from ..tasks.float.hidden import CheckResult
+
 
 EXAMPLES = """\b
 Examples:
@@ -92,7 +90,7 @@ def float_(
     refuse_file("--out", out_path, LOG_ENDINGS)
     if unknown_payload and arm.carried is None:
         raise click.UsageError("--unknown-payload needs --payload MASS")
-    from ..control.float.floating import Floating
+    from ..tasks.float.floating import Floating
     from .floating import Script, parsed
 
     scripted = [parsed(text) for text in pushes]
@@ -123,7 +121,7 @@ def float_(
     log = None if report.run is None else report.run.log
     written = out_path if log is not None else None
     if written is not None and log is not None:
-        from ..logs.files import write_log
+        from ..recording.own_format import write_log
 
         write_log(log, written)
     pushed = [] if script is None else script.results(log, report.seconds)

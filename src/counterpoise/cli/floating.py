@@ -10,14 +10,14 @@ from typing import Any
 import click
 import numpy as np
 
-from ..control.float.check_result import CheckResult
-from ..control.float.law import YIELD_SHARE
-from ..description.frozen import Array
 from ..dynamics.inputs import link_name
 from ..dynamics.robot import Robot
-from ..logs.log import Log
+from ..foundation.arrays import Array
 from ..plants.events import Push
 from ..plants.simulated import SimulatedArm
+from ..recording.log import Log
+from ..tasks.float.hidden import CheckResult
+from ..tasks.float.law import YIELD_SHARE
 
 FIRST = 1.0
 """When the first push begins after the arm was let go [s]."""

@@ -1,22 +1,127 @@
-"""``counterpoise gravity``: holding torques of poses from the command line or from a file."""
+"""``counterpoise gravity``: holding torques of poses from the command line or from a file.
+
+Torques to a CSV file: a header of joint names, then one line per pose in full precision.
+
+Torques as a table that fits the screen: one pose down the page, few poses side by side, many as their extremes.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
+import numpy as np
 
-from ..errors import ModelError
-from .options import exit_codes, json_option
-from .output import console, note, note_written, print_json, printable, warn
-from .payload import Carried, payload_options
+from ..dynamics.inputs import effort_units, rotary
+from ..errors import DataFileError, ModelError
+from ..foundation.arrays import Array
+from ..foundation.files import write_atomically
+from ..recording.own_format import CHUNK_ROWS, csv_blocks
+from .options import Carried, exit_codes, json_option, payload_options
+from .output import Progressing, console, fixed, limit, note, note_written, print_json, printable, table, warn
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..description.frozen import Array
+    from rich.table import Table
+
     from ..dynamics.robot import Robot
+
+
+STDOUT = "-"
+
+
+def write_torques(path: str, joint_names: Sequence[str], torques: Array, *, read_from: str | None = None) -> None:
+    """Write torques as CSV.
+
+    Args:
+        path: The file, which is replaced if it exists, all or nothing, or "-" for standard output.
+        joint_names: Names of the n joints.
+        torques: Torques [N m or N], shape (k, n).
+        read_from: File that the poses came from; it is never overwritten.
+
+    Raises:
+        DataFileError: The file cannot be written, or is the one the poses came from.
+    """
+    if path == STDOUT:
+        sys.stdout.writelines(csv_blocks(joint_names, [torques]))
+        return
+    if read_from is not None and _same_file(path, read_from):
+        raise DataFileError("is the file that the poses came from; give --out another one", path=path)
+    with Progressing(f"writing {path}") as progressing:
+
+        def write(stream: BinaryIO) -> None:
+            for count, block in enumerate(csv_blocks(joint_names, [torques])):
+                stream.write(block.encode())
+                progressing.update(min(count * CHUNK_ROWS, len(torques)), len(torques))
+
+        write_atomically(path, write)
+
+
+def _same_file(one: str, other: str) -> bool:
+    """Whether both names are those of one file that exists."""
+    try:
+        return Path(one).samefile(other)
+    except (OSError, ValueError):  # ValueError: a NUL byte in the path
+        return False
+
+
+NUMBER_WIDTH = 12
+"""Characters of a column of numbers, its padding included."""
+MOST_ROWS = 50
+"""Poses listed one by one; more are summed up by their extremes."""
+
+
+def torque_table(robot: Robot, q: Array, torques: Array, width: int) -> Table:
+    """Return a table of holding torques.
+
+    Args:
+        robot: The robot.
+        q: Poses [rad or m], shape (k, n).
+        torques: Their torques [N m or N], shape (k, n).
+        width: Width of the screen [characters].
+    """
+    if len(q) == 1:
+        return _one_pose(robot, q[0], torques[0])
+    names = [printable(name) for name in robot.joint_names]
+    widest = max(map(len, names))
+    if len(q) * NUMBER_WIDTH + widest + 8 <= width:
+        rows = table("joint", *(f"pose {pose + 1}" for pose in range(len(q))), "unit", left=("joint", "unit"))
+        for name, unit, values in zip(names, effort_units(robot), torques.T, strict=True):
+            rows.add_row(name, *map(fixed, values.tolist()), unit)
+    elif len(q) <= MOST_ROWS and robot.n * max(NUMBER_WIDTH, widest + 2) + 6 <= width:
+        rows = table("pose", *(f"{name}\n[{unit}]" for name, unit in zip(names, effort_units(robot), strict=True)))
+        for pose, values in enumerate(torques.tolist()):
+            rows.add_row(str(pose + 1), *map(fixed, values))
+    else:
+        rows = _extremes(robot, torques)
+    return rows
+
+
+def _one_pose(robot: Robot, q: Array, torques: Array) -> Table:
+    positions = [("rad", "N m") if rotates else ("m", "N") for rotates in rotary(robot)]
+    rows = table("joint", "position", "", "holding torque", " ", "of its limit", left=("joint", "", " "))
+    for index, (position_unit, unit) in enumerate(positions):
+        most = float(robot.effort_limit[index])
+        share = f"{abs(torques[index]) / most:.0%}" if 0.0 < most < np.inf else limit(np.inf)
+        name = printable(robot.joint_names[index])
+        rows.add_row(name, fixed(q[index]), position_unit, fixed(torques[index]), unit, share)
+    return rows
+
+
+def _extremes(robot: Robot, torques: Array) -> Table:
+    rows = table("joint", "lowest", "mean", "highest", "unit", f"largest of {len(torques)}", left=("joint", "unit"))
+    for index, unit in enumerate(effort_units(robot)):
+        values = torques[:, index]
+        numbers = (values.min(), values.mean(), values.max())
+        largest = int(np.abs(values).argmax()) + 1
+        rows.add_row(printable(robot.joint_names[index]), *(fixed(float(x)) for x in numbers), unit, str(largest))
+    return rows
+
 
 EXAMPLES = """\b
 Examples:
@@ -81,8 +186,6 @@ def gravity(
     torques = robot.gravity(q)
     notes += outside_limits(robot, q)
     if out_path is not None:
-        from .torque_file import write_torques
-
         write_torques(out_path, robot.joint_names, torques, read_from=csv_path)
     if as_json:
         print_json(_document(robot, q, torques, out_path, notes))
@@ -92,8 +195,6 @@ def gravity(
     for text in notes:
         note(text)
     if out_path is None:
-        from .torque_table import torque_table
-
         screen = console()
         screen.print(_head(robot), style="dim")
         screen.print(torque_table(robot, q, torques, screen.width))
@@ -118,7 +219,7 @@ def _head(robot: Robot) -> str:
 
 
 def _document(robot: Robot, q: Array, torques: Array, out_path: str | None, notes: list[str]) -> dict[str, Any]:
-    from ..dynamics.joint_units import rotary
+    from ..dynamics.inputs import rotary
 
     turning = rotary(robot)
     return {

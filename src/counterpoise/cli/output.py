@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
+
 EXIT_ERROR = 1
 """Exit code of an error of ours, and of a run that ended in a fault or by Ctrl-C."""
 EXIT_USAGE = 2
@@ -181,7 +182,7 @@ def refuse_file(option: str, path: str | None, endings: tuple[str, ...]) -> None
 
         page_libraries()
     elif path.lower().endswith(".parquet"):
-        from ..logs.parquet_source import parquet_library
+        from ..recording.parquet_files import parquet_library
 
         parquet_library()
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..dynamics.robot import Robot
     from ..plants.presets import Preset
 
+
 pace_option = click.option(
     "--pace",
     type=click.Choice(("plant", "clock")),

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .clearance import clearance_options
-from .options import exit_codes, json_option, seed_option
+from .options import clearance_options, exit_codes, json_option, seed_option
 from .output import console, note_written, print_json, printable, refuse_file, table
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..calibration.clearance import Clearance
-    from ..calibration.design import PoseDesign
+    from ..identification.design import PoseDesign
+    from ..identification.workspace import Clearance
+
 
 EXAMPLES = """\b
 Examples:
@@ -51,7 +51,7 @@ def poses(
     record them from both sides with counterpoise record.
     """
     refuse_file("--out", out_path, (".toml",))
-    from ..calibration.design import design
+    from ..identification.design import design
 
     robot = source.load()
     found = design(robot, count, seed, margin=margin, clearance=clearance)

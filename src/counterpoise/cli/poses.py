@@ -8,12 +8,12 @@ import re
 import click
 import numpy as np
 
-from ..calibration.pose_file import read_poses
-from ..description.frozen import Array
-from ..description.numbers import parse_number
-from ..dynamics.joint_units import rotary
+from ..dynamics.inputs import rotary
 from ..dynamics.robot import Robot
 from ..errors import InputError, ModelFileError
+from ..foundation.arrays import Array
+from ..foundation.numbers import parse_number
+from ..identification.pose_plan import read_poses
 from .output import Progressing
 
 

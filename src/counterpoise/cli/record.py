@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError, SafetyError
+from .driven import measure_option, print_inertias, settled
 from .options import exit_codes, json_option, log_option
 from .output import (
     LOG_ENDINGS,
@@ -20,13 +21,13 @@ from .output import (
     warn,
 )
 from .plant import PlantOptions, pace_option, plant_options, yes_option
-from .rotors import measure_option, print_inertias, settled
 
 if TYPE_CHECKING:
     from ..control.plant import Plant
-    from ..control.record import Recording
     from ..dynamics.robot import Robot
-    from ..logs.log import Log
+    from ..recording.log import Log
+    from ..tasks.pose_recording import Recording
+
 
 EXAMPLES = """\b
 Examples:
@@ -96,9 +97,9 @@ def record(
     nothing checks for collisions. Ctrl-C, SIGTERM and SIGHUP end in the safe stop; what was recorded is still written.
     """
     refuse_file("--out", out_path, LOG_ENDINGS)
-    from ..control.record import Recording
     from ..control.stop_signals import INTERRUPTIONS, SignalSafe, StoppedFromOutside
-    from ..logs.files import write_log
+    from ..recording.own_format import write_log
+    from ..tasks.pose_recording import Recording
 
     simulated, driven, robot = asked.made(plant)
     plan = _plan(poses_path, robot, simulated, dwell, settle)
@@ -139,7 +140,7 @@ def record(
 
 
 def _plan(path: str, robot: Robot, simulated: bool, dwell: float | None, settle: float | None) -> Any:
-    from ..calibration.pose_plan import read_plan
+    from ..identification.pose_plan import read_plan
 
     settings = {name: value for name, value in (("dwell", dwell), ("settle", settle)) if value is not None}
     if simulated and dwell is None and not path.lower().endswith(".toml"):
@@ -180,7 +181,7 @@ def _print_plan(recording: Recording, driven: Plant) -> None:
 
 
 def _report(recording: Recording, log: Log, out_path: str, *, interrupted: bool, as_json: bool) -> None:
-    from ..calibration.arrival import arrival_notes, arrivals
+    from ..identification.still_poses import arrival_notes, arrivals
 
     reached, doubts = len(arrivals(log)), arrival_notes(log)
     if as_json:

@@ -14,8 +14,8 @@ from .source import Source, mount_option
 
 if TYPE_CHECKING:
     from ..dynamics.robot import Robot
-    from ..logs.budget import ReadingBudget
-    from ..logs.log import Log
+    from ..recording.budget import ReadingBudget
+    from ..recording.log import Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ReadingOptions:
 
     def log(self, files: Sequence[str], robot: Robot | None) -> Log:
         """Read files that belong together, with a progress bar."""
-        from ..logs.read import read_log
+        from ..recording.reading import read_log
 
         with Progressing(f"reading {files[0]}") as bar:
             log = read_log(
@@ -90,7 +90,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _budget(texts: tuple[str, ...]) -> ReadingBudget | None:
     if not texts:
         return None
-    from ..logs.budget import ReadingBudget
+    from ..recording.budget import ReadingBudget
 
     return ReadingBudget().raised(texts)
 

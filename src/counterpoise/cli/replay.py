@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InfeasiblePathError, InputError, SafetyError
-from .clearance import clearance_options
 from .driven import Arm, Driven, driven_options
-from .options import exit_codes, json_option, log_option, page_option
+from .options import clearance_options, exit_codes, json_option, log_option, page_option
 from .output import (
     EXIT_ERROR,
     LOG_ENDINGS,
@@ -29,9 +28,10 @@ from .output import (
 from .plant import yes_option
 
 if TYPE_CHECKING:
-    from ..calibration.clearance import Clearance
-    from ..control.teach.plan import ReplayPlan
-    from ..control.teach.replay_report import ReplayReport
+    from ..identification.workspace import Clearance
+    from ..tasks.teach.plan import ReplayPlan
+    from ..tasks.teach.replay import ReplayReport
+
 
 EXAMPLES = """\b
 Examples:
@@ -115,9 +115,9 @@ def replay(
     refuse_file("--out", out_path, LOG_ENDINGS)
     from ..control.plant import standing_sample
     from ..control.stop_signals import INTERRUPTIONS, SignalSafe
-    from ..control.teach.path_file import read_path
-    from ..control.teach.plan import PlanSettings, plan_replay
-    from ..control.teach.replay import Replay
+    from ..tasks.teach.path import read_path
+    from ..tasks.teach.plan import PlanSettings, plan_replay
+    from ..tasks.teach.replay import Replay
 
     path = read_path(path_file)
     driven = arm.driven(plant)
@@ -194,7 +194,7 @@ def _write(report: ReplayReport | None, out_path: str | None, page_path: str | N
     log = None if report is None or report.run is None else report.run.log
     written = out_path if log is not None else None
     if written is not None and log is not None:
-        from ..logs.files import write_log
+        from ..recording.own_format import write_log
 
         write_log(log, written)
     if page_path is not None:

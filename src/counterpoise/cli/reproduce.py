@@ -10,8 +10,9 @@ from .options import exit_codes, json_option, page_option
 from .output import EXIT_ERROR, Progressing, console, note_written, print_json, printable, refuse_page, table, warn
 
 if TYPE_CHECKING:
-    from ..papers.experiment import Outcome
-    from ..papers.run_many import Done
+    from ..lab.papers.experiment import Outcome
+    from ..lab.papers.registry import Done
+
 
 EXAMPLES = """\b
 Examples:
@@ -51,8 +52,8 @@ def reproduce(
             raise click.UsageError("--list takes no names and no page")
         _list(as_json)
         return
-    from ..papers import registry
-    from ..papers.run_many import run_many
+    from ..lab.papers import registry
+    from ..lab.papers.registry import run_many
 
     chosen = registry.names(names)
     with Progressing(f"running {', '.join(chosen)}") as progressing:
@@ -70,7 +71,7 @@ def reproduce(
 
 
 def _list(as_json: bool) -> None:
-    from ..papers.registry import LONG_STUDIES, MODULES, experiment
+    from ..lab.papers.registry import LONG_STUDIES, MODULES, experiment
 
     known = [experiment(name) for name in MODULES]
     if as_json:
@@ -85,7 +86,7 @@ def _list(as_json: bool) -> None:
 
 
 def _write_page(done: list[Done], seeds: int, path: str) -> None:
-    from ..papers.registry import experiment
+    from ..lab.papers.registry import experiment
     from ..report.page import write_page
     from ..report.papers_page import papers_page
 
@@ -93,7 +94,7 @@ def _write_page(done: list[Done], seeds: int, path: str) -> None:
 
 
 def _print(done: Done) -> None:
-    from ..papers.registry import experiment
+    from ..lab.papers.registry import experiment
     from ..report.papers_page import number, spread, verdict_words
 
     about = experiment(done.name)

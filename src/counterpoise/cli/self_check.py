@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from .. import __version__
 from ..dynamics.kernel import NATIVE, check_module
-from ..dynamics.native_check import KernelCheck
-from ..dynamics.native_module import check_room, native_disabled
-from ..logs.bags.decompress import ZSTD_MODULE
+from ..foundation.native_check import KernelCheck
+from ..foundation.native_module import check_room, native_disabled
+from ..recording.bags.records import ZSTD_MODULE
 
 NATIVE_ROOMS = ("dynamics", "logs", "control", "plants", "estimation")
 MUJOCO_MENDED = "pip install --force-reinstall --no-deps mujoco mujoco-core mujoco-studio"

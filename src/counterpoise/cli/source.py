@@ -46,7 +46,7 @@ class Source:
         Raises:
             CounterpoiseError: The robot cannot be read, or the mount's angles are no angles in rad.
         """
-        from ..dynamics.load import load
+        from ..dynamics.robot import load
 
         robot = load(self.text, strict=self.strict, allow_xacro=self.allow_xacro, xacro_arguments=self.xacro_arguments)
         if self.rotor_inertia is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError, SafetyError
-from .driven import Arm, Driven, driven_options, floating_options
+from .driven import Arm, Driven, driven_options, floating_options, settled
 from .options import exit_codes, json_option
 from .output import (
     EXIT_ERROR,
@@ -28,13 +28,12 @@ from .output import (
     warn,
 )
 from .plant import yes_option
-from .rotors import settled
 
 if TYPE_CHECKING:
-    from ..control.float.report import FloatReport
-    from ..control.teach.teacher import Taught
-    from ..control.teach.teaching import Teaching
-    from ..logs.sample import Sample
+    from ..recording.log import Sample
+    from ..tasks.float.floating import FloatReport
+    from ..tasks.teach.teaching import Taught, Teaching
+
 
 DEMO_SECONDS = 7.0
 """Time that the simulated hand takes for its way [s]."""
@@ -129,9 +128,8 @@ def teach(
     if mark_every is not None and kind != "waypoints":
         raise click.UsageError("--mark-every belongs to --kind waypoints")
     from ..control.stop_signals import INTERRUPTIONS, SignalSafe, StoppedFromOutside
-    from ..control.teach.path import one_line
-    from ..control.teach.path_file import write_path
-    from ..control.teach.teaching import Teaching
+    from ..tasks.teach.path import one_line, write_path
+    from ..tasks.teach.teaching import Teaching
 
     # What would be refused when the arm has been guided is refused before.
     named = Path(out_path).name.removesuffix(".csv").removesuffix(".path").strip() or "path"

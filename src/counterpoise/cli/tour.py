@@ -11,7 +11,8 @@ from .options import exit_codes, json_option, seed_option
 from .output import EXIT_NOT_TRUSTED, Progressing, console, note_written, print_json, refuse_page, table, warn
 
 if TYPE_CHECKING:
-    from ..tour.tour import Stop, Tour
+    from ..lab.tour.tour import Stop, Tour
+
 
 PAGE = "counterpoise-tour.html"
 EXAMPLES = """\b
@@ -44,7 +45,7 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
     import tempfile
 
     from ..dynamics.kernel import NATIVE
-    from ..tour.tour import take_tour
+    from ..lab.tour.tour import take_tour
 
     refuse_page(None if no_page else page_path)
     if not NATIVE:
@@ -80,8 +81,8 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
 def _print_stop(number: int, stop: Stop) -> None:
     from rich.padding import Padding
 
-    from ..tour.tour import STOPS
-    from ..tour.words import sentences
+    from ..lab.tour.tour import STOPS
+    from ..lab.tour.words import sentences
 
     screen = console()
     title = STOPS[number - 1][0]
@@ -91,7 +92,7 @@ def _print_stop(number: int, stop: Stop) -> None:
 
 
 def _print_summary(done: Tour) -> None:
-    from ..tour.words import summary
+    from ..lab.tour.words import summary
 
     screen = console()
     lines = table("what", "hidden", "found", left=("what", "hidden", "found"))
@@ -107,7 +108,7 @@ def _print_summary(done: Tour) -> None:
 
 
 def _document(done: Tour, page: str | None) -> dict[str, Any]:
-    from ..tour.words import sentences, summary
+    from ..lab.tour.words import sentences, summary
 
     stops = (done.recorded, done.modelled, done.floated, done.found, done.fine)
     return {

@@ -14,10 +14,11 @@ from .plant import PlantOptions, joint_index, plant_options, yes_option
 
 if TYPE_CHECKING:
     from ..control.plant import Plant
-    from ..control.tune.free import FreeTuning
-    from ..control.tune.friction import LearnedFriction
-    from ..control.tune.report import Tuning
     from ..dynamics.robot import Robot
+    from ..tasks.tune.free import FreeTuning
+    from ..tasks.tune.learned_friction import LearnedFriction
+    from ..tasks.tune.tuning import Tuning
+
 
 EXAMPLES = """\b
 Examples:
@@ -96,8 +97,8 @@ def tune(
     """
     import math
 
-    from ..control.tune.rule import TuningRule
-    from ..dynamics.joint_units import rotary
+    from ..dynamics.inputs import rotary
+    from ..tasks.tune.gains import TuningRule
 
     refuse_file("--out", out_path, (".toml",))
     if free and len(joints) != 1:
@@ -163,11 +164,10 @@ def _tune(
     estop: str | None,
 ) -> tuple[Tuning, FreeTuning | None]:
     if not free:
-        from ..control.tune.tune import tuned
+        from ..tasks.tune.tuning import tuned
 
         return tuned(make, robot, law, joints=indices, i_have_an_estop=estop, **settings), None
-    from ..control.tune.free import freely_tuned
-    from ..control.tune.triangle_task import TriangleTask
+    from ..tasks.tune.free import TriangleTask, freely_tuned
 
     task = TriangleTask(make, robot, joint=indices[0], i_have_an_estop=estop)
     found = freely_tuned(make, robot, law, task.rms, joint=indices[0], i_have_an_estop=estop, **settings)
@@ -178,13 +178,13 @@ def _friction(
     make: Callable[[], Plant], robot: Robot, tuning: Tuning, indices: list[int], estop: str | None
 ) -> dict[int, LearnedFriction]:
     """Return what was learned of the friction of each tuned joint."""
-    from ..control.tune.friction import learned_friction
+    from ..tasks.tune.learned_friction import learned_friction
 
     return {index: learned_friction(make, robot, tuning.gains, index, i_have_an_estop=estop) for index in indices}
 
 
 def _print_friction(robot: Robot, learned: dict[int, LearnedFriction]) -> None:
-    from ..dynamics.joint_units import effort_units
+    from ..dynamics.inputs import effort_units
 
     for index, found in learned.items():
         unit, law = effort_units(robot)[index], found.law

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..report.calibration_words import in_units
+from ..report.calibration_page import in_units
 from .calibration_output import number, print_verdict
 from .options import exit_codes, json_option, page_option
 from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_page, table
@@ -15,8 +15,8 @@ from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..calibration.change import TipLoad, WeightChange
-    from ..calibration.verify import Verification
+    from ..identification.verification import TipLoad, Verification, WeightChange
+
 
 EXAMPLES = """\b
 Examples:
@@ -49,8 +49,8 @@ def verify(
     calibration promised; friction, offsets and poses outside the calibrated range are told apart.
     """
     refuse_page(page_path)
-    from ..calibration.file import load_calibration
-    from ..calibration.verify import verify as run
+    from ..identification.file import load_calibration
+    from ..identification.verification import verify as run
 
     robot, log = reading.robot_and_log(source, logs)
     fit = load_calibration(calibration, robot)

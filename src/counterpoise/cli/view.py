@@ -14,6 +14,7 @@ from .source import Source, source_options
 if TYPE_CHECKING:
     from ..view.arms import ViewArm
 
+
 EXAMPLES = """\b
 Examples:
   counterpoise view wam7                              then open the address that is printed
@@ -98,7 +99,7 @@ def view(
     if len(calibrations) > 2:
         raise click.UsageError("--calibration may be given once or twice")
     from ..view.comparison import compared
-    from ..view.serve import serve
+    from ..view.page import serve
     from ..view.timeline import read_timeline
 
     arm = _arm(source, seed)

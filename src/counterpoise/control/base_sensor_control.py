@@ -6,16 +6,15 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from ..base_sensor.sensor import BaseSensor
 from ..dynamics.robot import Robot
 from ..errors import InputError
-from .gains import gain
+from ..sensing.plate.sensor import BaseSensor
+from .law import gain
 from .pd import PD
 from .plant import Plant
 from .plate_torque import PlateTorque
 from .reference import Reference
-from .torque_compensator import IntegralCompensator
-from .torque_loop import TorqueLoop
+from .torque_loop import IntegralCompensator, TorqueLoop
 
 
 def base_sensor_control(

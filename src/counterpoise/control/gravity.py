@@ -7,10 +7,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..errors import InputError
-from ..logs.sample import Sample
+from ..foundation.arrays import Array
+from ..recording.log import Sample
 from .pd import PD
 from .reference import Reference
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, PublishedData, frozen
 from ..dynamics.inputs import MAX_INPUT
 from ..dynamics.robot import Robot
 from ..errors import InputError
+from ..foundation.arrays import Array, PublishedData, frozen
 from .plant import Plant
 
 RISE_TIME = 0.1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from ..logs.sample import Sample
-from .gains import checked_reach, gain
+from ..foundation.arrays import Array
+from ..recording.log import Sample
+from .law import checked_reach, gain
 from .reference import Hold, Reference
 
 

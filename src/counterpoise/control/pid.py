@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from ..logs.sample import Sample
-from .gains import checked_dt, gain
+from ..foundation.arrays import Array
+from ..recording.log import Sample
+from .law import checked_dt, gain
 from .pd import PD
 from .reference import Reference
 

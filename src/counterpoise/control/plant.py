@@ -1,19 +1,24 @@
-"""The plant protocol: the small interface through which a controller drives an arm, real, simulated or replayed."""
+"""The plant protocol: the small interface through which a controller drives an arm, real, simulated or replayed.
+
+The clock that paces a loop.
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
 from ..errors import CounterpoiseError, InputError, PlantError, SensorFaultError
-from ..logs.sample import Sample, SampleFlag
+from ..foundation.arrays import Array, frozen
+from ..recording.log import Sample, SampleFlag
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
 
 ENTRY_POINTS = "counterpoise.plants"
 """Group under which other packages register plants: name = "package.module:PlantClass"."""
@@ -230,3 +235,29 @@ def make_plant(name: str, **options: Any) -> Plant:
 
 
 _MEMBERS = (*(name for name in vars(Plant) if not name.startswith("_")), "__enter__", "__exit__")
+
+
+class Clock(Protocol):
+    """Time as a loop sees it; tests put their own in."""
+
+    def now(self) -> float:
+        """Return the time [s]; only differences mean something."""
+        ...
+
+    def wait_until(self, moment: float) -> None:
+        """Return when ``moment`` [s] has come."""
+        ...
+
+
+class WallClock:
+    """The machine's monotonic clock. Sleeping is late by some 0.1 ms on a desktop system: this is soft real time."""
+
+    def now(self) -> float:
+        """Return the time [s]."""
+        return time.perf_counter()
+
+    def wait_until(self, moment: float) -> None:
+        """Sleep until ``moment`` [s]."""
+        left = moment - time.perf_counter()
+        if left > 0.0:
+            time.sleep(left)

@@ -12,12 +12,12 @@ from typing import Self
 
 import numpy as np
 
-from ..base_sensor.plate_kernel import FORMS
-from ..base_sensor.sensor import BaseSensor
-from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..errors import InputError
-from ..logs.sample import Sample, SampleFlag
+from ..foundation.arrays import Array
+from ..recording.log import Sample, SampleFlag
+from ..sensing.plate.joint_analyzer import FORMS
+from ..sensing.plate.sensor import BaseSensor
 
 AT_ITS_END = "the plate is at the end of its range"
 """Why a saturated reading is refused."""

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
 from ..errors import InputError
+from ..foundation.arrays import Array, frozen
 
 SPEED_PEAK = 1.875
 """Largest speed of a least-jerk move over its mean: 15/8."""

@@ -12,10 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..description.frozen import Array, PublishedData, frozen
 from ..errors import InputError
-from ..logs.log import Log, LogBuilder
-from ..logs.sample import Sample
+from ..foundation.arrays import Array, PublishedData, frozen
+from ..recording.log import Log, LogBuilder, Sample
 from .fault import Fault, FilterFlag
 from .safety import SafetyFilter
 

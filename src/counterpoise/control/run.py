@@ -1,31 +1,32 @@
-"""One run of the control loop: its ticks, and its stop when they are over or can no longer go on."""
+"""One run of the control loop: its ticks, and its stop when they are over or can no longer go on.
+
+What a run is told, what it ends with and what it leaves behind.
+
+The laws of a loop, and the passage from one set of laws to the next without a bump.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..dynamics.robot import Robot
-from ..errors import CounterpoiseError, EndOfLogError, LawError, PlantError
-from ..logs.log import LogBuilder
-from ..logs.sample import Sample, SampleFlag
-from .blend import ConstantTorque, Laws
-from .braked_start import BrakedStart, held_by_brakes
-from .clock import Clock
-from .fall_watch import FallWatch
+from ..errors import CounterpoiseError, EndOfLogError, InputError, LawError, PlantError
+from ..foundation.arrays import Array, frozen
+from ..recording.log import LogBuilder, Sample, SampleFlag
 from .fault import REFUSED, Fault, FilterFlag, error_of
-from .law import Law
-from .plant import BrakedPlant
-from .plant_use import PlantUse
+from .law import Law, LimitAware, Reporting
+from .plant import BrakedPlant, Clock
+from .reference import smooth_step
 from .report import EndState, Recorder, RunReport
-from .run_parts import Halt, Kept, Switch, cut_of, shown
 from .safe_stop import SafeStop, stop_damping
 from .safety import Budget, SafetyFilter
+from .start import BrakedStart, FallWatch, held_by_brakes
+from .stop_signals import PlantUse
 
 _REFUSED = int(REFUSED)
 _AT_ONCE = (Fault.WRITE_FAILED, Fault.BRAKES_NOT_OPENED, Fault.BRAKES_CLOSED_AGAIN)
@@ -423,3 +424,165 @@ class Run:
             self.stop_failure = error
             self.recorder.event("stop_failed", f"the plant's own stop raised {type(error).__name__}: {error}")
         self.recorder.event("stopped", f"{end.value}, then '{self._plant.stop}'")
+
+
+class Halt(NamedTuple):
+    """Why the ticks ended; with Fault.NONE, as asked."""
+
+    fault: Fault = Fault.NONE
+    message: str = ""
+    cause: BaseException | None = None
+    end_of_log: bool = False
+
+
+class Switch(NamedTuple):
+    """A passage to other laws, or to another payload, that was asked for; None for what stays as it is."""
+
+    laws: tuple[Law, ...] | None
+    robot: Robot | None
+    ticks: int
+    fresh: bool
+
+
+class Kept(NamedTuple):
+    """What a run that was told to keep going leaves applied.
+
+    Attributes:
+        tau: The torque sent last [N m or N], shape (n,).
+        until: When the plant's watchdog takes it away, by the plant's clock [s]; inf without a watchdog.
+    """
+
+    tau: Array
+    until: float
+
+
+def cut_of(last: Array, asked: Sequence[Array]) -> Array:
+    """Return what was sent minus what was asked for: exactly 0 where nothing was cut."""
+    total = np.zeros_like(last)
+    for torque in asked:  # in the filter's own order: rounding must not look like a cut, or integrals rest on it
+        total += torque
+    return np.asarray(last - total)
+
+
+def shown(value: object) -> str:
+    """Say what a law returned that is no torque."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} array of shape {value.shape}"
+    return f"a {type(value).__name__}"
+
+
+class ConstantTorque:
+    """A law that asks for the same torque always: what a run finds when it starts."""
+
+    adds_gravity = False
+    uses_wrench = False
+
+    def __init__(self, tau: Array) -> None:
+        """Ask for ``tau`` [N m or N], shape (n,)."""
+        self._tau = frozen(tau)
+
+    def torque(self, sample: Sample, time: float) -> Array:
+        """Return the torque [N m or N], shape (n,)."""
+        return self._tau
+
+    def reset(self, sample: Sample) -> None:
+        """Do nothing: there is no state."""
+
+
+class Laws:
+    """Laws whose torques are summed, fading in over those that came before.
+
+    Over the blend time T both run, τ = (1 − s) τ_before + s τ_now with s = σ²(3 − 2σ), σ = t / T: continuous, never
+    beyond the two, and with feedback throughout. A law that is in both sets keeps its whole share, and is asked once.
+    """
+
+    def __init__(self, laws: Sequence[Law], safety: SafetyFilter) -> None:
+        """Sum ``laws``; ``safety`` is told whether one of them reads the plate."""
+        self._laws = tuple(laws)
+        self._before: tuple[Law, ...] = ()
+        self._stays: tuple[bool, ...] = ()
+        self._blending = False
+        self._tick = self._ticks = 0
+        self._safety = safety
+        self._changed()
+
+    @property
+    def reporting(self) -> bool:
+        """Whether a law may have something to tell."""
+        return bool(self._reporters)
+
+    @property
+    def listening(self) -> bool:
+        """Whether a law wants to know what became of its torque."""
+        return bool(self._listeners)
+
+    def blend_to(self, laws: Sequence[Law], ticks: int) -> None:
+        """Pass to other laws over ``ticks`` ticks; where a blend is under way, from the torque sent last."""
+        before = (ConstantTorque(self._safety.last),) if self._blending else self._laws
+        self._laws = tuple(laws)
+        self._before = tuple(law for law in before if not _among(law, self._laws))
+        self._stays = tuple(_among(law, before) for law in self._laws)
+        self._blending = bool(self._before) or not all(self._stays)
+        self._tick, self._ticks = 0, ticks
+        self._changed()
+
+    def torques(self, sample: Sample, time: float) -> list[Array]:
+        """Return what to sum: one array per law, as the laws return them where no blend is under way."""
+        asked = [law.torque(sample, time) for law in self._laws]
+        if not self._blending:
+            return asked
+        if self._tick >= self._ticks:
+            self._before, self._blending = (), False
+            self._changed()
+            return asked
+        share = smooth_step(self._tick / self._ticks)
+        self._tick += 1
+        before = [_scaled(law.torque(sample, time), 1.0 - share) for law in self._before]
+        now = [torque if stays else _scaled(torque, share) for torque, stays in zip(asked, self._stays, strict=True)]
+        return [*before, *now]
+
+    def tell(self, cut: Array) -> None:
+        """Tell the laws that want to know by how much what was sent differs from what was asked for."""
+        for law in self._listeners:
+            law.limited(cut)
+
+    def news(self) -> list[tuple[str, str]]:
+        """Return what the laws have to tell, as kinds and messages of events."""
+        return [event for law in self._reporters for event in law.news()]
+
+    def in_force(self, law: Law) -> bool:
+        """Tell whether ``law``, the very object, is one of those in force."""
+        return _among(law, self._laws)
+
+    def _changed(self) -> None:
+        self._listeners = tuple(law for law in self._laws if isinstance(law, LimitAware))
+        self._reporters = tuple(law for law in self._laws if isinstance(law, Reporting))
+        self._safety.uses_wrench = any(law.uses_wrench for law in (*self._laws, *self._before))
+
+
+def as_laws(law: Law | Sequence[Law]) -> tuple[Law, ...]:
+    """Return one law or several as a tuple.
+
+    Raises:
+        InputError: There is none, one of them is no law, or two of them add gravity.
+    """
+    laws = tuple(law) if isinstance(law, Sequence) else (law,)
+    if not laws:
+        raise InputError("there is no law; give one, or several to be summed")
+    for candidate in laws:
+        if not isinstance(candidate, Law):
+            raise InputError(f"{candidate!r} is no law: it lacks torque, reset, adds_gravity or uses_wrench")
+    twice = [type(candidate).__name__ for candidate in laws if candidate.adds_gravity]
+    if len(twice) > 1:
+        raise InputError(f"{' and '.join(twice)} both add gravity; compensating twice throws the arm up. Keep one")
+    return laws
+
+
+def _among(law: Law, laws: Sequence[Law]) -> bool:
+    """Tell whether ``law`` is one of ``laws``: the very object, as laws with arrays cannot be compared."""
+    return any(law is other for other in laws)
+
+
+def _scaled(torque: Array, share: float) -> Array:
+    """Scale what is a torque; leave anything else for the filter to refuse."""
+    return share * torque if isinstance(torque, np.ndarray) and torque.dtype == np.float64 else torque

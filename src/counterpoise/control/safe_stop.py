@@ -11,16 +11,15 @@ import math
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
 from ..dynamics.inertia import joint_inertias
 from ..dynamics.robot import Robot
-from ..logs.sample import Sample
+from ..foundation.arrays import Array, frozen
+from ..recording.log import Sample
 from .fault import FIRST_WITH_POSITION, FIRST_WITH_VELOCITY
 from .limits import Limits
 from .plant import Plant
 from .report import EndState
-from .safety import SafetyFilter
-from .settings import SafetySettings
+from .safety import SafetyFilter, SafetySettings
 
 SLOWEST_TICKS = 20
 """The damping of a stop slows no joint faster than with a time constant of this many periods: delays are survived."""

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from ..description.frozen import Array
-from ..dynamics.joint_units import position_units, rotary
+from ..dynamics.inputs import position_units, rotary
 from ..dynamics.robot import Robot
+from ..foundation.arrays import Array
 
 HALF_SWINGS = 7
 """Half-swings in a row that must grow: from the first to the last peak are three periods."""

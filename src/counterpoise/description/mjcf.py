@@ -14,14 +14,22 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedJointError, listed, locate
+from ..foundation.arrays import Array
+from ..foundation.rotations import rotation_from_vector, rotation_from_wxyz, transform
+from ..foundation.xml import Element
 from .checks import checked
-from .frozen import Array
-from .mjcf_compiler import compiled_model, mujoco_module, parsed_spec, unused_name
 from .mjcf_inertias import read_inertias
-from .mjcf_sources import MjcfSource, SpecText, load_source, spec_text
+from .mjcf_sources import (
+    MjcfSource,
+    SpecText,
+    compiled_model,
+    load_source,
+    mujoco_module,
+    parsed_spec,
+    spec_text,
+    unused_name,
+)
 from .model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link
-from .rotations import rotation_from_vector, rotation_from_wxyz, transform
-from .xml_guard import Element
 
 ROOT_LINK = "world"
 

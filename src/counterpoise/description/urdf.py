@@ -13,12 +13,12 @@ import math
 import numpy as np
 
 from ..errors import ModelFileError, UnsupportedJointError, locate
+from ..foundation.arrays import Array
+from ..foundation.numbers import parse_number, parse_vector, quoted
+from ..foundation.rotations import rotation_from_rpy, transform
+from ..foundation.xml import Element, parse_xml
 from .checks import check_size, checked
-from .frozen import Array
 from .model import Description, Inertia, Joint, JointKind, Link, Mimic
-from .numbers import parse_number, parse_vector, quoted
-from .rotations import rotation_from_rpy, transform
-from .xml_guard import Element, parse_xml
 
 _CHILDREN: dict[str, tuple[str, ...]] = {
     "robot": ("link", "joint"),

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.joint_units import effort_units
-from ..logs.log import Log
-from .changes import Change, changes
+from ..dynamics.inputs import effort_units
+from ..recording.log import Log
 from .evidence import ReadingFit
-from .finding import Consequence, Finding, LogFault
-from .reading import Reading
+from .finding import Consequence, Finding, LogFault, listed, short
+from .reading import Change, Reading, changes
 from .search import Search
-from .weigh import effect_of, rivals_of
-from .wording import listed, short
+from .weighing import effect_of, rivals_of
 
 CONSEQUENCES = {
     **dict.fromkeys((LogFault.EFFORT_SIGN, LogFault.POSITION_SIGN, LogFault.JOINT_ORDER), Consequence.DANGER),

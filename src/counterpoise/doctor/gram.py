@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..dynamics.inertia import driven_inertias
-from ..dynamics.joint_units import rotary
+from ..dynamics.inputs import rotary
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
-from .expectation import ANY, MassBelief, parameter_spread, payload_spread
+from ..foundation.arrays import Array
 from .motion import LEAST_MOTION, RecordedMotion
+from .priors import ANY, MassBelief, parameter_spread, payload_spread
 from .reading import Reading
 
 OWN = ("rotor", "dry", "viscous", "offset", "kept", "wound", "straight", "sine", "cosine", "cubic")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from ..logs.filters import filtered
-from ..logs.log import Log
+from ..foundation.arrays import Array
+from ..recording.filters import filtered
+from ..recording.log import Log
 from .prepared import LEAST_SAMPLES
 
 MOST_POINTS = 600

@@ -4,22 +4,76 @@ The reading y (six channels, force first, as declared) is compared with the mode
 
 .. math:: y(t) = T\, w(t - \mathrm{lag}) + b, \qquad w = W(q, \dot q, \ddot q)\,(\varphi_0 + \delta),
 
-with a rotation and perhaps a mirror or a sign in T, the model's own error δ (spread of doctor/expectation.py) and a
+with a rotation and perhaps a mirror or a sign in T, the model's own error δ (spread of doctor/priors.py) and a
 bias b. Both are marginalised: for every T only T⁻¹y changes, the covariance does not, so many T cost little.
+
+How a plate is turned: one convention for every place that states it.
+
+A plate's axes are R, base ← sensor (the rotation of T_base_sensor). Against other axes R₀, those that are declared or
+the base's own, they are
+
+.. math:: R = R_0\, U\, R_z(\mathrm{yaw})\, S(\mathrm{tilt}),
+
+all right-handed: Rz turns from x to y, S is the rotation by |tilt| about the axis (tilt x, tilt y, 0), and U is half a
+turn about x where the plate lies upside down, nothing otherwise. Every rotation has exactly one such form, but for a z
+axis at right angles to where it was.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..description.frozen import Array
-from ..description.rotations import inverse_transform, wrench_transform
 from ..dynamics.robot import Robot
-from .expectation import FURTHEST, INDEPENDENT_RATE, RESIDUE, parameter_spread
-from .plate_turn import PlateTurn
+from ..foundation.arrays import Array
+from ..foundation.rotations import (
+    inverse_transform,
+    rotation_from_rpy,
+    rotation_from_vector,
+    rotation_vector,
+    wrench_transform,
+)
 from .prepared import Prepared
+from .priors import FURTHEST, INDEPENDENT_RATE, RESIDUE, parameter_spread
+
+_UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class PlateTurn:
+    """How axes are turned against others.
+
+    Attributes:
+        yaw: Turn about z [rad], −π to π, right-handed.
+        tilt_x: Tilt about the x axis of the turned plate [rad].
+        tilt_y: Tilt about its y axis [rad].
+        upside_down: Whether half a turn about x comes before both.
+    """
+
+    yaw: float
+    tilt_x: float
+    tilt_y: float
+    upside_down: bool = False
+
+    @classmethod
+    def between(cls, axes: Array, others: Array) -> PlateTurn:
+        """Return how ``axes`` are turned against ``others``, both base ← sensor, shapes (3, 3)."""
+        turned = others.T @ axes
+        upside_down = bool(turned[2, 2] < 0.0)
+        if upside_down:
+            turned = _UPSIDE_DOWN @ turned
+        yaw = math.atan2(turned[1, 0] - turned[0, 1], turned[0, 0] + turned[1, 1])
+        x, y, _ = rotation_vector(rotation_from_rpy([0.0, 0.0, -yaw]) @ turned)
+        return cls(yaw, float(x), float(y), upside_down)
+
+    @property
+    def rotation(self) -> Array:
+        """The rotation U Rz(yaw) S(tilt) that this is, shape (3, 3)."""
+        turned: Array = rotation_from_rpy([0.0, 0.0, self.yaw]) @ rotation_from_vector([self.tilt_x, self.tilt_y, 0.0])
+        return _UPSIDE_DOWN @ turned if self.upside_down else turned
+
 
 MOST_POINTS = 150
 """Points of the recording that are compared."""
@@ -80,7 +134,7 @@ class PlateFit:
 
     Attributes:
         kind: Signs and mirror.
-        yaw: Turn of the sensor about z against what is declared [rad], as in doctor/plate_turn.py; of a mirrored class,
+        yaw: Turn of the sensor about z against what is declared [rad], as in doctor/plate_fit.py; of a mirrored class,
             before its y axis is turned over.
         tilt: Its tilt about x and y [rad], shape (2,).
         axes: The sensor's axes R_base_sensor, shape (3, 3); None where they are left-handed.
@@ -228,7 +282,7 @@ def turn(kind: PlateClass, angles: Array) -> Array:
 
     Args:
         kind: The class.
-        angles: Yaw, tilt about x and tilt about y of the sensor [rad], shape (3,), as in doctor/plate_turn.py.
+        angles: Yaw, tilt about x and tilt about y of the sensor [rad], shape (3,), as in doctor/plate_fit.py.
     """
     yaw, tilt_x, tilt_y = (float(angle) for angle in angles)
     rotation = PlateTurn(yaw, tilt_x, tilt_y).rotation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..description.frozen import Array
-from ..logs.filters import increasing
-from ..logs.log import Log
+from ..foundation.arrays import Array
+from ..recording.filters import increasing
+from ..recording.log import Log
 from .motion import RecordedMotion
 from .prepared import Indices, Prepared
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
-from ..logs.filters import bridged, even_grid, filtered, increasing
-from ..logs.log import Log
-from ..logs.path import REVERSAL, direction_of_travel
-from ..logs.resolution import resolution
+from ..foundation.arrays import Array
+from ..recording.filters import bridged, even_grid, filtered, increasing, resolution
+from ..recording.log import Log
+from ..recording.path import REVERSAL, direction_of_travel
 
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
@@ -35,7 +34,7 @@ LEAST_JUMP = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """Channels on an even grid of k samples, smoothed without delay by the filter of logs/filters.py.
+    """Channels on an even grid of k samples, smoothed without delay by the filter of recording/filters.py.
 
     Attributes:
         time: Times [s], shape (k,).

@@ -1,16 +1,21 @@
-"""A reading: one way to understand the numbers of a recording. The doctor compares readings."""
+"""A reading: one way to understand the numbers of a recording. The doctor compares readings.
+
+What a reading changes about a recording, fault by fault, so that each can be weighed, named or taken back alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..dynamics.robot import Robot
-from ..logs.declared import Declared
+from ..foundation.arrays import Array
+from ..recording.declared import Declared
+from .finding import LogFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +110,113 @@ def swapped(n: int, first: int, second: int) -> tuple[int, ...]:
     order = list(range(n))
     order[first], order[second] = second, first
     return tuple(order)
+
+
+SAME = 1e-9
+"""Relative difference up to which two factors are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One fault that a reading assumes.
+
+    Attributes:
+        fault: The fault. A torque along a joint's position is called a spring, whatever it is.
+        joints: Joints (indices) that have it; empty for the whole recording.
+        without: The reading without it.
+    """
+
+    fault: LogFault
+    joints: tuple[int, ...]
+    without: Reading
+
+
+def changes(reading: Reading, begin: Reading, alive: Sequence[int]) -> list[Change]:
+    """Return what a reading changes.
+
+    Args:
+        reading: The reading.
+        begin: The one that believes the log.
+        alive: Joints with a live effort.
+    """
+    found = _signs(reading, begin, alive) + _orders(reading, begin)
+    turned = [abs(new / old) for new, old in zip(reading.position_factor, begin.position_factor, strict=True)]
+    if any(abs(ratio - 1.0) > SAME for ratio in turned):
+        signs = zip(reading.position_factor, begin.position_factor, strict=True)
+        plain = tuple(math.copysign(old, new) for new, old in signs)
+        joints = tuple(joint for joint, ratio in enumerate(turned) if abs(ratio - 1.0) > SAME)
+        found.append(Change(LogFault.DEGREES, joints, replace(reading, position_factor=plain)))
+    found += _gains(reading, begin, alive)
+    found += [
+        Change(LogFault.OFFSET, (joint,), replace(reading, offset=reading.offset - {joint}))
+        for joint in sorted(reading.offset)
+    ]
+    found += [
+        Change(LogFault.SPRING, (joint,), replace(reading, sprung=reading.sprung - {joint}))
+        for joint in sorted(reading.sprung)
+    ]
+    found += [
+        Change(LogFault.PAYLOAD, (), replace(reading, loaded=reading.loaded - {body}))
+        for body in sorted(reading.loaded)
+    ]
+    if reading.compensated != begin.compensated:
+        found.append(Change(LogFault.GRAVITY_COMPENSATED, (), replace(reading, compensated=begin.compensated)))
+    if reading.gravity_base != begin.gravity_base:
+        found.append(Change(LogFault.MOUNT, (), replace(reading, gravity_base=begin.gravity_base)))
+    return found
+
+
+def plain_factors(reading: Reading, begin: Reading, joints: Sequence[int]) -> Reading:
+    """Return a reading with the effort factors of joints as the log has them, signs kept."""
+    signed = {joint: math.copysign(begin.effort_factor[joint], reading.effort_factor[joint]) for joint in joints}
+    return reading.with_effort_factors(signed)
+
+
+def _signs(reading: Reading, begin: Reading, alive: Sequence[int]) -> list[Change]:
+    effort = [joint for joint in alive if reading.effort_factor[joint] * begin.effort_factor[joint] < 0.0]
+    position = [
+        joint for joint in range(reading.n) if reading.position_factor[joint] * begin.position_factor[joint] < 0.0
+    ]
+    if effort and len(effort) == len(alive) > 1:  # one convention, not n faults
+        found = [Change(LogFault.EFFORT_SIGN, tuple(effort), reading.with_effort_flipped(*effort))]
+        both: list[int] = []
+    else:
+        both = [joint for joint in effort if joint in position]  # the axis points the other way: one fault, not two
+        alone = [joint for joint in effort if joint not in both]
+        found = [Change(LogFault.EFFORT_SIGN, (joint,), reading.with_effort_flipped(joint)) for joint in alone]
+    for joint in position:
+        without = reading.with_position_flipped(joint)
+        without = without.with_effort_flipped(joint) if joint in both else without
+        found.append(Change(LogFault.POSITION_SIGN, (joint,), without))
+    return found
+
+
+def _orders(reading: Reading, begin: Reading) -> list[Change]:
+    position, effort = reading.position_from, reading.effort_from
+    if position == effort != begin.effort_from:
+        without = replace(reading, position_from=begin.position_from, effort_from=begin.effort_from)
+        return [Change(LogFault.JOINT_ORDER, _moved(position), without)]
+    found = []
+    if position != begin.position_from:
+        without = replace(reading, position_from=begin.position_from)
+        found.append(Change(LogFault.JOINT_ORDER, _moved(position), without))
+    if effort != begin.effort_from:
+        found.append(Change(LogFault.JOINT_ORDER, _moved(effort), replace(reading, effort_from=begin.effort_from)))
+    return found
+
+
+def _moved(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(joint for joint, channel in enumerate(order) if joint != channel)
+
+
+def _gains(reading: Reading, begin: Reading, alive: Sequence[int]) -> list[Change]:
+    if reading.free_gain:
+        if begin.free_gain:
+            return []
+        without = replace(plain_factors(reading, begin, alive), free_gain=False)
+        return [Change(LogFault.EFFORT_IS_CURRENT, tuple(alive), without)]
+    return [
+        Change(LogFault.GAIN, (joint,), plain_factors(reading, begin, [joint]))
+        for joint in alive
+        if abs(math.log(abs(reading.effort_factor[joint] / begin.effort_factor[joint]))) > SAME
+    ]

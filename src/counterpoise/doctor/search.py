@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .cost import Cost
 from .evidence import ReadingComparison, ReadingFit
-from .expectation import MassBelief
 from .gram import SignalColumns
 from .moves import (
     effort_moves,
@@ -20,6 +18,7 @@ from .moves import (
     with_gain_found,
     with_gravity_found,
 )
+from .priors import Cost, MassBelief
 from .reading import Reading
 
 COARSE = 4

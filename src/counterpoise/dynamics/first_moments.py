@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..errors import InputError, ModelError
+from ..foundation.arrays import Array
 from .kinematics import body_coordinates, relative_pose
 from .tree import REVOLUTE, Tree
 

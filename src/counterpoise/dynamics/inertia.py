@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..errors import ModelError
+from ..foundation.arrays import Array
 from .robot import Robot
 
 

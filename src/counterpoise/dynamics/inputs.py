@@ -2,6 +2,8 @@
 
 The native kernel takes ready float64 arrays itself and comes here for everything else, so both kernels accept and
 refuse the same inputs with the same words.
+
+Which joints turn and which slide, and the units that follow.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
 from ..errors import InputError, listed
+from ..foundation.arrays import Array, frozen
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -171,3 +173,28 @@ def numbers(value: npt.ArrayLike, name: str, shape: tuple[int, ...] | None = Non
         place = "".join(f"[{index}]" for index in bad[0])
         raise InputError(f"{name}{place} is {array[tuple(bad[0])]}; expected a number within ±{MAX_INPUT:g}")
     return frozen(array)
+
+
+WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
+"""Units of a wrench's components: force first."""
+
+
+def rotary(robot: Robot) -> list[bool]:
+    """Say of each joint, in joint order, whether it turns (rad, N m) or slides (m, N)."""
+    by_name = {joint.name: joint for joint in robot.description.joints}
+    return [by_name[name].kind.rotates for name in robot.joint_names]
+
+
+def position_units(robot: Robot) -> list[str]:
+    """Return the unit of each joint's position, in joint order."""
+    return ["rad" if turns else "m" for turns in rotary(robot)]
+
+
+def effort_units(robot: Robot) -> list[str]:
+    """Return the unit of each joint's torque or force, in joint order."""
+    return ["N m" if turns else "N" for turns in rotary(robot)]
+
+
+def inertia_units(robot: Robot) -> list[str]:
+    """Return the unit of each joint's inertia, in joint order."""
+    return ["kg m²" if turns else "kg" for turns in rotary(robot)]

@@ -13,9 +13,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..foundation.native_check import KernelCheck, faults_told, forced_set, warn_of
+from ..foundation.native_module import imported_module
 from .kernel_cases import NAMES, check_set, stored_arms
-from .native_check import KernelCheck, faults_told, forced_set, warn_of
-from .native_module import imported_module
 from .reference import ReferenceKernel
 
 MAX_THREADS = 256

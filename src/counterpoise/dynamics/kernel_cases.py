@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..errors import InputError
-from .native_check import KernelCheck, disagreements, stored_results
+from ..foundation.arrays import Array
+from ..foundation.native_check import KernelCheck, disagreements, stored_results
 
 MOST_LANES = 8
 TURNS = 2.0e6

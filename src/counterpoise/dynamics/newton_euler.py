@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..description.frozen import Array
-from ..description.rotations import cross
+from ..foundation.arrays import Array
+from ..foundation.rotations import cross
 from .kinematics import BodyPoses, body_poses, gather
 from .tree import BASE, REVOLUTE, Tree
 

@@ -11,13 +11,12 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array
 from ..errors import InputError, PhysicalConsistencyError
+from ..foundation.arrays import Array
 from .base_torques import base_torques
 from .gravity import centers_of_mass, gravity_torques
 from .inputs import as_rows, check_out, link_index, refuse_wrench_shape
-from .jacobian import link_jacobians, wrench_torques
-from .kinematics import link_poses
+from .kinematics import link_jacobians, link_poses, wrench_torques
 from .newton_euler import newton_euler
 from .regressors import base_wrench_regressors, gravity_regressors, inertial_regressors
 from .tree import Tree

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..description.frozen import Array
-from ..description.rotations import cross, skew
+from ..foundation.arrays import Array
+from ..foundation.rotations import cross, skew
 from .kinematics import BodyPoses, ancestors, body_poses, gather
 from .newton_euler import BodyMotion, body_motion
 from .tree import REVOLUTE, Tree

@@ -1,24 +1,29 @@
-"""The robot: a description compiled and ready to compute, immutable and safe to share between threads."""
+"""The robot: a description compiled and ready to compute, immutable and safe to share between threads.
+
+Robots from files and from the catalog.
+"""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ..description.checks import MAX_GRAVITY, MAX_LENGTH, MAX_MASS, unphysical_reason
-from ..description.frozen import Array, frozen
 from ..description.model import Description, Inertia
-from ..description.rotations import rotation_from_rpy
+from ..description.reading import read_description
 from ..errors import InputError, listed
+from ..foundation.arrays import Array, frozen
+from ..foundation.rotations import rotation_from_rpy
 from .base_parameters import BaseParameters, base_parameters
 from .first_moments import first_moments, gravity_from_first_moments
+from .gravity import jo_decomposition
 from .inputs import as_rows, link_name
-from .jo_decomposition import jo_decomposition
 from .kernel import Kernel
 from .regressors import GRAVITY_PARAMETERS, gravity_parameters, inertial_parameters
 from .tree import Payload, compile_tree
@@ -433,3 +438,34 @@ def _payload_inertia(mass: float, com: Sequence[float], inertia: npt.ArrayLike |
     if (reason := unphysical_reason(load)) is not None:
         raise InputError(f"payload inertia cannot exist: {reason}")
     return load
+
+
+def load(
+    source: str | Path,
+    *,
+    strict: bool = False,
+    allow_unphysical: bool = False,
+    allow_xacro: bool = False,
+    xacro_arguments: Mapping[str, str] | None = None,
+    rotor_inertia: npt.ArrayLike | Mapping[str, float | None] | None = None,
+) -> Robot:
+    """Load a robot from a file or from the catalog.
+
+    Args:
+        source: Path to .urdf, .xml (MJCF), .toml (DH table) or .xacro; or a bundled name like "wam7" (see catalog()).
+        strict: Turn warnings about the description into an error.
+        allow_unphysical: Let inverse_dynamics compute even with inertias that no real body has.
+        allow_xacro: Permit .xacro files, which run code and read other files.
+        xacro_arguments: Values of the xacro file's arguments.
+        rotor_inertia: Inertias of the drives at the link side [kg m² or kg], n numbers or some by joint name: a URDF
+            file states none, and none is assumed (see Robot.with_rotor_inertia).
+
+    Returns:
+        The robot, upright, without payload. ``robot.warnings`` lists what is suspicious about the file.
+
+    Raises:
+        CounterpoiseError: The source cannot be found or read, or describes no arm of ours; the message says why.
+    """
+    description = read_description(source, strict=strict, allow_xacro=allow_xacro, xacro_arguments=xacro_arguments)
+    robot = Robot(description, allow_unphysical=allow_unphysical)
+    return robot if rotor_inertia is None else robot.with_rotor_inertia(rotor_inertia)

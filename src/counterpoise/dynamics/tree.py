@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..description.checks import ZERO_INERTIA, resolved_mimics, unphysical_reason
-from ..description.frozen import Array, frozen
 from ..description.model import Description, Inertia, Joint, JointKind
-from ..description.rotations import inverse_transform, rotation_with_z_along, transform
+from ..foundation.arrays import Array, frozen
+from ..foundation.rotations import inverse_transform, rotation_with_z_along, transform
 
 REVOLUTE = 0
 PRISMATIC = 1

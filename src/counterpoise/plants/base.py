@@ -1,9 +1,13 @@
-"""What every simulated plant does alike: the protocol, the line of delayed commands, the drives' sensors."""
+"""What every simulated plant does alike: the protocol, the line of delayed commands, the drives' sensors.
+
+What is really going on in a simulated arm: for judging controllers and estimators, never for feeding them.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -11,17 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..control.plant import PlateInfo
-from ..description.frozen import Array, frozen
+from ..dynamics.friction import for_joints
 from ..dynamics.inputs import MAX_INPUT, as_rows
 from ..errors import InputError, PlantError
-from ..friction.parameters import for_joints
-from ..logs.sample import Sample, SampleFlag
-from .config import ArmConfig
-from .drive_config import FlowValve
-from .effort import EffortReader
-from .encoder import EncoderReader
+from ..foundation.arrays import Array, frozen
+from ..recording.log import Sample, SampleFlag
+from .config import ArmConfig, FlowValve
 from .layout import DRIVE_PARAMETERS, STATE
 from .parameters import Joints, drive_parameters, initial_states
+from .sensors import EffortReader, EncoderReader
 
 POSITION, VELOCITY = STATE["motor_position"], STATE["motor_velocity"]
 AMPLIFIER, PRESSURE = STATE["amplifier"], STATE["pressure_torque"]
@@ -303,3 +305,39 @@ class SimulatedPlant(ABC):
     def _require_on(self) -> None:
         if not self._on:
             raise PlantError("the plant is not switched on; use it inside 'with plant:'")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmState:
+    """The truth at one instant; arrays of shape (n,) unless stated, link side of the gear.
+
+    Attributes:
+        time: Seconds since the start.
+        q: Link positions [rad or m].
+        dq: Link velocities [rad/s or m/s].
+        ddq: Link accelerations [rad/s² or m/s²].
+        torque: Torque on each link from its joint, gear and stop [N m or N]; behind a rigid gear it also accelerates
+            the rotor.
+        motor_q: Motor positions [rad or m].
+        motor_dq: Motor velocities [rad/s or m/s].
+        motor_torque: Torque of the actuators before friction [N m or N].
+        friction_torque: Friction f; −f acts on the motor [N m or N].
+        temperature: Temperature of the drives [°C].
+        wrench: What the plate or the ground exerts on the robot, force first, base axes, at the base origin, shape
+            (6,).
+        deflection: Displacement and rotation of a compliant plate in the sensor's axes [m, rad], shape (6,), else
+            shape (0,).
+    """
+
+    time: float
+    q: Array
+    dq: Array
+    ddq: Array
+    torque: Array
+    motor_q: Array
+    motor_dq: Array
+    motor_torque: Array
+    friction_torque: Array
+    temperature: Array
+    wrench: Array
+    deflection: Array

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import frozen
 from ..errors import InputError
+from ..foundation.arrays import frozen
 from .quantities import number, of_kind, one_of, vector
 
 

@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from ..control.reference import least_jerk
-from ..description.frozen import Array, frozen
 from ..dynamics.inputs import link_name
 from ..errors import InputError
-from ..logs.sample import Sample
+from ..foundation.arrays import Array, frozen
+from ..recording.log import Sample
 from .events import Push
 from .quantities import number
 from .simulated import SimulatedArm

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..dynamics.native_module import native_module
+from ..foundation.native_module import native_module
 from . import layout
-from .drive import ReferenceDrives
-from .low_pass import ReferenceLowPass
-from .one_joint import ReferenceOneJoint
+from .reference import ReferenceDrives, ReferenceLowPass, ReferenceOneJoint
 
 __all__ = ["NATIVE", "Drives", "LowPass", "OneJoint"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE, REVOLUTE, Tree
 from ..errors import InputError, MissingExtraError, ModelError
-from .plate_config import Plate
+from ..foundation.arrays import Array
+from .config import Plate
 
 PLATE_JOINTS = 6
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..description.frozen import Array, frozen
+from ..dynamics.friction import for_joints
 from ..errors import InputError
-from ..friction.parameters import for_joints
-from .config import ArmConfig
-from .drive_config import FlowValve, TorqueSource
+from ..foundation.arrays import Array, frozen
+from .config import ArmConfig, FlowValve, TorqueSource
 from .layout import DRIVE_PARAMETERS, DRIVE_STATES, STATE
 
 BRAKE_DAMPING_RATIO = 0.7

@@ -13,8 +13,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from ..description.frozen import Array, frozen
 from ..errors import InputError
+from ..foundation.arrays import Array, frozen
 
 
 def number(

@@ -9,11 +9,10 @@ from typing import Literal, Self
 import numpy as np
 
 from ..control.plant import PlateInfo
-from ..description.frozen import Array, frozen
 from ..dynamics.robot import Robot
 from ..errors import EndOfLogError, InputError, PlantError
-from ..logs.log import Log
-from ..logs.sample import Sample
+from ..foundation.arrays import Array, frozen
+from ..recording.log import Log, Sample
 
 
 class ReplayPlant:

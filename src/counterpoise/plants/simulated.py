@@ -1,25 +1,192 @@
-"""A simulated arm behind the plant protocol: links by MuJoCo; drives, sensors and plate by us."""
+"""A simulated arm behind the plant protocol: links by MuJoCo; drives, sensors and plate by us.
+
+What a simulated arm touches: planes that push back, and a second link that it is bonded to.
+
+The forces are those of the step before, as MuJoCo's poses are when they are asked for between two steps: 0.1 ms late.
+
+The schedule of what happens from outside: which pushes act now, which loads come and go, what is touched.
+"""
 
 from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..control.plant import PlateInfo
-from ..description.frozen import Array
-from ..dynamics.inputs import as_rows
+from ..dynamics.inputs import as_rows, link_index
 from ..dynamics.robot import Robot
-from .base import SimulatedPlant
+from ..foundation.arrays import Array, frozen
+from ..foundation.rotations import rotation_vector
+from .base import ArmState, SimulatedPlant
 from .config import ArmConfig
-from .contacts import Touch
-from .disturbances import Disturbances
-from .events import AttachPayload, Push
+from .events import AttachPayload, Bond, Event, Push, RemovePayloads, Surface
 from .kernel import Drives
-from .links import Links
+from .links import Links, cross
 from .modes import Modes, refuse_long_step, refuse_stiff_damper, structural_modes
 from .parameters import Joints
-from .plate_reader import PlateReader
-from .state import ArmState
+from .plate import PlateReader
+
+_NOWHERE = frozen(np.zeros(3))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Touch:
+    """What acts on a link at a point, base frame.
+
+    Attributes:
+        link: Index of the link in ``robot.link_names``.
+        force: On the robot [N], shape (3,).
+        moment: On the robot, about the point [N m], shape (3,).
+        point: Where [m], shape (3,).
+    """
+
+    link: int
+    force: Array
+    moment: Array
+    point: Array
+
+
+class Touching:
+    """A surface and the link that touches it.
+
+    Attributes:
+        touch: What acted last.
+    """
+
+    def __init__(self, surface: Surface, link: int) -> None:
+        """Begin free; ``link`` is an index of ``robot.link_names``."""
+        self._surface, self._link = surface, link
+        self._point, self._origin = np.asarray(surface.point), np.asarray(surface.origin)
+        self._normal = np.asarray(surface.normal)
+        self.touch = Touch(link, _NOWHERE, _NOWHERE, _NOWHERE)
+
+    def apply(self, links: Links) -> None:
+        """Add the surface's force to the external forces on the links."""
+        surface, normal = self._surface, self._normal
+        position, _, velocity, _ = links.motion(self._link, self._point)
+        depth = float(normal @ (self._origin - position))
+        if depth <= 0.0:
+            self.touch = Touch(self._link, _NOWHERE, _NOWHERE, position)
+            return
+        out = float(normal @ velocity)
+        pressed = max(0.0, surface.stiffness * depth - surface.damping * out)
+        slide = velocity - out * normal
+        speed = math.sqrt(float(slide @ slide))
+        force = pressed * normal - (surface.friction * pressed / max(speed, surface.slip_speed)) * slide
+        links.push_at(self._link, force, _NOWHERE, position)
+        self.touch = Touch(self._link, force, _NOWHERE, position)
+
+
+class Bonded:
+    """Two links and the spring between them.
+
+    Attributes:
+        touch: What acted last on the second link; the first feels the opposite at the same point.
+    """
+
+    def __init__(self, bond: Bond, first: int, second: int) -> None:
+        """Begin without force, where the links are when first asked; both are indices of ``robot.link_names``."""
+        self._bond, self._first, self._second = bond, first, second
+        self._rest: tuple[Array, Array] | None = None
+        self.touch = Touch(second, _NOWHERE, _NOWHERE, _NOWHERE)
+
+    def apply(self, links: Links) -> None:
+        """Add the spring's forces to the external forces on the links."""
+        bond = self._bond
+        p_1, R_1, v_1, omega_1 = links.motion(self._first, _NOWHERE)
+        p_2, R_2, v_2, omega_2 = links.motion(self._second, _NOWHERE)
+        if self._rest is None:
+            self._rest = R_1.T @ (p_2 - p_1), R_1.T @ R_2
+        offset, turn = self._rest
+        arm = p_2 - p_1
+        slide = v_2 - v_1 - cross(omega_1, arm)
+        force = -bond.stiffness * (arm - R_1 @ offset) - bond.damping * slide
+        twist = rotation_vector(R_2 @ (R_1 @ turn).T)
+        moment = -bond.turn_stiffness * twist - bond.turn_damping * (omega_2 - omega_1)
+        links.push_at(self._second, force, moment, p_2)
+        links.push_at(self._first, -force, -moment, p_2)
+        self.touch = Touch(self._second, force, moment, p_2)
+
+
+class Disturbances:
+    """Events in the order of their times.
+
+    Args:
+        robot: The robot they happen to.
+        events: The events.
+
+    Raises:
+        InputError: An event names no link of the robot.
+    """
+
+    def __init__(self, robot: Robot, events: Iterable[Event]) -> None:
+        """Sort the events."""
+        self._robot = robot
+        self._pushes: list[tuple[Push, int]] = []
+        self._contacts: list[Touching | Bonded] = []
+        loads: list[AttachPayload | RemovePayloads] = []
+        for event in events:
+            if isinstance(event, Push):
+                self.add(event)
+            elif isinstance(event, Surface):
+                self._contacts.append(Touching(event, self._index(event.link)))
+            elif isinstance(event, Bond):
+                self._contacts.append(
+                    Bonded(event, self._index(event.first, "first="), self._index(event.second, "second="))
+                )
+            else:
+                if isinstance(event, AttachPayload):
+                    self._index(event.link)
+                loads.append(event)
+        self._loads = deque(sorted(loads, key=lambda event: event.time))
+
+    def add(self, push: Push) -> None:
+        """Add a push to the schedule.
+
+        Args:
+            push: Its times are by the plant's clock.
+        """
+        self._pushes.append((push, self._index(push.link)))
+
+    def remove(self, push: Push) -> None:
+        """Take a push off the schedule; one that is not on it is no error."""
+        self._pushes = [entry for entry in self._pushes if entry[0] is not push]
+
+    def loads_due(self, time: float) -> Iterator[AttachPayload | RemovePayloads]:
+        """Yield, and forget, the loads that come or go until ``time`` [s]."""
+        while self._loads and self._loads[0].time <= time:
+            yield self._loads.popleft()
+
+    def any_push(self, start: float, end: float) -> bool:
+        """Return whether a push acts at some time from ``start`` to ``end`` [s], or something may be touched.
+
+        Pushes that ended before ``start`` are forgotten: a hand makes a new one fifty times a second.
+        """
+        if any(push.end <= start for push, _ in self._pushes):
+            self._pushes = [entry for entry in self._pushes if entry[0].end > start]
+        return bool(self._contacts) or any(push.start < end for push, _ in self._pushes)
+
+    def apply(self, links: Links, time: float) -> None:
+        """Set the external forces on the links to those of ``time`` [s]."""
+        links.release()
+        for push, link in self._pushes:
+            if push.start <= time < push.end:
+                links.push(link, np.asarray(push.wrench), np.asarray(push.point), push.axes == "link")
+        for contact in self._contacts:
+            contact.apply(links)
+
+    def touches(self) -> tuple[Touch, ...]:
+        """Return what surfaces and bonds exert on the robot, in the order of the events, as applied last."""
+        return tuple(contact.touch for contact in self._contacts)
+
+    def _index(self, link: str | None, argument: str = "link=") -> int:
+        return link_index(self._robot.link_names, self._robot.tree.tips, link, argument)
+
 
 CHECKED_POSES = 16
 """Random poses, besides the first, at which the physics step is checked against the structure."""

@@ -1,4 +1,7 @@
-"""One joint in native code alone, without MuJoCo: the same drive model for fast studies of control and friction."""
+"""One joint in native code alone, without MuJoCo: the same drive model for fast studies of control and friction.
+
+The model of a single joint: a robot with one link, for laws, base sensor and safe stop of a SingleJoint plant.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,65 @@ import numpy as np
 import numpy.typing as npt
 
 from ..control.plant import PlateInfo
-from ..description.frozen import Array, frozen
-from ..description.rotations import inverse_transform, wrench_transform
+from ..description.model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link
 from ..dynamics.inputs import as_rows
 from ..dynamics.robot import Robot
 from ..dynamics.tree import REVOLUTE
 from ..errors import InputError
-from .base import SimulatedPlant
+from ..foundation.arrays import Array, frozen
+from ..foundation.rotations import inverse_transform, wrench_transform
+from .base import ArmState, SimulatedPlant
 from .config import ArmConfig
 from .events import Push
 from .kernel import OneJoint
 from .layout import LINK_PARAMETERS, LINK_STATE, LINK_STATES, STATE
-from .low_pass import butterworth, settled_state
 from .modes import refuse_long_step, refuse_stiff_damper, structural_modes
-from .one_link_robot import one_link_robot
 from .parameters import Joints
 from .plate import PlateSensor
 from .quantities import number, of_kind
-from .state import ArmState
+from .reference import butterworth, settled_state
+
+GRAVITY = 9.81
+"""Gravity of the model [m/s²]; where the link is heavy it points along the base's x axis, across the joint's axis."""
+
+
+def one_link_robot(link: OneLink) -> Robot:
+    """Return a robot with the inertia, the holding torque G sin(q + φ) and the limits of ``link``.
+
+    Mass and centre of mass are chosen freely: only their product G / g acts at the joint, and the share of the inertia
+    that they take is at most half.
+
+    Args:
+        link: The link; its joint turns about the base's z axis.
+    """
+    moment = abs(link.gravity) / GRAVITY
+    mass = max(1.0, 2.0 * moment**2 / link.inertia)
+    lever, angle = moment / mass, link.gravity_angle + (math.pi if link.gravity < 0.0 else 0.0)
+    about_com = link.inertia - mass * lever**2
+    # A disc: the two other moments of inertia are half of the one about the axis, the least that a body can have.
+    tensor = about_com * np.diag([0.5, 0.5, 1.0])
+    com = np.array([lever * math.cos(angle), lever * math.sin(angle), 0.0])
+    joint = Joint(
+        name=link.name,
+        kind=JointKind.REVOLUTE,
+        parent="base",
+        child="link",
+        lower=link.lower,
+        upper=link.upper,
+        velocity_limit=link.velocity_limit,
+        effort_limit=link.effort_limit,
+        rotor_inertia=link.rotor_inertia,
+    )
+    description = Description(
+        name=f"{link.name} alone",
+        links=(Link("base"), Link("link", Inertia(mass, com, tensor))),
+        joints=(joint,),
+        root="base",
+        gravity_world=np.array((GRAVITY, 0.0, 0.0) if moment > 0.0 else STANDARD_GRAVITY),
+        summary="one joint with the others locked",
+    )
+    return Robot(description)
+
 
 PUSH, READING = LINK_STATE["push"], LINK_STATE["reading"]
 

@@ -1,23 +1,289 @@
-"""The page of a diagnosis: what is wrong, how that shows, what to change, and all channels at a glance."""
+"""The page of a diagnosis: what is wrong, how that shows, what to change, and all channels at a glance.
+
+Small charts that show a finding's evidence in the recording itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..doctor.diagnosis import Diagnosis
-from ..doctor.finding import Consequence, Finding
-from ..doctor.prepared import prepare
-from ..dynamics.joint_units import WRENCH_UNITS
+from ..doctor.finding import ABOUT_MODEL, ABOUT_PLATE, PLATE_CHANNELS, Consequence, Finding, LogFault
+from ..doctor.prepared import Prepared, prepare
+from ..dynamics.inputs import WRENCH_UNITS, effort_units, position_units
 from ..dynamics.reference import WRENCH_COMPONENTS
 from ..dynamics.robot import Robot
-from ..logs.log import Log
-from ..logs.provenance import effort_guesses
-from .charts import Series, time_chart
-from .doctor_charts import MEASURED, ChartData, evidence_chart
+from ..foundation.arrays import Array
+from ..foundation.rotations import inverse_transform, wrench_transform
+from ..recording.filters import increasing
+from ..recording.log import Log
+from ..recording.path import novelty
+from ..recording.provenance import effort_guesses
+from .charts import BLUE, GREEN, GREY, ORANGE, Chart, Series, bar_chart, time_chart, titled_axes
 from .page import Level, Page, PageSection, PageTable, Paragraph, Part, VerdictBox
+
+MOST_PANELS = 6
+"""Joints shown with a finding; the channels' overview has all of them."""
+AROUND = 3.0
+"""Time shown before and after a stretch that is pointed at [s]."""
+OTHER_SIZE = 3.0
+"""Ratio of effort and model from which the model is scaled to the effort."""
+MEASURED, EXPECTED, STUCK = BLUE, GREEN, ORANGE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChartData:
+    """What charts are drawn from.
+
+    Attributes:
+        robot: The model; None where none was given.
+        log: The recording.
+        smooth: The recording made ready; None where it is too short.
+    """
+
+    robot: Robot | None
+    log: Log
+    smooth: Prepared | None
+
+    @property
+    def start(self) -> float:
+        """Time of the first sample [s]; charts count from there."""
+        known = self.log.time[np.isfinite(self.log.time)]
+        return float(known[0]) if len(known) else 0.0
+
+    def joints(self, names: Sequence[str]) -> list[int]:
+        """Return indices of the joints among names, all joints where there is none, MOST_PANELS at most."""
+        held = self.log.declared.held
+        found = [index for index, name in enumerate(self.log.joint_names) if name in names]
+        return (found or [i for i, name in enumerate(self.log.joint_names) if name not in held])[:MOST_PANELS]
+
+    def effort_unit(self, joint: int) -> str:
+        """Return the unit of a joint's effort."""
+        if self.log.declared.effort_kind == "current":
+            return "A"
+        return "N m" if self.robot is None else effort_units(self.robot)[joint]
+
+    def position_unit(self, joint: int) -> str:
+        """Return the unit of a joint's position."""
+        return "rad" if self.robot is None else position_units(self.robot)[joint]
+
+
+def evidence_chart(finding: Finding, shown: ChartData) -> Chart | None:
+    """Return a chart that shows a finding's evidence; None where a sentence says all."""
+    maker = _MAKERS.get(finding.fault)
+    return None if maker is None else maker(finding, shown)
+
+
+def _channel(finding: Finding, shown: ChartData) -> Chart:
+    """The channels that are named, zoomed to the first stretch where one is named."""
+    kind = str(finding.evidence.get("channel", "effort"))
+    log = shown.log
+    rows = increasing(log.time)
+    stretches = finding.evidence.get("stretches_s")
+    if stretches:
+        begin, end = next(iter(stretches.values()))[0]
+        rows = rows[(log.time[rows] > begin - AROUND) & (log.time[rows] < end + AROUND)]
+    time = log.time[rows] - shown.start
+    if kind == "plate" and log.wrench is not None:
+        columns = [PLATE_CHANNELS.index(name) for name in finding.subjects if name in PLATE_CHANNELS]
+        units = [WRENCH_UNITS[column] for column in columns]
+        return time_chart(time, [Series("reading", log.wrench[rows][:, columns], MEASURED)], finding.subjects, units)
+    joints = shown.joints(finding.subjects)
+    values = {"position": log.q, "velocity": log.dq}.get(kind, log.tau)
+    position = [shown.position_unit(joint) for joint in joints]
+    units = {"position": position, "velocity": [f"{unit}/s" for unit in position]}.get(
+        kind, [shown.effort_unit(joint) for joint in joints]
+    )
+    series = [Series(kind, values[rows][:, joints], MEASURED)]
+    if stretches:
+        stuck = np.full((len(rows), len(joints)), np.nan)
+        for column, joint in enumerate(joints):
+            for begin, end in stretches.get(log.joint_names[joint], ()):
+                inside = (log.time[rows] >= begin) & (log.time[rows] <= end)
+                stuck[inside, column] = values[rows][inside, joint]
+        series.append(Series("stuck", stuck, STUCK))
+    if kind == "velocity" and shown.smooth is not None:
+        change = np.column_stack(
+            [np.interp(log.time[rows], shown.smooth.time, shown.smooth.dq[:, joint]) for joint in joints]
+        )
+        series.append(Series("change of position", change, EXPECTED, "dash"))
+    return time_chart(time, series, [log.joint_names[joint] for joint in joints], units)
+
+
+def _effort(finding: Finding, shown: ChartData) -> Chart | None:
+    """Measured effort beside the model's holding torque, which is scaled where it is of quite another size."""
+    robot, smooth = shown.robot, shown.smooth
+    if robot is None or smooth is None:
+        return None
+    joints = shown.joints(finding.subjects)
+    gravity = robot.gravity(smooth.q)[:, joints]
+    measured = np.where(smooth.effort_known, smooth.tau, np.nan)[:, joints]
+    own, model = np.std(measured, axis=0), np.std(gravity, axis=0)
+    level = np.sqrt(np.mean(gravity**2, axis=0))
+    steady = model < 1e-3 * level  # a lift: its weight is one number, so sizes are compared instead of swings
+    own, model = np.where(steady, np.sqrt(np.mean(measured**2, axis=0)), own), np.where(steady, level, model)
+    ratio = np.divide(own, model, out=np.ones(len(joints)), where=model > 1e-3 * float(model.max(initial=1e-9)))
+    factor = np.where((ratio > OTHER_SIZE) | (ratio * OTHER_SIZE < 1.0), ratio, 1.0)
+    series = [
+        Series("effort, smoothed", measured, MEASURED),
+        Series("holding torque of the model", factor * gravity, EXPECTED, "dash"),
+    ]
+    units = [shown.effort_unit(joint) for joint in joints]
+    if finding.fault in (LogFault.EFFORT_IS_CURRENT, LogFault.MOTOR_SIDE):
+        units = ["as recorded"] * len(joints)
+    names = [shown.log.joint_names[joint] for joint in joints]
+    remarks = ["" if value == 1.0 else f"model drawn × {value:.2g}" for value in factor]
+    return time_chart(smooth.time - shown.start, series, names, units, remarks=remarks)
+
+
+def _delay(finding: Finding, shown: ChartData) -> Chart | None:
+    """Some seconds of the channel that is late and of what it should follow."""
+    smooth = shown.smooth
+    if smooth is None or finding.subjects != ("velocity",):
+        return _effort(finding, shown)
+    judged = list(finding.evidence["per_joint_s"])
+    joints = shown.joints(judged)[:3]
+    middle = int(np.abs(smooth.dq[:, joints]).sum(axis=1).argmax())
+    part = np.abs(smooth.time - smooth.time[middle]) < 0.5 * (AROUND + 2.0)
+    series = [
+        Series("velocity", smooth.dq_measured[part][:, joints], MEASURED),
+        Series("change of position", smooth.dq[part][:, joints], EXPECTED, "dash"),
+    ]
+    names = [shown.log.joint_names[joint] for joint in joints]
+    units = [f"{shown.position_unit(joint)}/s" for joint in joints]
+    return time_chart(smooth.time[part] - shown.start, series, names, units)
+
+
+def _time_steps(finding: Finding, shown: ChartData) -> Chart | None:
+    """Time between samples."""
+    time = shown.log.time[np.isfinite(shown.log.time)]
+    if len(time) < 3:
+        return None
+    steps = 1e3 * np.diff(time)
+    row = np.arange(1, len(time), dtype=np.float64)
+    chart = time_chart(row, [Series("step", steps[:, None], MEASURED)], ["time between samples"], ["ms"])
+    (panel,) = chart.panels
+    figure = {"data": panel.figure["data"], "layout": titled_axes("sample", "[ms]")}
+    return replace(chart, panels=(replace(panel, figure=figure),), legend=(), wide=True)
+
+
+def _stops(finding: Finding, shown: ChartData) -> Chart:
+    """Position with the limit."""
+    joints = shown.joints(finding.subjects)
+    log = shown.log
+    names = [log.joint_names[joint] for joint in joints]
+    limits = np.array([finding.evidence["joints"][name]["limit"] for name in names])
+    series = [
+        Series("position", log.q[:, joints], MEASURED),
+        Series("limit", np.broadcast_to(limits, (len(log), len(joints))), GREY, "dash"),
+    ]
+    return time_chart(log.time - shown.start, series, names, [shown.position_unit(joint) for joint in joints])
+
+
+def _friction(finding: Finding, shown: ChartData) -> Chart:
+    """Half widths of the friction band beside gravity's swing."""
+    joints = finding.evidence["joints"]
+    width = [numbers["half_width"] for numbers in joints.values()]
+    swing = [
+        numbers["half_width"] / numbers["share_of_gravity_swing"] if numbers["share_of_gravity_swing"] else 0.0
+        for numbers in joints.values()
+    ]
+    unit = finding.evidence["unit"]
+    return bar_chart(
+        list(joints),
+        [("half width of the friction band", width), ("half of gravity's swing in this recording", swing)],
+        title="friction and gravity",
+        y_title=f"[{unit}]",
+    )
+
+
+def _one_sided(finding: Finding, shown: ChartData) -> Chart:
+    """Standing poses by the side they were reached from."""
+    joints = finding.evidence["joints"]
+    below = [numbers["from_below"] for numbers in joints.values()]
+    above = [numbers["poses"] - numbers["from_below"] for numbers in joints.values()]
+    return bar_chart(
+        list(joints), [("from below", below), ("from above", above)], title="standing poses", y_title="poses"
+    )
+
+
+def _excitation(finding: Finding, shown: ChartData) -> Chart:
+    """Uncertainty of gravity by the model alone and with the recording."""
+    before, after = finding.evidence["uncertainty_before"], finding.evidence["uncertainty_after"]
+    names = [name for name in before if before[name] > 0.0]
+    return bar_chart(
+        names,
+        [
+            ("by the model alone", [before[name] for name in names]),
+            ("with this recording", [after[name] for name in names]),
+        ],
+        title="uncertainty of the gravity torque over the joints' ranges",
+        y_title="[N m or N]",
+    )
+
+
+def _path(finding: Finding, shown: ChartData) -> Chart | None:
+    """Distance of the last part of the path from the first."""
+    smooth = shown.smooth
+    if smooth is None:
+        return None
+    inside = smooth.good
+    found = novelty(smooth.q[inside])
+    time = smooth.time[inside][found.later] - shown.start
+    tolerance = np.full(len(time), 100.0 * float(finding.evidence["tolerance"]))
+    values = [
+        Series("distance from the first part", 100.0 * found.distance[:, None], MEASURED),
+        Series("counts as the same place", tolerance[:, None], GREY, "dash"),
+    ]
+    chart = time_chart(time, values, ["last part of the path"], ["% of the joints' ranges"])
+    return replace(chart, wide=True)
+
+
+def _plate(finding: Finding, shown: ChartData) -> Chart | None:
+    """The plate's reading beside the wrench that the model predicts as declared, without their means."""
+    robot, smooth = shown.robot, shown.smooth
+    if robot is None or smooth is None or smooth.wrench is None:
+        return None
+    expected = _predicted_reading(robot, shown.log, smooth)
+    series = [
+        Series("reading", smooth.wrench - smooth.wrench.mean(axis=0), MEASURED),
+        Series("predicted by the model as declared", expected - expected.mean(axis=0), EXPECTED, "dash"),
+    ]
+    means = [
+        f"mean {mean:.4g}, predicted {told:.4g}"
+        for mean, told in zip(smooth.wrench.mean(axis=0), expected.mean(axis=0), strict=True)
+    ]
+    time, caption = smooth.time - shown.start, "Means are taken away."
+    return time_chart(time, series, WRENCH_COMPONENTS, WRENCH_UNITS, remarks=means, caption=caption)
+
+
+def _predicted_reading(robot: Robot, log: Log, smooth: Prepared) -> Array:
+    """Return what the plate should read by the model and by what is declared [N, N m], shape (k, 6)."""
+    declared = log.declared
+    pose = np.eye(4) if declared.T_base_sensor is None else np.asarray(declared.T_base_sensor)
+    sign = -1.0 if declared.sensor_reads == "on_sensor" else 1.0
+    wrench = robot.base_wrench(smooth.q, smooth.dq, smooth.ddq)
+    reading: Array = sign * wrench @ wrench_transform(inverse_transform(pose)).T
+    return reading
+
+
+_MAKERS: dict[LogFault, Callable[[Finding, ChartData], Chart | None]] = {
+    **dict.fromkeys((LogFault.DEAD, LogFault.FROZEN, LogFault.SATURATED, LogFault.QUANTISED), _channel),
+    **dict.fromkeys((LogFault.TIME_GAPS, LogFault.TIME_JITTER, LogFault.TIME_DUPLICATES), _time_steps),
+    **dict.fromkeys(ABOUT_MODEL, _effort),
+    **dict.fromkeys(ABOUT_PLATE, _plate),
+    LogFault.DELAY: _delay,
+    LogFault.FRICTION: _friction,
+    LogFault.ONE_SIDED: _one_sided,
+    LogFault.JOINT_STOPS: _stops,
+    LogFault.EXCITATION: _excitation,
+    LogFault.REPEATED_PATH: _path,
+}
+
 
 LEVEL: dict[Consequence, tuple[Level, str]] = {
     Consequence.DANGER: (

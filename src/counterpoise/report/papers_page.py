@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..papers.experiment import Comparison, Experiment, FigurePanel, Outcome
+from ..lab.papers.experiment import Comparison, Experiment, FigurePanel, Outcome
 from .charts import COLOURS, Chart, LegendEntry, Panel, as_text, rounded, thinned, titled_axes, to_scale
 from .page import Page, PageSection, PageTable, Paragraph, VerdictBox
 

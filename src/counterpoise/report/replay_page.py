@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..control.teach.plan import ReplayPlan
-from ..control.teach.replay_report import ReplayReport, TrackingError, tip_positions
-from ..description.frozen import Array
-from ..dynamics.joint_units import effort_units, position_units
-from .charts import BLUE, GREEN, GREY, ORANGE, Chart, Series, time_chart, to_scale
+from ..dynamics.inputs import effort_units, position_units
+from ..foundation.arrays import Array
+from ..tasks.teach.plan import ReplayPlan
+from ..tasks.teach.replay import ReplayReport, TrackingError, tip_positions
+from .charts import BLUE, GREEN, GREY, ORANGE, Chart, Cloud, PointPanel, Series, point_chart, time_chart, to_scale
 from .page import Level, Page, PageSection, PageTable, VerdictBox
-from .point_charts import Cloud, PointPanel, point_chart
 
 WANTED, MEASURED = GREY, BLUE
 VIEWS = (("seen from above", 0, 1), ("seen from the side", 0, 2), ("seen from the front", 1, 2))

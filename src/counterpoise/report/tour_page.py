@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..papers.experiment import FigureCurve, FigurePanel
-from ..tour.tour import STOPS, Tour
-from ..tour.words import sentences, summary
+from ..lab.papers.experiment import FigureCurve, FigurePanel
+from ..lab.tour.tour import STOPS, Tour
+from ..lab.tour.words import sentences, summary
 from .charts import Chart, bar_chart
 from .page import Page, PageSection, PageTable, Paragraph, VerdictBox
 from .papers_page import panel_chart

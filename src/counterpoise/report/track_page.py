@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics.joint_units import effort_units
-from ..estimation.track import Track
+from ..dynamics.inputs import effort_units
+from ..sensing.track import Track
 from .charts import BLUE, GREEN, ORANGE, Chart, Series, time_chart
 from .page import Page, PageSection, PageTable, Paragraph, VerdictBox
 

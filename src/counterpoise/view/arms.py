@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..calibration.workspace import workspace_poses
-from ..description.frozen import Array, frozen
 from ..description.model import JointKind
-from ..description.rotations import rotation_from_vector, transform
+from ..dynamics.friction import FrictionLaw
 from ..dynamics.inertia import joint_inertias
-from ..dynamics.joint_units import rotary
-from ..dynamics.load import load
-from ..dynamics.robot import Robot
+from ..dynamics.inputs import rotary
+from ..dynamics.lugre import LuGre
+from ..dynamics.robot import Robot, load
 from ..errors import InputError
-from ..friction.law import FrictionLaw
-from ..friction.lugre import LuGre
-from ..plants.config import ArmConfig, Encoder, Stops, Timing
-from ..plants.drive_config import Drive, FlowValve
-from ..plants.plate_config import Plate
+from ..foundation.arrays import Array, frozen
+from ..foundation.rotations import rotation_from_vector, transform
+from ..identification.workspace import workspace_poses
+from ..plants.config import ArmConfig, Drive, Encoder, FlowValve, Plate, Stops, Timing
 from ..plants.presets import VARIANTS, preset
 from ..plants.simulated import SimulatedArm
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..calibration.file import load_calibration
 from ..dynamics.inputs import refuse_command_units
 from ..dynamics.robot import Robot
 from ..errors import InputError
+from ..identification.file import load_calibration
 
 
 @dataclass(frozen=True, slots=True, eq=False)

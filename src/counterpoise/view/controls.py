@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from ..calibration.workspace import workspace_poses
-from ..description.frozen import Array
-from ..dynamics.joint_units import effort_units
+from ..dynamics.inputs import effort_units
+from ..foundation.arrays import Array
+from ..identification.workspace import workspace_poses
 from . import charts
 from .comparison import ModelPair
-from .floating import MOST_SHARE
+from .law import MOST_SHARE
 from .session import Session
 from .snapshot import Snapshot
 from .timeline import Player, Timeline
@@ -20,6 +20,7 @@ from .weight import WeightBall
 
 if TYPE_CHECKING:
     from viser import ViserServer
+
 
 DIRECTIONS: dict[str, tuple[float, float, float]] = {
     "+x": (1.0, 0.0, 0.0),

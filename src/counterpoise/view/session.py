@@ -12,16 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..control.loop import ControlLoop
-from ..control.plant_use import INTERRUPTIONS
 from ..control.report import RunReport
-from ..description.frozen import Array
+from ..control.stop_signals import INTERRUPTIONS
 from ..dynamics.inputs import link_name
 from ..errors import InputError, SafetyError
-from ..logs.sample import Sample
+from ..foundation.arrays import Array
+from ..recording.log import Sample
 from .arms import ViewArm
-from .floating import floating_law
-from .guide import ASKED, Guide
-from .hand import Hand
+from .guide import ASKED, Guide, Hand
+from .law import floating_law
 from .snapshot import Snapshot, State, Weight
 
 FRAME_TIME = 1.0 / 50.0

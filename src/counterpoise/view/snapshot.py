@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..description.frozen import Array
-from ..estimation.payload_estimate import PayloadEstimate
+from ..foundation.arrays import Array
+from ..sensing.payload_estimate import PayloadEstimate
 
 
 class State(StrEnum):

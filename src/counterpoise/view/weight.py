@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..description.frozen import Array
 from ..dynamics.kinematics import body_poses
 from ..dynamics.robot import Robot
 from ..dynamics.tree import BASE
-from .shapes import body_link, link_lines, reach_of
+from ..foundation.arrays import Array
+from .scene import body_link, link_lines, reach_of
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
     from viser import ViserServer
 
     from .session import Session
+
 
 COLOR = (138, 92, 194)
 NEAR = 0.3

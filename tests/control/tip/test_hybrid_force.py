@@ -15,17 +15,16 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.report import RunReport
 from counterpoise.control.tip.hybrid_force import MOST_FORCE, HybridForce
 from counterpoise.control.tip.impedance import Impedance
-from counterpoise.control.tip.tip_path import Straight
+from counterpoise.control.tip.tip import Straight
 from counterpoise.control.tip.wrist_feedback import WristFeedback
-from counterpoise.description.frozen import Array
 from counterpoise.errors import InputError
-from counterpoise.logs.sample import Sample
+from counterpoise.foundation.arrays import Array
 from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.contacts import Touch, Touching
 from counterpoise.plants.events import Surface
 from counterpoise.plants.links import Links
 from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.plants.simulated import SimulatedArm, Touch, Touching
+from counterpoise.recording.log import Sample
 from wrist_stand_in import WristOf, reading_of, wrist_calibration
 
 pytest.importorskip("mujoco")

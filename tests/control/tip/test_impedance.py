@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
-from counterpoise.control.careful_gains import careful_gains
+from counterpoise.control.default_gains import careful_gains
 from counterpoise.control.law import Law
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.tip.impedance import Impedance
-from counterpoise.control.tip.tip_path import StayThere, Straight, TipPath
-from counterpoise.control.tip.tip_state import tip_state
+from counterpoise.control.tip.tip import StayThere, Straight, TipPath, tip_state
 from counterpoise.dynamics.inertia import mass_matrix_with_rotors
 from counterpoise.errors import InputError
-from counterpoise.logs.sample import Sample
+from counterpoise.recording.log import Sample
 from ideal_arm import SPEEDS, IdealArm
 
 ROBOT = cp.load("wam7")

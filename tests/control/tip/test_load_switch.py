@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.friction_compensation import FrictionCompensation
+from counterpoise.control.friction import FrictionCompensation
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.tip.impedance import Impedance
 from counterpoise.control.tip.load_switch import LoadSwitch, Reloadable, droop_bound
 from counterpoise.control.tip.tip_wrench import TipWrench
+from counterpoise.dynamics.friction import CoulombViscous
 from counterpoise.errors import InputError
-from counterpoise.friction.coulomb_viscous import CoulombViscous
-from counterpoise.logs.sample import Sample
+from counterpoise.recording.log import Sample
 from ideal_arm import IdealArm
 
 ROBOT = cp.load("puma560")

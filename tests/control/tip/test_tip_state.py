@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.tip.tip_state import MOST_MASS, SCALE, task_inertia, tip_state
-from counterpoise.description.rotations import rotation_vector
+from counterpoise.control.tip.tip import MOST_MASS, SCALE, task_inertia, tip_state
 from counterpoise.dynamics.inertia import mass_matrix_with_rotors
+from counterpoise.foundation.rotations import rotation_vector
 
 ROBOT = cp.load("wam7")
 RNG = np.random.default_rng(5)

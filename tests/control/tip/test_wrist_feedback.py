@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.servo.admittance import Admittance
 from counterpoise.control.tip.hybrid_force import HybridForce
 from counterpoise.control.tip.impedance import Impedance
 from counterpoise.control.tip.tip_wrench import TipWrench
 from counterpoise.control.tip.wrist_feedback import WristFeedback
 from counterpoise.errors import InputError
+from counterpoise.tasks.hand_guiding import Admittance
 from wrist_stand_in import reading_of, wrist_calibration
 
 ROBOT = cp.load("puma560")

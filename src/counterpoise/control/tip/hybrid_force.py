@@ -24,13 +24,12 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...description.frozen import Array
 from ...dynamics.robot import Robot
 from ...errors import InputError
-from ...logs.sample import Sample
-from .bounds import direction_of, number_of
+from ...foundation.arrays import Array
+from ...recording.log import Sample
 from .impedance import Impedance
-from .tip_state import tip_state
+from .tip import direction_of, number_of, tip_state
 from .wrist_feedback import WristFeedback
 
 Phase = Literal["approach", "force", "held"]

@@ -22,17 +22,27 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...description.frozen import Array, frozen
-from ...description.rotations import rotation_vector
 from ...dynamics.inertia import mass_matrix_with_rotors
 from ...dynamics.inputs import link_name, numbers
 from ...dynamics.robot import Robot
-from ...logs.sample import Sample
-from ..careful_gains import ROTOR_TICKS, soft_damping
-from ..gains import gain
-from .bounds import number_of, shortened, square_of, torque_bound, within
-from .tip_path import StayThere, TipPath
-from .tip_state import SCALE, TipState, task_inertia, tip_state
+from ...foundation.arrays import Array, frozen
+from ...foundation.rotations import rotation_vector
+from ...recording.log import Sample
+from ..default_gains import ROTOR_TICKS, soft_damping
+from ..law import gain
+from .tip import (
+    SCALE,
+    StayThere,
+    TipPath,
+    TipState,
+    number_of,
+    shortened,
+    square_of,
+    task_inertia,
+    tip_state,
+    torque_bound,
+    within,
+)
 
 DAMPING_RATIO = 0.7
 POSTURE_RATE = 5.0

@@ -14,14 +14,13 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ...description.frozen import Array
 from ...dynamics.inputs import as_rows, link_name
 from ...dynamics.robot import Robot
 from ...errors import InputError
-from ..gains import gain
-from ..law import Law
+from ...foundation.arrays import Array
+from ..law import Law, gain
 from ..loop import ControlLoop
-from .bounds import number_of
+from .tip import number_of
 
 OVER = 0.1
 """Default time of a passage [s]: about that of closing a gripper."""

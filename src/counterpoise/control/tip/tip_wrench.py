@@ -14,15 +14,15 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...description.frozen import Array
 from ...dynamics.inertia import joint_inertias
 from ...dynamics.inputs import link_name, numbers
 from ...dynamics.robot import Robot
 from ...errors import InputError
-from ...logs.sample import Sample
-from ..gains import gain
+from ...foundation.arrays import Array
+from ...recording.log import Sample
+from ..law import gain
 from ..reference import smooth_step
-from .bounds import number_of, shortened, torque_bound, within
+from .tip import number_of, shortened, torque_bound, within
 from .wrist_feedback import WristFeedback
 
 SLOWING = 0.5

@@ -8,11 +8,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ...base_sensor.wrist_sensor import WristCalibration
-from ...description.frozen import Array
 from ...dynamics.reference import WRENCH_COMPONENTS
 from ...dynamics.robot import Robot
 from ...errors import InputError
+from ...foundation.arrays import Array
+from ...sensing.wrist_sensor import WristCalibration
 from ..limits import joint_array
 
 HOLD_TICKS = 5

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from ...friction.lugre import LuGre
-from ..config import ArmConfig, EffortSensor, Encoder, Timing
-from ..drive_config import Drive, Gear, TorqueSource
+from ...dynamics.lugre import LuGre
+from ..config import ArmConfig, Drive, EffortSensor, Encoder, Gear, Timing, TorqueSource
 from .preset import Assumption, Preset
 
 _ARM_EFFORT = (90.0, 90.0, 60.0, 60.0, 30.0, 30.0, 15.0, 15.0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..config import ArmConfig, Encoder, Timing
-from ..plate_config import Plate
+from ..config import ArmConfig, Encoder, Plate, Timing
 
 
 def ideal(*, dt: float = 1e-3) -> ArmConfig:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...description.rotations import transform
-from ..plate_config import Plate
+from ...foundation.rotations import transform
+from ..config import Plate
 from .preset import Assumption
 
 _CROSSTALK = np.eye(6) + 1e-3 * np.array(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...dynamics.load import load
-from ...dynamics.robot import Robot
+from ...dynamics.robot import Robot, load
 from ..config import ArmConfig
 from ..simulated import SimulatedArm
 from ..single_joint import SingleJoint

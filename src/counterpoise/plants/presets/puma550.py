@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from ...friction.lugre import LuGre
-from ..config import ArmConfig, EffortSensor, Encoder, Stops, Timing
-from ..drive_config import Brake, Drive, Gear, TorqueSource, Warmth
+from ...dynamics.lugre import LuGre
+from ..config import ArmConfig, Brake, Drive, EffortSensor, Encoder, Gear, Stops, Timing, TorqueSource, Warmth
 from .plates import PLATE_ASSUMPTIONS, force_platform
 from .preset import Assumption, Preset
 

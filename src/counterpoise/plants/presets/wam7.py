@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from ...friction.lugre import LuGre
-from ..config import ArmConfig, EffortSensor, Encoder, Stops, Timing
-from ..drive_config import Drive, Gear, TorqueSource
+from ...dynamics.lugre import LuGre
+from ..config import ArmConfig, Drive, EffortSensor, Encoder, Gear, Stops, Timing, TorqueSource
 from .plates import PLATE_ASSUMPTIONS, force_platform
 from .preset import Assumption, Preset
 

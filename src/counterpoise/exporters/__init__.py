@@ -1,1 +1,0 @@
-"""What a robot's numbers are written to: C for a controller, URDF and MJCF for other programs."""

@@ -1,0 +1,1 @@
+"""What a fit is made of: terms and their regressors, priors, robust linear regression, identifiability."""

@@ -1,0 +1,1 @@
+"""What every subpackage builds on: arrays, rotations, numbers, bounded files, native code."""

@@ -1,1 +1,0 @@
-"""Friction laws of joints: what opposes a motion, as a function of its speed."""

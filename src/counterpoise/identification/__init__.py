@@ -1,0 +1,1 @@
+"""Calibration: from a recording to a fitted robot, a verdict and a file."""

@@ -1,0 +1,195 @@
+"""Which robot a calibration belongs to: a fingerprint of its kinematics and names; and which recording.
+
+What of a calibration's recordings was guessed: the size of efforts, how fast time goes; and what follows from it.
+
+Whether two gravity vectors in base axes belong to one mounting of a robot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from ..dynamics.robot import Robot
+from ..errors import InputError
+from ..fitting.samples import Samples
+from ..fitting.static_poses import StaticPoses
+from ..foundation.arrays import Array
+from ..recording.declared import RateSource
+from ..recording.log import Log
+from ..recording.provenance import effort_guesses
+
+RATES: tuple[RateSource, ...] = get_args(RateSource)
+"""From best to worst."""
+Data = Log | StaticPoses | Samples
+
+
+def guessed_keys(*data: Data) -> tuple[str, ...]:
+    """Return the dotted keys of all numbers of the recordings' mappings that are guessed."""
+    return tuple(dict.fromkeys(key for log in _logs(data) for key in log.declared.guessed))
+
+
+def rate_source(*data: Data) -> RateSource | Literal[""]:
+    """Return who says how fast time goes, of several recordings the worst; "" where nobody said, and for poses."""
+    worst: RateSource | Literal[""] = ""
+    for log in _logs(data):
+        told: RateSource | None = "guessed" if log.declared.rate_is_guessed else log.declared.rate_source
+        if told is not None and (not worst or RATES.index(told) > RATES.index(worst)):
+            worst = told
+    return worst
+
+
+def no_torques(*data: Data) -> bool:
+    """Whether the efforts of a recording are no torques, or torques of a guessed size."""
+    return any(log.declared.effort_is_command or log.declared.effort_is_guessed for log in _logs(data))
+
+
+def why_command_units(keys: Sequence[str]) -> str:
+    """Say why efforts are in command units, from the guessed keys."""
+    return effort_guesses(keys) or "efforts are no torques, and no weighed load was recorded"
+
+
+def unit_notes(*data: Data) -> list[str]:
+    """Say which guesses leave efforts in command units; nothing where none does."""
+    guessed = effort_guesses(guessed_keys(*data))
+    return [f"{guessed}: nothing shows that efforts are torques"] if guessed else []
+
+
+def clock_doubts(*data: Data) -> tuple[str, ...]:
+    """Say where nobody knows how fast the time of a motion goes."""
+    if rate_source(*data) != "guessed":
+        return ()
+    return ("how fast time goes is a guess; state the rate, time.rate, or record the time or velocities",)
+
+
+def _logs(data: Sequence[Data]) -> list[Log]:
+    return [one for one in data if isinstance(one, Log)]
+
+
+MOUNT_TOLERANCE = math.radians(2.0)
+"""Angle between two gravity vectors above which they are two different mountings [rad]."""
+
+
+def mount_angle(gravity_base: Array, other: Array) -> float:
+    """Return the angle between two gravity vectors in base axes, shapes (3,) [rad]."""
+    across = float(np.linalg.norm(np.cross(gravity_base, other)))
+    return math.atan2(across, float(gravity_base @ other))
+
+
+def mount_rpy(gravity_base: Array) -> tuple[float, float, float]:
+    """Return roll, pitch and yaw of a base that feels gravity so, fixed axes as in URDF [rad]; the yaw is 0.
+
+    A turn about the vertical changes no gravity, so any yaw would do.
+
+    Args:
+        gravity_base: Gravity in base axes [m/s²], shape (3,), not 0.
+    """
+    x, y, z = (np.asarray(gravity_base) / np.linalg.norm(gravity_base)).tolist()
+    # The last row of the rotation, [−sin p, cos p sin r, cos p cos r], is the vertical in base axes.
+    return math.atan2(-y, -z) if math.hypot(y, z) > 1e-9 else 0.0, math.atan2(x, math.hypot(y, z)), 0.0
+
+
+def refuse_other_mount(robot: Robot, gravity_base: Array) -> None:
+    """Refuse a log whose gravity is not the robot's.
+
+    Args:
+        robot: The robot as mounted.
+        gravity_base: Gravity that the log declares, in base axes [m/s²], shape (3,).
+
+    Raises:
+        InputError: They lie further apart than MOUNT_TOLERANCE.
+    """
+    angle = mount_angle(gravity_base, robot.gravity_base)
+    if angle > MOUNT_TOLERANCE:
+        raise InputError(
+            f"the log was recorded with gravity along {np.round(gravity_base, 2).tolist()} in base axes, "
+            f"{math.degrees(angle):.0f}° from the robot's {np.round(robot.gravity_base, 2).tolist()}; mount the robot "
+            "as it was: robot.mounted(rpy=…)"
+        )
+
+
+DIGITS = 9
+"""Decimals of lengths [m] and rotations that count: files print about as many, and rounding differs between
+machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a calibration was made with.
+
+    Attributes:
+        robot: The robot's name.
+        kinematics: Fingerprint of joints, their order and the geometry between them (sha256).
+        masses: Fingerprint of the description's masses (sha256); another one only changes the prior.
+        serial: Serial number, where it was given.
+        tool: What was mounted at the tip, where it was given.
+        gravity_base: Gravity in the axes of the base [m/s²]: how it was mounted.
+    """
+
+    robot: str
+    kinematics: str
+    masses: str
+    serial: str
+    tool: str
+    gravity_base: tuple[float, float, float]
+
+
+def identity_of(robot: Robot, *, serial: str = "", tool: str = "") -> Identity:
+    """Return a robot's identity as it is mounted.
+
+    Args:
+        robot: The robot.
+        serial: Serial number, "" where unknown.
+        tool: What it carries, "" where unknown.
+    """
+    gravity = tuple(float(value) for value in robot.gravity_base)
+    return Identity(
+        robot=robot.name,
+        kinematics=kinematics_fingerprint(robot),
+        masses=_sha256([_rounded(robot.inertial_parameters)]),
+        serial=serial,
+        tool=tool,
+        gravity_base=(gravity[0], gravity[1], gravity[2]),
+    )
+
+
+def kinematics_fingerprint(robot: Robot) -> str:
+    """Return the sha256 of a robot's joints, their order and geometry; masses and limits do not count."""
+    tree = robot.tree
+    return _sha256(
+        [
+            list(tree.joint_names),
+            list(tree.body_names),
+            tree.parent.tolist(),
+            tree.kind.tolist(),
+            tree.q_index.tolist(),
+            *(_rounded(part) for part in (tree.q_gain, tree.q_offset, tree.rotation, tree.origin, tree.joint_rotation)),
+        ]
+    )
+
+
+def data_fingerprint(*recordings: Log | StaticPoses | Samples) -> str:
+    """Return the sha256 of the numbers and joint names of recordings."""
+    digest = hashlib.sha256(json.dumps(list(recordings[0].joint_names)).encode())
+    for data in recordings:
+        names = ("q", "tau") if isinstance(data, StaticPoses) else ("time", "q", "dq", "tau")
+        for name in names:
+            values = np.ascontiguousarray(getattr(data, name), dtype="<f8")
+            digest.update(f"{name}{values.shape}".encode())
+            digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def _rounded(values: Array) -> list[float]:
+    """Return values that rounding errors do not change, without a negative zero."""
+    return (np.round(values, DIGITS) + 0.0).ravel().tolist()
+
+
+def _sha256(parts: list[object]) -> str:
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()

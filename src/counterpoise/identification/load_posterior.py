@@ -1,0 +1,237 @@
+"""What is known of the efforts that hold an arm: weight, springs and counterbalances, model error counted in.
+
+How it is found: posterior_search.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..fitting.hierarchical import Choice
+from ..fitting.regressor import EffortColumns, tilt_axes
+from ..fitting.samples import at_rest
+from ..foundation.arrays import Array
+from .nuisances import POSITION, SIZES, Nuisances
+
+TAIL = 0.05
+"""Probability that a gravity error is larger than stated."""
+TILT = "tilt"
+"""Kind of the nuisance that all joints share: a tilt of the base."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadPosterior:
+    """What the data and the description say about the efforts at rest; a joints have a measured effort.
+
+    Attributes:
+        nuisances: The model, its first estimate, and the columns beside it.
+        start: Where the model's unknowns start, shape (p,).
+        mean: Of [x − start, tilt, own unknowns of each joint], shape (p + 2 + a d,).
+        covariance: Of the same.
+        widened: Factor on every joint's standard deviation for few samples and for contradictions, shape (a,).
+        elsewhere: The same where the arm was not, shape (a,): there it also counts how far the estimate hangs on single
+            stretches of the recording, even where that was to be expected.
+        shown: Nuisances that the data show: places among the active joints, and kinds; TILT has the place −1.
+        weak: Those of them that do not show enough to become part of the model.
+        weights: How likely each strength of the prior is after the data; empty without prior.
+        earlier_speaks: Log evidence that an earlier calibration belongs to this arm; NaN without one.
+        earlier_change: How far that calibration moves the efforts that hold the arm, root mean square, shape (a,); NaN
+            without one.
+        inflation: Samples that count as one, shape (c,): of the motion of every joint, then of its poses at rest, where
+            both were fitted.
+        noise: Unexplained part of one sample's effort, shape (c,).
+        freedom: Effective samples that are left over the fitted numbers, shape (c,).
+        poses: Recorded poses that stand for the calibrated range [rad or m], shape (m, n).
+        fitted: Mean without the nuisances that act at rest and that the model lacks: it takes them for weight, shape as
+            ``mean``.
+        carried: What the model's own friction, rotors and the offsets take over of the other nuisances that do not act
+            at rest, as they suit the recording best: changes of [x, tilt, own unknowns] by own unknowns, shape
+            (p + 2 + a d, p + 2 + a d).
+        apart: How far poses at rest and motion contradict each other at every joint's load, over what their
+            uncertainties let expect, shape (a,); zero where only one of them was fitted.
+        tilted: How far a tilt of the base that explains the data as well as none would move every joint's load, root
+            mean square over the recorded poses, shape (a,); zeros where the data speak against one.
+    """
+
+    nuisances: Nuisances
+    start: Array
+    mean: Array
+    covariance: Array
+    widened: Array
+    elsewhere: Array
+    shown: Choice
+    weak: Choice
+    weights: Array
+    earlier_speaks: float
+    earlier_change: Array
+    inflation: Array
+    noise: Array
+    freedom: Array
+    poses: Array
+    fitted: Array
+    carried: Array
+    apart: Array
+    tilted: Array
+
+    @property
+    def columns(self) -> EffortColumns:
+        """The model."""
+        return self.nuisances.columns
+
+    @property
+    def springs(self) -> list[int]:
+        """Places (among the active joints) whose springs or counterbalances the data show well."""
+        return sorted(place for place, kind in self.shown - self.weak if kind == "position")
+
+    def load(self, q: Array, *, offsets: bool = False) -> tuple[Array, Array]:
+        """Return the efforts that hold the arm, and their standard deviations, shapes (k, a).
+
+        Where a spring or counterbalance was found, its constant part and an offset are one: the deviation there is that
+        of both together.
+
+        Args:
+            q: Poses [rad or m], shape (k, n).
+            offsets: Whether constant offsets are part of it.
+        """
+        rows, means = self.rows(q)
+        deviations = np.empty(means.shape)
+        for joint in range(means.shape[1]):
+            wide = self.placed(rows, joint, offset=offsets)
+            means[:, joint] += wide @ self.mean
+            if joint in self.springs and not offsets:
+                wide = self.placed(rows, joint, offset=True)
+            variance = self.widened[joint] ** 2 * np.maximum(np.sum((wide @ self.covariance) * wide, axis=1), 0.0)
+            drifting = self._drifting(rows, joint)
+            deviations[:, joint] = np.sqrt(variance + np.sum(drifting**2, axis=1))
+        return means, deviations
+
+    def deviation_of(self, q: Array, efforts: Array, *, offsets: bool = False) -> Array:
+        """Return how far given holding efforts may be off, one standard deviation, shape (k, a).
+
+        Args:
+            q: Poses [rad or m], shape (k, n).
+            efforts: What holds the arm, shape (k, a).
+            offsets: Whether constant offsets are part of it.
+        """
+        mean, deviation = self.load(q, offsets=offsets)
+        away = efforts - mean
+        if not offsets and self.springs:
+            # The constant part of a spring is an offset as well: it is no error of the load.
+            away[:, self.springs] -= away[:, self.springs].mean(axis=0)
+        return np.asarray(np.hypot(deviation, away))
+
+    def error_of(self, q: Array, efforts: Array) -> Array:
+        """Return how far given holding efforts may be off (95 %), root mean square over poses, shape (a,).
+
+        With d the distance of the efforts from the mean and C the covariance of the mean over m poses, the sum of
+        squares of the error has the mean μ = tr C + dᵀd and the variance v = 2 tr C² + 4 dᵀC d. It is distributed
+        nearly as v/(2 μ) times χ² with 2 μ²/v degrees of freedom ([Satterthwaite1946], [Patnaik1949]): errors that
+        differ from pose to pose average out, those that all poses share do not. What a tilt of the base could do, for
+        which the data speak as well as against it, comes on top: it has no distribution.
+
+        Args:
+            q: Poses [rad or m], shape (m, n).
+            efforts: What holds the arm there, offsets apart, shape (m, a).
+        """
+        from scipy.special import chdtri  # type: ignore[import-untyped]
+
+        rows, means = self.rows(q)
+        found = np.empty(means.shape[1])
+        for joint in range(means.shape[1]):
+            spring = joint in self.springs
+            away = efforts[:, joint] - means[:, joint] - self.placed(rows, joint, offset=False) @ self.mean
+            away -= np.mean(away) if spring else 0.0
+            wide = self.placed(rows, joint, offset=spring)
+            drifting = self._drifting(rows, joint)
+            covariance = self.widened[joint] ** 2 * (wide @ self.covariance @ wide.T) + drifting @ drifting.T
+            mean = float(np.trace(covariance) + away @ away)
+            variance = float(2.0 * np.sum(covariance**2) + 4.0 * away @ covariance @ away)
+            freedom = 2.0 * mean**2 / variance if variance > 0.0 else np.inf
+            bound = mean * chdtri(freedom, TAIL) / freedom if np.isfinite(freedom) else mean
+            found[joint] = np.sqrt(max(bound, 0.0) / len(q)) + self.tilted[joint]
+        return found
+
+    def exported(self, columns: EffortColumns) -> tuple[Array, Array]:
+        """Return the estimate as numbers of a model, and their covariance, shapes (p',) and (p', p').
+
+        Args:
+            columns: The model that was fitted, or that with springs and counterbalances of joints that have them.
+        """
+        turn = self._to_columns(columns)
+        start = columns.start()
+        start[[columns.names.index(name) for name in self.columns.names]] = self.start
+        return start + turn @ self.fitted, turn @ self.covariance @ turn.T
+
+    def _to_columns(self, columns: EffortColumns) -> Array:
+        """Return T with x' = start + T mean, shape (p', ·)."""
+        own, width = self.columns, len(self.nuisances.kinds)
+        turn = np.zeros((len(columns.names), len(self.mean)))
+        turn[[columns.names.index(name) for name in own.names], np.arange(len(own.names))] = 1.0
+        half, centre = self.nuisances.half_range, self.nuisances.extent.centre
+        for place, joint in enumerate(np.flatnonzero(columns.active).tolist()):
+            first = len(own.names) + 2 + place * width
+            name, weight = columns.robot.joint_names[joint], self.nuisances.weight[joint]
+            at = {part: columns.names.index(f"{name}.{part}") for part in _PARTS if f"{name}.{part}" in columns.names}
+            constant = np.zeros(len(self.mean))
+            constant[first + POSITION + 1] = self.nuisances.offset[joint]
+            if place in self.springs:
+                sizes = (weight / half[joint], weight, weight)
+                for step, (part, size) in enumerate(zip(("spring", "cosine", "sine"), sizes, strict=True)):
+                    if part in at:
+                        turn[at[part], first + step] += size
+                        constant[first + step] = -size * centre[step, joint]
+            if "offset" in at:
+                turn[at["offset"]] += constant
+        return turn + turn @ self.carried
+
+    def rows(self, q: Array) -> tuple[Array, Array]:
+        """Return the loads' derivatives by [x, tilt, position, gain, offset], (k, a, ·), and the start's loads."""
+        columns, x = self.columns, self.nuisances.x
+        rest = replace(at_rest(columns.robot, q), tau=np.zeros(q.shape))
+        rows, shift = columns.rows(rest, x)
+        bodies = rows[:, :, columns.groups["bodies"]] @ x[columns.groups["bodies"]]
+        rows[:, :, columns.groups["offset"]] = 0.0
+        start = rows @ self.start - shift
+        return np.concatenate([rows, tilt_columns(columns, x, q), self.nuisances.at_rest(q, bodies)], axis=2), start
+
+    def _drifting(self, rows: Array, joint: int) -> Array:
+        """Return by how much a load drifts in the recording, root mean square, one column a kind of drift, (k, ·).
+
+        A drift is zero in the middle of a recording and grows evenly to both ends: 1/√3 of its size there. What is
+        expected of any recording does not count.
+        """
+        p, width = len(self.columns.names) + 2, len(self.nuisances.kinds)
+        at = [p + joint * width + place for place, kind in enumerate(self.nuisances.kinds) if kind == "drift"]
+        if not at:
+            return np.zeros((len(rows), 0))
+        bodies = rows[:, joint, p + POSITION]
+        weight = np.full(len(rows), self.nuisances.weight[self.columns.active][joint])
+        squares = self.mean[at] ** 2 + np.diag(self.covariance)[at] - SIZES["drift"].least ** 2
+        size = np.sqrt(np.maximum(squares, 0.0) / 3.0)
+        return np.stack([weight, bodies], axis=1) * size
+
+    def placed(self, rows: Array, joint: int, *, offset: bool) -> Array:
+        """Return a joint's rows among all unknowns, shape (k, ·)."""
+        p, width = len(self.columns.names) + 2, len(self.nuisances.kinds)
+        wide = np.zeros((len(rows), len(self.mean)))
+        wide[:, :p] = rows[:, joint, :p]
+        count = POSITION + 1 + offset
+        first = p + joint * width
+        wide[:, first : first + count] = rows[:, joint, p : p + count]
+        return wide
+
+
+_PARTS = ("offset", "spring", "cosine", "sine")
+
+
+def tilt_columns(columns: EffortColumns, x: Array, q: Array) -> Array:
+    """Return the derivatives of the described gravity efforts by a tilt about two axes [per rad], shape (k, a, 2)."""
+    robot = columns.robot
+    if not np.any(robot.gravity_base):
+        return np.zeros((len(q), len(columns.joint_names), 2))
+    # Torques are linear in gravity: its change by a small turn takes its own place.
+    slopes = [np.cross(robot.gravity_base, axis) for axis in tilt_axes(robot)]
+    found = [robot.mounted(rotation=np.eye(3), gravity=slope).gravity(q) * columns.gains(x) for slope in slopes]
+    return np.stack(found, axis=2)[:, columns.active]

@@ -1,0 +1,403 @@
+"""What a fitted model leaves out: torques that real drives have and that can be mistaken for weight.
+
+They are columns of every joint by itself, in the unit of its effort, each of the size that is usual (hierarchical.py
+finds the size that the data show):
+
+- position: q, cos q, sin q: springs, counterbalances, cables. What of them is found holds the arm as gravity does;
+- gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
+- offset: a constant, and where that is asked for another one for every further recording;
+- hidden offset: a constant at a joint whose weight is one as well, so that no recording tells them apart. The weight
+  stands for both;
+- friction: what Coulomb and viscous friction do not describe. It may grow with the load, change along the way, be
+  larger at low speed (Stribeck), grow with the root of the speed, differ between the directions, change with time, or
+  build up over a way of 10 or 30 mrad ([Dahl1968]);
+- rest: friction that poses at rest show beside a motion: it may have relaxed, or be larger than that of the motion;
+- unseen: the friction of a joint that moves one way only, or not at all: there it is a constant, as an offset is;
+- drift: an offset or a gain that changes from the beginning of a recording to its end.
+
+None of them is a law that is fitted for its own sake: they say how much of what looks like weight could be something
+else.
+
+Recordings with a first fit to them: what the search for the posterior goes over (posterior_search.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dynamics.inputs import rotary
+from ..fitting.hierarchical import Size
+from ..fitting.prior import Scales
+from ..fitting.regressor import EffortColumns
+from ..fitting.samples import Samples
+from ..foundation.arrays import Array
+from .runs import RepeatedRun
+from .workspace import separable_offsets
+
+REVERSES = 0.05
+"""Share of the samples that must move to either side for a joint's friction to be told from an offset."""
+POSES = 300
+"""Recorded poses that stand for the calibrated range."""
+
+Weigh = Callable[[Samples, Array, bool], Array]
+"""Weighs the rows of samples by their residuals, shapes (k, a); the last says whether they are poses at rest."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Some samples of a recording.
+
+    Attributes:
+        number: Number of the recording.
+        poses: Whether they are poses at rest beside a motion.
+        samples: The samples.
+        A: Their rows, shape (k, a, p).
+        y: Their efforts, shifted as the rows ask for, shape (k, a).
+    """
+
+    number: int
+    poses: bool
+    samples: Samples
+    A: Array
+    y: Array
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRecordings:
+    """Recordings, and a first fit to them; a joints have a measured effort.
+
+    Attributes:
+        columns: The model.
+        runs: The recordings.
+        known: What weighed loads add to the body parameters, by run.
+        start: Where the unknowns start, shape (p,).
+        x: The first estimate, shape (p,): rows are linearised there.
+        sigma: Noise of one sample by the first fit, shape (c,): of the motion, then of poses at rest.
+        scales: Sizes of what was measured.
+        correlated: Whether samples are successive instants of a filtered recording.
+        weigh: Weighs rows by outliers and by reversals.
+        own_offsets: Whether every recording has an offset of its own.
+    """
+
+    columns: EffortColumns
+    runs: Sequence[RepeatedRun]
+    known: Sequence[Array | None]
+    start: Array
+    x: Array
+    sigma: Array
+    scales: Scales
+    correlated: bool
+    weigh: Weigh
+    own_offsets: bool = False
+
+    @property
+    def sources(self) -> int:
+        """2 where poses at rest are fitted beside a motion, else 1."""
+        return 2 if any(run.poses for run in self.runs) else 1
+
+    def numbered(self) -> Iterator[tuple[int, RepeatedRun, Array | None]]:
+        """Yield the runs and their known loads; poses at rest have the number of their motion."""
+        number = -1
+        for run, load in zip(self.runs, self.known, strict=True):
+            number += not run.poses
+            yield number, run, load
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield samples and rows, piece by piece."""
+        for number, run, load in self.numbered():
+            for chunk in run.chunks():
+                yield Chunk(number, run.poses, chunk, *self.columns.rows(chunk, self.x, load))
+
+
+def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[int, int]]:
+    """Return poses that stand for the recordings, what was recorded, and the numbers of samples and of poses."""
+    columns = recorded.columns
+    robot, n = columns.robot, columns.robot.n
+    poses: list[Array] = []
+    kept, rows, step, rests = 0, 0, 1, 0
+    lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
+    speed, effort, mean, counts = np.zeros((4, n))
+    centre, sides = np.zeros((3, n)), np.zeros((2, n))
+    times: dict[int, tuple[float, float]] = {}
+    for number, run, _ in recorded.numbered():
+        for chunk in run.chunks():
+            lower, upper = np.minimum(lower, chunk.q.min(axis=0)), np.maximum(upper, chunk.q.max(axis=0))
+            if run.poses:  # sizes are those of the motion: poses that are all wrong must not change them
+                rests += len(chunk)
+                continue
+            speed += np.sum(chunk.dq**2, axis=0)
+            centre += [values.sum(axis=0) for values in (chunk.q, np.cos(chunk.q), np.sin(chunk.q))]
+            sides += [(side * chunk.dq > chunk.v0).sum(axis=0) for side in (1.0, -1.0)]
+            effort += np.nansum(chunk.tau**2, axis=0)
+            mean += np.nansum(chunk.tau, axis=0)
+            counts += np.isfinite(chunk.tau).sum(axis=0)
+            times[number] = (times.get(number, (float(chunk.time[0]), 0.0))[0], float(chunk.time[-1]))
+            first = (-rows) % step
+            poses.append(chunk.q[first::step])
+            kept, rows = kept + len(poses[-1]), rows + len(chunk)
+            while kept > 2 * POSES:
+                thin = np.concatenate(poses)[::2]
+                poses, kept, step = [thin], len(thin), 2 * step
+    found = np.concatenate(poses)
+    found = found[np.unique(np.linspace(0, len(found) - 1, min(len(found), POSES)).round().astype(np.int64))]
+    weight = np.abs(robot.gravity(found) * columns.gains(recorded.x))
+    size = np.sqrt(np.mean(weight**2, axis=0))
+    return (
+        found,
+        Extent(
+            lower=lower,
+            upper=upper,
+            speed=np.sqrt(speed / max(rows, 1)),
+            effort=np.sqrt(effort / np.maximum(counts, 1.0)),
+            variation=np.sqrt(np.maximum(effort * counts - mean**2, 0.0)) / np.maximum(counts, 1.0),
+            weight=size,
+            load=np.mean(weight, axis=0) / np.maximum(size, 1e-9),
+            centre=centre / max(rows, 1),
+            reverses=sides.min(axis=0) >= REVERSES * rows,
+            times=tuple(times[number] for number in sorted(times)),
+        ),
+        (rows, rests),
+    )
+
+
+SIZES = {
+    "position": Size(0.01, 0.5, free=False),
+    "gain": Size(0.02, 0.3, free=False),
+    "offset": Size(1.0, 5.0, free=True, alike=True),
+    "run offset": Size(1.0, 5.0, free=True),
+    "hidden offset": Size(1.0, 1.0, free=False),
+    "friction": Size(0.10, 0.5, free=True),
+    "rest": Size(0.10, 0.5, free=True),
+    "unseen": Size(1.5, 2.0, free=True),
+    "drift": Size(0.02, 0.1, free=False),
+}
+"""Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
+POSITION = 3
+"""Columns of kind "position": q, cos q and sin q about their means."""
+AT_REST = ("position", "gain", "offset")
+"""Kinds that act at rest, in the order of their columns."""
+OFFSET_OF_FRICTION = 0.3
+"""Usual offset, as a share of friction (it differs between the directions) ..."""
+OFFSET_OF_EFFORT = 0.03
+"""... and of the effort."""
+LEAST_WEIGHT = 0.3
+"""Weight that a joint is taken to carry at least for these sizes, as a share of its effort."""
+LEAST_RANGE = 0.05
+"""Half of the range that a joint is taken to have at least [rad or m]: a spring does not show in less."""
+UNSEEN_FRICTION = 0.1
+"""Usual friction of a joint that does not reverse, as a share of its effort. Where that of other joints shows, it is
+taken to be as large a share of the effort limit as theirs, if that is more."""
+PRESLIDING = (0.01, 0.03)
+"""Ways over which friction builds up [rad or m]."""
+SLOW = 0.3
+"""Speed over which Stribeck friction vanishes, as a share of the usual speed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """What was recorded of n joints, and how large it is.
+
+    Attributes:
+        lower: Lowest positions [rad or m], shape (n,).
+        upper: Highest ones [rad or m], shape (n,).
+        speed: Root mean square of the velocities [rad/s or m/s], shape (n,).
+        effort: Root mean square of the efforts, shape (n,); 0 where none was measured.
+        variation: Standard deviation of the efforts, shape (n,); 0 where none was measured.
+        weight: Root mean square of the described gravity efforts, shape (n,).
+        load: Mean of their size over their root mean square, shape (n,).
+        centre: Means of q, cos q and sin q, shape (3, n).
+        reverses: Which joints move to both sides for long enough that friction shows, shape (n,).
+        times: Begin and end of every run [s].
+    """
+
+    lower: Array
+    upper: Array
+    speed: Array
+    effort: Array
+    variation: Array
+    weight: Array
+    load: Array
+    centre: Array
+    reverses: npt.NDArray[np.bool_]
+    times: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Nuisances:
+    """The columns for one fit; a joints have a measured effort.
+
+    Attributes:
+        columns: The model that is fitted.
+        x: A first estimate of it, shape (p,).
+        extent: What was recorded.
+        friction: Usual friction of every joint in the unit of its effort, shape (n,); 0 where it has no direction.
+        moving: Whether the samples are of a motion.
+        own_offsets: Whether every run has an offset of its own.
+        rests: Whether there are poses at rest beside the motion.
+    """
+
+    columns: EffortColumns
+    x: Array
+    extent: Extent
+    friction: Array
+    moving: bool
+    own_offsets: bool = False
+    rests: bool = False
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Kind of each of the d columns."""
+        frictions = 6 + len(PRESLIDING) + 1 if self.moving else 3 if self.friction.any() else 0
+        drifts = 2 if self.moving else 0
+        usual = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
+        unseen = ("unseen",) * bool(self.unseen.any())
+        hidden = ("hidden offset",) * bool(self.hidden_offset.any())
+        return usual + ("rest",) * self.rests + unseen + hidden + ("run offset",) * self._later_runs
+
+    @property
+    def _later_runs(self) -> int:
+        return len(self.extent.times) - 1 if self.own_offsets else 0
+
+    @cached_property
+    def offset(self) -> Array:
+        """Usual offset of every joint, shape (n,); 0 where none is fitted."""
+        fitted = np.zeros(self.columns.robot.n, dtype=bool)
+        fitted[self.columns.joints_of("offset")] = True
+        return np.where(fitted, self._usual_offset, 0.0)
+
+    @cached_property
+    def hidden_offset(self) -> Array:
+        """Usual offset of joints at which no recording tells it from the weight, shape (n,); else 0."""
+        return np.where(self.columns.active & ~separable_offsets(self.columns.robot), self._usual_offset, 0.0)
+
+    @cached_property
+    def _usual_offset(self) -> Array:
+        return np.hypot(OFFSET_OF_FRICTION * self.sliding, OFFSET_OF_EFFORT * self.extent.effort)
+
+    @cached_property
+    def weight(self) -> Array:
+        """Weight that every joint is taken to carry, shape (n,)."""
+        return np.maximum(self.extent.weight, LEAST_WEIGHT * self.extent.effort)
+
+    @cached_property
+    def unseen(self) -> Array:
+        """Usual friction of joints of a motion that do not reverse, in the unit of the effort, shape (n,); else 0."""
+        hidden = self.columns.active & ~self.extent.reverses & self.moving
+        usual = UNSEEN_FRICTION * self.extent.effort
+        limits = self.columns.robot.effort_limit * np.abs(self.columns.gains(self.x))
+        like = self.columns.active & self.extent.reverses & np.isfinite(limits) & (limits > 0.0)
+        if like.any():
+            share = float(np.median(self.friction[like] / limits[like]))
+            usual = np.maximum(usual, share * np.where(np.isfinite(limits), limits, 0.0))
+        return np.where(hidden, usual, 0.0)
+
+    @cached_property
+    def sliding(self) -> Array:
+        """Friction by which its changes are scaled, shape (n,): where it does not show, the usual one."""
+        return np.maximum(self.friction, self.unseen)
+
+    @cached_property
+    def half_range(self) -> Array:
+        """Half of the recorded range [rad or m], shape (n,)."""
+        return np.maximum(0.5 * (self.extent.upper - self.extent.lower), LEAST_RANGE)
+
+    def at_rest(self, q: Array, bodies: Array) -> Array:
+        """Return what acts at rest: position, gain and offset, shape (k, a, POSITION + 2).
+
+        Args:
+            q: Poses [rad or m], shape (k, n).
+            bodies: Rigid-body efforts there by the first estimate, shape (k, a).
+        """
+        turns = np.array(rotary(self.columns.robot), dtype=bool)
+        shapes = [
+            (q - self.extent.centre[0]) / self.half_range * self.weight,
+            np.where(turns, np.cos(q) - self.extent.centre[1], 0.0) * self.weight,
+            np.where(turns, np.sin(q) - self.extent.centre[2], 0.0) * self.weight,
+        ]
+        active = self.columns.active
+        own = [shape[:, active] for shape in shapes]
+        return np.stack([*own, bodies, np.broadcast_to(self.offset[active], bodies.shape)], axis=2)
+
+    def values(
+        self, samples: Samples, bodies: Array, run: int, state: Array, *, poses: bool = False
+    ) -> tuple[Array, Array]:
+        """Return all columns at samples, shape (k, a, d), and the presliding at their end.
+
+        Args:
+            samples: Successive samples.
+            bodies: Rigid-body efforts by the first estimate, shape (k, a).
+            run: Number of the run that they are of.
+            state: Presliding before the first of them, shape (len(PRESLIDING) + 1, n); its last row is the position.
+            poses: Whether they are poses at rest beside a motion: of its friction they show only what hangs on the
+                place.
+        """
+        found = [self.at_rest(samples.q, bodies)]
+        active = self.columns.active
+        friction, side = self.sliding[active], self.columns.actuator_direction(samples)[:, active]
+        if self.friction.any():
+            found.append(np.stack(self._by_place(samples, side * friction), axis=2))
+        if self.moving:
+            speed = np.abs(samples.dq[:, active]) / np.maximum(self.extent.speed[active], 1e-9)
+            begin, end = self.extent.times[run]
+            time = ((2.0 * samples.time - begin - end) / max(end - begin, 1e-9))[:, None]
+            slow, roots = np.exp(-((speed / SLOW) ** 2)), np.sqrt(speed)
+            drifts = [time * np.broadcast_to(self.weight[active], bodies.shape), time * bodies]
+            if poses:
+                nothing = np.zeros_like(bodies)
+                moved = [nothing, nothing, nothing, time * side * friction]
+                built_up = [nothing] * len(PRESLIDING)
+            else:
+                slid, state = presliding(samples.q, state)
+                moved = [side * slow * friction, side * roots * friction, speed * friction, time * side * friction]
+                built_up = [(one[:, active] - side) * friction for one in slid]
+            found.append(np.stack([*moved, *built_up, *drifts], axis=2))
+        if self.rests:
+            found.append((side * friction * poses)[:, :, None])
+        if self.unseen.any():
+            found.append(np.broadcast_to(self.unseen[active], bodies.shape)[:, :, None])
+        if self.hidden_offset.any():
+            found.append(np.broadcast_to(self.hidden_offset[active], bodies.shape)[:, :, None])
+        if self._later_runs:
+            apart = np.zeros((*bodies.shape, self._later_runs))
+            if run > 0:
+                apart[:, :, run - 1] = self.offset[active]
+            found.append(apart)
+        return np.concatenate(found, axis=2), state
+
+    def _by_place(self, samples: Samples, sliding: Array) -> Sequence[Array]:
+        """Return friction that grows with the load and changes along the way."""
+        active = self.columns.active
+        load = np.abs(self.columns.robot.gravity(samples.q)) / np.maximum(self.extent.weight, 1e-9) - self.extent.load
+        turns = np.array(rotary(self.columns.robot), dtype=bool)[active]
+        q = samples.q[:, active]
+        along = (np.where(turns, np.cos(q), 0.0), np.where(turns, np.sin(q), 0.0))
+        return sliding * np.clip(load[:, active], -3.0, 3.0), *(sliding * one for one in along)
+
+
+def presliding(q: Array, state: Array) -> tuple[list[Array], Array]:
+    """Return friction's share that has built up, −1 to 1, for every way of PRESLIDING, each of shape (k, n).
+
+    Args:
+        q: Successive positions [rad or m], shape (k, n).
+        state: The shares before them and the position there, shape (len(PRESLIDING) + 1, n).
+
+    Returns:
+        The shares, and the state after the last position.
+    """
+    steps = np.diff(q, axis=0, prepend=state[-1:])
+    towards = np.sign(steps)
+    found = []
+    for way, share in zip(PRESLIDING, state[:-1], strict=True):
+        left = np.exp(-np.abs(steps) / way)
+        shares = np.empty_like(steps)
+        at = share
+        for row in range(len(steps)):
+            at = towards[row] + (at - towards[row]) * left[row]
+            shares[row] = at
+        found.append(shares)
+    return found, np.array([*(shares[-1] for shares in found), q[-1]]) if len(q) else state

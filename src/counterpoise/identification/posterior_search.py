@@ -1,0 +1,610 @@
+"""How well the efforts that hold an arm are known: weight, springs and counterbalances, model error counted in.
+
+A fit's own covariance takes what the model does not explain for noise. Real residuals are friction that no simple law
+describes, cables, drives that are a little off, drifts; part of that looks like weight. Here all of it gets columns of
+its own (nuisances.py) beside the model's, with sizes that the data choose (hierarchical.py), and the description is
+trusted as far as the data support it: the result is the average over hypotheses (hypotheses.py), each as likely as its
+evidence says, of a motion with these columns and without them. What a joint's weight could be confused with then widens
+its uncertainty.
+
+A nuisance that acts at rest (a spring or counterbalance, a gain, a tilt of the base) is looked for joint by joint, and
+taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its least size.
+
+Two corrections for what no covariance knows. Few samples: 95 % intervals are Student's. Parts of the recording that
+contradict each other: the estimate is made BLOCKS times, each time without one stretch of the recording (delete-block
+jackknife, [Kunsch1989]); where these estimates are off by more than is to be expected, the error grows by as much. So
+it does where poses at rest and motion are fitted together and each by itself says something else. An estimate from less
+data is off that from all by a variance that is the difference of theirs ([Hausman1978]). Likewise what an earlier
+calibration (earlier.py) moves the result by, since the recording alone does not confirm that.
+
+What may be true of the shared unknowns before any data: the description, or an earlier calibration.
+
+How right either is nobody knows beforehand. Each hypothesis is a mean and a covariance, with a probability of its own;
+posteriors of all of them are averaged by how likely they make the data (posterior_search.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..dynamics.robot import Robot
+from ..fitting.hierarchical import (
+    ROUNDS,
+    Choice,
+    HierarchicalPosterior,
+    HierarchicalRegression,
+    Moments,
+    Rare,
+    RowProducts,
+    averaged,
+    pooled_freedom,
+    student_factor,
+)
+from ..fitting.prior import CadPrior, body_root, covariance_root, drive_deviations
+from ..fitting.robust import Blocking, root_mean_square
+from ..foundation.arrays import Array, frozen
+from .earlier import DIFFERENCES, Difference, EarlierCalibration
+from .load_posterior import TILT, LoadPosterior, tilt_columns
+from .motion import LEAST_INFLATION
+from .nuisances import POSITION, PRESLIDING, SIZES, Chunk, FittedRecordings, Nuisances, survey_recordings
+
+STRENGTHS = (1.0, 1.0 / 16.0, 1.0 / 4.0, 4.0, 16.0, 64.0, 256.0)
+"""Strengths of the prior that are averaged (prior.py), the usual one first ..."""
+SHARES = (0.25, 0.15, 0.25, 0.15, 0.1, 0.06, 0.04)
+"""... and how likely each of them is before the data: descriptions are wrong by 10 to 30 %, and seldom exact."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hypothesis:
+    """What may be known of [x − start, tilt]; s unknowns.
+
+    Attributes:
+        mean: Shape (s,).
+        root: L with L Lᵀ the covariance, shape (s, s); zeros for the tilt.
+        share: Its probability before the data.
+        earlier: Whether it is an earlier calibration's.
+        belongs: Whether that is then one of this arm or type.
+    """
+
+    mean: Array
+    root: Array
+    share: float
+    earlier: bool = False
+    belongs: bool = False
+
+
+def hypotheses_of(
+    recorded: FittedRecordings, prior: CadPrior | None, earlier: EarlierCalibration | None
+) -> list[Hypothesis]:
+    """Return all that may be true; the first is the usual one.
+
+    Args:
+        recorded: The recordings.
+        prior: Towards the description; None for the data alone.
+        earlier: A calibration to start from.
+    """
+    strengths: tuple[float | None, ...] = (None,) if prior is None else (prior.strength or 1.0,)
+    if prior is not None and prior.strength is None and recorded.columns.terms.linear:
+        strengths = STRENGTHS
+    shares = SHARES if len(strengths) > 1 else (1.0,)
+    described = 1.0 if earlier is None else 1.0 - sum(one.share for one in DIFFERENCES)
+    pairs = zip(strengths, shares, strict=True)
+    found = [_described(recorded, strength, described * share) for strength, share in pairs]
+    return found if earlier is None else [*found, *(_near(recorded, earlier, one, found[0]) for one in DIFFERENCES)]
+
+
+def sources_of(robot: Robot, prior: CadPrior | None, earlier: EarlierCalibration | None) -> str:
+    """Return what a fit leans on, in words; "" for the data alone."""
+    named = [] if earlier is None else [earlier.source]
+    return ", and ".join(named if prior is None else [*named, prior.named(robot)])
+
+
+def _described(recorded: FittedRecordings, strength: float | None, share: float) -> Hypothesis:
+    """Return what the description says; None for a strength that says nothing."""
+    columns = recorded.columns
+    size = len(columns.names) + 2
+    root = np.zeros((size, size))
+    bodies = columns.groups["bodies"]
+    root[bodies, bodies] = body_root(columns, strength, recorded.scales)
+    for kind, deviations in drive_deviations(columns, recorded.scales, recorded.start).items():
+        group = columns.groups[kind]
+        places = np.arange(group.start, group.stop)
+        # Offsets are nuisances, of a size that the data choose.
+        root[places, places] = 0.0 if kind == "offset" else deviations
+    return Hypothesis(np.zeros(size), root, share)
+
+
+def _near(
+    recorded: FittedRecordings, earlier: EarlierCalibration, difference: Difference, usual: Hypothesis
+) -> Hypothesis:
+    """Return what an earlier calibration says; what it leaves open is the usual one's."""
+    start = recorded.start
+    p = len(start)
+    described = usual.root[:p, :p] @ usual.root[:p, :p].T
+    mean, covariance = earlier.belief(recorded.columns, start, described, difference)
+    root = np.zeros(usual.root.shape)
+    places = np.flatnonzero(np.diag(described) > 0.0)
+    root[np.ix_(places, places)] = covariance_root(covariance[np.ix_(places, places)])
+    return Hypothesis(np.concatenate([mean - start, np.zeros(2)]), root, difference.share, True, difference.belongs)
+
+
+SPEAKS = 3.0
+"""Log evidence by which a nuisance must improve the explanation to be taken up, a Bayes factor of 20."""
+SPRING_SPEAKS = 13.0
+"""The same for a spring to become part of the model, which acts also where the arm was not. One that shows less makes
+the load uncertain."""
+SPEAKS_AGAIN = 0.5
+"""Log evidence from which on a drift is looked at again."""
+MOST_TAKEN = 6
+"""Most nuisances that are taken up."""
+AGAIN = 3.0
+"""A nuisance that lowers the log evidence by more than this is not looked at again."""
+TEST_ROUNDS = 25
+"""Rounds in which a nuisance is tried."""
+AS_MODELLED = SIZES | {kind: replace(SIZES[kind], least=1e-5) for kind in ("position", "gain", "hidden offset")}
+"""Sizes of the nuisances for the estimate itself: what the model lacks at rest, it takes for weight."""
+AT_REST = AS_MODELLED | {
+    "friction": replace(SIZES["friction"], least=0.01),
+    "offset": replace(SIZES["offset"], least=0.1, first=1.0, alike=False),
+}
+"""The same of poses at rest alone: friction that changes with the place, and offsets, are as small as the data say. At
+their usual least sizes they would take the place of weight where all poses were reached from one side."""
+FEW = SIZES | {"offset": replace(SIZES["offset"], alike=False)}
+"""Sizes for poses at rest: too few to say how large the offsets of other joints are."""
+NO_TILT, SOME_TILT = 1e-6, 0.1
+"""Standard deviation of a tilt of the base that is not looked for, and of one that is [rad]."""
+BLOCKS = 8
+EXPECTED = 16.0
+"""Stretches without contradiction that are added to those of the recording: a ratio of so few variances scatters."""
+LARGE_OFFSET = 0.6
+"""A sensor or drive may have an offset of this share of its effort's variation ..."""
+LARGE_OFFSET_SHARE = 0.2
+"""... at one joint of five, beforehand ..."""
+LARGE_OFFSET_COUNTS = 1.0
+"""... which counts as much as one joint that shows its offset."""
+LARGE_SPRING = 0.2
+"""A spring or cable that the data do not show may have this share of its joint's weight at the ends of its range ..."""
+LARGE_SPRING_SHARE = 0.1
+"""... at one joint of ten."""
+CALIBRATED = 0.9
+"""True errors of a motion over what all these unknowns together say: each of them is counted for what it could be at
+most. Chosen by the coverage of simulated recordings whose truth is known (docs/certificate-study.md)."""
+STATIC_FRICTION = 0.1
+"""Usual friction at rest, as a share of the effort, where the sides are known from which poses were reached."""
+
+
+def load_posterior(
+    recorded: FittedRecordings,
+    prior: CadPrior | None,
+    like: LoadPosterior | None = None,
+    earlier: EarlierCalibration | None = None,
+) -> LoadPosterior:
+    """Return what recordings say about the efforts that hold an arm.
+
+    Args:
+        recorded: The recordings and a first fit to them.
+        prior: Towards the description; None for the data alone.
+        like: A posterior of more of the same data: its nuisances, strength and inflation are taken over, which is
+            quick. Its deviations are then not corrected for contradictions.
+        earlier: A calibration to start from, as likely beforehand as the description, or more.
+    """
+    search = _Search(recorded, prior, earlier)
+    return search.posterior() if like is None else search.posterior_like(like)
+
+
+class _Search:
+    """Looks for the nuisances that a recording shows."""
+
+    def __init__(self, recorded: FittedRecordings, prior: CadPrior | None, earlier: EarlierCalibration | None) -> None:
+        self._recorded = recorded
+        self._poses, self._extent, self._rows = survey_recordings(recorded)
+        columns = recorded.columns
+        moving = recorded.correlated
+        friction = np.zeros(columns.robot.n)
+        if columns.terms.coulomb:
+            drives = np.abs(np.nan_to_num(columns.per_joint("coulomb", recorded.x)))
+            friction = np.abs(columns.coupling).T @ drives
+            if not moving:
+                friction = np.where(columns.active, STATIC_FRICTION * self._extent.effort, 0.0)
+        rests = recorded.sources > 1
+        self._nuisances = Nuisances(columns, recorded.x, self._extent, friction, moving, recorded.own_offsets, rests)
+        self._shared = len(columns.names) + 2
+        self._blocks = self._products()
+        self._whole = _summed(self._blocks)
+        self._hypotheses = hypotheses_of(recorded, prior, earlier)
+        self._large_offsets, self._large_springs = self._rare_unknowns()
+        self._averages = prior is not None or earlier is not None
+
+    def posterior(self) -> LoadPosterior:
+        """Return the posterior with the nuisances that the data show."""
+        joints = self._whole.joints
+        inflation = np.ones(len(self._whole.values))
+        if self._recorded.correlated:
+            inflation[:joints] = LEAST_INFLATION
+        chosen: Choice = frozenset()
+        at = self._solve(self._regression(inflation), self._hypotheses[0], chosen, noise=self._recorded.sigma)
+        inflation = self._inflation(at)
+        at, hypothesis = self._best(inflation, chosen, at)
+        kinds = [kind for kind in ("position", "gain", "drift") if kind in self._nuisances.kinds]
+        tests = [(place, kind) for kind in kinds for place in range(joints)] + [(-1, TILT)]
+        while tests and len(chosen) < MOST_TAKEN:
+            tried = [(self._tried(inflation, hypothesis, chosen | {test}, at), test) for test in tests]
+            tried.sort(key=lambda pair: -pair[0].evidence)
+            best, test = tried[0]
+            if best.evidence - at.evidence < SPEAKS and not self._drifts(best, test, hypothesis, chosen, at):
+                break
+            tests = [other for one, other in tried[1:] if one.evidence > at.evidence - AGAIN]
+            chosen = chosen | {test}
+            inflation = self._inflation(best)
+            at, hypothesis = self._best(inflation, chosen, best)
+        springs = [test for test in chosen if test[1] == "position"]
+        without = [self._tried(inflation, hypothesis, chosen - {test}, at).evidence for test in springs]
+        pairs = zip(springs, without, strict=True)
+        weak = frozenset(test for test, evidence in pairs if at.evidence - evidence < SPRING_SPEAKS)
+        return self._result(inflation, chosen, weak, at)
+
+    def _drifts(
+        self,
+        best: HierarchicalPosterior,
+        test: tuple[int, str],
+        hypothesis: Hypothesis,
+        chosen: Choice,
+        at: HierarchicalPosterior,
+    ) -> bool:
+        """Return whether a drift shows once it is out of the residuals, which it correlates, and so hides itself."""
+        if test[1] != "drift" or best.evidence - at.evidence < SPEAKS_AGAIN:
+            return False
+        inflation = self._inflation(best)
+        with_it, without = (self._tried(inflation, hypothesis, one, at) for one in (chosen | {test}, chosen))
+        return with_it.evidence - without.evidence >= SPEAKS
+
+    def posterior_like(self, like: LoadPosterior) -> LoadPosterior:
+        """Return the posterior with the nuisances, the strength and the inflation of another one."""
+        if len(like.weights) > 1:
+            self._hypotheses = [self._hypotheses[int(np.argmax(like.weights))]]
+        channels = len(self._whole.values)  # fewer than there, where no pose is left of the data
+        inflation, noise = like.inflation[:channels], like.noise[:channels]
+        at = self._solve(self._regression(inflation), self._hypotheses[0], like.shown, noise=noise)
+        modelled = self._as_modelled(inflation, like.shown - like.weak, at)
+        result = self._posterior(inflation, like.shown, like.weak, [at])[0]
+        return replace(result, fitted=averaged(self._moments_of_model(modelled), self._log_shares)[1])
+
+    def _result(self, inflation: Array, chosen: Choice, weak: Choice, at: HierarchicalPosterior) -> LoadPosterior:
+        regression = self._regression(inflation)
+        every = [self._solve(regression, hypothesis, chosen, begin=at) for hypothesis in self._hypotheses]
+        modelled = self._as_modelled(inflation, chosen - weak, at)
+        # Poses at rest have other sizes there, so that their evidence does not compare.
+        result, best = self._posterior(inflation, chosen, weak, every, modelled if self._recorded.correlated else ())
+        result = replace(result, fitted=averaged(self._moments_of_model(modelled), self._log_shares)[1])
+        own = _of_joints(chosen)
+        contradicted, scattered = self._contradictions(result, own, inflation, best)
+        apart = self._apart(result, own, inflation, best)
+        changed = self._changed(result, every)
+        deviations = root_mean_square(result.load(self._poses)[1] / result.widened)
+        leaned = np.nan_to_num(changed) / np.where(deviations > 0.0, deviations, np.inf)
+        widened = result.widened * np.maximum(1.0, contradicted)
+        widened = frozen(np.max([widened, apart, leaned], axis=0))
+        elsewhere = frozen(np.maximum(widened, scattered))
+        return replace(
+            result,
+            widened=widened,
+            elsewhere=elsewhere,
+            apart=frozen(apart),
+            earlier_change=frozen(changed),
+            tilted=frozen(self._tilted_loads(result, inflation, best)),
+        )
+
+    def _tilted_loads(self, result: LoadPosterior, inflation: Array, best: HierarchicalPosterior) -> Array:
+        """Return how far a tilt of the base could move the loads where it explains the data as well as none, (a,).
+
+        A joint with a vertical axis has no weight by the description, and a tilt gives it a constant one along many
+        paths: to the data that is an offset.
+        """
+        joints = self._whole.joints
+        if (-1, TILT) in result.shown:
+            return np.zeros(joints)
+        regression = self._regression(inflation)
+        described = Hypothesis(best.shift, best.root, 1.0)
+        tilted = self._solve(regression, described, result.shown | {(-1, TILT)}, begin=best)
+        level = self._solve(regression, described, result.shown, begin=best)
+        if tilted.evidence <= level.evidence:
+            return np.zeros(joints)
+        rows, _ = result.rows(self._poses)
+        moved = tilted.mean - level.mean
+        loads = [result.placed(rows, joint, offset=joint in result.springs) @ moved for joint in range(joints)]
+        return root_mean_square(np.stack(loads, axis=1))
+
+    def _changed(self, result: LoadPosterior, every: Sequence[HierarchicalPosterior]) -> Array:
+        """Return how far an earlier calibration moves the efforts that hold the arm, shape (a,); NaN without one."""
+        pairs = [
+            (one, hypothesis) for one, hypothesis in zip(every, self._hypotheses, strict=True) if not hypothesis.earlier
+        ]
+        if len(pairs) == len(every):
+            return np.full(self._whole.joints, np.nan)
+        _, mean, _ = averaged(
+            self._moments([one for one, _ in pairs]),
+            np.log([hypothesis.share for _, hypothesis in pairs]),
+        )
+        rows, _ = result.rows(self._poses)
+        moves = [result.placed(rows, joint, offset=False) @ (result.mean - mean) for joint in range(rows.shape[1])]
+        return root_mean_square(np.stack(moves, axis=1))
+
+    def _as_modelled(self, inflation: Array, shown: Choice, at: HierarchicalPosterior) -> list[HierarchicalPosterior]:
+        """Return the posteriors of the model alone: what it lacks and acts at rest is weight to it."""
+        sizes = AS_MODELLED if self._recorded.correlated else AT_REST
+        regression = HierarchicalRegression(self._whole, inflation, sizes)
+        modelled = frozenset(one for one in shown if one[1] not in ("gain", TILT))
+        return [self._solve(regression, hypothesis, modelled, begin=at) for hypothesis in self._hypotheses]
+
+    def _posterior(
+        self,
+        inflation: Array,
+        chosen: Choice,
+        weak: Choice,
+        every: Sequence[HierarchicalPosterior],
+        modelled: Sequence[HierarchicalPosterior] = (),
+    ) -> tuple[LoadPosterior, HierarchicalPosterior]:
+        """Return the average of posteriors, with nuisances and of the model alone, and the likeliest of the former."""
+        shares = np.tile(self._log_shares, 2 if modelled else 1)
+        weights, mean, covariance = averaged([*self._moments(every), *self._moments_of_model(modelled)], shares)
+        weights = weights.reshape(-1, len(every)).sum(axis=0)
+        best = every[int(np.argmax(weights))]
+        freedom = np.maximum(self._whole.rows / inflation - best.fitted, 0.0)
+        factor = student_factor(pooled_freedom(freedom, best.fitted, self._whole.sources))
+        widened = frozen(factor * (CALIBRATED if self._recorded.correlated else 1.0))
+        result = LoadPosterior(
+            nuisances=self._nuisances,
+            start=self._recorded.start,
+            mean=mean,
+            covariance=covariance,
+            widened=widened,
+            elsewhere=widened,
+            shown=chosen,
+            weak=weak,
+            weights=weights if self._averages else np.zeros(0),
+            earlier_speaks=self._earlier_speaks(every),
+            earlier_change=np.full(self._whole.joints, np.nan),
+            inflation=inflation,
+            noise=best.noise,
+            freedom=freedom,
+            poses=self._poses,
+            fitted=mean,
+            carried=self._carried(inflation, best),
+            apart=np.zeros(self._whole.joints),
+            tilted=np.zeros(self._whole.joints),
+        )
+        return result, best
+
+    def _carried(self, inflation: Array, best: HierarchicalPosterior) -> Array:
+        """Return by which friction, rotors and offsets the model explains nuisances best; see LoadPosterior."""
+        joints, width = best.sizes.shape
+        size = self._shared + joints * width
+        groups = self._recorded.columns.groups
+        drives = [at for kind in ("coulomb", "viscous", "rotor") for at in range(groups[kind].start, groups[kind].stop)]
+        kinds = self._nuisances.kinds
+        moved = [at for at, kind in enumerate(kinds) if kind in ("friction", "unseen", "drift")]
+        if not moved:
+            return np.zeros((size, size))
+        taking = np.array([*drives, *(self._shared + joint * width + POSITION + 1 for joint in range(joints))])
+        normal, pull = np.zeros((len(taking), len(taking))), np.zeros((len(taking), size))
+        weight = 1.0 / (inflation * best.noise**2)
+        for joint in range(joints):
+            own = self._shared + joint * width
+            places = [*drives, self._shared + POSITION + 1]
+            into = [*range(len(drives)), len(drives) + joint]
+            values = weight[joint] * self._whole.values[joint]
+            normal[np.ix_(into, into)] += values[np.ix_(places, places)]
+            pull[np.ix_(into, [own + at for at in moved])] += values[
+                np.ix_(places, [self._shared + at for at in moved])
+            ]
+        size_of = np.sqrt(np.diag(normal))
+        excited = size_of > 1e-9 * size_of.max()
+        scale = np.where(excited, size_of, np.inf)
+        carried = np.zeros((size, size))
+        found = np.linalg.lstsq(normal / np.outer(scale, scale), pull / scale[:, None], rcond=1e-9)[0]
+        carried[taking] = found / scale[:, None]
+        return carried
+
+    def _contradictions(
+        self, result: LoadPosterior, own: Choice, inflation: Array, best: HierarchicalPosterior
+    ) -> tuple[Array, Array]:
+        """Return how far estimates without one stretch are off, over what is to be expected, shape (a,).
+
+        The second one is their scatter (the jackknife's) over the deviations, whatever was to be expected of it.
+        """
+        parts = [self._whole.without(block) for block in self._blocks if np.all(self._whole.rows - block.rows > 0.0)]
+        moved, expected = self._shifts(result, parts, own, inflation, best)
+        deviations = result.load(self._poses)[1] / result.widened
+        sums = (expected.sum(axis=0), np.mean(deviations**2, axis=0) * len(parts) / max(len(parts) - 1, 1))
+        ratio, scattered = (moved.sum(axis=0) / np.where(total > 0.0, total, np.inf) for total in sums)
+        contradicted = (len(parts) * ratio + EXPECTED) / (len(parts) + EXPECTED)
+        return np.sqrt(contradicted), np.sqrt(scattered)
+
+    def _apart(self, result: LoadPosterior, own: Choice, inflation: Array, best: HierarchicalPosterior) -> Array:
+        """Return how far poses at rest and motion are apart, over what is to be expected, shape (a,)."""
+        whole = self._whole
+        if whole.sources == 1:
+            return np.zeros(whole.joints)
+        kept = [np.repeat(np.arange(whole.sources) == source, whole.joints) for source in range(whole.sources)]
+        parts = [replace(whole, values=whole.values * some[:, None, None], rows=whole.rows * some) for some in kept]
+        moved, expected = self._shifts(result, parts, own, inflation, best)
+        return np.asarray(np.sqrt(np.max(moved / np.where(expected > 0.0, expected, np.inf), axis=0)))
+
+    def _shifts(
+        self,
+        result: LoadPosterior,
+        parts: Sequence[RowProducts],
+        own: Choice,
+        inflation: Array,
+        best: HierarchicalPosterior,
+    ) -> tuple[Array, Array]:
+        """Return how far loads by parts of the data are off those by all, and what is to be expected of that.
+
+        Both are mean squares over the recorded poses, shape (len(parts), a). An estimate from less data is off that
+        from all by a variance that is the difference of theirs ([Hausman1978]).
+        """
+        rows, _ = result.rows(self._poses)
+        joints = self._whole.joints
+        wide = [result.placed(rows, joint, offset=joint in result.springs) for joint in range(joints)]
+        both = self._regression(inflation).solve(best.root, own, shift=best.shift, begin=best, rounds=1)
+        moved, expected = np.zeros((2, len(parts), joints))
+        for place, part in enumerate(parts):
+            regression = HierarchicalRegression(part, inflation, SIZES)
+            alone = regression.solve(best.root, own, shift=best.shift, begin=best, rounds=1)
+            shift, less = alone.mean - both.mean, alone.covariance - both.covariance
+            for joint in range(joints):
+                moved[place, joint] = np.mean((wide[joint] @ shift) ** 2)
+                expected[place, joint] = max(float(np.mean(np.sum((wide[joint] @ less) * wide[joint], axis=1))), 0.0)
+        return moved, expected
+
+    def _best(
+        self, inflation: Array, chosen: Choice, begin: HierarchicalPosterior
+    ) -> tuple[HierarchicalPosterior, Hypothesis]:
+        """Return the posterior of the likeliest hypothesis, and that."""
+        regression = self._regression(inflation)
+        every = [
+            (self._solve(regression, hypothesis, chosen, begin=begin), hypothesis) for hypothesis in self._hypotheses
+        ]
+        return max(every, key=lambda pair: pair[0].evidence)
+
+    def _tried(
+        self, inflation: Array, hypothesis: Hypothesis, chosen: Choice, at: HierarchicalPosterior
+    ) -> HierarchicalPosterior:
+        return self._solve(self._regression(inflation), hypothesis, chosen, begin=at, rounds=TEST_ROUNDS)
+
+    def _solve(
+        self,
+        regression: HierarchicalRegression,
+        hypothesis: Hypothesis,
+        chosen: Choice,
+        *,
+        begin: HierarchicalPosterior | None = None,
+        noise: Array | None = None,
+        rounds: int = ROUNDS,
+    ) -> HierarchicalPosterior:
+        """Return the posterior of a hypothesis, with the nuisances that are chosen."""
+        root = self._tilted(hypothesis.root, chosen)
+        own = _of_joints(chosen)
+        return regression.solve(root, own, shift=hypothesis.mean, begin=begin, noise=noise, rounds=rounds)
+
+    def _rare_unknowns(self) -> tuple[Rare, Rare]:
+        """Return the offsets and the springs that are much larger than the usual ones at few joints."""
+        active, offset = self._recorded.columns.active, self._nuisances.offset
+        sizes = LARGE_OFFSET * self._extent.variation / np.where(offset > 0.0, offset, np.inf)
+        springs = np.full(int(active.sum()), LARGE_SPRING)
+        return (
+            Rare(POSITION + 1, LARGE_OFFSET_SHARE, sizes[active], LARGE_OFFSET_COUNTS),
+            Rare(0, LARGE_SPRING_SHARE, springs),
+        )
+
+    def _moments(self, every: Sequence[HierarchicalPosterior]) -> list[Moments]:
+        """Return the moments of posteriors with nuisances."""
+        return [one.moments([self._large_offsets, self._large_springs]) for one in every]
+
+    def _moments_of_model(self, modelled: Sequence[HierarchicalPosterior]) -> list[Moments]:
+        """Return the moments of posteriors of the model alone, to which a spring is weight."""
+        return [one.moments([self._large_offsets]) for one in modelled]
+
+    @property
+    def _log_shares(self) -> Array:
+        return np.log([hypothesis.share for hypothesis in self._hypotheses])
+
+    def _earlier_speaks(self, every: Sequence[HierarchicalPosterior]) -> float:
+        """Return the log evidence that an earlier calibration belongs to this arm; NaN without one."""
+        groups = []
+        for belongs in (True, False):
+            pairs = zip(every, self._hypotheses, strict=True)
+            scores = [
+                one.evidence + np.log(hypothesis.share) for one, hypothesis in pairs if hypothesis.belongs == belongs
+            ]
+            shares = [true.share for true in self._hypotheses if true.belongs == belongs]
+            groups.append(np.logaddexp.reduce(scores) - np.log(sum(shares)) if scores else np.nan)
+        return float(groups[0] - groups[1])
+
+    def _regression(self, inflation: Array) -> HierarchicalRegression:
+        return HierarchicalRegression(self._whole, inflation, SIZES if self._recorded.correlated else FEW)
+
+    def _tilted(self, root: Array, chosen: Choice) -> Array:
+        """Return the root with the tilt that is looked for."""
+        tilted = root.copy()
+        tilt = range(self._shared - 2, self._shared)
+        tilted[tilt, tilt] = SOME_TILT if (-1, TILT) in chosen else NO_TILT
+        return tilted
+
+    def _columns_of(self) -> Iterator[tuple[Chunk, Array, Array]]:
+        """Yield samples, their rows [A, tilt, own, y − A start], shape (k, a, ·), and weights, piece by piece."""
+        recorded, columns, nuisances = self._recorded, self._recorded.columns, self._nuisances
+        number, state = -1, np.zeros(0)
+        for piece in recorded.chunks():
+            chunk, A, y = piece.samples, piece.A, piece.y
+            if piece.number != number:
+                number, state = piece.number, np.vstack([np.zeros((len(PRESLIDING), columns.robot.n)), chunk.q[:1]])
+            weight = recorded.weigh(chunk, y - A @ recorded.x, piece.poses)
+            bodies = A[:, :, columns.groups["bodies"]] @ recorded.x[columns.groups["bodies"]]
+            own, state = nuisances.values(chunk, bodies, piece.number, state, poses=piece.poses)
+            A[:, :, columns.groups["offset"]] = 0.0
+            left = y - A @ recorded.start
+            measured = np.isfinite(left)
+            whole = np.concatenate([A, tilt_columns(columns, recorded.x, chunk.q), own, left[:, :, None]], axis=2)
+            yield piece, np.where(measured[:, :, None], whole, 0.0), np.where(measured, weight, 0.0)
+
+    def _products(self) -> list[RowProducts]:
+        """Return the scalar products of every stretch of the recordings; poses go with the motion of their time."""
+        sources, joints = self._recorded.sources, len(self._recorded.columns.joint_names)
+        width = self._shared + len(self._nuisances.kinds) + 1
+        values = np.zeros((BLOCKS, sources, joints, width, width))
+        rows = np.zeros((BLOCKS, sources, joints))
+        passed = [0] * sources
+        for piece, whole, weight in self._columns_of():
+            source = int(piece.poses)
+            block = (passed[source] + np.arange(len(whole))) * BLOCKS // self._rows[source]
+            passed[source] += len(whole)
+            for place in np.unique(block).tolist():
+                here = block == place
+                weighted = np.swapaxes(whole[here] * np.sqrt(weight[here])[:, :, None], 0, 1)
+                values[place, source] += np.swapaxes(weighted, 1, 2) @ weighted
+                rows[place, source] += weight[here].sum(axis=0)
+        power = np.tile(self._extent.effort[self._recorded.columns.active] ** 2, sources)
+        kinds = self._nuisances.kinds
+        flat = values.reshape(BLOCKS, sources * joints, width, width)
+        return [
+            RowProducts(flat[place], rows[place].ravel(), power, self._shared, kinds, sources)
+            for place in range(BLOCKS)
+        ]
+
+    def _inflation(self, at: HierarchicalPosterior) -> Array:
+        """Return how many samples count as one, from what a posterior leaves of the efforts, shape (c,).
+
+        A pose at rest is the mean of its samples already, and counts as one.
+        """
+        joints, width = at.sizes.shape
+        inflation = np.ones(len(self._whole.values))
+        if not self._recorded.correlated:
+            return inflation
+        blocking = Blocking(joints)
+        last = np.inf
+        for piece, whole, weight in self._columns_of():
+            if piece.poses:
+                continue
+            if piece.samples.time[0] < last:
+                blocking.pause()
+            last = float(piece.samples.time[-1])
+            left = whole[:, :, -1] - whole[:, :, : self._shared] @ at.mean[: self._shared]
+            own = at.mean[self._shared :].reshape(joints, width)
+            left = left - np.sum(whole[:, :, self._shared : -1] * own, axis=2)
+            blocking.add(np.where(weight > 0.0, left * np.sqrt(weight), np.nan))
+        inflation[:joints] = np.maximum(blocking.inflation(), LEAST_INFLATION)
+        return inflation
+
+
+def _of_joints(chosen: Choice) -> Choice:
+    """Return the nuisances of single joints."""
+    return frozenset(one for one in chosen if one[1] != TILT)
+
+
+def _summed(blocks: Sequence[RowProducts]) -> RowProducts:
+    values = np.sum([block.values for block in blocks], axis=0)
+    return replace(blocks[0], values=values, rows=np.sum([block.rows for block in blocks], axis=0))

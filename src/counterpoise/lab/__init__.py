@@ -1,0 +1,1 @@
+"""Published experiments run again, the guided tour, and the benchmark."""

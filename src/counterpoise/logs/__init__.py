@@ -1,1 +1,0 @@
-"""What a robot reported: one instant, and a recording."""

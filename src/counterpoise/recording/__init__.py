@@ -1,0 +1,1 @@
+"""Recordings: samples, logs, mappings, readers and filters."""

@@ -1,0 +1,1 @@
+"""Joint torques, gravity and payload from sensors, while an arm works."""

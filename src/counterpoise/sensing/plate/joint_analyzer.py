@@ -1,0 +1,298 @@
+r"""The joint analyzer, the second of the patent's two stages; its equations are in analyzer_terms.py.
+
+The joint analyzer's equations: from the dynamic base wrench to the joints' torques ([Patent], claims 6, 7, 14).
+
+With w_d = (F_d, M_d) what the plate exerts on the robot beyond its weight, at the base origin, Newton and Euler written
+for the base and then link by link outwards ([Morel2000], eqs. (5)–(9)) leave for the joint that moves body i
+
+.. math:: τ_i = z_i^T \Big[ M_d^{O_i} - \sum_{j \notin D(i)}
+          \big( I_j \dot ω_j + ω_j × I_j ω_j + O_iG_j × m_j \dot V_{G_j} \big) \Big], \qquad
+          f_i = z_i^T \Big[ F_d - \sum_{j \notin D(i)} m_j \dot V_{G_j} \Big]
+
+for a rotary and for a linear joint. D(i) are the bodies that joint i carries, the distal ones; on a chain the others
+are those before it, on a tree also every other branch. [Patent] states the same for the opposite wrench, the robot's on
+its base: there the brackets have a minus in front, and with it the sum needs a **plus**. A minus inside as well is
+wrong by the whole sum twice over.
+
+The first term is A(q) w_d with A = Jᵀ at the base origin ([Morel2000], eqs. (13), (14)); the others are B(q) q̈ and
+C(q, q̇) q̇ (eqs. (15)–(20)). All terms together are :meth:`Robot.base_torques <counterpoise.Robot.base_torques>` of
+w_d plus the model's gravity wrench, which computes them by an identity instead of link by link.
+
+Which code turns plate readings into joint torques: the native one where it was built, else the NumPy specification.
+
+Both compute τ_d = A(q) w_d minus the dynamic wrench of every link that is not distal, with
+w_d = X reading − offset − w_g(q). The native kernel does so in one call without allocation, from a matrix X and, per
+form, an offset and whether gravity and motion count. What it is not prepared for (a table, a subset of terms, a form
+that is not ready) and every fault goes to ``_by_stages``.
+"""
+
+from __future__ import annotations
+
+from enum import Flag
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.inputs import as_rows, check_out, refuse_wrench_shape
+from ...dynamics.kernel import made_plate_kernel
+from ...dynamics.kinematics import BodyPoses, ancestors, body_poses, gather
+from ...dynamics.newton_euler import body_motion
+from ...dynamics.reference import WRENCH_COMPONENTS, unphysical
+from ...dynamics.robot import Robot
+from ...dynamics.tree import REVOLUTE, Tree
+from ...errors import InputError
+from ...foundation.arrays import Array
+
+
+class Term(Flag):
+    """Terms of the analyzer; [Patent] claim 7 covers any subset of them."""
+
+    WRENCH = 1
+    """M_d about the joint's origin, or F_d for a linear joint: A(q) w_d."""
+    ANGULAR = 2
+    """I_j ω̇_j of every link that is not distal."""
+    GYROSCOPIC = 4
+    """ω_j × I_j ω_j."""
+    LINEAR = 8
+    """O_iG_j × m_j V̇_Gj, or m_j V̇_Gj for a linear joint."""
+    LINKS = ANGULAR | GYROSCOPIC | LINEAR
+    ALL = WRENCH | LINKS
+
+
+def analyzed(tree: Tree, q: Array, dynamic_wrench: Array, dq: Array, ddq: Array, terms: Term = Term.ALL) -> Array:
+    """Return τ_d, shape (k, n), for rows of shape (k, n) and wrenches (k, 6): the equations above, term by term."""
+    poses = body_poses(tree, q)
+    torques = np.zeros((len(q), tree.bodies))
+    at_rest = not (np.any(dq) or np.any(ddq))
+    # What every link's own motion takes: force, and moment about its centre of mass.
+    force, moment, centers = link_wrenches(tree, poses, dq, ddq, terms)
+    for i in range(tree.bodies):
+        rotary = tree.kind[i] == REVOLUTE
+        axis, origin = poses.rotation[:, i, :, 2], poses.origin[:, i]
+        left = np.zeros((len(q), 3))  # what is left of the wrench in front of joint i: M about O_i, or F
+        if Term.WRENCH in terms:
+            f, m = dynamic_wrench[:, :3], dynamic_wrench[:, 3:]
+            left += m - np.cross(origin, f) if rotary else f
+        for j in range(tree.bodies):
+            if at_rest or i in ancestors(tree, j):
+                continue
+            left -= moment[:, j] + np.cross(centers[:, j] - origin, force[:, j]) if rotary else force[:, j]
+        torques[:, i] = np.sum(axis * left, axis=1)
+    return gather(tree, torques)
+
+
+def analyzed_rows(
+    tree: Tree, q: Array, dynamic_wrench: Array, dq: Array | None, ddq: Array | None, terms: Term = Term.ALL
+) -> Array:
+    """Return τ_d of one pose or several, shape (n,) or (k, n).
+
+    Args:
+        tree: The robot.
+        q: Joint positions, shape (n,) or (k, n).
+        dynamic_wrench: w_d, shape (6,) or (k, 6).
+        dq: Joint velocities, shape of q; None for rest.
+        ddq: Joint accelerations, shape of q; None for zero.
+        terms: Which terms to take.
+
+    Raises:
+        PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
+    """
+    if tree.refusal and not (dq is None and ddq is None):
+        raise unphysical(tree)
+    wrench = np.broadcast_to(dynamic_wrench, (*q.shape[:-1], 6))
+    rates = (np.zeros_like(q) if rate is None else rate for rate in (dq, ddq))
+    q2, w2, dq2, ddq2 = (np.atleast_2d(rows) for rows in (q, wrench, *rates))
+    torques = analyzed(tree, q2, w2, dq2, ddq2, terms)
+    return torques if q.ndim == 2 else torques[0]
+
+
+def link_wrenches(tree: Tree, poses: BodyPoses, dq: Array, ddq: Array, terms: Term) -> tuple[Array, Array, Array]:
+    """Return (m V̇_G, I ω̇ + ω × I ω, G): force and moment about the centre of mass that move each body, and that centre.
+
+    In base axes, without gravity, each of shape (k, b, 3) ([Morel2000], eq. (10), first line).
+    """
+    motion = body_motion(tree, poses, dq, ddq)
+    omega, alpha = motion.omega, motion.alpha
+    com = np.divide(tree.first_moment, tree.mass[:, None], out=np.zeros((tree.bodies, 3)), where=tree.mass[:, None] > 0)
+    arm = (poses.rotation @ com[None, :, :, None])[..., 0]
+    acceleration = (
+        motion.acceleration + tree.gravity_base + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
+    )
+    about_com = tree.inertia - tree.mass[:, None, None] * (
+        np.sum(com**2, axis=1)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
+    )
+    inertia = poses.rotation @ about_com @ np.swapaxes(poses.rotation, -1, -2)
+    moment = np.zeros_like(omega)
+    if Term.ANGULAR in terms:
+        moment = moment + (inertia @ alpha[..., None])[..., 0]
+    if Term.GYROSCOPIC in terms:
+        moment = moment + np.cross(omega, (inertia @ omega[..., None])[..., 0])
+    force = tree.mass[:, None] * acceleration if Term.LINEAR in terms else np.zeros_like(omega)
+    return force, moment, poses.origin + arm
+
+
+FORMS = ("full", "tared", "tared+model")
+"""Names of the three forms; their places are the native kernel's."""
+
+
+class ReferencePlateKernel:
+    """Joint torques from the wrench under the base, for one robot.
+
+    Made bare, it takes w_d itself: X is the identity and there is no offset and no gravity. A subclass sets them.
+    """
+
+    robot: Robot
+
+    def __new__(cls, robot: Robot) -> Self:
+        """Make a kernel for a robot."""
+        self = super().__new__(cls)
+        self.robot = robot
+        return self
+
+    def joint_torques(
+        self,
+        q: npt.ArrayLike,
+        wrench: npt.ArrayLike,
+        dq: npt.ArrayLike | None = None,
+        ddq: npt.ArrayLike | None = None,
+        form: str = "auto",
+        out: Array | None = None,
+    ) -> Array:
+        """Return τ_d: the torques at the joints without what holds the robot's weight [N m, or N for linear joints].
+
+        The torque at the joint is τ_d + gravity(q). Friction and rotor inertia are not in it: no plate feels them.
+
+        Args:
+            q: Joint positions [rad or m], shape (n,) or (k, n).
+            wrench: The plate's raw reading, force first [N, N m], in the sensor's axes and sign, shape (6,) or (k, 6).
+            dq: Joint velocities, shape of q; None for zero. The kinematics-only form "tared" does not use it.
+            ddq: Joint accelerations, shape of q; None for zero. The form "tared" does not use it.
+            form: "full" (model, untared), "tared" (kinematics only), "tared+model" (difference of the model's gravity
+                since the tare) or "auto": the last of them where a tare and masses exist, else what is there.
+            out: Where to write the result; shape of q.
+
+        Returns:
+            Torques, shape (n,) or (k, n).
+
+        Raises:
+            InputError: A shape or an entry that cannot be, an unknown form, or a form that needs a tare and has none.
+            ModelError: A form that needs masses, of a robot without any.
+            PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
+        """
+        return self._by_stages(q, wrench, dq, ddq, form, out)
+
+    def _by_stages(
+        self,
+        q: npt.ArrayLike,
+        wrench: npt.ArrayLike,
+        dq: npt.ArrayLike | None,
+        ddq: npt.ArrayLike | None,
+        form: str,
+        out: Array | None,
+    ) -> Array:
+        """Compute step by step: here, of a bare kernel, the joint analyzer's equations alone."""
+        rows = checked_rows(self.robot, q, wrench, dq, ddq)
+        return delivered(analyzed_rows(self.robot.tree, *rows), out, rows)
+
+    def _set_reading(self, matrix: Array) -> None:
+        """Let w = matrix · reading, shape (6, 6); only the native kernel keeps it."""
+
+    def _set_form(self, form: int, offset: Array | None, gravity: bool, moves: bool) -> None:
+        """Prepare a form, or with offset None leave it to ``_by_stages``; only the native kernel keeps it.
+
+        Args:
+            form: Place in FORMS, or len(FORMS) for "auto".
+            offset: What is subtracted from the wrench [N, N m], base axes and origin, shape (6,).
+            gravity: Whether the model's gravity wrench is subtracted too.
+            moves: Whether velocities and accelerations count.
+        """
+
+
+def checked_rows(
+    robot: Robot,
+    q: npt.ArrayLike,
+    wrench: npt.ArrayLike,
+    dq: npt.ArrayLike | None,
+    ddq: npt.ArrayLike | None,
+) -> tuple[Array, Array, Array | None, Array | None]:
+    """Return the arguments of joint_torques as float64 rows, or raise InputError for what does not fit."""
+    rows = as_rows(q, "q", robot.joint_names)
+    wrenches = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
+    refuse_wrench_shape(wrenches, rows)
+    rates: list[Array | None] = []
+    for name, value in (("dq", dq), ("ddq", ddq)):
+        rate = None if value is None else as_rows(value, name, robot.joint_names)
+        if rate is not None and rate.shape != rows.shape:
+            raise InputError(f"{name} has shape {rate.shape}; expected the shape of q, {rows.shape}")
+        rates.append(rate)
+    return rows, wrenches, rates[0], rates[1]
+
+
+def delivered(result: Array, out: Array | None, inputs: tuple[Array | None, ...]) -> Array:
+    """Return the result, in ``out`` where there is one."""
+    if out is None:
+        return np.ascontiguousarray(result)
+    target = check_out(out, result.shape, [given for given in inputs if given is not None])
+    np.copyto(target, result)
+    return target
+
+
+if TYPE_CHECKING:
+    PlateKernel = ReferencePlateKernel
+else:
+    PlateKernel = made_plate_kernel(ReferencePlateKernel)
+
+
+class JointAnalyzer:
+    """The second stage: dynamic base wrench and motion in, joint torques without gravity out.
+
+    Args:
+        robot: The robot.
+        terms: Which terms to take; the native kernel serves all of them together, NumPy any subset.
+    """
+
+    def __init__(self, robot: Robot, terms: Term = Term.ALL) -> None:
+        """Keep the robot."""
+        self.robot, self.terms = robot, terms
+        self._kernel = PlateKernel(robot)
+
+    def torques(self, q: Array, dynamic_wrench: Array, dq: Array | None = None, ddq: Array | None = None) -> Array:
+        """Return τ_d [N m or N], shape (n,) or (k, n).
+
+        Args:
+            q: Joint positions [rad or m], shape (n,) or (k, n).
+            dynamic_wrench: w_d [N, N m], on the robot, base axes, at the base origin, shape (6,) or (k, 6).
+            dq: Joint velocities, shape of q; None for rest.
+            ddq: Joint accelerations, shape of q; None for zero.
+
+        Raises:
+            PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
+        """
+        if self.terms == Term.ALL:
+            return self._kernel.joint_torques(q, dynamic_wrench, dq, ddq)
+        return analyzed_rows(self.robot.tree, q, dynamic_wrench, dq, ddq, self.terms)
+
+    def matrix(self, q: Array) -> Array:
+        """Return A(q), shape (n, 6) or (k, n, 6): A(q) w is the torque under a wrench of a robot at rest.
+
+        Args:
+            q: Joint positions [rad or m], shape (n,) or (k, n).
+        """
+        rows = np.repeat(np.atleast_2d(q), 6, axis=0)
+        columns = self._kernel.joint_torques(rows, np.tile(np.eye(6), (len(rows) // 6, 1)))
+        matrices = np.ascontiguousarray(np.swapaxes(columns.reshape(-1, 6, self.robot.n), 1, 2))
+        return matrices if q.ndim == 2 else matrices[0]
+
+    def acceleration_matrix(self, q: Array) -> Array:
+        """Return B(q) of [Morel2000] eq. (19), shape (n, n) or (k, n, n): what τ_d loses per joint acceleration.
+
+        Args:
+            q: Joint positions [rad or m], shape (n,) or (k, n).
+        """
+        n = self.robot.n
+        rows = np.repeat(np.atleast_2d(q), n, axis=0)
+        units = np.tile(np.eye(n), (len(rows) // max(n, 1), 1))
+        columns = -self._kernel.joint_torques(rows, np.zeros(6), None, units)
+        matrices = np.ascontiguousarray(np.swapaxes(columns.reshape(-1, n, n), 1, 2))
+        return matrices if q.ndim == 2 else matrices[0]
