@@ -38,7 +38,7 @@ from typing import Any, Literal
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(".ci", "equivalent_mutants.toml")
 PACKAGE = Path("src", "counterpoise")
-ROOMS = ("dynamics", "calibration", "estimation", "base_sensor", "control")
+ROOMS = ("dynamics", "fitting", "identification", "sensing", "control", "tasks")
 TWINS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         [

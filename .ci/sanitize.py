@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "sanitize"
 LIB = str(BUILD / "lib")
 REPORTS = BUILD / "reports"
-ROOMS = ("dynamics", "control", "estimation", "logs", "plants")
+ROOMS = ("dynamics", "control", "sensing", "recording", "plants")
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g1")
 TESTS = (
     "tests/test_native_arguments.py",

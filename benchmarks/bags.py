@@ -20,8 +20,7 @@ from make_big_bag import KINDS, make
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
-from counterpoise.recording.bags.kernel import NATIVE
-from counterpoise.recording.bags.source import open_bag
+from counterpoise.recording import NATIVE, open_bag
 
 SUFFIX = {"mcap": ".mcap", "ros1": ".bag", "db3": ""}
 

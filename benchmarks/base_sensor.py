@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.lab.benchmark.peer import peer_of
-from counterpoise.lab.benchmark.timing import Ratio, Statement, time_interleaved
+from counterpoise.lab import Ratio, Statement, peer_of, time_interleaved
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 from docs_page import put

@@ -30,10 +30,8 @@ from scipy.sparse import block_diag, csr_array, eye_array, hstack
 from scipy.sparse.linalg import splu
 
 import counterpoise as cp
-from counterpoise.fitting.regression import JointRegression, solve
-from counterpoise.fitting.static_poses import StaticPoses, static_poses
-from counterpoise.identification.wam_methods import pose_matrices, solve_coupled
-from counterpoise.identification.workspace import solve_static
+from counterpoise.fitting import JointRegression, StaticPoses, solve, static_poses
+from counterpoise.identification import pose_matrices, solve_coupled, solve_static
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 from docs_page import put

@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.identification.workspace import workspace_poses
-from counterpoise.sensing.kernel import NATIVE
-from counterpoise.sensing.recursive import RecursiveGravity
+from counterpoise.identification import workspace_poses
+from counterpoise.sensing import NATIVE, RecursiveGravity
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 from docs_page import put

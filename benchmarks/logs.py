@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from counterpoise.recording.text_files import CsvSource
+from counterpoise.recording import CsvSource
 
 FORMATS = {"6 digits (%.6g)": "%.6g", "shortest exact (repr)": "%r", "np.savetxt (%.18e)": "%.18e"}
 

@@ -12,9 +12,9 @@ import time
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control.gravity import PDGravity
-from counterpoise.plants.presets import preset
-from counterpoise.recording.log import Sample
+from counterpoise.control import PDGravity
+from counterpoise.plants import preset
+from counterpoise.recording import Sample
 
 
 def times_real_time(plant, command: np.ndarray, ticks: int, runs: int) -> float:

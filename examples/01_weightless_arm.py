@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import counterpoise as cp
-from counterpoise.dynamics.kernel import NATIVE
+from counterpoise.dynamics import NATIVE
 
 SECONDS, STEP = 0.6, 1e-3
 START = np.array([0.0, 0.9, 0.0, 1.3, 0.0, 0.4, 0.0])

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.identification.pose_plan import PosePlan
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.tasks.pose_recording import record
+from counterpoise.identification import PosePlan
+from counterpoise.plants import SimulatedArm, preset
+from counterpoise.tasks import record
 
 # The arm as drawn, and the arm as it is: a tool of 0.8 kg that the drawing lacks.
 made = preset("wam7")

@@ -8,11 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control.base_sensor_control import plate_of
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.gravity import PDGravity
-from counterpoise.control.reference import Sine
-from counterpoise.plants.presets import preset
+from counterpoise.control import PDGravity, Sine, careful_gains, plate_of
+from counterpoise.plants import preset
 
 made = preset("puma550")  # a geared arm on a plate; 5 to 6 N m of friction in its first joints
 robot, arm = made.robot(), made.arm(seed=3)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.plants.events import Push
-from counterpoise.plants.presets import preset
-from counterpoise.tasks.float.floating import Floating
+from counterpoise.plants import Push, preset
+from counterpoise.tasks import Floating
 
 made = preset("puma550")
 robot = made.robot()

@@ -8,13 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.gravity import PDGravity
-from counterpoise.control.reference import PoseList
-from counterpoise.plants.events import AttachPayload
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.sensing.plate.wrench_frame import WrenchFrame
+from counterpoise.control import PDGravity, PoseList, careful_gains
+from counterpoise.plants import AttachPayload, SimulatedArm, preset
+from counterpoise.sensing import WrenchFrame
 
 made = preset("puma550")
 robot = made.robot()

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.plants.presets import preset
-from counterpoise.tasks.tune.free import TriangleTask
-from counterpoise.tasks.tune.tuning import tuned
+from counterpoise.plants import preset
+from counterpoise.tasks import TriangleTask, tuned
 
 made = preset("puma550", "stiff")
 robot = made.single_joint().robot

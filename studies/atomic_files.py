@@ -34,7 +34,7 @@ from typing import Any, BinaryIO
 from docs_page import put, write_result
 
 from counterpoise.errors import CounterpoiseError
-from counterpoise.foundation.files import write_atomically
+from counterpoise.foundation import write_atomically
 
 HERE = Path(__file__).resolve()
 PAGE = HERE.parents[1] / "docs" / "logs.md"

@@ -20,11 +20,8 @@ from typing import Any
 import numpy as np
 from docs_page import commit, put
 
-from counterpoise.plants.presets import preset
-from counterpoise.plants.single_joint import SingleJoint
-from counterpoise.tasks.tune.free import TriangleTask
-from counterpoise.tasks.tune.gains import TuningRule
-from counterpoise.tasks.tune.tuning import tuned
+from counterpoise.plants import SingleJoint, preset
+from counterpoise.tasks import TriangleTask, TuningRule, tuned
 
 PLANTS = ("stiff", "50Hz", "20Hz", "no friction")
 DOCS = Path(__file__).parents[1] / "docs" / "base-sensor-control.md"

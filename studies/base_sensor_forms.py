@@ -24,14 +24,11 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.description.checks import checked
-from counterpoise.description.model import JointKind
-from counterpoise.plants.config import Plate
-from counterpoise.plants.presets import preset
-from counterpoise.recording.filters import smoothed
-from counterpoise.sensing.plate.gravity_table import LinearTable, TrigonometricTable
-from counterpoise.sensing.plate.log_estimate import estimate_log
+from counterpoise.control import careful_gains
+from counterpoise.description import JointKind, checked
+from counterpoise.plants import Plate, preset
+from counterpoise.recording import smoothed
+from counterpoise.sensing import LinearTable, TrigonometricTable, estimate_log
 
 Array = npt.NDArray[np.float64]
 

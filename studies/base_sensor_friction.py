@@ -24,14 +24,10 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.reference import least_jerk
-from counterpoise.dynamics.lugre import LuGre
-from counterpoise.plants.config import Plate
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.sensing.plate.friction import PlateFriction, plate_friction
-from counterpoise.sensing.plate.parameters import PlateParameters, plate_parameters
+from counterpoise.control import careful_gains, least_jerk
+from counterpoise.dynamics import LuGre
+from counterpoise.plants import Plate, SimulatedArm, preset
+from counterpoise.sensing import PlateFriction, PlateParameters, plate_friction, plate_parameters
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from simulated_motion import other_masses

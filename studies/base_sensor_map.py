@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from docs_page import commit, put
 
-from counterpoise.lab.papers.base_sensor_map import AXES, BANDS, FRESH, Judged, judged, outcome_of
+from counterpoise.lab import AXES, BANDS, FRESH, Judged, judged, outcome_of
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"

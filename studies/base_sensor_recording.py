@@ -22,10 +22,8 @@ from base_sensor_forms import MASS_ERROR, Run, simulated, wrong_model
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.recording.filters import smoothed
-from counterpoise.sensing.plate.log_estimate import CUTOFF
-from counterpoise.sensing.plate.recording_torques import Masses, recording_torques
-from counterpoise.sensing.plate.sensor_calibration import calibrate_sensor
+from counterpoise.recording import smoothed
+from counterpoise.sensing import CUTOFF, Masses, calibrate_sensor, recording_torques
 
 Array = npt.NDArray[np.float64]
 HERE = Path(__file__).parent

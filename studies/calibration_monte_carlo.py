@@ -25,16 +25,15 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.fitting.fitted_robot import with_inertial_parameters
-from counterpoise.fitting.prior import CadPrior
-from counterpoise.fitting.regression import Solution
-from counterpoise.fitting.robust import CERTAIN
-from counterpoise.fitting.static_poses import StaticPoses, static_poses
-from counterpoise.identification.estimate import Estimate
-from counterpoise.identification.still_poses import without_friction
-from counterpoise.identification.wam_methods import solve_coupled, solve_iterative
-from counterpoise.identification.weighted import fit_poses
-from counterpoise.identification.workspace import solve_static
+from counterpoise.fitting import CERTAIN, CadPrior, Solution, StaticPoses, static_poses, with_inertial_parameters
+from counterpoise.identification import (
+    Estimate,
+    fit_poses,
+    solve_coupled,
+    solve_iterative,
+    solve_static,
+    without_friction,
+)
 
 Array = npt.NDArray[np.float64]
 

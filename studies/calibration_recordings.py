@@ -20,7 +20,7 @@ from docs_page import put, write_result
 from hand_fits import HAND_FITS, HandFit, calibrated, filtered, hand_errors, model_of, our_errors, read_log, tested_rows
 
 import counterpoise as cp
-from counterpoise.identification.fit import Fit
+from counterpoise.identification import Fit
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "calibration.md"

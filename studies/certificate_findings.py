@@ -9,7 +9,7 @@ from typing import Any
 
 from certificate_case import Truth
 
-from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, Finding, LogFault
+from counterpoise.doctor import ABOUT_MODEL, Consequence, Finding, LogFault
 
 JUDGED = frozenset({*ABOUT_MODEL, LogFault.DELAY})
 """Findings that are judged: the others are about channels and time, which the study leaves sound."""

@@ -19,14 +19,12 @@ from certificate_findings import Said, said_of
 from certificate_statements import Known, Tips, Told, judged
 
 import counterpoise as cp
-from counterpoise.doctor.diagnosis import Diagnosis
+from counterpoise.doctor import Diagnosis
 from counterpoise.errors import CounterpoiseError
-from counterpoise.fitting.samples import at_rest
+from counterpoise.fitting import at_rest
+from counterpoise.identification import Collected, Fit, LoadPosterior, fit_of
 from counterpoise.identification import calibration as calibrating
-from counterpoise.identification.fit import Fit
-from counterpoise.identification.load_posterior import LoadPosterior
-from counterpoise.identification.result import Collected, fit_of
-from counterpoise.recording.mapping import LogMapping
+from counterpoise.recording import LogMapping
 
 SURE = 1.96
 """Standard deviations of a 95 % interval."""

@@ -33,7 +33,7 @@ import numpy.typing as npt
 import pinocchio
 from certificate_arms import Array
 
-from counterpoise.identification.statements import UseStatement
+from counterpoise.identification import UseStatement
 
 DIRECTIONS = 60
 """Directions of pushes, spread over half of the sphere; both senses are alike."""

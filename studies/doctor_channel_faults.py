@@ -23,13 +23,11 @@ from doctor_recordings import ARMS, MOTIONS, Array, Recording, record
 from doctor_recordings import Path as PathOverTime
 
 from counterpoise import Log, Robot
-from counterpoise.control.reference import least_jerk
-from counterpoise.doctor.diagnosis import check_recording
-from counterpoise.doctor.finding import Consequence, LogFault
-from counterpoise.foundation.rotations import rotation_from_rpy
-from counterpoise.plants.config import Plate
-from counterpoise.plants.presets.plates import force_platform
-from counterpoise.recording.declared import Declared
+from counterpoise.control import least_jerk
+from counterpoise.doctor import Consequence, LogFault, check_recording
+from counterpoise.foundation import rotation_from_rpy
+from counterpoise.plants import Plate, force_platform
+from counterpoise.recording import Declared
 
 Random = np.random.Generator
 Change = Callable[[Log, Random], Log]

@@ -29,8 +29,7 @@ from doctor_model_faults import INJECTIONS, SMALL, Expected, Unsuitable, felt, r
 from doctor_recordings import ARMS, MOTIONS, Recording, record
 
 from counterpoise import Log
-from counterpoise.doctor.diagnosis import Diagnosis, diagnose
-from counterpoise.doctor.finding import Consequence, LogFault
+from counterpoise.doctor import Consequence, Diagnosis, LogFault, diagnose
 
 JUDGED = 40_000
 """First seed of the recordings that judge."""

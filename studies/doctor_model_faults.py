@@ -15,7 +15,7 @@ import numpy as np
 from doctor_recordings import Array, Recording, wrong_model
 
 from counterpoise import Log, Robot
-from counterpoise.doctor.finding import Finding, LogFault
+from counterpoise.doctor import Finding, LogFault
 
 Random = np.random.Generator
 

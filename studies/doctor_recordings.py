@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from counterpoise import Log, Robot
-from counterpoise.control.reference import least_jerk
-from counterpoise.plants.config import Plate
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.control import least_jerk
+from counterpoise.plants import Plate, SimulatedArm, preset
 
 Array = npt.NDArray[np.float64]
 Path = Callable[[float], tuple[Array, Array]]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.foundation.arrays import Array
+from counterpoise.foundation import Array
 
 KINDS = ("reach", "quick", "lead", "pause", "off")
 SHARES = (0.40, 0.15, 0.20, 0.15, 0.10)

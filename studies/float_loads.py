@@ -32,15 +32,12 @@ from float_hand import Grip, RandomHand
 from float_plant import PlainArm
 
 import counterpoise as cp
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.dynamics.friction import CoulombViscous
-from counterpoise.foundation.arrays import Array
-from counterpoise.plants.events import AttachPayload
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
-from counterpoise.tasks.float.law import FloatLaw
+from counterpoise.control import ControlLoop, SafetyFilter
+from counterpoise.dynamics import CoulombViscous
+from counterpoise.foundation import Array
+from counterpoise.plants import AttachPayload, SimulatedArm, preset
+from counterpoise.recording import Sample
+from counterpoise.tasks import FloatLaw
 
 ARMS = ("wam7", "puma550", "dualarm19", "titan2")
 FRICTION = {

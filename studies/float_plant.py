@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.foundation.arrays import Array
+from counterpoise.foundation import Array
 
 STEP = 1e-3
 """Step of the integration [s]."""

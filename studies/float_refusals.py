@@ -25,11 +25,9 @@ import numpy as np
 from docs_page import put
 
 import counterpoise as cp
-from counterpoise.foundation.arrays import Array
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.tasks.float.check import FloatCheck
-from counterpoise.tasks.float.hidden import CheckResult
+from counterpoise.foundation import Array
+from counterpoise.plants import SimulatedArm, preset
+from counterpoise.tasks import CheckResult, FloatCheck
 
 ARMS = ("wam7", "puma550", "dualarm19", "titan2")
 LOCKED = {"titan2": ("joint4", "joint5", "joint6")}

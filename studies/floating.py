@@ -26,21 +26,22 @@ import numpy as np
 from docs_page import commit, put
 
 import counterpoise as cp
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.reference import least_jerk
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.dynamics.friction import CoulombViscous
-from counterpoise.dynamics.lugre import LuGre
-from counterpoise.foundation.arrays import Array
-from counterpoise.plants.config import ArmConfig, Drive, EffortSensor, Encoder, Timing, TorqueSource
-from counterpoise.plants.events import Push
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
-from counterpoise.tasks.float.check import FloatCheck
-from counterpoise.tasks.float.hidden import CheckResult
-from counterpoise.tasks.float.law import FloatLaw
-from counterpoise.tasks.float.watch import WatchSettings
+from counterpoise.control import ControlLoop, SafetyFilter, least_jerk
+from counterpoise.dynamics import CoulombViscous, LuGre
+from counterpoise.foundation import Array
+from counterpoise.plants import (
+    ArmConfig,
+    Drive,
+    EffortSensor,
+    Encoder,
+    Push,
+    SimulatedArm,
+    Timing,
+    TorqueSource,
+    preset,
+)
+from counterpoise.recording import Sample
+from counterpoise.tasks import CheckResult, FloatCheck, FloatLaw, WatchSettings
 
 ARMS = ("wam7", "puma550", "gantry")
 SHARES = (0.0, 0.5, 0.7, 0.8)

@@ -23,11 +23,9 @@ from certificate_recordings import MAPPINGS, Recording, model_file, read_recordi
 from scipy.signal import butter, medfilt, sosfiltfilt
 
 import counterpoise as cp
-from counterpoise.fitting.samples import Samples, scaled_coupling
-from counterpoise.fitting.terms import Terms
-from counterpoise.identification.fit import Fit
-from counterpoise.identification.motion import effort_of, moving_samples, prepare
-from counterpoise.recording.declared import Declared, VelocityFrom
+from counterpoise.fitting import Samples, Terms, scaled_coupling
+from counterpoise.identification import Fit, effort_of, moving_samples, prepare
+from counterpoise.recording import Declared, VelocityFrom
 
 BoolArray = npt.NDArray[np.bool_]
 

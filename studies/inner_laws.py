@@ -22,19 +22,10 @@ import numpy as np
 import numpy.typing as npt
 from docs_page import put, write_result
 
-from counterpoise.control.law import Law
-from counterpoise.control.pd import PD
-from counterpoise.control.plate_torque import PlateTorque
-from counterpoise.control.reference import Reference, Triangle
-from counterpoise.control.torque_loop import IntegralCompensator, TorqueLoop
-from counterpoise.lab.papers.base_sensor_map import random_joint
-from counterpoise.lab.papers.morel_plants import MakeJoint, TunedJoint, puma_joint_1, tuned_joint
-from counterpoise.lab.papers.task import RULE, follow, rms
-from counterpoise.recording.log import Sample
-from counterpoise.tasks.tune.gains import LawGains
-from counterpoise.tasks.tune.learned_friction import learned_friction
-from counterpoise.tasks.tune.probe import Prober
-from counterpoise.tasks.tune.tuning import JointTuner
+from counterpoise.control import PD, IntegralCompensator, Law, PlateTorque, Reference, TorqueLoop, Triangle
+from counterpoise.lab import RULE, MakeJoint, TunedJoint, follow, puma_joint_1, random_joint, rms, tuned_joint
+from counterpoise.recording import Sample
+from counterpoise.tasks import JointTuner, LawGains, Prober, learned_friction
 
 Array = npt.NDArray[np.float64]
 HERE = Path(__file__).parent

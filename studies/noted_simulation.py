@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.plants import SimulatedArm
 
 
 def note_calls(path: str) -> None:

@@ -27,16 +27,12 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.reference import least_jerk
-from counterpoise.fitting.fitted_robot import with_inertial_parameters
-from counterpoise.identification.workspace import workspace_poses
-from counterpoise.lab.papers.jo_2018 import DT, GROUPS, PHASES, Phase, ScenarioRun, run_scenario
-from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.sensing.inverse_regressor import largest_inertias
-from counterpoise.sensing.recursive import RecursiveGravity
+from counterpoise.control import careful_gains, least_jerk
+from counterpoise.fitting import with_inertial_parameters
+from counterpoise.identification import workspace_poses
+from counterpoise.lab import DT, GROUPS, PHASES, Phase, ScenarioRun, run_scenario
+from counterpoise.plants import ArmConfig, SimulatedArm, Timing, preset
+from counterpoise.sensing import RecursiveGravity, largest_inertias
 
 Array = npt.NDArray[np.float64]
 

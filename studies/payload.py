@@ -39,13 +39,11 @@ from payload_arms import (
     simulated_arm,
 )
 
-from counterpoise.cli.track import Load, track_simulated
-from counterpoise.foundation.arrays import frozen
-from counterpoise.plants.presets import preset
-from counterpoise.recording.log import SampleFlag
-from counterpoise.sensing.contact import tip_wrench, touched_link
-from counterpoise.sensing.momentum_observer import ExternalTorque
-from counterpoise.sensing.payload_estimator import PayloadEstimator, estimate_payload
+from counterpoise.cli import Load, track_simulated
+from counterpoise.foundation import frozen
+from counterpoise.plants import preset
+from counterpoise.recording import SampleFlag
+from counterpoise.sensing import ExternalTorque, PayloadEstimator, estimate_payload, tip_wrench, touched_link
 
 ARMS = ("wam7", "puma550")
 MASSES = (1.0, 3.0)

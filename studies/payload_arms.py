@@ -10,15 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.gravity import PDGravity
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.reference import PoseList
-from counterpoise.fitting.fitted_robot import with_masses
-from counterpoise.plants.presets import Preset, preset
-from counterpoise.recording.stillness import StillSegment, still_segments
-from counterpoise.sensing.payload_estimator import WRENCH_STD
-from counterpoise.sensing.payload_statistics import Places, places_of
+from counterpoise.control import ControlLoop, PDGravity, PoseList, careful_gains
+from counterpoise.fitting import with_masses
+from counterpoise.plants import Preset, preset
+from counterpoise.recording import StillSegment, still_segments
+from counterpoise.sensing import WRENCH_STD, Places, places_of
 
 Array = npt.NDArray[np.float64]
 

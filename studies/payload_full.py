@@ -28,19 +28,12 @@ import numpy.typing as npt
 from docs_page import commit, put
 from payload_arms import draw_reliability, drawn_arm, drawn_com
 
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.gravity import PDGravity
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.reference import PoseList
+from counterpoise.control import ControlLoop, PDGravity, PoseList, careful_gains
 from counterpoise.errors import CounterpoiseError
-from counterpoise.identification.design import design_poses
-from counterpoise.plants.events import AttachPayload
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
-from counterpoise.sensing.payload_estimator import PayloadEstimator
-from counterpoise.sensing.payload_statistics import Places, places_of
-from counterpoise.sensing.plate.wrench_frame import WrenchFrame
+from counterpoise.identification import design_poses
+from counterpoise.plants import AttachPayload, SimulatedArm, preset
+from counterpoise.recording import Sample
+from counterpoise.sensing import PayloadEstimator, Places, WrenchFrame, places_of
 
 ARMS = ("wam7:plate", "puma550")
 JUDGING_SEED = 400

@@ -29,7 +29,7 @@ from docs_page import put, write_result
 
 import counterpoise as cp
 from counterpoise.errors import CounterpoiseError
-from counterpoise.fitting.samples import at_rest
+from counterpoise.fitting import at_rest
 
 SEED = 19
 RECORDINGS = 42

@@ -21,17 +21,13 @@ from typing import Any
 import numpy as np
 from docs_page import put, write_result
 
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.reference import least_jerk
-from counterpoise.dynamics.inertia import joint_inertias
+from counterpoise.control import careful_gains, least_jerk
+from counterpoise.dynamics import joint_inertias
 from counterpoise.errors import InputError
-from counterpoise.foundation.arrays import Array
-from counterpoise.plants.config import ArmConfig
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log, LogBuilder
-from counterpoise.tasks.position_servo import ServoGoal, identify_stiffness
+from counterpoise.foundation import Array
+from counterpoise.plants import ArmConfig, SimulatedArm, preset
+from counterpoise.recording import Declared, Log, LogBuilder
+from counterpoise.tasks import ServoGoal, identify_stiffness
 
 SEED = 9
 ARMS = ("ideal puma550", "puma550", "wam7")

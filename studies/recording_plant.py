@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.recording import Sample, SampleFlag
 
 INERTIA, WEIGHT, DRY, VISCOUS = 0.2814, 5.886, 0.3, 0.2
 """J with the rotor [kg m²], A [N m], friction [N m, N m s/rad]."""

@@ -19,14 +19,9 @@ from typing import Any, Literal
 import numpy as np
 from docs_page import put, write_result
 
-from counterpoise.plants.hand import GuidingHand, loop_way
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
-from counterpoise.tasks.teach.path import TaughtPath, read_path, write_path
-from counterpoise.tasks.teach.plan import plan_replay
-from counterpoise.tasks.teach.replay import Replay
-from counterpoise.tasks.teach.teaching import Taught, Teaching
+from counterpoise.plants import GuidingHand, SimulatedArm, loop_way, preset
+from counterpoise.recording import Sample
+from counterpoise.tasks import Replay, Taught, TaughtPath, Teaching, plan_replay, read_path, write_path
 
 SEED = 9
 ARMS = ("puma550", "wam7")

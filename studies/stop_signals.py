@@ -42,21 +42,23 @@ from docs_page import commit, put, write_result
 from recording_plant import EFFORT, WEIGHT, RecordingPlant, read_calls
 
 import counterpoise as cp
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.gravity import PDGravity
-from counterpoise.control.loop import ControlLoop
-from counterpoise.identification.pose_plan import PosePlan
-from counterpoise.tasks.float.floating import Floating
-from counterpoise.tasks.pose_recording import Recording
-from counterpoise.tasks.teach.path import TaughtPath, write_path
-from counterpoise.tasks.teach.plan import plan_replay
-from counterpoise.tasks.teach.replay import Replay
-from counterpoise.tasks.teach.teaching import Teaching
-from counterpoise.tasks.tune.gains import LawGains, TuningRule
-from counterpoise.tasks.tune.probe import Prober
+from counterpoise.control import ControlLoop, PDGravity, careful_gains
+from counterpoise.identification import PosePlan
+from counterpoise.tasks import (
+    Floating,
+    LawGains,
+    Prober,
+    Recording,
+    Replay,
+    TaughtPath,
+    Teaching,
+    TuningRule,
+    plan_replay,
+    write_path,
+)
 
 try:
-    from counterpoise.control.stop_signals import INTERRUPTIONS, SignalSafe
+    from counterpoise.control import INTERRUPTIONS, SignalSafe
 except ImportError:  # 0.1.0
     INTERRUPTIONS = (KeyboardInterrupt,)
 

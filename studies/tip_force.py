@@ -22,22 +22,12 @@ from typing import Any
 import numpy as np
 from docs_page import put, write_result
 
-from counterpoise.control.friction import FrictionCompensation
-from counterpoise.control.law import Law
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.tip.hybrid_force import HybridForce
-from counterpoise.control.tip.impedance import Impedance
-from counterpoise.control.tip.tip import Straight
-from counterpoise.control.tip.wrist_feedback import WristFeedback
-from counterpoise.dynamics.friction import CoulombViscous
-from counterpoise.dynamics.robot import Robot
-from counterpoise.foundation.arrays import Array
-from counterpoise.plants.config import ArmConfig
-from counterpoise.plants.events import Surface
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
-from counterpoise.sensing.wrist_sensor import WristCalibration, tool_columns
+from counterpoise.control import ControlLoop, FrictionCompensation, HybridForce, Impedance, Law, Straight, WristFeedback
+from counterpoise.dynamics import CoulombViscous, Robot
+from counterpoise.foundation import Array
+from counterpoise.plants import ArmConfig, SimulatedArm, Surface, preset
+from counterpoise.recording import Sample
+from counterpoise.sensing import WristCalibration, tool_columns
 
 SEED = 9
 WAYS = ("ideal", "open", "friction", "wrist", "both")

@@ -32,17 +32,23 @@ import numpy as np
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.dynamics.inertia import mass_matrix_with_rotors
-from counterpoise.dynamics.inputs import rotary
-from counterpoise.dynamics.lugre import LuGre
+from counterpoise.dynamics import LuGre, mass_matrix_with_rotors, rotary
 from counterpoise.errors import SafetyError
-from counterpoise.foundation.arrays import Array
-from counterpoise.identification.pose_plan import PosePlan
-from counterpoise.plants.config import ArmConfig, Drive, EffortSensor, Encoder, Gear, Timing, TorqueSource
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.tasks.pose_recording import Recording
-from counterpoise.view.arms import _with_limits, _without_followers
+from counterpoise.foundation import Array
+from counterpoise.identification import PosePlan
+from counterpoise.plants import (
+    ArmConfig,
+    Drive,
+    EffortSensor,
+    Encoder,
+    Gear,
+    SimulatedArm,
+    Timing,
+    TorqueSource,
+    preset,
+)
+from counterpoise.tasks import Recording
+from counterpoise.view import with_limits, without_followers
 
 PRESETS = ("puma550", "puma550:50Hz", "puma550:20Hz", "wam7", "titan2", "dualarm19")
 URDFS = {
@@ -92,8 +98,8 @@ def from_preset(name: str, seed: int) -> Case:
 
 def from_urdf(name: str, path: Path, seed: int) -> Case:
     """Return a URDF arm with drives that are drawn."""
-    robot, _ = _without_followers(cp.load(path, allow_unphysical=True))
-    robot, _ = _with_limits(robot)  # limits where the file has none; the rotors are replaced below
+    robot, _ = without_followers(cp.load(path, allow_unphysical=True))
+    robot, _ = with_limits(robot)  # limits where the file has none; the rotors are replaced below
     rng = np.random.default_rng([seed, 2, *name.encode()])
     n, effort = robot.n, np.asarray(robot.effort_limit)
 

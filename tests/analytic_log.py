@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
+from counterpoise.recording import Declared, Log
 
 Array = npt.NDArray[np.float64]
 RATE = 100.0

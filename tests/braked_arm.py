@@ -12,11 +12,10 @@ from typing import Any, Literal, Self
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control.fault import Fault
-from counterpoise.control.report import EndState
-from counterpoise.description.urdf import parse_urdf
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.control import EndState, Fault
+from counterpoise.description import parse_urdf
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample, SampleFlag
 
 MASS, LENGTH, INERTIA, SLIDE, G = 4.0, 0.5, 1.2, 3.0, 9.81
 NEEDED = np.array([MASS * G * LENGTH, SLIDE * G])

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from counterpoise import Log, Robot
-from counterpoise.fitting.fitted_robot import with_inertial_parameters
-from counterpoise.recording.declared import Declared
+from counterpoise.fitting import with_inertial_parameters
+from counterpoise.recording import Declared
 
 Array = npt.NDArray[np.float64]
 RATE = 100.0

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import counterpoise as cp
 from analytic_log import RATE, measured
 from bag_writers import JOINT_STATE, START, Sent, joint_state, write_bag
-from counterpoise.export.urdf import urdf_text
-from counterpoise.recording.declared import Declared
-from counterpoise.sensing.wrist_sensor import tool_columns
-from counterpoise.tasks.tune.gains import LawGains
+from counterpoise.exporters import urdf_text
+from counterpoise.recording import Declared
+from counterpoise.sensing import tool_columns
+from counterpoise.tasks import LawGains
 from plate_recordings import fast_motion
 from position_servo import drooping_log
 from wrist_stand_in import BIAS

@@ -11,8 +11,8 @@ import numpy as np
 
 import counterpoise as cp
 from analytic_log import moving_log
-from counterpoise.doctor.finding import Finding
-from counterpoise.recording.log import Log
+from counterpoise.doctor import Finding
+from counterpoise.recording import Log
 
 
 def wrong_model(robot: cp.Robot, seed: int = 0) -> cp.Robot:

@@ -12,15 +12,10 @@ import pytest
 
 import counterpoise as cp
 import faults
-from counterpoise.control.fault import Fault
-from counterpoise.control.gravity import PDGravity
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.reference import Sine
-from counterpoise.control.report import EndState, RunReport
-from counterpoise.control.safety import SafetyFilter, SafetySettings
-from counterpoise.dynamics.inertia import joint_inertias
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.control import ControlLoop, EndState, Fault, PDGravity, RunReport, SafetyFilter, SafetySettings, Sine
+from counterpoise.dynamics import joint_inertias
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample, SampleFlag
 from ideal_arm import SPEEDS
 
 BEGIN = 100
@@ -119,7 +114,7 @@ def bridged(noted: str | None, corrupt: Callable[[float], faults.Corrupt], **mor
 
 BLIND, UNDAMPED, GRAVITY = EndState.BLIND_STOP, EndState.UNDAMPED_STOP, EndState.GRAVITY_STOP
 nan, inf = math.nan, math.inf
-stale, sensor, joint_limit = cp.StaleSampleError, cp.SensorFaultError, cp.JointLimitError
+stale, sensor, joint_limit = cp.errors.StaleSampleError, cp.errors.SensorFaultError, cp.errors.JointLimitError
 
 CASES = {
     "dropout, 4 ticks": bridged("time_repeated", lambda dt: faults.dropout(4)),
@@ -145,9 +140,9 @@ CASES = {
     "bias step of 0.3 rad, 3 ticks": bridged(
         "q_jumped", lambda dt: faults.for_ticks(3, faults.changed("q", 2, lambda q: q + 0.3))
     ),
-    "unplugged": case(BLIND, Fault.READ_FAILED, cp.PlantError, lambda dt: faults.unplugged),
+    "unplugged": case(BLIND, Fault.READ_FAILED, cp.errors.PlantError, lambda dt: faults.unplugged),
     "unplugged, 4 ticks": bridged("read_failed", lambda dt: faults.for_ticks(4, faults.unplugged)),
-    "write fails": case(EndState.PLANT_STOP, Fault.WRITE_FAILED, cp.PlantError, write=broken_cable),
+    "write fails": case(EndState.PLANT_STOP, Fault.WRITE_FAILED, cp.errors.PlantError, write=broken_cable),
     "no sample": case(BLIND, Fault.SAMPLE_MALFORMED, sensor, lambda dt: faults.no_sample),
     "single precision": case(BLIND, Fault.SAMPLE_MALFORMED, sensor, lambda dt: faults.single_precision),
     "q is NaN": case(BLIND, Fault.Q_INVALID, sensor, lambda dt: faults.changed("q", 3, lambda q: nan)),
@@ -188,18 +183,22 @@ CASES = {
         law=plated,
         plate=True,
     ),
-    "law raises": case(GRAVITY, Fault.LAW_RAISED, cp.LawError, law=lambda law: Broken(law, raising)),
-    "law returns NaN": case(GRAVITY, Fault.LAW_OUTPUT, cp.LawError, law=lambda law: Broken(law, ruin(2, nan))),
-    "law returns infinity": case(GRAVITY, Fault.LAW_OUTPUT, cp.LawError, law=lambda law: Broken(law, ruin(0, -inf))),
+    "law raises": case(GRAVITY, Fault.LAW_RAISED, cp.errors.LawError, law=lambda law: Broken(law, raising)),
+    "law returns NaN": case(GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, ruin(2, nan))),
+    "law returns infinity": case(
+        GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, ruin(0, -inf))
+    ),
     "law returns too few": case(
-        GRAVITY, Fault.LAW_OUTPUT, cp.LawError, law=lambda law: Broken(law, lambda tau: tau[:-1])
+        GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, lambda tau: tau[:-1])
     ),
     "law returns a list": case(
-        GRAVITY, Fault.LAW_OUTPUT, cp.LawError, law=lambda law: Broken(law, lambda tau: tau.tolist())
+        GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, lambda tau: tau.tolist())
     ),
-    "law returns nothing": case(GRAVITY, Fault.LAW_OUTPUT, cp.LawError, law=lambda law: Broken(law, lambda tau: None)),
+    "law returns nothing": case(
+        GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, lambda tau: None)
+    ),
     "law returns 1e300": case(GRAVITY, Fault.OVER_SPEED, joint_limit, law=lambda law: Broken(law, ruin(0, 1e300))),
-    "overruns": case(GRAVITY, Fault.OVERRUN, cp.OverrunError, slow=True),
+    "overruns": case(GRAVITY, Fault.OVERRUN, cp.errors.OverrunError, slow=True),
 }
 
 

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample, SampleFlag
 
 Corrupt = Callable[[Sample, int], Any]
 """Makes the sample that is delivered of the true one and the number of ticks since the fault began."""

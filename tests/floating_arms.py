@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.dynamics.lugre import LuGre
-from counterpoise.plants.config import ArmConfig, Drive, EffortSensor, Encoder, Timing
-from counterpoise.plants.events import Push
-from counterpoise.plants.simulated import SimulatedArm
+from counterpoise.dynamics import LuGre
+from counterpoise.plants import ArmConfig, Drive, EffortSensor, Encoder, Push, SimulatedArm, Timing
 
 PLANAR, GANTRY = cp.load("planar3"), cp.load("gantry")
 PLANAR_POSE = (0.2, -0.5, 0.9)

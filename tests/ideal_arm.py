@@ -8,9 +8,9 @@ from typing import Literal, Self
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control.plant import PlateInfo
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.control import PlateInfo
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample, SampleFlag
 
 SPEEDS = {"wam7": 2.0}
 """Speed limits [rad/s] of bundled arms whose model has none."""

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.foundation.rotations import transform
-from counterpoise.recording.filters import interpolated
+from counterpoise.foundation import transform
+from counterpoise.recording import interpolated
 from simulated_motion import motion
 
 Array = npt.NDArray[np.float64]

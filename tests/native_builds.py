@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from counterpoise.foundation.native_module import native_disabled
+from counterpoise.foundation import native_disabled
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "counterpoise" / "dynamics" / "native"

@@ -9,7 +9,7 @@ from typing import Any
 
 from counterpoise.dynamics import kernel
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.sensing.plate.joint_analyzer import ReferencePlateKernel
+from counterpoise.sensing import ReferencePlateKernel
 from native_builds import made_build
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from counterpoise import BaseSensor, Robot
-from counterpoise.foundation.rotations import transform
+from counterpoise.foundation import transform
 from random_robots import random_rotation
 
 Array = npt.NDArray[np.float64]

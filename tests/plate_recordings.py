@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.foundation.rotations import inverse_transform, rotation_from_rpy, transform, wrench_transform
-from counterpoise.recording.declared import Declared
-from counterpoise.sensing.plate.wrench_frame import Mounting, split
+from counterpoise.foundation import inverse_transform, rotation_from_rpy, transform, wrench_transform
+from counterpoise.recording import Declared
+from counterpoise.sensing import Mounting, split
 
 Array = npt.NDArray[np.float64]
 SCALE = np.diag([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
@@ -101,8 +101,8 @@ def simulated_puma(seed: int, seconds: float, variant: str = "stiff") -> tuple[c
     low-pass stay. The arm is driven softly: a hard drive shakes it beyond half the sampling rate, and the plate's
     readings alias.
     """
-    from counterpoise.dynamics.inertia import joint_inertias
-    from counterpoise.plants.presets import preset
+    from counterpoise.dynamics import joint_inertias
+    from counterpoise.plants import preset
 
     made = preset("puma550", variant)
     arm, plate = made.arm(seed=seed), made.config.plate

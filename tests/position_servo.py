@@ -7,8 +7,8 @@ from collections import deque
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.declared import Declared
+from counterpoise.foundation import Array
+from counterpoise.recording import Declared
 
 
 class IndustrialArm:

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from counterpoise import Robot
-from counterpoise.description.checks import checked
-from counterpoise.description.model import Description, Inertia, Joint, JointKind, Link, Mimic
-from counterpoise.foundation.rotations import transform
+from counterpoise.description import Description, Inertia, Joint, JointKind, Link, Mimic, checked
+from counterpoise.foundation import transform
 
 Array = npt.NDArray[np.float64]
 Shape = Literal["chain", "mixed", "star"]

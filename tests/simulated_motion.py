@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.description.model import Inertia
-from counterpoise.recording.declared import Declared
+from counterpoise.description import Inertia
+from counterpoise.recording import Declared
 
 Array = npt.NDArray[np.float64]
 

@@ -17,19 +17,19 @@ import numpy.typing as npt
 import counterpoise as cp
 from counterpoise.control import kernel_cases as control_cases
 from counterpoise.control.filter_core import ReferenceFilterCore
-from counterpoise.description.urdf import parse_urdf
+from counterpoise.description import parse_urdf
 from counterpoise.dynamics import kernel_cases as arms
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.foundation.native_check import STORED, Cases, flat, store_results
+from counterpoise.foundation import Cases
+from counterpoise.foundation.native_check import STORED, flat, store_results
 from counterpoise.plants import kernel_cases as plants_cases
 from counterpoise.plants.reference import ReferenceDrives, ReferenceLowPass, ReferenceOneJoint
 from counterpoise.recording import kernel_cases as logs_cases
+from counterpoise.recording import parse_rows_reference
 from counterpoise.recording.bags import reference
 from counterpoise.recording.bags import reference as walk
-from counterpoise.recording.csv_numbers import parse_rows_reference
-from counterpoise.sensing import gate, hold, square_root
+from counterpoise.sensing import ReferencePlateKernel, gate, hold, square_root
 from counterpoise.sensing import kernel_cases as estimation_cases
-from counterpoise.sensing.plate.joint_analyzer import ReferencePlateKernel
 
 Array = npt.NDArray[np.float64]
 
@@ -149,7 +149,7 @@ def room_results(cases: Cases, specification: Any) -> Array:
 
 SPECIFICATIONS = {
     "control": (control_cases.CASES, SimpleNamespace(NativeFilterCore=ReferenceFilterCore)),
-    "estimation": (
+    "sensing": (
         estimation_cases.CASES,
         SimpleNamespace(
             watch=gate.watch,
@@ -159,7 +159,7 @@ SPECIFICATIONS = {
             },
         ),
     ),
-    "logs": (
+    "recording": (
         logs_cases.CASES,
         SimpleNamespace(
             parse_rows=parse_rows_reference,

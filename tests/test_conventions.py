@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.urdf import parse_urdf
-from counterpoise.foundation.rotations import rotation_from_wxyz
+from counterpoise.description import parse_urdf
+from counterpoise.foundation import rotation_from_wxyz
 
 ROOT = Path(__file__).resolve().parents[1]
 G = 9.81
@@ -119,7 +119,7 @@ def test_mimic_torque_goes_to_its_master() -> None:
 @pytest.mark.parametrize("kind", ["planar", "floating", "ball"])
 def test_floating_planar_and_ball_joints_are_refused(kind: str) -> None:
     """Joints of other kinds raise UnsupportedJointError."""
-    with pytest.raises(cp.UnsupportedJointError, match=kind):
+    with pytest.raises(cp.errors.UnsupportedJointError, match=kind):
         arm(joint("j", kind, "base", "a"), links=link("a", 1.0))
 
 

@@ -15,8 +15,8 @@ import pytest
 
 import counterpoise as cp
 from bag_writers import arm_messages, write_bag
-from counterpoise.cli.self_check import EXTRAS
-from counterpoise.tasks.teach.path import TaughtPath, write_path
+from counterpoise.cli import EXTRAS
+from counterpoise.tasks import TaughtPath, write_path
 from docs_material import write_material
 
 RUN = """
@@ -148,8 +148,8 @@ def test_functions_say_it_too() -> None:
     """In Python it is a MissingExtraError, which tells the extra and is an ImportError to those who expect one."""
     code = (
         "import sys; sys.modules['mujoco'] = None; import counterpoise as cp\n"
-        "from counterpoise.plants.presets import preset\n"
+        "from counterpoise.plants import preset\n"
         "try: preset('wam7').arm()\n"
-        "except cp.MissingExtraError as error: print(error.extra, isinstance(error, ImportError))"
+        "except cp.errors.MissingExtraError as error: print(error.extra, isinstance(error, ImportError))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["sim", "True"]

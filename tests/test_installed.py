@@ -15,7 +15,7 @@ import counterpoise as cp
 from counterpoise.dynamics import kernel
 from counterpoise.dynamics.reference import ReferenceKernel
 
-ROOMS = ("control", "dynamics", "estimation", "logs", "plants")
+ROOMS = ("control", "dynamics", "plants", "recording", "sensing")
 POSES = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 7))
 
 

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.foundation.native_module import imported_module
+from counterpoise.foundation import imported_module
 from counterpoise.plants.layout import DRIVE_PARAMETERS, DRIVE_STATES, LINK_PARAMETERS, LINK_STATES
-from counterpoise.recording.log import Sample
-from counterpoise.sensing.plate.joint_analyzer import ReferencePlateKernel
+from counterpoise.recording import Sample
+from counterpoise.sensing import ReferencePlateKernel
 
-ROOMS = ("control", "dynamics", "estimation", "logs", "plants")
+ROOMS = ("control", "dynamics", "plants", "recording", "sensing")
 NATIVE = {room: imported_module(room) for room in ROOMS}
 pytestmark = pytest.mark.skipif(
     None in NATIVE.values(), reason="not all extensions are built here, or they are disabled"
@@ -200,7 +200,7 @@ ESTIMATION: dict[str, Arguments] = {
 def test_the_estimator_takes_what_fits(name: str) -> None:
     """The arguments of the property tests are good ones, so that what they replace is what is refused."""
     arguments = [fresh(value) for value in ESTIMATION[name]]
-    result = getattr(NATIVE["estimation"], name)(*arguments)
+    result = getattr(NATIVE["sensing"], name)(*arguments)
     changed = any(not np.array_equal(new, old) for new, old in zip(arguments, ESTIMATION[name], strict=True))
     assert changed or result is not None or name in ("relearn", "solve")  # those two have nothing to do here
     for value in (*arguments, *(result if isinstance(result, tuple) else ())):
@@ -212,7 +212,7 @@ def test_the_estimator_takes_what_fits(name: str) -> None:
 @given(data=st.data())
 def test_the_estimator(name: str, data: st.DataObject) -> None:
     """Any arguments of the estimator's functions."""
-    tried(getattr(NATIVE["estimation"], name), spoilt(data, ESTIMATION[name]))
+    tried(getattr(NATIVE["sensing"], name), spoilt(data, ESTIMATION[name]))
 
 
 @pytest.mark.parametrize("place", [7, 8, 9, 10])
@@ -224,10 +224,10 @@ def test_offsets_beyond_the_row_are_refused(place: int, value: int) -> None:
     around = np.full(P + 1 + 64, 7.0)
     arguments[1] = around[32:-32]
     if place > 8 and value < 0:
-        NATIVE["estimation"].fold_torques(*arguments)  # no such unknowns
+        NATIVE["sensing"].fold_torques(*arguments)  # no such unknowns
     else:
         with pytest.raises(ValueError, match="out of range"):
-            NATIVE["estimation"].fold_torques(*arguments)
+            NATIVE["sensing"].fold_torques(*arguments)
     assert np.all(around[:32] == 7.0)
     assert np.all(around[-32:] == 7.0)
 
@@ -241,7 +241,7 @@ def test_what_is_no_number_is_a_type_error(name: str, place: int, bad: Any) -> N
     if isinstance(arguments[min(place + 1, len(arguments) - 1)], (int, float)):
         arguments[min(place + 1, len(arguments) - 1)] = Numberish()
     with pytest.raises((TypeError, ValueError, OverflowError)):
-        getattr(NATIVE["estimation"], name)(*arguments)
+        getattr(NATIVE["sensing"], name)(*arguments)
 
 
 # --------------------------------------------------------------------------------------------------- the steppers
@@ -299,7 +299,7 @@ def test_numbers_are_not_written_into_an_array_of_objects() -> None:
     """They would be taken for pointers."""
     objects = np.array([None] * 12, dtype=object)
     with pytest.raises(ValueError, match="numbers can be written"):
-        NATIVE["logs"].parse_rows(b"1,2,3\n4,5,6\n", 0, objects, 3, ord(","), bytes(3))
+        NATIVE["recording"].parse_rows(b"1,2,3\n4,5,6\n", 0, objects, 3, ord(","), bytes(3))
     assert objects.tolist() == [None] * 12
 
 
@@ -313,7 +313,7 @@ def test_the_readers(name: str, data: st.DataObject) -> None:
         arguments[0] = data.draw(st.binary(max_size=200))
     if name == "joint_states" and len(arguments) > 4 and data.draw(st.booleans()):
         arguments[4] = data.draw(st.lists(st.sampled_from([*ODD, *LOGS[name][4]]), max_size=3))
-    tried(getattr(NATIVE["logs"], name), arguments)
+    tried(getattr(NATIVE["recording"], name), arguments)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_name_lists_of_another_kind_are_type_errors(lists: Any) -> None:
     arguments = [fresh(value) for value in LOGS["joint_states"]]
     arguments[4] = lists
     with pytest.raises(TypeError):
-        NATIVE["logs"].joint_states(*arguments)
+        NATIVE["recording"].joint_states(*arguments)
 
 
 # ------------------------------------------------------------------------------------------------------ the filter

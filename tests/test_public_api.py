@@ -72,7 +72,7 @@ def test_top_level_names() -> None:
 def test_names_of_functions_are_not_hidden_by_packages() -> None:
     """``cp.export`` and its like stay functions, whatever is imported before."""
     code = (
-        "import counterpoise as cp, counterpoise.export.writing, counterpoise.identification.verification; "
+        "import counterpoise as cp, counterpoise.exporters.writing, counterpoise.identification.verification; "
         "print(callable(cp.export), callable(cp.verify))"
     )
     assert run_python(code).split() == ["True", "True"]

@@ -25,17 +25,11 @@ import counterpoise as cp
 from bag_writers import arm_messages, write_bag
 from calibration_data import other_masses
 from counterpoise.errors import CounterpoiseError
-from counterpoise.fitting.static_poses import static_poses
-from counterpoise.identification.document import checksum
-from counterpoise.identification.file import load_calibration
-from counterpoise.identification.pose_plan import PosePlan, read_plan, read_poses
-from counterpoise.recording.mapping import read_mapping
-from counterpoise.sensing.plate.gravity_table import TrigonometricTable
-from counterpoise.sensing.plate.gravity_table_file import load_table, save_table
-from counterpoise.sensing.plate.sensor_calibration import calibrate_sensor
-from counterpoise.sensing.plate.sensor_file import load_sensor_calibration
-from counterpoise.tasks.teach.path import TaughtPath, read_path, write_path
-from counterpoise.tasks.tune.gains import LawGains, read_gains
+from counterpoise.fitting import static_poses
+from counterpoise.identification import PosePlan, checksum, load_calibration, read_plan, read_poses
+from counterpoise.recording import read_mapping
+from counterpoise.sensing import TrigonometricTable, calibrate_sensor, load_sensor_calibration, load_table, save_table
+from counterpoise.tasks import LawGains, TaughtPath, read_gains, read_path, write_path
 from plate_recordings import random_truth, recorded
 
 TIMES = int(os.environ.get("COUNTERPOISE_MUTATIONS", "1"))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from counterpoise import Robot
-from counterpoise.description.model import Description, JointKind
+from counterpoise.description import Description, JointKind
 from counterpoise.dynamics.reference import ReferenceKernel
 
 Array = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy.spatial.transform import Rotation
 
-from counterpoise.description.model import Description, JointKind
+from counterpoise.description import Description, JointKind
 from random_robots import Load
 from twin import Coordinates
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample, SampleFlag
 
 MASS, LENGTH, CENTRE, TURN = (4.0, 2.5), (0.5, 0.4), (0.25, 0.18), (0.09, 0.04)
 """Of both links: mass [kg], length, distance of the centre of mass from the joint [m], inertia about it [kg m²]."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.foundation.arrays import Array
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.sensing.wrist_sensor import WristCalibration, tool_columns
+from counterpoise.foundation import Array
+from counterpoise.plants import SimulatedArm
+from counterpoise.sensing import WristCalibration, tool_columns
 
 BIAS = np.array([3.0, -5.0, 8.0, 0.2, -0.1, 0.3])
 

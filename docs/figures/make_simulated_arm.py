@@ -9,11 +9,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise.dynamics.lugre import LuGre
-from counterpoise.plants.config import ArmConfig, Drive, Timing
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.plants.single_joint import OneLink, SingleJoint
+from counterpoise.dynamics import LuGre
+from counterpoise.plants import ArmConfig, Drive, OneLink, SimulatedArm, SingleJoint, Timing, preset
 
 HERE = Path(__file__).parent
 LAW = LuGre(5.2, 6.0, stiffness=2e4, damping=50.0, viscous=5.8, stribeck_velocity=0.03)

@@ -12,13 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
-from counterpoise.view.arms import ViewArm, view_arm
-from counterpoise.view.page import ViewPage
-from counterpoise.view.session import Session
-from counterpoise.view.snapshot import State
-from counterpoise.view.timeline import log_timeline
+from counterpoise.recording import Declared, Log
+from counterpoise.view import Session, State, ViewArm, ViewPage, log_timeline, view_arm
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "tests"))

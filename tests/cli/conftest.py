@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from counterpoise.cli.main import main
-from counterpoise.tasks.float.floating import Floating
+from counterpoise.tasks import Floating
 
 Run = Callable[..., Result]
 RunJson = Callable[..., Any]

@@ -8,13 +8,23 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.dynamics.kernel import NATIVE
+from counterpoise.dynamics import NATIVE
+from counterpoise.lab import (
+    BATCH_BARS,
+    CALL_BARS,
+    Effort,
+    Ratio,
+    RoundTimes,
+    Statement,
+    import_seconds,
+    machine,
+    measure_copy,
+    measure_robot,
+    peer_of,
+    time_interleaved,
+)
 from counterpoise.lab.benchmark import peer as peer_module
 from counterpoise.lab.benchmark import results as results_module
-from counterpoise.lab.benchmark.machine import import_seconds, machine, measure_copy
-from counterpoise.lab.benchmark.peer import peer_of
-from counterpoise.lab.benchmark.robot import BATCH_BARS, CALL_BARS, Effort, measure_robot
-from counterpoise.lab.benchmark.timing import Ratio, RoundTimes, Statement, time_interleaved
 
 TINY = Effort(rounds=2, seconds=1e-4, batch_rounds=2, batch_seconds=1e-4, batch_poses=30, copy_poses=30, imports=1)
 KEYS = [*CALL_BARS, "batch_gravity", "batch_inverse_dynamics"]

@@ -11,10 +11,8 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
-from counterpoise.identification.design import design_poses
-from counterpoise.identification.identity import mount_rpy
-from counterpoise.identification.pose_plan import read_plan
-from counterpoise.recording.declared import Declared
+from counterpoise.identification import design_poses, mount_rpy, read_plan
+from counterpoise.recording import Declared
 from simulated_motion import recording as moving
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log, with_column
-from counterpoise.recording.mapping import read_mapping
+from counterpoise.recording import read_mapping
 
 ARM = cp.load("wam4")
 LOG = moving_log(ARM)

@@ -16,8 +16,8 @@ import counterpoise as cp
 from analytic_log import moving_log
 from calibration_data import motion, other_masses, visits
 from counterpoise.cli.main import main
-from counterpoise.fitting.static_poses import static_poses
-from counterpoise.identification.design import design_poses
+from counterpoise.fitting import static_poses
+from counterpoise.identification import design_poses
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 CASES = [

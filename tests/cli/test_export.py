@@ -9,9 +9,8 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import other_masses
-from counterpoise.fitting.static_poses import static_poses
-from counterpoise.fitting.terms import Terms
-from counterpoise.identification.design import design_poses
+from counterpoise.fitting import Terms, static_poses
+from counterpoise.identification import design_poses
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ import pytest
 import counterpoise as cp
 from calibration_data import visits
 from counterpoise.cli.floating import parsed
-from counterpoise.control import plant as plant_room
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.tasks.teach.path import TaughtPath, write_path
+from counterpoise.plants import SimulatedArm
+from counterpoise.tasks import TaughtPath, write_path
 from floating_arms import PLANAR, planar
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
@@ -109,7 +108,7 @@ def test_real_plant_needs_yes_and_is_not_even_switched_on(run, run_json, monkeyp
         def load(self):
             return lambda: Arm(PLANAR, planar().config)
 
-    monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Registered()})
+    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": Registered()})
     arguments = ("float", "mydriver", "--robot", "planar3", "--share", 0.5, "--duration", 0.5)
     result = run(*arguments)
     assert result.exit_code == 2 and "add --yes" in result.stderr and not entered
@@ -158,7 +157,7 @@ def register(monkeypatch):
 
                 return make
 
-        monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Point()})
+        monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": Point()})
         return made
 
     return registered

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import plant as plant_room
-from counterpoise.identification.still_poses import arrivals
-from counterpoise.plants.presets import ideal
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.reading import read_log
+from counterpoise.identification import arrivals
+from counterpoise.plants import SimulatedArm, ideal
+from counterpoise.recording import read_log
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -57,7 +55,7 @@ class Registered:
 def driver(monkeypatch):
     """Register a plant called "mydriver"."""
     registered = Registered()
-    monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": registered})
+    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": registered})
     return registered
 
 

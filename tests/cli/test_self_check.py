@@ -72,7 +72,7 @@ def test_every_kernel_of_every_set_is_told(run, run_json):
         assert found["state"] == "good"
         assert [each["kernel"] for each in found["kernels"]] == list(NAMES)
         assert all(each["instruction_set"] == name and each["fault"] == "" for each in found["kernels"])
-    for room in ("logs", "control", "plants", "estimation"):
+    for room in ("recording", "control", "plants", "sensing"):
         assert findings[f"native code of '{room}'"]["kernels"]
     assert "✓ plate_torque" in " ".join(run("doctor", "--self").stdout.split())
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from counterpoise.plants.base import SimulatedPlant
-from counterpoise.plants.presets import preset
-from counterpoise.tasks.tune.gains import LawGains
+from counterpoise.plants import SimulatedPlant, preset
+from counterpoise.tasks import LawGains
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -13,11 +13,9 @@ from click.testing import CliRunner
 
 import counterpoise as cp
 from counterpoise.cli.main import main
-from counterpoise.control import plant as plant_room
-from counterpoise.plants.presets import ideal
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
-from counterpoise.tasks.teach.path import TaughtPath, read_path, write_path
+from counterpoise.plants import SimulatedArm, ideal
+from counterpoise.recording import Sample
+from counterpoise.tasks import TaughtPath, read_path, write_path
 from floating_arms import PLANAR, planar, pushed
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
@@ -164,7 +162,7 @@ class Registered:
 def driver(monkeypatch: pytest.MonkeyPatch) -> Registered:
     """Register a plant called "mydriver"."""
     registered = Registered()
-    monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": registered})
+    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": registered})
     return registered
 
 
@@ -195,7 +193,7 @@ def test_an_arm_that_its_model_does_not_carry_is_refused(
         def load(self) -> Any:
             return lambda: SimulatedArm(PLANAR.with_payload(3.0), planar().config)
 
-    monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Point()})
+    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": Point()})
     file = tmp_path / "x.path.csv"
     arguments = ("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
     told = run_json(*arguments, exit_code=3)
@@ -261,7 +259,7 @@ def test_what_was_taught_before_the_end_is_kept(
 
             return make
 
-    monkeypatch.setattr(plant_room, "installed_plants", lambda: {"mydriver": Point()})
+    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": Point()})
     file = tmp_path / "wipe.path.csv"
     result = run("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
     assert result.exit_code == code, result.output

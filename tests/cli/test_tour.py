@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from counterpoise.lab.tour.hidden_arm import LOAD_MASS, REVERSED, hidden_arm
-from counterpoise.lab.tour.words import sentences
-from counterpoise.recording.mapping import read_mapping
+from counterpoise.lab import LOAD_MASS, REVERSED, hidden_arm, sentences
+from counterpoise.recording import read_mapping
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.recording.declared import Declared
+from counterpoise.recording import Declared
 from payload_data import random_poses, stream
 from simulated_motion import recording as moving
 

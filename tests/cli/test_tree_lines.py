@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from counterpoise.cli.load import tree_lines
-from counterpoise.description.checks import checked
-from counterpoise.description.model import Description, Joint, JointKind, Link
+from counterpoise.description import Description, Joint, JointKind, Link, checked
 
 
 def described(*edges: str) -> Description:

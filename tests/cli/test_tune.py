@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from counterpoise.tasks.tune.gains import TuningRule, read_gains
+from counterpoise.tasks import TuningRule, read_gains
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

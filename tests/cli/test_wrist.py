@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.sensing.wrist_poses import load_wrist_fit
+from counterpoise.sensing import load_wrist_fit
 
 ROBOT = cp.load("puma560")
 LINK = ROBOT.link_names[-1]

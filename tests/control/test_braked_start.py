@@ -16,7 +16,7 @@ from counterpoise.control.plant import BrakedPlant, Plant
 from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetySettings
 from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY, SETTLE, WATCHED
-from counterpoise.recording.log import Sample
+from counterpoise.recording import Sample
 
 ROBOT = side_by_side()
 MOST = np.array([MOST_ROTARY, MOST_LINEAR])
@@ -96,7 +96,7 @@ def test_an_arm_that_moves_is_braked_again(heavier: float, joint: int, dt: float
     """A wrong model lets it fall or rise: it travels little more than allowed, and is never driven again."""
     arm = BrakedArm(ROBOT, heavier=heavier)
     arm.dt = dt
-    error = run_failing(arm, cp.FallError)
+    error = run_failing(arm, cp.errors.FallError)
     assert error.report.fault is Fault.BRAKES_CLOSED_AGAIN
     assert error.report.end is ENDS_AT_START[Fault.BRAKES_CLOSED_AGAIN]
     assert arm.closed
@@ -125,7 +125,7 @@ def test_drives_that_are_off_keep_the_brakes_closed() -> None:
             return super().write(0.5 * tau)
 
     arm = Off(ROBOT)
-    error = run_failing(arm, cp.PlantError)
+    error = run_failing(arm, cp.errors.PlantError)
     assert error.report.fault is Fault.BRAKES_NOT_OPENED
     assert error.report.end is ENDS_AT_START[Fault.BRAKES_NOT_OPENED]
     assert "release" not in arm.calls
@@ -136,7 +136,7 @@ def test_drives_that_are_off_keep_the_brakes_closed() -> None:
 def test_an_arm_that_cannot_be_held_stays_on_its_brakes() -> None:
     """Gravity beyond the effort limit is refused before anything opens."""
     heavy = ROBOT.with_payload(9.0, link="pendulum", com=(0.5, 0.0, 0.0))
-    error = run_failing(arm := BrakedArm(ROBOT), cp.PlantError, heavy)
+    error = run_failing(arm := BrakedArm(ROBOT), cp.errors.PlantError, heavy)
     assert "'swing' takes" in str(error)
     assert "release" not in arm.calls
     assert not np.any(arm.q)
@@ -144,14 +144,14 @@ def test_an_arm_that_cannot_be_held_stays_on_its_brakes() -> None:
 
 def test_brakes_that_do_not_open() -> None:
     """A declaration that never changes, or a mechanism that hangs, ends the run; so does a release() that raises."""
-    error = run_failing(BrakedArm(ROBOT, opening=5.0), cp.PlantError)
+    error = run_failing(BrakedArm(ROBOT, opening=5.0), cp.errors.PlantError)
     assert "did not open" in str(error)
 
     class Raising(BrakedArm):
         def release(self) -> None:
             raise OSError("no such device")
 
-    error = run_failing(arm := Raising(ROBOT), cp.PlantError)
+    error = run_failing(arm := Raising(ROBOT), cp.errors.PlantError)
     assert "no such device" in str(error)
     assert arm.closed
 
@@ -220,7 +220,7 @@ def test_bad_samples_during_the_start_are_bridged_or_stop_it() -> None:
         assert loop_of(arm).run(0.1).end is EndState.COMPLETED
     arm = Blinking(ROBOT)
     arm.bad = range(40, 1000)
-    error = run_failing(arm, cp.SensorFaultError)
+    error = run_failing(arm, cp.errors.SensorFaultError)
     assert "release" not in arm.calls
     assert error.report.end is EndState.BLIND_STOP
 
@@ -305,14 +305,14 @@ def test_declarations_without_a_meaning_are_refused() -> None:
         def held(self) -> Any:
             raise OSError("bus off")
 
-    with pytest.raises(cp.PlantError, match="bus off"):
+    with pytest.raises(cp.errors.PlantError, match="bus off"):
         loop_of(Unreadable(ROBOT))
 
 
 def test_settings_of_a_run_hold_in_the_start() -> None:
     """A slower rate limit makes the rise longer, and is kept."""
     arm = BrakedArm(ROBOT)
-    safety = cp.SafetyFilter(
+    safety = cp.control.SafetyFilter(
         ROBOT, plant=arm, rate_limit=0.25 * ROBOT.effort_limit, settings=SafetySettings(blend_time=0.1)
     )
     with arm:

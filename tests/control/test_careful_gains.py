@@ -7,7 +7,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.default_gains import FULL_EFFORT_AT, ROTOR_TICKS, careful_gains, softest_gains
-from counterpoise.dynamics.inertia import joint_inertias
+from counterpoise.dynamics import joint_inertias
 
 ARMS = [entry.name for entry in cp.catalog()]
 

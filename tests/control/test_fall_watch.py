@@ -16,7 +16,7 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.reference import Sine
 from counterpoise.control.report import EndState
 from counterpoise.control.start import FALLEN_LINEAR, FALLEN_ROTARY
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.recording import Sample, SampleFlag
 
 ROBOT = side_by_side()
 MOST = np.array([FALLEN_ROTARY, FALLEN_LINEAR])
@@ -39,7 +39,7 @@ def test_an_arm_that_drops_ends_the_run(law: Callable[[], Any], kind: str) -> No
     """Brakes that opened on their own, or an effort of 0: the run ends within little more than 20 mrad, named."""
     arm = BareArm(ROBOT)
     arm.effort_kind = kind  # type: ignore[assignment]
-    with arm, pytest.raises(cp.FallError) as caught:
+    with arm, pytest.raises(cp.errors.FallError) as caught:
         ControlLoop(arm, law(), ROBOT).run(2.0)
     error = caught.value
     assert error.report.fault is Fault.FELL
@@ -57,7 +57,7 @@ def test_brakes_catch_it_at_once() -> None:
     """Where the plant's stop is brakes, they close on the tick that sees the fall."""
     arm = BareArm(ROBOT)
     arm.stop = "brake"
-    with arm, pytest.raises(cp.FallError) as caught:
+    with arm, pytest.raises(cp.errors.FallError) as caught:
         ControlLoop(arm, law_of(), ROBOT).run(2.0)
     assert caught.value.report.end is EndState.PLANT_STOP
     assert caught.value.report.stop_ticks == 0
@@ -68,7 +68,7 @@ def test_one_joint_is_enough() -> None:
     """The slide falls although the pendulum is held; the message names it."""
     arm = BareArm(ROBOT)
     arm.tau = NEEDED * [1.0, 0.1]
-    with arm, pytest.raises(cp.FallError, match=r"'lift' fell by 0\.006\d* m .* 2\.94 N and needs 29\.4 N"):
+    with arm, pytest.raises(cp.errors.FallError, match=r"'lift' fell by 0\.006\d* m .* 2\.94 N and needs 29\.4 N"):
         ControlLoop(arm, law_of(), ROBOT).run(1.0)
 
 

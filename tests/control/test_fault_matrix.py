@@ -17,8 +17,8 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetyFilter
-from counterpoise.dynamics.inertia import joint_inertias
-from counterpoise.recording.log import Sample
+from counterpoise.dynamics import joint_inertias
+from counterpoise.recording import Sample
 from fault_cases import CASES, SETTINGS, try_fault
 from ideal_arm import IdealArm
 

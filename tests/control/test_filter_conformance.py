@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.control.filter_core import FilterCore, ReferenceFilterCore
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample
 
 pytestmark = pytest.mark.skipif(FilterCore is ReferenceFilterCore, reason="the native filter is not built or disabled")
 

@@ -10,12 +10,11 @@ import pytest
 import counterpoise as cp
 from counterpoise.control.friction import FrictionFeedForward
 from counterpoise.control.reference import Triangle
-from counterpoise.dynamics.lugre import Dahl
-from counterpoise.lab.papers.task import follow, rms, run_laws
-from counterpoise.plants.presets import preset
-from counterpoise.recording.log import Sample
-from counterpoise.tasks.tune.gains import LawGains
-from counterpoise.tasks.tune.learned_friction import fit_dahl, learned_friction
+from counterpoise.dynamics import Dahl
+from counterpoise.lab import follow, rms, run_laws
+from counterpoise.plants import preset
+from counterpoise.recording import Sample
+from counterpoise.tasks import LawGains, fit_dahl, learned_friction
 
 LAW = Dahl(5.0, 6.0, 3e-4)
 GAINS = LawGains("bsc", ("joint1",), [206.0], [27.0], [0.0], [100.0])

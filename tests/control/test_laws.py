@@ -18,11 +18,10 @@ from counterpoise.control.pd import PD
 from counterpoise.control.pid import PID
 from counterpoise.control.reference import Hold, Sine
 from counterpoise.control.safety import SafetyFilter, SafetySettings
-from counterpoise.dynamics.friction import CoulombViscous
-from counterpoise.dynamics.inertia import joint_inertias
+from counterpoise.dynamics import CoulombViscous, joint_inertias
 from counterpoise.errors import InputError
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample
 from ideal_arm import IdealArm
 
 ROBOT = cp.load("puma560")

@@ -18,7 +18,7 @@ PUMA, WAM, SLIDER = cp.load("puma560"), cp.load("wam7"), cp.load("slider")
 
 def with_limits(effort: str | None, velocity: str) -> cp.Robot:
     """Return a one-joint robot with these limits in its file; None leaves the effort out."""
-    from counterpoise.description.urdf import parse_urdf
+    from counterpoise.description import parse_urdf
 
     given = "" if effort is None else f'effort="{effort}"'
     inertial = '<mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'

@@ -21,10 +21,10 @@ from counterpoise.control.plant import PlateInfo
 from counterpoise.control.reference import Hold, Sine
 from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetyFilter, SafetySettings
-from counterpoise.dynamics.inertia import joint_inertias
+from counterpoise.dynamics import joint_inertias
 from counterpoise.errors import InputError
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample, SampleFlag
 from ideal_arm import IdealArm, middle_pose
 
 PUMA = cp.load("puma560")
@@ -95,7 +95,12 @@ def test_start_outside_the_limits_is_refused() -> None:
     q = middle_pose(PUMA)
     q[1] = PUMA.upper[1] + 0.2
     arm = IdealArm(PUMA, q=q)
-    with arm, pytest.raises(cp.JointLimitError, match=r"not started: joint 'joint2': .* lies outside .* zero position"):
+    with (
+        arm,
+        pytest.raises(
+            cp.errors.JointLimitError, match=r"not started: joint 'joint2': .* lies outside .* zero position"
+        ),
+    ):
         ControlLoop(arm, pd_gravity(), PUMA).run(1.0)
     assert not arm.sent
 
@@ -103,10 +108,10 @@ def test_start_outside_the_limits_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"q": np.full(6, np.nan)}, cp.SensorFaultError),
-        ({"dq": np.full(6, 9.0)}, cp.JointLimitError),
-        ({"time": np.nan}, cp.StaleSampleError),
-        ({"effort": np.full(6, np.inf)}, cp.SensorFaultError),
+        ({"q": np.full(6, np.nan)}, cp.errors.SensorFaultError),
+        ({"dq": np.full(6, 9.0)}, cp.errors.JointLimitError),
+        ({"time": np.nan}, cp.errors.StaleSampleError),
+        ({"effort": np.full(6, np.inf)}, cp.errors.SensorFaultError),
     ],
 )
 def test_bad_first_sample_is_refused(change: dict[str, Any], error: type[cp.SafetyError]) -> None:
@@ -262,7 +267,7 @@ def test_plate_matters_only_while_a_law_reads_it() -> None:
                 return False
 
             if stops:
-                with pytest.raises(cp.SensorFaultError, match="end of its range"):
+                with pytest.raises(cp.errors.SensorFaultError, match="end of its range"):
                     loop.run(0.5, until=switch)
             else:
                 assert loop.run(0.5, until=switch).end is EndState.COMPLETED
@@ -427,7 +432,7 @@ def test_error_carries_cause_history_and_report() -> None:
     with arm:
         safety = SafetyFilter(PUMA, plant=arm, settings=settings)
         loop = ControlLoop(arm, Fails(PUMA, 400.0 * INERTIA, 32.0 * INERTIA), PUMA, safety=safety)
-        with pytest.raises(cp.LawError, match=r"RuntimeError: lost the plot.*stopped at 0.201 s") as caught:
+        with pytest.raises(cp.errors.LawError, match=r"RuntimeError: lost the plot.*stopped at 0.201 s") as caught:
             loop.run(1.0)
     error = caught.value
     assert isinstance(error.__cause__, RuntimeError)
@@ -444,11 +449,11 @@ def test_driver_whose_stop_fails_is_reported() -> None:
     arm = IdealArm(PUMA)
     arm.emergency_stop = lambda: (_ for _ in ()).throw(OSError("no answer"))  # type: ignore[method-assign]
     loop = ControlLoop(arm, pd_gravity(), PUMA, safety=quick(arm))
-    with pytest.raises(cp.PlantError, match=r"own stop raised OSError: no answer.*emergency stop") as caught:
+    with pytest.raises(cp.errors.PlantError, match=r"own stop raised OSError: no answer.*emergency stop") as caught:
         loop.run(0.01)
     assert caught.value.report.end is EndState.COMPLETED
     assert "stop_failed" in [event.kind for event in caught.value.report.events]
-    with pytest.raises(cp.LawError, match=r"ZeroDivisionError.*own stop raised OSError"):
+    with pytest.raises(cp.errors.LawError, match=r"ZeroDivisionError.*own stop raised OSError"):
         loop.run(0.01, until=lambda sample: 1 / 0 > 0)
 
     def interrupt(sample: Sample) -> bool:

@@ -16,8 +16,8 @@ from counterpoise.control.pid import PID
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetyFilter, SafetySettings
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample, SampleFlag
 from ideal_arm import IdealArm
 
 PUMA = cp.load("puma560")
@@ -108,7 +108,7 @@ def test_driver_that_cannot_be_read_is_no_start() -> None:
     """What a driver raises on the first read comes as a PlantError, and nothing is sent."""
     arm = IdealArm(PUMA)
     arm.read = lambda: (_ for _ in ()).throw(OSError("no bus"))  # type: ignore[method-assign]
-    with arm, pytest.raises(cp.PlantError, match="not started: the plant could not be read: OSError: no bus"):
+    with arm, pytest.raises(cp.errors.PlantError, match="not started: the plant could not be read: OSError: no bus"):
         loop_of(arm, Gravity(PUMA)).run(0.1)
     assert not arm.sent
 
@@ -121,7 +121,7 @@ def test_law_that_cannot_start_is_no_start() -> None:
             raise RuntimeError("no table")
 
     arm = IdealArm(PUMA)
-    with arm, pytest.raises(cp.LawError, match="not started: a law's reset raised RuntimeError: no table"):
+    with arm, pytest.raises(cp.errors.LawError, match="not started: a law's reset raised RuntimeError: no table"):
         loop_of(arm, Fails(np.zeros(6))).run(0.1)
     assert not arm.sent
 
@@ -201,7 +201,7 @@ def test_law_never_sees_a_plate_that_was_not_checked() -> None:
     with plant:
         loop = loop_of(plant, Gravity(PUMA))
         law = NeedsPlate(PUMA, np.full(6, 50.0), 5.0)
-        with pytest.raises(cp.SensorFaultError, match="end of its range"):
+        with pytest.raises(cp.errors.SensorFaultError, match="end of its range"):
             loop.run(0.2, until=at(0.1, lambda: loop.switch(law)))
     assert not seen
     good = IdealArm(PUMA, plate=plant.plate)
@@ -219,7 +219,7 @@ def test_run_within_a_run_is_refused() -> None:
     arm = IdealArm(PUMA)
     with arm:
         loop = loop_of(arm, Gravity(PUMA))
-        with pytest.raises(cp.LawError, match="running already"):
+        with pytest.raises(cp.errors.LawError, match="running already"):
             loop.run(0.1, until=lambda sample: bool(loop.run(0.1)))
         assert loop.last_report is not None
         assert loop.last_report.end is EndState.GRAVITY_STOP
@@ -233,7 +233,7 @@ def test_law_that_raises_when_told_of_a_cut_stops_the_arm() -> None:
             raise RuntimeError("cut to the quick")
 
     arm = IdealArm(PUMA)
-    with arm, pytest.raises(cp.LawError, match="RuntimeError: cut to the quick") as caught:
+    with arm, pytest.raises(cp.errors.LawError, match="RuntimeError: cut to the quick") as caught:
         loop_of(arm, Fails(arm.tau)).run(0.1)
     assert caught.value.report.end is EndState.GRAVITY_STOP
     assert len(caught.value.history) > 1
@@ -244,7 +244,7 @@ def test_refused_torque_beside_a_law_that_listens(wrong: Any) -> None:
     """What is no torque is refused in the usual way, whatever other laws want to be told."""
     arm = IdealArm(PUMA)
     law, listener = Ask(arm.tau), PID(np.ones(6), 1.0, 1.0, integral_limit=1.0, dt=1e-3)
-    with arm, pytest.raises(cp.LawError, match="is no finite float64 array"):
+    with arm, pytest.raises(cp.errors.LawError, match="is no finite float64 array"):
         loop_of(arm, [law, listener]).run(0.2, until=at(0.1, lambda: setattr(law, "tau", wrong)))
 
 

@@ -14,8 +14,8 @@ from counterpoise.control.limits import resolve_limits
 from counterpoise.control.report import EndState
 from counterpoise.control.safe_stop import SafeStop, stop_damping
 from counterpoise.control.safety import SafetyFilter, SafetySettings
-from counterpoise.dynamics.inertia import joint_inertias
-from counterpoise.recording.log import Sample
+from counterpoise.dynamics import joint_inertias
+from counterpoise.recording import Sample
 from ideal_arm import SPEEDS, IdealArm, middle_pose
 
 ARMS = ("wam7", "puma560", "dualarm19")
@@ -65,7 +65,7 @@ def test_moving_arm_is_slowed(name: str, dt: float) -> None:
         def torque(self, sample: Sample, time: float) -> Any:
             raise RuntimeError
 
-    with arm, pytest.raises(cp.LawError) as caught:
+    with arm, pytest.raises(cp.errors.LawError) as caught:
         cp.ControlLoop(arm, Lost(), robot, safety=safety).run(1.0, log=True)
     log = caught.value.report.log
     n = robot.n

@@ -15,8 +15,8 @@ from counterpoise.control.fault import Fault, FilterFlag
 from counterpoise.control.filter_core import FilterCore, ReferenceFilterCore
 from counterpoise.control.safety import Budget, SafetyFilter
 from counterpoise.errors import InputError
-from counterpoise.foundation.arrays import Array
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.foundation import Array
+from counterpoise.recording import Sample, SampleFlag
 
 PLANAR = cp.load("planar3")
 N = PLANAR.n

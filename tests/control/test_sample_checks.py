@@ -12,7 +12,7 @@ import counterpoise as cp
 from counterpoise.control.fault import Fault
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.safety import SafetyFilter, SafetySettings
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.recording import Sample, SampleFlag
 from ideal_arm import IdealArm
 
 ROBOT = cp.load("planar3")

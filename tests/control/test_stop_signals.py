@@ -36,7 +36,7 @@ from counterpoise.control.safety import SafetySettings
 from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY
 from counterpoise.control.stop_signals import NO_SIGNAL, PROCESS, Driving, PlantUse, SignalSafe, StoppedFromOutside
 from counterpoise.errors import PlantError, SafetyError
-from counterpoise.tasks.float.floating import Floating
+from counterpoise.tasks import Floating
 from study_module import STUDIES, load_study
 
 study = load_study("stop_signals")
@@ -514,7 +514,7 @@ def test_a_stop_that_the_machine_makes_slow_is_given_up_in_time() -> None:
         while plant.time < 0.5:
             time.sleep(0.001)
         plant.slow = True
-    nominal = nominal_time(plant, SafetySettings(), cp.SafetyFilter(study.ROBOT, plant=plant).limits)
+    nominal = nominal_time(plant, SafetySettings(), cp.control.SafetyFilter(study.ROBOT, plant=plant).limits)
     stopped = next(call[0] for call in plant.calls if call[1] == "emergency_stop")
     last = max(call[0] for call in plant.calls if call[1] == "write")
     assert study.judged(plant.calls) == [study.GIVEN_UP]

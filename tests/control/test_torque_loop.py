@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.base_sensor_control import base_sensor_control, plate_of
+from counterpoise.control.base_sensor_law import base_sensor_control, plate_of
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.law import Law, LimitAware, Reporting
 from counterpoise.control.loop import ControlLoop
@@ -24,15 +24,20 @@ from counterpoise.control.torque_loop import (
     TorqueLoop,
     TorqueSignal,
 )
-from counterpoise.foundation.arrays import Array
-from counterpoise.plants.config import ArmConfig, Plate, Timing
-from counterpoise.plants.events import AttachPayload, RemovePayloads
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.plants.single_joint import OneLink, SingleJoint
-from counterpoise.recording.log import Sample, SampleFlag
-from counterpoise.sensing.plate.sensor import BaseSensor
-from counterpoise.sensing.plate.variance import Uncertainty
+from counterpoise.foundation import Array
+from counterpoise.plants import (
+    ArmConfig,
+    AttachPayload,
+    OneLink,
+    Plate,
+    RemovePayloads,
+    SimulatedArm,
+    SingleJoint,
+    Timing,
+    preset,
+)
+from counterpoise.recording import Sample, SampleFlag
+from counterpoise.sensing import BaseSensor, Uncertainty
 
 T = 2e-3
 LINK = OneLink(inertia=2.0, rotor_inertia=0.5, gravity=8.0, gravity_angle=0.3, effort_limit=60.0, velocity_limit=3.0)

@@ -22,7 +22,7 @@ from counterpoise.description.bundled import CatalogEntry, catalog, catalog_name
 from counterpoise.description.dh import decode_table, origins
 from counterpoise.description.model import Description, Joint, JointKind
 from counterpoise.errors import InputError
-from counterpoise.foundation.toml import load_toml
+from counterpoise.foundation import load_toml
 
 Array = npt.NDArray[np.float64]
 Shared = Callable[[str], Path]

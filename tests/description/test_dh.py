@@ -17,7 +17,7 @@ from counterpoise.description import dh as dh_table
 from counterpoise.description.dh import parse_dh
 from counterpoise.description.model import Description, JointKind
 from counterpoise.description.reading import read_description
-from counterpoise.foundation.toml import Keys, load_toml
+from counterpoise.foundation import Keys, load_toml
 
 Array = npt.NDArray[np.float64]
 DOCS = Path(__file__).parents[2] / "docs" / "dh-format.md"

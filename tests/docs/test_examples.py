@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from counterpoise.plants.kernel import NATIVE
+from counterpoise.plants import NATIVE
 from docs_pages import ROOT
 from printed_numbers import Rule, differences
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoise.lab.papers.registry import MODULES
+from counterpoise.lab import MODULES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "founding"

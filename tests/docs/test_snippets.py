@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from counterpoise.plants.kernel import NATIVE
+from counterpoise.plants import NATIVE
 from docs_pages import PAGES, Block, name_of, snippets
 
 pytest.importorskip("mujoco", reason="many snippets drive a simulated arm")

@@ -12,7 +12,7 @@ from analytic_log import moving_log, with_column
 from counterpoise.doctor.channels import check_quantised, check_saturated
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.prepared import prepare
-from counterpoise.recording.log import SampleFlag
+from counterpoise.recording import SampleFlag
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

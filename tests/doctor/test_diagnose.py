@@ -13,7 +13,7 @@ from analytic_log import moving_log
 from counterpoise.doctor.diagnosis import diagnose
 from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.errors import InputError
-from counterpoise.recording.log import Log
+from counterpoise.recording import Log
 from doctor_cases import assert_readable, at_the_motors, recording, reversed_effort, wrong_model
 
 ARM = cp.load("wam4")

@@ -7,30 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from counterpoise.doctor import (
-    channels,
-    plate,
-    plate_fit,
-    timing,
-)
-from counterpoise.doctor import (
-    channels as converters,
-)
-from counterpoise.doctor import (
-    coverage as excitation,
-)
-from counterpoise.doctor import (
-    coverage as friction_band,
-)
-from counterpoise.doctor import (
-    coverage as path,
-)
-from counterpoise.doctor import (
-    coverage as stops,
-)
-from counterpoise.doctor import (
-    timing as delays,
-)
+from counterpoise.doctor import channels, plate, plate_fit, timing
+from counterpoise.doctor import channels as converters
+from counterpoise.doctor import coverage as excitation
+from counterpoise.doctor import coverage as friction_band
+from counterpoise.doctor import coverage as path
+from counterpoise.doctor import coverage as stops
+from counterpoise.doctor import timing as delays
 from counterpoise.doctor.finding import ABOUT_MODEL, LogFault
 
 PAGE = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")

@@ -14,9 +14,8 @@ import counterpoise as cp
 from analytic_log import late, moving_log
 from counterpoise.doctor.diagnosis import Diagnosis, diagnose
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.foundation.rotations import rotation_from_rpy
-from counterpoise.recording.log import Log
-from counterpoise.recording.mapping import LogMapping, write_mapping
+from counterpoise.foundation import rotation_from_rpy
+from counterpoise.recording import Log, LogMapping, write_mapping
 from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
 from study_module import load_study
 

@@ -12,7 +12,7 @@ from analytic_log import moving_log, standing_log
 from counterpoise.doctor.coverage import check_friction, check_one_sided, friction_bands, standing_poses
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.prepared import prepare
-from counterpoise.recording.stillness import still_segments
+from counterpoise.recording import still_segments
 
 PUMA = cp.load("puma560")
 

@@ -10,8 +10,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.diagnosis import check_model, merged_fix
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.recording.log import Log
-from counterpoise.recording.reading import remapped
+from counterpoise.recording import Log, remapped
 from doctor_cases import (
     Change,
     as_currents,

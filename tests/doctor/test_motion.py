@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from counterpoise.doctor.motion import MOST_POINTS, motion_of
-from counterpoise.recording.log import Log
+from counterpoise.recording import Log
 
 OMEGA = 2.0 * np.pi * 0.3
 

@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import EXCESS, excess_of, motor_side_finding
-from counterpoise.recording.log import Log
+from counterpoise.recording import Log
 from doctor_cases import recording
 
 PUMA = cp.load("puma560")

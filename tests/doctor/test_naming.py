@@ -31,7 +31,7 @@ from counterpoise.doctor.priors import ANY, Cost
 from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search
 from counterpoise.doctor.weighing import is_unit
-from counterpoise.recording.log import Log
+from counterpoise.recording import Log
 from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
 
 ARM = cp.load("wam4")

@@ -12,8 +12,8 @@ from analytic_log import late, moving_log, with_column
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.plate import check_plate
 from counterpoise.doctor.prepared import prepare
-from counterpoise.foundation.rotations import rotation_from_rpy
-from counterpoise.recording.reading import remapped
+from counterpoise.foundation import rotation_from_rpy
+from counterpoise.recording import remapped
 
 
 def wrong_model(robot: cp.Robot, seed: int = 0) -> cp.Robot:

@@ -23,8 +23,8 @@ from counterpoise.doctor.plate_fit import (
 )
 from counterpoise.doctor.prepared import prepare
 from counterpoise.doctor.priors import parameter_spread
-from counterpoise.foundation.rotations import rotation_from_rpy
-from counterpoise.recording.log import Log
+from counterpoise.foundation import rotation_from_rpy
+from counterpoise.recording import Log
 from doctor_cases import wrong_model
 
 ARM = cp.load("wam7")

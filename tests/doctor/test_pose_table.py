@@ -11,8 +11,7 @@ import counterpoise as cp
 from counterpoise.doctor.diagnosis import diagnose
 from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, LogFault
 from counterpoise.doctor.pose_table import is_pose_table, table_motion
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
+from counterpoise.recording import Declared, Log
 from doctor_cases import differing_model, recording, reversed_effort
 
 ARM = cp.load("wam4")

@@ -13,9 +13,7 @@ from analytic_log import moving_log
 from counterpoise.doctor.diagnosis import diagnose, merged_fix
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.timing import check_rate
-from counterpoise.recording.log import Log
-from counterpoise.recording.mapping import LogMapping
-from counterpoise.recording.reading import remapped
+from counterpoise.recording import Log, LogMapping, remapped
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

@@ -8,7 +8,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.priors import ALL_SIGNS, GAIN, ORDER, SIGN, Cost, exchanges
 from counterpoise.doctor.reading import Reading, swapped
-from counterpoise.recording.declared import Declared
+from counterpoise.recording import Declared
 
 ROBOT = cp.load("planar3")
 PLAIN = Reading.as_recorded(ROBOT)

@@ -16,7 +16,7 @@ from counterpoise.doctor.moves import effort_moves, exchangeable, in_degrees, po
 from counterpoise.doctor.priors import ANY
 from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search, search
-from counterpoise.recording.log import Log
+from counterpoise.recording import Log
 from doctor_cases import (
     Change,
     as_currents,

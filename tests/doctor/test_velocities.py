@@ -10,7 +10,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.channel_findings import velocity_slopes
 from counterpoise.doctor.motion import motion_of
-from counterpoise.recording.log import Log
+from counterpoise.recording import Log
 from doctor_cases import recording
 
 LOG = recording(cp.load("wam4"))

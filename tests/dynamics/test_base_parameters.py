@@ -10,11 +10,9 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.bundled import catalog_names
-from counterpoise.description.checks import checked
-from counterpoise.description.model import Description, Inertia, Joint, JointKind, Link, Mimic
+from counterpoise.description import Description, Inertia, Joint, JointKind, Link, Mimic, catalog_names, checked
 from counterpoise.dynamics.regressors import gravity_regressors
-from counterpoise.foundation.rotations import transform
+from counterpoise.foundation import transform
 from random_robots import RandomRobot, random_inertia, random_robot
 from twin import agree
 

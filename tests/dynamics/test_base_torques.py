@@ -9,12 +9,11 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.model import JointKind
-from counterpoise.description.urdf import parse_urdf
+from counterpoise.description import JointKind, parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.dynamics.kinematics import ancestors
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.sensing.plate.joint_analyzer import JointAnalyzer, analyzed
+from counterpoise.sensing import JointAnalyzer, analyzed
 from native_sets import installed_sets, set_names, using
 from random_robots import random_motion, random_robot
 
@@ -304,7 +303,7 @@ def test_unphysical_inertias_are_refused_for_motion_only() -> None:
     for kernel in (robot, ReferenceKernel(robot.tree)):
         assert kernel.base_torques([0.1], np.zeros(6)).shape == (1,)
         for motion in ([[0.1], [0.2]], [[0.1], None], [None, [0.2]]):
-            with pytest.raises(cp.PhysicalConsistencyError, match="arm"):
+            with pytest.raises(cp.errors.PhysicalConsistencyError, match="arm"):
                 kernel.base_torques([0.1], np.zeros(6), *motion)
 
 

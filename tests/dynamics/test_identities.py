@@ -12,11 +12,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
-from counterpoise.description.bundled import catalog_names
-from counterpoise.description.checks import checked
-from counterpoise.description.model import Joint, JointKind, Link
+from counterpoise.description import Joint, JointKind, Link, catalog_names, checked
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.foundation.rotations import rotation_from_vector, transform
+from counterpoise.foundation import rotation_from_vector, transform
 from random_robots import random_inertia, random_motion, random_robot, random_rotation
 from twin import agree
 

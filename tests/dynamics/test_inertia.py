@@ -69,7 +69,7 @@ def test_unphysical_inertias_leave_the_rotors() -> None:
     )
     odd = cp.Robot(replace(robot.description, links=links))
     q = np.full(6, 0.3)
-    with pytest.raises(cp.PhysicalConsistencyError):
+    with pytest.raises(cp.errors.PhysicalConsistencyError):
         mass_matrix_with_rotors(odd, q)
     np.testing.assert_array_equal(joint_inertias(odd, q), odd.rotor_inertia)
     allowed = cp.Robot(odd.description, allow_unphysical=True)

@@ -7,11 +7,9 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.bundled import catalog_names
-from counterpoise.description.checks import checked
-from counterpoise.description.model import Joint, JointKind, Link, Mimic
+from counterpoise.description import Joint, JointKind, Link, Mimic, catalog_names, checked
 from counterpoise.errors import ModelError
-from counterpoise.foundation.rotations import inverse_transform, skew
+from counterpoise.foundation import inverse_transform, skew
 from random_robots import random_motion, random_robot
 from twin import agree
 

@@ -11,8 +11,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.dynamics.kinematics import ancestors, body_poses
-from counterpoise.foundation.rotations import skew
-from counterpoise.sensing.center_of_mass import center_of_mass_jacobian
+from counterpoise.foundation import skew
+from counterpoise.sensing import center_of_mass_jacobian
 from random_robots import random_motion
 
 Array = npt.NDArray[np.float64]

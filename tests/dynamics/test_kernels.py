@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.urdf import parse_urdf
+from counterpoise.description import parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.dynamics.kernel import Kernel
 from counterpoise.dynamics.reference import ReferenceKernel

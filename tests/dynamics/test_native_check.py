@@ -242,7 +242,7 @@ def test_an_extension_that_disagrees_is_not_used(room: str, monkeypatch: pytest.
     broken = SimpleNamespace(COMPILER="gcc 0.9", **vars(without(specification, entry)))
     monkeypatch.setattr(native_module, "imported_module", lambda _: broken)
     with pytest.warns(RuntimeWarning) as caught:
-        assert native_module.native_module.__wrapped__(room) is None
+        assert native_module.native_part.__wrapped__(room) is None
     assert len(caught) == 1
     for words in (f"{room}.{entry}", "gcc 0.9", native_check.processor(), f"room '{room}' is used instead"):
         assert words in str(caught[0].message)
@@ -250,10 +250,10 @@ def test_an_extension_that_disagrees_is_not_used(room: str, monkeypatch: pytest.
     monkeypatch.setattr(native_module, "imported_module", lambda _: whole)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert native_module.native_module.__wrapped__(room) is whole
+        assert native_module.native_part.__wrapped__(room) is whole
     monkeypatch.setattr(native_check, "STORED", native_check.STORED / "elsewhere")
     with pytest.warns(RuntimeWarning, match="cannot be read"):
-        assert native_module.native_module.__wrapped__(room) is None
+        assert native_module.native_part.__wrapped__(room) is None
 
 
 @native_only

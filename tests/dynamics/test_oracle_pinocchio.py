@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from counterpoise.description.model import JointKind
+from counterpoise.description import JointKind
 from counterpoise.dynamics.reference import ReferenceKernel
 from random_robots import RandomRobot, random_motion, random_robot
 from twin import Coordinates, agree, compare

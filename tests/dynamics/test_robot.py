@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.tip.two_hands import TwoHands
-from counterpoise.description.checks import unphysical_reason
-from counterpoise.description.model import Inertia
-from counterpoise.description.urdf import parse_urdf
+from counterpoise.control import TwoHands
+from counterpoise.description import Inertia, parse_urdf, unphysical_reason
 from counterpoise.dynamics.inputs import link_name
 from counterpoise.dynamics.kernel import Kernel
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.plants.events import Bond, Push
-from counterpoise.plants.simulated import Disturbances
+from counterpoise.plants import Bond, Disturbances, Push
 from shared_data import example_urdf
 
 ARM = """<robot name="arm">
@@ -49,7 +46,7 @@ def test_an_unphysical_inertia_stops_dynamics_only() -> None:
         lambda: robot.with_payload(0.0, link="b").inverse_dynamics([0.3], [0.0], [1.0]),
         lambda: robot.mounted(rpy=(0.1, 0, 0)).base_wrench([0.3], ddq=[1.0]),
     ):
-        with pytest.raises(cp.PhysicalConsistencyError, match=r"arm\.urdf: .*'a'.*triangle.*allow_unphysical"):
+        with pytest.raises(cp.errors.PhysicalConsistencyError, match=r"arm\.urdf: .*'a'.*triangle.*allow_unphysical"):
             call()
     allowed = arm(THIN, allow_unphysical=True)
     assert allowed.inverse_dynamics([0.0], [0.0], [1.0])[0] == pytest.approx(2 * 0.04 + 0.001 - 2 * 9.81 * 0.2)
@@ -234,9 +231,9 @@ def test_loading_by_kind_of_file(tmp_path) -> None:
         assert cp.load(tmp_path / name).joint_names == ("j",)
         assert cp.load(str(tmp_path / name)).joint_names == ("j",)
     (tmp_path / "arm.txt").write_text(text)
-    with pytest.raises(cp.ModelFileError, match=r"unknown kind of file '\.txt'.*\.urdf"):
+    with pytest.raises(cp.errors.ModelFileError, match=r"unknown kind of file '\.txt'.*\.urdf"):
         cp.load(tmp_path / "arm.txt")
-    with pytest.raises(cp.ModelFileError, match="no such file"):
+    with pytest.raises(cp.errors.ModelFileError, match="no such file"):
         cp.load(tmp_path / "absent.urdf")
     with pytest.raises(cp.InputError, match="wam7"):
         cp.load("wam8")
@@ -262,7 +259,7 @@ def test_mimic_chains_stay_bounded() -> None:
             f"<joint name='j{index}' type='continuous'>"
             f"<parent link='l{index - 1}'/><child link='l{index}'/>{mimic}</joint>"
         )
-    with pytest.raises(cp.ModelFileError, match="joint 'j3' follows 'j1'"):
+    with pytest.raises(cp.errors.ModelFileError, match="joint 'j3' follows 'j1'"):
         parse_urdf("".join([*text, "</robot>"]).encode())
 
 
@@ -277,7 +274,7 @@ def test_strict_turns_warnings_into_an_error(tmp_path) -> None:
     """strict=True refuses what would only be warned about, and lists it."""
     (tmp_path / "arm.urdf").write_text(ARM.format(tensor=THIN, extra=""))
     assert cp.load(tmp_path / "arm.urdf").warnings
-    with pytest.raises(cp.ModelFileError, match="triangle inequality"):
+    with pytest.raises(cp.errors.ModelFileError, match="triangle inequality"):
         cp.load(tmp_path / "arm.urdf", strict=True)
     for entry in cp.catalog():
         assert cp.load(entry.name, strict=True).n == entry.joints
@@ -290,7 +287,7 @@ def test_xacro_needs_permission(tmp_path) -> None:
         '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="m" default="2"/>',
     )
     (tmp_path / "arm.urdf.xacro").write_text(text.replace('value="2"', 'value="$(arg m)"'))
-    with pytest.raises(cp.ModelFileError, match="allow_xacro=True"):
+    with pytest.raises(cp.errors.ModelFileError, match="allow_xacro=True"):
         cp.load(tmp_path / "arm.urdf.xacro")
     pytest.importorskip("xacrodoc", reason="the extra 'xacro' is not installed")
     assert cp.load(tmp_path / "arm.urdf.xacro", allow_xacro=True).total_mass == 2.0

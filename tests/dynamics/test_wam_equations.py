@@ -10,7 +10,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.dynamics.kinematics import body_poses
-from counterpoise.sensing.plate.joint_analyzer import Term, link_wrenches
+from counterpoise.sensing import Term, link_wrenches
 from random_robots import random_motion
 
 Array = npt.NDArray[np.float64]

@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.checks import checked
-from counterpoise.description.model import Joint, JointKind, Link
+from counterpoise.description import Joint, JointKind, Link, checked
 from counterpoise.errors import InputError, ModelError
 from twin import agree
 

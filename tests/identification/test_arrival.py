@@ -7,8 +7,7 @@ import pytest
 
 from counterpoise.errors import InputError
 from counterpoise.identification.still_poses import arrival_notes, arrivals
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
+from counterpoise.recording import Declared, Log
 
 TIME = np.linspace(0.0, 4.0, 401)
 PLAN = {

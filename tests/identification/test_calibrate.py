@@ -10,16 +10,13 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
-from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.fitting.fitted_robot import unphysical_links
-from counterpoise.fitting.prior import CadPrior
-from counterpoise.fitting.static_poses import StaticPoses, static_poses
-from counterpoise.fitting.terms import Terms
+from counterpoise.doctor import Consequence, Finding, LogFault
+from counterpoise.fitting import CadPrior, StaticPoses, Terms, static_poses, unphysical_links
 from counterpoise.identification import posterior_search
 from counterpoise.identification.calibration import calibrate
-from counterpoise.identification.design import design_poses
 from counterpoise.identification.fit import Fit
-from counterpoise.recording.declared import Declared
+from counterpoise.identification.pose_design import design_poses
+from counterpoise.recording import Declared
 
 
 @cache

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from calibration_data import motion, other_masses
-from counterpoise.fitting.static_poses import static_poses
-from counterpoise.fitting.terms import Terms
+from counterpoise.fitting import Terms, static_poses
 from counterpoise.identification import file as calibration_file
 from counterpoise.identification.calibration import calibrate
-from counterpoise.identification.design import design_poses
 from counterpoise.identification.document import TermsTable, checksum
 from counterpoise.identification.file import NOT_TRUSTED, load_calibration, read_content
 from counterpoise.identification.fit import Check, Fit, Verdict
+from counterpoise.identification.pose_design import design_poses
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +112,7 @@ def test_a_fit_that_is_not_trusted_says_so_in_name_and_content(fit: Fit, robot: 
 
 
 def test_another_robot_is_refused(saved: Path) -> None:
-    with pytest.raises(cp.DataFileError, match="belongs to robot 'wam4' with joints"):
+    with pytest.raises(cp.errors.DataFileError, match="belongs to robot 'wam4' with joints"):
         load_calibration(saved, cp.load("wam7"))
 
 
@@ -123,24 +122,24 @@ def test_another_geometry_under_the_same_names_is_refused(fit: Fit, robot: cp.Ro
     moved[0, 3] += 0.001
     joints[2] = replace(joints[2], T_parent_joint=moved)
     other = cp.Robot(replace(robot.description, joints=tuple(joints)))
-    with pytest.raises(cp.DataFileError, match="another geometry"):
+    with pytest.raises(cp.errors.DataFileError, match="another geometry"):
         load_calibration(saved, other)
 
 
 def test_another_mounting_is_refused(robot: cp.Robot, saved: Path) -> None:
-    with pytest.raises(cp.DataFileError, match="mounted"):
+    with pytest.raises(cp.errors.DataFileError, match="mounted"):
         load_calibration(saved, robot.mounted(rpy=(0.0, 0.3, 0.0)))
 
 
 def test_another_payload_is_refused(fit: Fit, robot: cp.Robot, saved: Path, tmp_path: Path) -> None:
     """The file's weights hold the load it was made with: another one would be swallowed, or counted twice."""
     carrying = robot.with_payload(2.0, com=(0.0, 0.0, 0.1))
-    with pytest.raises(cp.DataFileError, match="payload of 0 kg; the robot carries 2 kg"):
+    with pytest.raises(cp.errors.DataFileError, match="payload of 0 kg; the robot carries 2 kg"):
         load_calibration(saved, carrying)
     q = design_poses(robot, 10)
     loaded = calibrate(carrying, static_poses(robot.joint_names, q, carrying.gravity(q)))
     written = loaded.save(tmp_path / "loaded.calibration.json")
-    with pytest.raises(cp.DataFileError, match="payload of 2 kg"):
+    with pytest.raises(cp.errors.DataFileError, match="payload of 2 kg"):
         load_calibration(written, robot)
     found = load_calibration(written, carrying)
     np.testing.assert_allclose(found.robot.gravity(q), carrying.gravity(q), atol=1e-9)
@@ -151,7 +150,7 @@ def test_a_newer_version_is_refused(robot: cp.Robot, saved: Path) -> None:
     document = json.loads(saved.read_text())
     document["version"] = calibration_file.VERSION + 1
     saved.write_text(json.dumps(document))
-    with pytest.raises(cp.DataFileError, match="Update counterpoise"):
+    with pytest.raises(cp.errors.DataFileError, match="Update counterpoise"):
         load_calibration(saved, robot)
 
 
@@ -160,7 +159,7 @@ def test_a_file_of_the_first_release_is_refused(robot: cp.Robot, saved: Path) ->
     document = json.loads(saved.read_text())
     document["version"] = 1
     saved.write_text(json.dumps(document))
-    with pytest.raises(cp.DataFileError, match="calibrate again"):
+    with pytest.raises(cp.errors.DataFileError, match="calibrate again"):
         load_calibration(saved, robot)
 
 
@@ -169,7 +168,7 @@ def test_a_changed_number_is_noticed(robot: cp.Robot, saved: Path) -> None:
     document = json.loads(saved.read_text())
     document["content"]["model"]["bodies"][1] += 1e-9
     saved.write_text(json.dumps(document))
-    with pytest.raises(cp.DataFileError, match="checksum"):
+    with pytest.raises(cp.errors.DataFileError, match="checksum"):
         load_calibration(saved, robot)
 
 
@@ -179,7 +178,7 @@ def test_a_status_that_its_checks_contradict_is_refused(robot: cp.Robot, saved: 
     document["content"]["verdict"][0]["passed"] = False
     document["checksum"] = checksum(document["content"])
     saved.write_text(json.dumps(document))
-    with pytest.raises(cp.DataFileError, match="contradict"):
+    with pytest.raises(cp.errors.DataFileError, match="contradict"):
         load_calibration(saved, robot)
 
 
@@ -205,7 +204,7 @@ def test_numbers_that_do_not_fit_are_refused(robot: cp.Robot, saved: Path, where
     table[where[-1]] = value
     document["checksum"] = checksum(document["content"])
     saved.write_text(json.dumps(document))
-    with pytest.raises(cp.DataFileError):
+    with pytest.raises(cp.errors.DataFileError):
         load_calibration(saved, robot)
 
 
@@ -215,19 +214,19 @@ def test_numbers_that_do_not_fit_are_refused(robot: cp.Robot, saved: Path, where
 def test_what_is_no_calibration_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(cp.DataFileError, match=r"x\.json"):
+    with pytest.raises(cp.errors.DataFileError, match=r"x\.json"):
         read_content(path)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(cp.DataFileError, match="no such file"):
+    with pytest.raises(cp.errors.DataFileError, match="no such file"):
         read_content(tmp_path / "none.json")
-    with pytest.raises(cp.DataFileError, match="regular file"):
+    with pytest.raises(cp.errors.DataFileError, match="regular file"):
         read_content(tmp_path)
 
 
 def test_a_file_that_cannot_be_written_is_an_error(fit: Fit, tmp_path: Path) -> None:
-    with pytest.raises(cp.DataFileError):
+    with pytest.raises(cp.errors.DataFileError):
         fit.save(tmp_path / "nowhere" / "arm.calibration.json")
 
 
@@ -236,7 +235,7 @@ def test_a_file_that_cannot_be_written_is_an_error(fit: Fit, tmp_path: Path) -> 
 def test_any_bytes_give_a_calibration_or_our_error(tmp_path: Path, robot: cp.Robot, data: bytes) -> None:
     path = tmp_path / "fuzz.json"
     path.write_bytes(data)
-    with pytest.raises(cp.DataFileError):
+    with pytest.raises(cp.errors.DataFileError):
         load_calibration(path, robot)
 
 
@@ -268,6 +267,6 @@ def test_any_damage_gives_the_same_calibration_or_our_error(
     path.write_bytes(bytes(text))
     try:
         found = load_calibration(path, robot)
-    except cp.DataFileError:
+    except cp.errors.DataFileError:
         return
     assert np.isfinite(found.robot.gravity(np.zeros(4))).all()

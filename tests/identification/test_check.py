@@ -7,14 +7,11 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion
-from counterpoise.fitting.robust import root_mean_square
-from counterpoise.fitting.samples import Samples
-from counterpoise.fitting.static_poses import StaticPoses, static_poses
-from counterpoise.fitting.terms import Terms
-from counterpoise.identification.design import design_poses
+from counterpoise.fitting import Samples, StaticPoses, Terms, root_mean_square, static_poses
 from counterpoise.identification.estimate import Estimate
 from counterpoise.identification.heldout import check_moving, check_static, some_poses
 from counterpoise.identification.motion import moving_samples
+from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.weighted import weighted_fit
 from counterpoise.identification.workspace import solve_static
 
@@ -122,6 +119,6 @@ def test_a_motion_is_divided_by_its_path(arm: cp.Robot) -> None:
 
 
 def _rest(poses: StaticPoses) -> Samples:
-    from counterpoise.fitting.samples import samples_of_poses
+    from counterpoise.fitting import samples_of_poses
 
     return samples_of_poses(poses)

@@ -12,30 +12,22 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses
-from counterpoise.cli.track import track_log
-from counterpoise.control.gravity import Gravity
-from counterpoise.control.loop import ControlLoop
+from counterpoise.cli import track_log
+from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import DataFileError, InputError
-from counterpoise.export.writing import export
+from counterpoise.exporters import export
 from counterpoise.identification import document
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.estimate import COMMAND_UNITS
 from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.verification import verify
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
-from counterpoise.report.calibration_page import calibration_page, verification_page
-from counterpoise.sensing.momentum_observer import friction_band_of
-from counterpoise.sensing.online_gravity import OnlineGravity
-from counterpoise.sensing.payload_estimator import PayloadEstimator
-from counterpoise.sensing.plate.sensor import BaseSensor
-from counterpoise.sensing.track import Tracker
-from counterpoise.tasks.float.check import gravity_covariance
-from counterpoise.tasks.float.floating import Floating
-from counterpoise.view.comparison import compared
-from counterpoise.view.timeline import log_timeline
+from counterpoise.plants import SimulatedArm
+from counterpoise.recording import Declared, Log
+from counterpoise.report import calibration_page, verification_page
+from counterpoise.sensing import BaseSensor, OnlineGravity, PayloadEstimator, Tracker, friction_band_of
+from counterpoise.tasks import Floating, gravity_covariance
+from counterpoise.view import compared, log_timeline
 
 KEY = "joints.joint2.effort_gain"
 GUESSED = Declared(source={KEY: "guessed"}, rate_source="recorded")

@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.model import JointKind
-from counterpoise.dynamics.kinematics import ancestors
+from counterpoise.description import JointKind
+from counterpoise.dynamics import ancestors
 from counterpoise.errors import InputError
-from counterpoise.fitting.static_poses import StaticPoses, static_poses
+from counterpoise.fitting import StaticPoses, static_poses
 from counterpoise.identification.wam_methods import pose_matrices, solve_coupled
 from random_robots import random_robot
 

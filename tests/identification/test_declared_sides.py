@@ -10,7 +10,7 @@ import pytest
 import counterpoise as cp
 from calibration_data import other_masses
 from counterpoise.errors import InputError
-from counterpoise.identification.design import design_poses
+from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.still_poses import poses_from_rows
 
 ARM = cp.load("planar3")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting.regression import JointRegression, solve
-from counterpoise.identification.design import MOST_EFFORT, design, design_poses, expected_knowledge
+from counterpoise.fitting import JointRegression, solve
+from counterpoise.identification.pose_design import MOST_EFFORT, design, design_poses, expected_knowledge
 from counterpoise.identification.pose_plan import approach_within, read_plan
 from counterpoise.identification.workspace import (
     Clearance,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting.static_poses import static_poses
+from counterpoise.fitting import static_poses
 from counterpoise.identification.wam_methods import link_equations, pose_matrices, solve_iterative
 
 

@@ -10,14 +10,13 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses
-from counterpoise.fitting.hierarchical import HierarchicalRegression, RowProducts, Size
+from counterpoise.fitting import HierarchicalRegression, RowProducts, Size
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.earlier import DIFFERENCES, EarlierCalibration
 from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.motion import moving_samples, prepare
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
+from counterpoise.recording import Declared, Log
 from study_module import load_study
 
 AS_IT_IS = DIFFERENCES[0]

@@ -15,16 +15,19 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from calibration_data import motion, other_masses
-from counterpoise.fitting.static_poses import static_poses
-from counterpoise.fitting.terms import Terms
+from counterpoise.fitting import Terms, static_poses
 from counterpoise.identification.calibration import calibrate
-from counterpoise.identification.design import design_poses
 from counterpoise.identification.document import checksum
 from counterpoise.identification.file import FileBounds, load_calibration
-from counterpoise.sensing.plate.gravity_table import TrigonometricTable
-from counterpoise.sensing.plate.gravity_table_file import load_table, save_table
-from counterpoise.sensing.plate.sensor_calibration import SensorCalibration, calibrate_sensor
-from counterpoise.sensing.plate.sensor_file import load_sensor_calibration
+from counterpoise.identification.pose_design import design_poses
+from counterpoise.sensing import (
+    SensorCalibration,
+    TrigonometricTable,
+    calibrate_sensor,
+    load_sensor_calibration,
+    load_table,
+    save_table,
+)
 from plate_recordings import random_truth, recorded
 
 Path_ = tuple[Any, ...]
@@ -137,7 +140,7 @@ def test_the_field_is_named(static_file: Path, tmp_path: Path, place: Path_, val
         document["content"]["status"] = "trusted"
     path = tmp_path / "changed.json"
     path.write_text(changed(document, place, value))
-    with pytest.raises(cp.DataFileError, match=words):
+    with pytest.raises(cp.errors.DataFileError, match=words):
         load_calibration(path, ARM)
 
 
@@ -187,7 +190,7 @@ def test_a_plates_field_is_named(plate: tuple[SensorCalibration, Path], tmp_path
     )
     path = tmp_path / "plate.json"
     path.write_text(changed(document, place, 50.0 if field == "gain" else -1e7))
-    with pytest.raises(cp.DataFileError, match=f"{field} holds"):
+    with pytest.raises(cp.errors.DataFileError, match=f"{field} holds"):
         load_sensor_calibration(path, cp.load("puma560"))
 
 
@@ -201,5 +204,5 @@ def test_a_tables_moments_are_bounded(tmp_path: Path) -> None:
         made = copy.deepcopy(document)
         made[field][: len(value)] = value
         path.write_text(json.dumps(made))
-        with pytest.raises(cp.DataFileError, match=f"{field} holds"):
+        with pytest.raises(cp.errors.DataFileError, match=f"{field} holds"):
             load_table(path, robot)

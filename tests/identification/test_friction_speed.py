@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting.samples import Samples
+from counterpoise.fitting import Samples
 from counterpoise.identification import motion as friction_speed
 from counterpoise.identification.motion import SPEED_FACTORS, likeliest_speeds, prepare
 from doctor_cases import differing_model

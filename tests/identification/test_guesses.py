@@ -12,8 +12,7 @@ from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.estimate import COMMAND_UNITS
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.verification import verify
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
+from counterpoise.recording import Declared, Log
 
 GUESSED_GAIN = Declared(source={"joints.joint2.effort_gain": "guessed"})
 GUESSED_RATE = Declared(rate_source="guessed")

@@ -12,7 +12,7 @@ import yaml
 
 import counterpoise as cp
 from counterpoise.errors import InputError, ModelError
-from counterpoise.fitting.static_poses import StaticPoses, static_poses
+from counterpoise.fitting import StaticPoses, static_poses
 from counterpoise.identification.wam_methods import BARRETT_RIDGE, first_moments_in_dh_frames, solve_iterative
 
 Array = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.identification.motion import moving_samples, prepare, stream_samples
-from counterpoise.recording.declared import Declared
+from counterpoise.recording import Declared
 from simulated_motion import motion, recording
 
 ROBOT = cp.load("wam4")

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.model import JointKind
-from counterpoise.fitting.regressor import EffortColumns
-from counterpoise.fitting.samples import Samples
-from counterpoise.fitting.terms import Terms
-from counterpoise.foundation.arrays import Array
+from counterpoise.description import JointKind
+from counterpoise.fitting import EffortColumns, Samples, Terms
+from counterpoise.foundation import Array
 from counterpoise.identification.nuisances import (
     LEAST_RANGE,
     OFFSET_OF_FRICTION,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting.samples import Samples
+from counterpoise.fitting import Samples
 from counterpoise.identification.heldout import GUARD, Regions, Split, path_coordinate, split_samples
 from counterpoise.identification.motion import moving_samples
 from simulated_motion import motion, recording

@@ -12,10 +12,8 @@ import pytest
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
 from counterpoise.errors import InputError
-from counterpoise.fitting.samples import Samples
-from counterpoise.fitting.static_poses import StaticPoses, static_poses
-from counterpoise.fitting.terms import Terms
-from counterpoise.foundation.arrays import Array
+from counterpoise.fitting import Samples, StaticPoses, Terms, static_poses
+from counterpoise.foundation import Array
 from counterpoise.identification.data_choice import data_kind, stands_of
 from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
@@ -23,7 +21,7 @@ from counterpoise.identification.motion import moving_samples
 from counterpoise.identification.runs import FittedRun
 from counterpoise.identification.verification import verify
 from counterpoise.identification.weighted import WeightedFit, weighted_fit
-from counterpoise.recording.declared import Declared
+from counterpoise.recording import Declared
 
 ARM = cp.load("planar3")
 TRUTH = other_masses(ARM, seed=3, size=0.2)

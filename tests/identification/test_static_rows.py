@@ -10,8 +10,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.errors import InputError
-from counterpoise.fitting.prior import Gaussian
-from counterpoise.fitting.static_poses import StaticPoses, static_poses
+from counterpoise.fitting import Gaussian, StaticPoses, static_poses
 from counterpoise.identification.workspace import relative_noise, solve_static, static_columns, static_rows
 from random_robots import random_robot
 

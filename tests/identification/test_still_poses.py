@@ -16,7 +16,7 @@ from counterpoise.identification.still_poses import (
     poses_from_rows,
     without_friction,
 )
-from counterpoise.recording.stillness import still_segments
+from counterpoise.recording import still_segments
 
 POSES = np.array([[0.4, -0.5, 0.3], [-0.6, 0.2, 0.8], [1.0, 0.7, -0.4], [0.1, -0.9, -0.7]])
 

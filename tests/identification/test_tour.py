@@ -6,7 +6,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
-from counterpoise.identification.design import move_times, short_tour
+from counterpoise.identification.pose_design import move_times, short_tour
 
 
 def _length(order: np.ndarray, cost: np.ndarray) -> float:

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.fitting.robust import better_than_described
-from counterpoise.fitting.terms import Terms
+from counterpoise.doctor import Consequence, Finding, LogFault
+from counterpoise.fitting import Terms, better_than_described
 from counterpoise.identification.fit import SURE, Check, Verdict, judge, judge_recording
 from counterpoise.identification.statements import USES, Assessment, Promise, UseName, UseStatement
 

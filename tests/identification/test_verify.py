@@ -9,12 +9,12 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
-from counterpoise.fitting.static_poses import static_poses
+from counterpoise.fitting import static_poses
 from counterpoise.identification.calibration import calibrate
-from counterpoise.identification.design import design_poses
 from counterpoise.identification.fit import Fit
+from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.verification import verify
-from counterpoise.recording.declared import Declared
+from counterpoise.recording import Declared
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,23 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting.fitted_robot import is_consistent
-from counterpoise.fitting.prior import CadPrior
-from counterpoise.fitting.regressor import EffortColumns
-from counterpoise.fitting.robust import root_mean_square
-from counterpoise.fitting.samples import Samples, at_rest, samples_of_poses
-from counterpoise.fitting.static_poses import static_poses
-from counterpoise.fitting.terms import Terms
+from counterpoise.fitting import (
+    CadPrior,
+    EffortColumns,
+    Samples,
+    Terms,
+    at_rest,
+    is_consistent,
+    root_mean_square,
+    samples_of_poses,
+    static_poses,
+)
 from counterpoise.identification import runs
 from counterpoise.identification.heldout import split_samples
 from counterpoise.identification.motion import moving_samples, prepare, stream_samples
 from counterpoise.identification.runs import FittedRun, RepeatedRun, survey_runs
 from counterpoise.identification.weighted import WeightedFit, _iterate, _Task, _with_best_drives, weighted_fit
-from counterpoise.recording.declared import Declared
+from counterpoise.recording import Declared
 from simulated_motion import motion, other_masses, recording
 
 CAD = cp.load("wam4")

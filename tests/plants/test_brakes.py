@@ -10,17 +10,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.default_gains import careful_gains
-from counterpoise.control.fault import Fault
-from counterpoise.control.gravity import PDGravity
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.plant import BrakedPlant
-from counterpoise.identification.pose_plan import PosePlan
+from counterpoise.control import BrakedPlant, ControlLoop, Fault, PDGravity, careful_gains
+from counterpoise.identification import PosePlan
+from counterpoise.plants import preset
 from counterpoise.plants.config import Brake
-from counterpoise.plants.presets import preset
 from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.tasks.float.floating import Floating
-from counterpoise.tasks.pose_recording import Recording
+from counterpoise.tasks import Floating, Recording
 from floating_arms import PLANAR, PLANAR_FRICTION, planar
 
 PUMA = preset("puma550")
@@ -91,7 +86,7 @@ def test_an_unknown_load_closes_them_again() -> None:
     arm = SimulatedArm(loaded, PUMA.config.replaced(start="braked", drive=strong))
     with arm:
         start = arm.truth().q
-        with pytest.raises(cp.FallError, match="closed again") as caught:
+        with pytest.raises(cp.errors.FallError, match="closed again") as caught:
             loop_of(arm, model).run(1.0)
         for _ in range(100):
             arm.write(np.zeros(arm.n))
@@ -102,7 +97,7 @@ def test_an_unknown_load_closes_them_again() -> None:
 def test_an_undeclared_drop_is_named() -> None:
     """The same arm with brakes that are open when it is entered, and idle drives."""
     arm = SimulatedArm(PUMA.robot(), PUMA.config.replaced(start="slack"))
-    with arm, pytest.raises(cp.FallError, match="Brakes that have just opened"):
+    with arm, pytest.raises(cp.errors.FallError, match="Brakes that have just opened"):
         loop_of(arm, arm.robot).run(1.0)
 
 
@@ -148,6 +143,6 @@ def test_a_stopped_plant_does_not_open() -> None:
     arm = puma()
     with arm:
         arm.emergency_stop()
-        with pytest.raises(cp.PlantError, match="was stopped"):
+        with pytest.raises(cp.errors.PlantError, match="was stopped"):
             arm.release()
         assert arm.held == "brakes"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.dynamics.lugre import LuGre
+from counterpoise.dynamics import LuGre
 from counterpoise.plants.config import (
     ArmConfig,
     Brake,

@@ -8,7 +8,7 @@ from fault_cases import CASES, try_fault
 
 pytest.importorskip("mujoco")
 
-from counterpoise.plants.presets import preset
+from counterpoise.plants import preset
 
 
 @pytest.mark.parametrize("name", ["puma550", "wam7", "dualarm19"])

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.dynamics.lugre import LuGre
+from counterpoise.dynamics import LuGre
+from counterpoise.plants import VARIANTS, preset
 from counterpoise.plants.base import SimulatedPlant
 from counterpoise.plants.config import ArmConfig, Drive, Gear, Timing
-from counterpoise.plants.presets import VARIANTS, preset
 from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.plants.single_joint import OneLink, SingleJoint
 

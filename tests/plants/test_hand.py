@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.gravity import Gravity
-from counterpoise.control.loop import ControlLoop
+from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import InputError
+from counterpoise.plants import ideal
 from counterpoise.plants.hand import GuidingHand, loop_way
-from counterpoise.plants.presets import ideal
 from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
+from counterpoise.recording import Sample
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

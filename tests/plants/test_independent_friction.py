@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from counterpoise.dynamics.lugre import LuGre
+from counterpoise.dynamics import LuGre
 from counterpoise.plants.config import ArmConfig, Drive, Timing
 from counterpoise.plants.single_joint import OneLink, SingleJoint
 

@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.model import Description, Inertia, Joint, JointKind, Link, Mimic
-from counterpoise.foundation.rotations import rotation_from_rpy, transform
+from counterpoise.description import Description, Inertia, Joint, JointKind, Link, Mimic
+from counterpoise.foundation import rotation_from_rpy, transform
+from counterpoise.plants import ideal
 from counterpoise.plants.config import ArmConfig, Encoder, Plate, Timing
-from counterpoise.plants.presets import ideal
 from counterpoise.plants.simulated import SimulatedArm
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
@@ -165,5 +165,5 @@ def test_robots_that_cannot_be_simulated_are_refused() -> None:
 def test_missing_mujoco_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without MuJoCo the error says what to install."""
     monkeypatch.setitem(__import__("sys").modules, "mujoco", None)
-    with pytest.raises(cp.MissingExtraError, match=r"pip install 'counterpoise\[sim\]'"):
+    with pytest.raises(cp.errors.MissingExtraError, match=r"pip install 'counterpoise\[sim\]'"):
         SimulatedArm(cp.load("pendulum"))

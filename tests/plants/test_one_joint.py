@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from counterpoise.dynamics.lugre import LuGre
+from counterpoise.dynamics import LuGre
 from counterpoise.plants import kernel, layout
 from counterpoise.plants.config import ArmConfig, Drive, Gear, Timing, TorqueSource
 from counterpoise.plants.parameters import Joints, drive_parameters

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.plants import VARIANTS, ideal, preset
 from counterpoise.plants.config import FlowValve, TorqueSource
-from counterpoise.plants.presets import VARIANTS, ideal, preset
 from counterpoise.plants.simulated import SimulatedArm
 
 CASES = [(name, variant) for name, variants in VARIANTS.items() for variant in variants]

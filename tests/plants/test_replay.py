@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.gravity import Gravity, PDGravity
-from counterpoise.control.plant import Plant, PlateInfo
-from counterpoise.control.report import EndState
-from counterpoise.control.safety import SafetySettings
+from counterpoise.control import EndState, Gravity, PDGravity, Plant, PlateInfo, SafetySettings
 from counterpoise.errors import EndOfLogError, InputError
 from counterpoise.plants.replay import ReplayPlant
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
+from counterpoise.recording import Declared, Log
 from ideal_arm import IdealArm, middle_pose
 
 PUMA = cp.load("puma560")
@@ -80,7 +76,7 @@ def test_loop_runs_over_a_log_to_its_end() -> None:
     log = recording(60)
     plant = ReplayPlant(log, PUMA)
     with plant:
-        safety = cp.SafetyFilter(PUMA, plant=plant, settings=SafetySettings(blend_time=0.0), rate_limit=1e6)
+        safety = cp.control.SafetyFilter(PUMA, plant=plant, settings=SafetySettings(blend_time=0.0), rate_limit=1e6)
         report = cp.ControlLoop(plant, Gravity(PUMA), PUMA, safety=safety).run(log=True)
     assert report.end is EndState.END_OF_LOG
     assert (report.ticks, report.stop, report.held_ticks) == (60, None, 0)
@@ -96,7 +92,7 @@ def test_faults_in_a_log_are_found() -> None:
     q[30:, 2] += 0.5
     bad = Log(log.joint_names, log.time, q, log.dq, log.tau)
     plant = ReplayPlant(bad, PUMA)
-    with plant, pytest.raises(cp.SensorFaultError, match=r"'joint3'.*jumped by 0\.5"):
+    with plant, pytest.raises(cp.errors.SensorFaultError, match=r"'joint3'.*jumped by 0\.5"):
         cp.ControlLoop(plant, Gravity(PUMA), PUMA).run()
 
 
@@ -116,7 +112,7 @@ def test_refusals() -> None:
     log = recording()
     plant = ReplayPlant(log, PUMA)
     for call in (plant.read, lambda: plant.write(np.zeros(6))):
-        with pytest.raises(cp.PlantError, match="with plant"):
+        with pytest.raises(cp.errors.PlantError, match="with plant"):
             call()
     with plant, pytest.raises(InputError, match="6 torques"):
         plant.write(np.zeros(5))

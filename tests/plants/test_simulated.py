@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.gravity import Gravity
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.pd import PD
-from counterpoise.control.plant import Plant
-from counterpoise.control.report import EndState
-from counterpoise.dynamics.lugre import LuGre
+from counterpoise.control import PD, ControlLoop, EndState, Gravity, Plant
+from counterpoise.dynamics import LuGre
 from counterpoise.errors import InputError
+from counterpoise.plants import ideal, preset
 from counterpoise.plants.config import (
     ArmConfig,
     Brake,
@@ -30,10 +27,9 @@ from counterpoise.plants.config import (
     TorqueSource,
 )
 from counterpoise.plants.events import AttachPayload, Push, RemovePayloads
-from counterpoise.plants.presets import ideal, preset
 from counterpoise.plants.reference import ReferenceLowPass, butterworth, settled_state
 from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import SampleFlag
+from counterpoise.recording import SampleFlag
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -61,11 +57,11 @@ def test_it_must_be_switched_on() -> None:
     """Outside its block neither reading nor writing is possible."""
     arm = pendulum()
     for use in (arm.read, lambda: arm.write(np.zeros(1))):
-        with pytest.raises(cp.PlantError, match="not switched on"):
+        with pytest.raises(cp.errors.PlantError, match="not switched on"):
             use()
     with arm:
         arm.write(np.zeros(1))
-    with pytest.raises(cp.PlantError):
+    with pytest.raises(cp.errors.PlantError):
         arm.read()
 
 
@@ -355,7 +351,10 @@ def test_flow_valve_arm_holds_when_shut_and_moves_when_opened() -> None:
 def test_a_divergence_is_an_error_and_not_a_number() -> None:
     """A torque out of all scale ends in a PlantError that says what to look for."""
     strong = Drive(actuator=TorqueSource(limit=np.inf))
-    with pendulum(drive=strong) as arm, pytest.raises(cp.PlantError, match=r"diverged at .* look for a gain or a load"):
+    with (
+        pendulum(drive=strong) as arm,
+        pytest.raises(cp.errors.PlantError, match=r"diverged at .* look for a gain or a load"),
+    ):
         for _ in range(100):
             arm.write(np.array([9e8]))
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.plant import Plant
-from counterpoise.foundation.rotations import rotation_from_rpy, transform
+from counterpoise.control import Plant
+from counterpoise.foundation import rotation_from_rpy, transform
+from counterpoise.plants import preset
 from counterpoise.plants.config import ArmConfig, Drive, Encoder, Gear, Plate, Timing
 from counterpoise.plants.events import AttachPayload, Push
-from counterpoise.plants.presets import preset
 from counterpoise.plants.single_joint import OneLink, SingleJoint
 
 
@@ -25,7 +25,7 @@ def test_it_is_a_plant() -> None:
     with plant:
         assert plant.write([50.0]).tolist() == [30.0]
         assert plant.read().q.shape == (1,)
-    with pytest.raises(cp.PlantError):
+    with pytest.raises(cp.errors.PlantError):
         plant.read()
 
 
@@ -142,6 +142,6 @@ def test_wrong_links_and_steps_are_refused() -> None:
 
 def test_a_divergence_is_an_error() -> None:
     """Out of all scale, it says so instead of returning numbers."""
-    with SingleJoint(OneLink(inertia=1e-3)) as plant, pytest.raises(cp.PlantError, match="diverged"):
+    with SingleJoint(OneLink(inertia=1e-3)) as plant, pytest.raises(cp.errors.PlantError, match="diverged"):
         for _ in range(20):
             plant.write([1e8])

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.pd import PD
+from counterpoise.control import PD, ControlLoop
 from counterpoise.errors import DataFileError, InputError
 from counterpoise.recording.declared import Declared
 from counterpoise.recording.log import Log, Sample
-from counterpoise.tasks.tune.gains import read_gains
+from counterpoise.tasks import read_gains
 from ideal_arm import IdealArm
 
 GOOD = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 1), }"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.errors import DataFileError
-from counterpoise.foundation.files import write_atomically
+from counterpoise.foundation import write_atomically
 from counterpoise.recording.declared import Declared
 from counterpoise.recording.log import Log
 from counterpoise.recording.own_format import write_log

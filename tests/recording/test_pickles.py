@@ -14,14 +14,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.fault import Fault
-from counterpoise.control.report import HistoryEntry, RunReport
+from counterpoise.control import Fault, HistoryEntry, RunReport
 from counterpoise.errors import JointLimitError
-from counterpoise.foundation.arrays import frozen
+from counterpoise.foundation import frozen
 from counterpoise.recording.declared import Declared
 from counterpoise.recording.log import Log, Sample, SampleFlag
-from counterpoise.tasks.teach.path import TaughtPath
-from counterpoise.tasks.tune.gains import LawGains
+from counterpoise.tasks import LawGains, TaughtPath
 
 LOG = Log(
     ("a", "b"),

@@ -9,13 +9,10 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log
-from counterpoise.report.base_sensor_page import base_sensor_page
+from counterpoise.report.base_sensor import base_sensor_page
 from counterpoise.report.charts import Chart
 from counterpoise.report.page import PageTable, Paragraph, render
-from counterpoise.sensing.plate.friction import PlateFriction
-from counterpoise.sensing.plate.friction_curve import FrictionCurve, JointFriction
-from counterpoise.sensing.plate.recording_torques import recording_torques
-from counterpoise.sensing.plate.recording_verdict import judged
+from counterpoise.sensing import FrictionCurve, JointFriction, PlateFriction, judged, recording_torques
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA, duration=12.0)

@@ -9,12 +9,9 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
-from counterpoise.fitting.static_poses import static_poses
-from counterpoise.identification.calibration import calibrate
-from counterpoise.identification.design import design_poses
-from counterpoise.identification.fit import Check, Fit, Verdict
-from counterpoise.identification.verification import verify
-from counterpoise.report.calibration_page import calibration_page, verification_page
+from counterpoise.fitting import static_poses
+from counterpoise.identification import Check, Fit, Verdict, calibrate, design_poses, verify
+from counterpoise.report.calibration import calibration_page, verification_page
 from counterpoise.report.charts import Chart
 from counterpoise.report.page import Page, PageTable, render
 

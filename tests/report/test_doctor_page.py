@@ -10,10 +10,9 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import late, moving_log, standing_log, with_column
-from counterpoise.doctor.diagnosis import Diagnosis, check_recording
-from counterpoise.doctor.finding import Consequence, Finding, LogFault
+from counterpoise.doctor import Consequence, Diagnosis, Finding, LogFault, check_recording
 from counterpoise.report.charts import Chart
-from counterpoise.report.doctor_page import doctor_page, evidence_rows
+from counterpoise.report.doctor import doctor_page, evidence_rows
 from counterpoise.report.page import render
 
 PUMA = cp.load("puma560")

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("plotly", reason="plotly is not installed")
 
-from counterpoise.lab.papers.experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome
+from counterpoise.lab import Comparison, Experiment, FigureCurve, FigurePanel, Outcome
 from counterpoise.report.page import render
-from counterpoise.report.papers_page import papers_page
+from counterpoise.report.papers import papers_page
 
 X = np.linspace(0.0, 1.0, 5000)
 

@@ -10,10 +10,8 @@ import pytest
 import counterpoise as cp
 from counterpoise.report.charts import Chart
 from counterpoise.report.page import render
-from counterpoise.report.replay_page import plan_page, replay_page
-from counterpoise.tasks.teach.path import TaughtPath
-from counterpoise.tasks.teach.plan import ReplayPlan, plan_replay
-from counterpoise.tasks.teach.replay import Outcome, ReplayReport, Trace, tracking_errors
+from counterpoise.report.replay import plan_page, replay_page
+from counterpoise.tasks import Outcome, ReplayPlan, ReplayReport, TaughtPath, Trace, plan_replay, tracking_errors
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 pytest.importorskip("plotly", reason="plotly is not installed")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.model import JointKind
+from counterpoise.description import JointKind
 from counterpoise.sensing.inverse_regressor import compact_form
 from random_robots import random_motion, random_robot
 

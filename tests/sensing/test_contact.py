@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.dynamics.friction import CoulombViscous
-from counterpoise.foundation.arrays import frozen
-from counterpoise.recording.log import SampleFlag
+from counterpoise.dynamics import CoulombViscous
+from counterpoise.foundation import frozen
+from counterpoise.recording import SampleFlag
 from counterpoise.sensing.contact import FORCE_PRIOR, MOMENT_PRIOR, tip_wrench, touched_link
 from counterpoise.sensing.momentum_observer import ExternalTorque, MomentumObserver
 from counterpoise.sensing.payload_statistics import places_of

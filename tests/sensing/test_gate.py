@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.recording.path import REVERSAL, direction_of_travel
+from counterpoise.recording import REVERSAL, direction_of_travel
 from counterpoise.sensing import gate, kernel
 from counterpoise.sensing.gate import Row, Seen, fresh_memory, thresholds
 

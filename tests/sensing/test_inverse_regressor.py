@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.dynamics.kinematics import ancestors
-from counterpoise.fitting.prior import Gaussian
-from counterpoise.foundation.arrays import Array
-from counterpoise.identification.workspace import workspace_poses
-from counterpoise.recording.log import SampleFlag
+from counterpoise.dynamics import ancestors
+from counterpoise.fitting import Gaussian
+from counterpoise.foundation import Array
+from counterpoise.identification import workspace_poses
+from counterpoise.recording import SampleFlag
 from counterpoise.sensing.inverse_regressor import (
     SAFE_SHARE,
     InverseRegressor,
@@ -166,8 +166,7 @@ def test_coupled_joints_are_looked_at_as_a_whole(name: str, damping: float) -> N
 
 def test_without_inertias_the_bound_is_a_warning() -> None:
     """A description without masses says nothing about M(q)."""
-    from counterpoise.description.checks import checked
-    from counterpoise.description.model import Joint, JointKind, Link
+    from counterpoise.description import Joint, JointKind, Link, checked
 
     joint = Joint("only", JointKind.REVOLUTE, "base", "link", axis=np.array([0.0, 1.0, 0.0]))
     robot = cp.Robot(checked(name="bare", links=[Link("base"), Link("link")], joints=[joint]))

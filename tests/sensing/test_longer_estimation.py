@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.identification.workspace import workspace_poses
+from counterpoise.identification import workspace_poses
 from counterpoise.sensing.inverse_regressor import largest_inertias
 from ideal_arm import IdealArm
 

@@ -9,9 +9,8 @@ import pytest
 
 import counterpoise as cp
 import payload_data as data
-from counterpoise.fitting.fitted_robot import with_masses
-from counterpoise.fitting.static_poses import StaticPoses
-from counterpoise.recording.log import SampleFlag
+from counterpoise.fitting import StaticPoses, with_masses
+from counterpoise.recording import SampleFlag
 from counterpoise.sensing.payload_estimator import PayloadEstimator, estimate_payload
 from simulated_motion import other_masses, recording
 

@@ -7,9 +7,9 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import other_masses, visits
-from counterpoise.fitting.prior import Gaussian
-from counterpoise.identification.workspace import workspace_poses
-from counterpoise.recording.log import SampleFlag
+from counterpoise.fitting import Gaussian
+from counterpoise.identification import workspace_poses
+from counterpoise.recording import SampleFlag
 from counterpoise.sensing.recursive import LEAST_PRIOR, RecursiveGravity
 
 DT = 0.01

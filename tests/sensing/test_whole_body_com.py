@@ -7,7 +7,7 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import other_masses, visits
-from counterpoise.identification.workspace import workspace_poses
+from counterpoise.identification import workspace_poses
 from counterpoise.sensing.center_of_mass import center_of_mass_jacobian, estimated_center
 from random_robots import random_motion, random_robot
 

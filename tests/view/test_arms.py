@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoise.dynamics.robot import load
+from counterpoise.dynamics import load
 from counterpoise.errors import InputError
 from counterpoise.view.arms import view_arm
 

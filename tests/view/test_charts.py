@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from counterpoise.dynamics.robot import load
-from counterpoise.sensing.payload_estimate import no_payload
+from counterpoise.dynamics import load
+from counterpoise.sensing import no_payload
 from counterpoise.view import charts
 from counterpoise.view.snapshot import Snapshot, State
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from browser import PATIENCE, click, drag, driver_or_skip, eventually, hosts_asked, on_screen, open_tab, text_of, toggle
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
+from counterpoise.recording import Declared, Log
 from counterpoise.view.arms import view_arm
 from counterpoise.view.comparison import ModelPair
 from counterpoise.view.guide import NOBODY

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from counterpoise.cli.main import main
+from counterpoise.cli import main
 from counterpoise.errors import InputError
 from counterpoise.view.arms import view_arm
 from counterpoise.view.comparison import compared
@@ -135,10 +135,9 @@ def test_what_cannot_be_shown_is_refused_before_anything_runs(arguments: list[st
 def test_a_calibration_is_compared_with_the_description(tmp_path: Path) -> None:
     """One file: the description against it; two: one against the other; three are refused."""
     from calibration_data import other_masses
-    from counterpoise.dynamics.robot import load
-    from counterpoise.fitting.static_poses import static_poses
-    from counterpoise.identification.calibration import calibrate
-    from counterpoise.identification.design import design_poses
+    from counterpoise.dynamics import load
+    from counterpoise.fitting import static_poses
+    from counterpoise.identification import calibrate, design_poses
 
     robot = load("wam4")
     real, poses = other_masses(robot), design_poses(robot, 10)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from counterpoise.control.report import EndState
+from counterpoise.control import EndState
 from counterpoise.errors import InputError
-from counterpoise.plants.events import Push
+from counterpoise.plants import Push
 from counterpoise.view.arms import view_arm
 from counterpoise.view.guide import NOBODY
 from counterpoise.view.session import Session

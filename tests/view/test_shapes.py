@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoise.dynamics.robot import load
+from counterpoise.dynamics import load
 from counterpoise.view.scene import link_lines, mesh_file, parts_of, primitives, reach_of, urdf_visuals
 from counterpoise.view.weight import nearest_link
 

@@ -7,12 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoise.dynamics.robot import load
+from counterpoise.dynamics import load
 from counterpoise.errors import CounterpoiseError, InputError
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import Log
-from counterpoise.recording.own_format import write_log
-from counterpoise.tasks.teach.path import TaughtPath, write_path
+from counterpoise.recording import Declared, Log, write_log
+from counterpoise.tasks import TaughtPath, write_path
 from counterpoise.view.timeline import Player, Timeline, log_timeline, read_timeline
 
 

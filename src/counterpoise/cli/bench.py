@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from .options import exit_codes, json_option
-from .output import console, note, print_json, printable, table
+from .output import Progressing, console, note, print_json, printable, table
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ..lab.benchmark.machine import CopyResult
-    from ..lab.benchmark.results import Results
-    from ..lab.benchmark.robot import Operation, RobotResult
+    from ..lab import CopyResult, Operation, Results, RobotResult
 
 
 EXAMPLES = """\b
@@ -47,9 +45,11 @@ def bench(source: str | None, quick: bool, as_json: bool) -> None:
     the ratio of its time to ours stands beside the bar that we hold ourselves to. A bar that is missed is information,
     not an error.
     """
-    from ..lab.benchmark.results import measure
+    from ..lab import measure
 
-    results = measure(ROBOTS if source is None else (source,), quick=quick)
+    with Progressing("measuring") as progressing:
+        sources = ROBOTS if source is None else (source,)
+        results = measure(sources, quick=quick, progress=progressing.update)
     if as_json:
         print_json(results.as_data())
         return
@@ -118,7 +118,7 @@ def _verdict(passes: bool) -> Text:
 
 
 def _copy_table(copy: CopyResult, *, has_bar: bool) -> Table:
-    from ..lab.benchmark.machine import COPY_BAR
+    from ..lab import COPY_BAR
 
     title = f"{printable(copy.robot)}, {copy.poses} poses at once, beside copying them"
     rows = table("statement", "per pose", "gravity(Q, T) over it", "bar", "", left=("statement", ""), title=title)
@@ -134,7 +134,7 @@ def _copy_table(copy: CopyResult, *, has_bar: bool) -> Table:
 
 def _remarks(results: Results) -> list[str]:
     """Say what the figures mean."""
-    from ..lab.benchmark.timing import COUNTS_CPU_TIME
+    from ..lab import COUNTS_CPU_TIME
 
     clock = "CPU time of the calling thread" if COUNTS_CPU_TIME else "time on the wall"
     remarks = [f"Times are medians of interleaved rounds ({clock}), Python's call overhead included; one thread."]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..report.calibration_page import in_units
+from ..report import in_units
 from .calibration_output import joint_table, print_verdict
 from .options import exit_codes, json_option, page_option
 from .output import (
@@ -25,11 +25,10 @@ from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
-    from ..fitting.terms import Terms
-    from ..identification.fit import Fit
-    from ..identification.load_gains import LoadGains
-    from ..recording.log import Log
+    from ..dynamics import Robot
+    from ..fitting import Terms
+    from ..identification import Fit, LoadGains
+    from ..recording import Log
 
 
 EXAMPLES = """\b
@@ -160,14 +159,13 @@ def calibrate(
     refuse_page(page_path)
     refuse_file("--gains-out", gains_path, (".toml",))
     _refuse_half_a_load(loaded, load_mass, load_com, load_link, gains_path)
-    from ..identification.calibration import calibrate as run
-    from ..identification.file import load_calibration
-    from ..identification.statements import checked_uses
+    from ..identification import calibrate as run
+    from ..identification import checked_uses, load_calibration
 
     robot, log = reading.robot_and_log(source, logs)
     runs: list[tuple[Robot, Log]] = []
     if loaded is not None and load_mass is not None and load_com is not None:
-        from ..dynamics.inputs import link_name
+        from ..dynamics import link_name
 
         carrying = robot.with_payload(load_mass, com=load_com, link=link_name(robot, load_link, "--load-link"))
         runs.append((carrying, reading.log([loaded], robot)))
@@ -193,14 +191,13 @@ def calibrate(
             progress=progressing.update,
         )
     if gains_path is not None and fit.gains is not None:
-        from ..recording.mapping import LogMapping, write_mapping
+        from ..recording import LogMapping, write_mapping
 
         recorded = LogMapping.from_table(log.declared.mapping)
         write_mapping(recorded.merged_with(LogMapping.from_table(fit.gains.mapping(log))), gains_path)
     written = None if out_path is None else str(fit.save(out_path))
     if page_path is not None:
-        from ..report.calibration_page import calibration_page
-        from ..report.page import write_page
+        from ..report import calibration_page, write_page
 
         write_page(calibration_page(fit), page_path)
     if as_json:
@@ -245,7 +242,7 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
     """Return the terms that --add asks for, on top of the usual ones; None for the usual ones."""
     from dataclasses import replace
 
-    from ..fitting.terms import ALL, JOINT_TERMS, Terms
+    from ..fitting import ALL, JOINT_TERMS, Terms
 
     if not added:
         return None
@@ -270,7 +267,7 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
 def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str, Any]:
     import msgspec
 
-    from ..identification.file import content_of
+    from ..identification import content_of
 
     content: dict[str, Any] = msgspec.to_builtins(content_of(fit))
     head = {"trusted": fit.trusted, "reasons": list(fit.reasons), "file": written, "page": page_path}

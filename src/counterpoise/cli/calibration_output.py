@@ -6,14 +6,14 @@ import math
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from ..report.calibration_page import gravity_share
+from ..report import gravity_share
 from .output import printable, table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..identification.fit import Fit, Verdict
+    from ..identification import Fit, Verdict
 
 
 def print_verdict(screen: Console, headline: str, verdict: Verdict, told_below: Collection[str] = ()) -> None:

@@ -14,7 +14,7 @@ from .output import console, print_json, table
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from ..description.bundled import CatalogEntry
+    from ..description import CatalogEntry
 
 
 EXAMPLES = """\b
@@ -36,8 +36,8 @@ def catalog(names: tuple[str, ...], as_json: bool) -> None:
     Each with its joints, its mass, what it is, the source of its numbers and which of them are assumed. Give names for
     full citations. Every name here can be used as SOURCE in the other commands.
     """
-    from ..description.bundled import catalog as list_catalog
-    from ..description.bundled import read_bundled
+    from ..description import catalog as list_catalog
+    from ..description import read_bundled
 
     for name in names:
         read_bundled(name)  # an unknown name ends here, with the nearest ones

@@ -16,7 +16,7 @@ from ..errors import CounterpoiseError
 from .options import exit_codes
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
+    from ..dynamics import Robot
 
 
 SHELLS = ("bash", "zsh", "fish")
@@ -89,25 +89,25 @@ def propose(group: click.Group) -> None:
 
 
 def _bundled(ctx: click.Context) -> Iterable[str]:
-    from ..description.bundled import catalog
+    from ..description import catalog
 
     return (entry.name for entry in catalog())
 
 
 def _simulated(ctx: click.Context) -> Iterable[str]:
-    from ..plants.presets import VARIANTS
+    from ..plants import VARIANTS
 
     return [each for name, variants in VARIANTS.items() for each in (name, *(f"{name}:{one}" for one in variants))]
 
 
 def _drivable(ctx: click.Context) -> Iterable[str]:
-    from ..control.plant import installed_plants
+    from ..control import installed_plants
 
     return [*_simulated(ctx), *installed_plants()]
 
 
 def _experiments(ctx: click.Context) -> Iterable[str]:
-    from ..lab.papers.registry import MODULES
+    from ..lab import MODULES
 
     return ["all", *MODULES]
 
@@ -124,8 +124,8 @@ def _links(ctx: click.Context) -> Iterable[str]:
 
 def _robot(ctx: click.Context) -> Robot | None:
     """Return the robot that the line names so far; None where it names none that is read quickly."""
-    from ..dynamics.robot import load
-    from ..plants.presets import VARIANTS, preset
+    from ..dynamics import load
+    from ..plants import VARIANTS, preset
 
     given = next((ctx.params[name] for name in ARMS if ctx.params.get(name)), None)
     first = next((each.name for each in ctx.command.params if isinstance(each, click.Argument)), None)

@@ -25,11 +25,9 @@ from .source import Source
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..doctor.diagnosis import Diagnosis
-    from ..doctor.finding import Finding
-    from ..dynamics.robot import Robot
-    from ..recording.log import Log
-    from ..recording.mapping import LogMapping
+    from ..doctor import Diagnosis, Finding
+    from ..dynamics import Robot
+    from ..recording import Log, LogMapping
 
 
 EXAMPLES = """\b
@@ -94,8 +92,8 @@ def doctor(
         raise click.UsageError("give the files of a recording, or --self")
     refuse_page(page_path)
     refuse_file("--fix", fix_path, (".toml",))
-    from ..doctor.diagnosis import diagnose
-    from ..recording.reading import propose_mapping
+    from ..doctor import diagnose
+    from ..recording import propose_mapping
 
     robot = None if arm is None else arm.load()
     proposal = propose_mapping(logs, robot, reading.mapping, recover=reading.recover, budget=reading.budget)
@@ -107,11 +105,11 @@ def doctor(
     fixed = proposal.mapping.merged_with(diagnosis.fix) if diagnosis.fix else proposal.mapping
     reasons = {**proposal.reasons, **_reasons(diagnosis)}
     if fix_path is not None:
-        from ..recording.mapping import write_mapping
+        from ..recording import write_mapping
 
         write_mapping(fixed, fix_path, reasons)
     if page_path is not None:
-        from ..recording.mapping import mapping_toml
+        from ..recording import mapping_toml
 
         _write_page(page_path, name, robot, log, diagnosis, mapping_toml(fixed, reasons) if diagnosis.fix else "")
     if as_json:
@@ -150,14 +148,14 @@ def _print_self(as_json: bool) -> bool:
 
 def _invalidates(diagnosis: Diagnosis) -> bool:
     """Return whether a finding invalidates what would be made from the recording."""
-    from ..doctor.finding import Consequence
+    from ..doctor import Consequence
 
     return diagnosis.worst > Consequence.LIMITS
 
 
 def _table(mapping: LogMapping) -> dict[str, Any]:
     """Return a mapping as its file says it."""
-    from ..recording.mapping import FORMAT
+    from ..recording import FORMAT
 
     return {**mapping.to_table(), "format": FORMAT}
 
@@ -174,14 +172,13 @@ def _reasons(diagnosis: Diagnosis) -> dict[tuple[str | int, ...], str]:
 
 
 def _write_page(path: str, name: str, robot: Robot | None, log: Log, diagnosis: Diagnosis, mapping: str) -> None:
-    from ..report.doctor_page import doctor_page
-    from ..report.page import write_page
+    from ..report import doctor_page, write_page
 
     write_page(doctor_page(name, robot, log, diagnosis, mapping), path)
 
 
 def _print(name: str, robot: Robot | None, diagnosis: Diagnosis) -> None:
-    from ..recording.provenance import effort_guesses
+    from ..recording import effort_guesses
 
     screen = console()
     facts = diagnosis.facts
@@ -227,7 +224,7 @@ def _print_findings(screen: Console, diagnosis: Diagnosis) -> None:
 
 def _mount_option(finding: Finding) -> str:
     """Return the option by which commands take over a mount that was found; "" where none is sure enough for a fix."""
-    from ..identification.identity import mount_rpy
+    from ..identification import mount_rpy
 
     found = finding.evidence.get("gravity_base")
     if found is None or not finding.fix:

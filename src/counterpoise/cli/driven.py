@@ -20,12 +20,11 @@ from .output import console, note, printable, table, warn
 from .plant import PlantOptions, pace_option, plant_options
 
 if TYPE_CHECKING:
-    from ..control.plant import Plant
-    from ..dynamics.friction import FrictionLaw
-    from ..dynamics.robot import Robot
-    from ..identification.fit import Fit
-    from ..plants.simulated import SimulatedArm
-    from ..tasks.rotors.measurement import InertiaMeasurement
+    from ..control import Plant
+    from ..dynamics import FrictionLaw, Robot
+    from ..identification import Fit
+    from ..plants import SimulatedArm
+    from ..tasks import InertiaMeasurement
 
 
 measure_option = click.option(
@@ -51,7 +50,7 @@ def settled(robot: Robot, choice: bool | None, *, simulated: bool, locked: Seque
     Returns:
         Settings of Recording and Floating.
     """
-    from ..tasks.rotors.measurement import announcement, unknown_rotors
+    from ..tasks import announcement, unknown_rotors
 
     names = [name for name in unknown_rotors(robot) if name not in locked]
     measure, announced = choice is not False, announcement(robot, names)
@@ -127,7 +126,7 @@ class Driven:
         Raises:
             InputError: It is none.
         """
-        from ..plants.simulated import SimulatedArm
+        from ..plants import SimulatedArm
 
         if not isinstance(self.plant, SimulatedArm):
             raise InputError(f"'{self.name}' is no simulated arm that can be pushed")
@@ -153,7 +152,7 @@ class Arm:
         Raises:
             InputError: There is no such plant, or the payload or calibration does not fit.
         """
-        from ..identification.file import load_calibration
+        from ..identification import load_calibration
 
         simulated, plant, bare = self.asked.made(name)
         fit = None if self.calibration is None else load_calibration(self.calibration, bare)
@@ -165,7 +164,7 @@ class Arm:
                 robot = self.carried.on(robot)
             preset = self.asked.preset(name)
             if preset is not None:
-                from ..plants.simulated import SimulatedArm
+                from ..plants import SimulatedArm
 
                 plant = SimulatedArm(self.carried.on(bare), preset.config.replaced(seed=self.asked.seed))
         return Driven(name, simulated, plant, robot, fit, "plant" if simulated else self.pace, self.asked.estop)
@@ -177,7 +176,7 @@ def _refuse_or_warn(fit: Fit, name: str) -> None:
     Raises:
         InputError: It is in command units.
     """
-    from ..dynamics.inputs import refuse_command_units
+    from ..dynamics import refuse_command_units
 
     refuse_command_units(fit.robot)
     if not fit.trusted:

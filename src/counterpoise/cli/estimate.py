@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..dynamics.reference import WRENCH_COMPONENTS
+from ..dynamics import WRENCH_COMPONENTS
 from ..errors import InputError
 from .calibration_output import number
 from .options import exit_codes, json_option, page_option
@@ -31,14 +31,17 @@ from .recording import ReadingOptions, arm_options, reading_options
 from .source import Source
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
-    from ..recording.log import Log
-    from ..sensing.plate.friction import PlateFriction
-    from ..sensing.plate.friction_curve import JointFriction
-    from ..sensing.plate.recording_torques import Masses, RecordingTorques
-    from ..sensing.plate.recording_verdict import RecordingVerdict
-    from ..sensing.plate.sensor_calibration import SensorCalibration
-    from ..sensing.plate.wrench_check import JointSummary
+    from ..dynamics import Robot
+    from ..recording import Log
+    from ..sensing import (
+        JointFriction,
+        JointSummary,
+        Masses,
+        PlateFriction,
+        RecordingTorques,
+        RecordingVerdict,
+        SensorCalibration,
+    )
 
 
 STYLE = {"good": "bold green", "doubtful": "bold yellow", "bad": "bold red"}
@@ -46,7 +49,7 @@ STYLE = {"good": "bold green", "doubtful": "bold yellow", "bad": "bold red"}
 
 def print_torques(found: RecordingTorques, verdict: RecordingVerdict) -> None:
     """Print the verdict and a table of the joints."""
-    from ..sensing.plate.recording_verdict import used_plate
+    from ..sensing import used_plate
 
     screen = console()
     screen.print(printable(verdict.headline), style=STYLE[verdict.level])
@@ -87,7 +90,7 @@ def print_sensor(calibration: SensorCalibration) -> None:
 
 def print_friction(robot: Robot, friction: PlateFriction) -> None:
     """Print a table of the joints' friction."""
-    from ..dynamics.inputs import effort_units
+    from ..dynamics import effort_units
 
     screen = console()
     rows = table(
@@ -298,10 +301,8 @@ def estimate(
     refuse_page(page_path)
     refuse_file("--save-sensor", save_sensor, (".json",))
     _refuse_own_input((out_path, page_path, save_sensor), (*logs, *((sensor_path,) if sensor_path else ())))
-    from ..doctor.prepared import without_infinities
-    from ..sensing.plate.log_estimate import CUTOFF
-    from ..sensing.plate.recording_torques import recording_torques, refuse_without_plate
-    from ..sensing.plate.recording_verdict import judged
+    from ..doctor import without_infinities
+    from ..sensing import CUTOFF, judged, recording_torques, refuse_without_plate
 
     robot, log = reading.robot_and_log(arm, logs)
     log = without_infinities(log)
@@ -327,12 +328,11 @@ def estimate(
     elif with_friction:
         friction = _friction(found)
     if out_path is not None:
-        from ..sensing.plate.recording_torques import write_recording_torques
+        from ..sensing import write_recording_torques
 
         write_recording_torques(found, out_path)
     if page_path is not None:
-        from ..report.base_sensor_page import base_sensor_page
-        from ..report.page import write_page
+        from ..report import base_sensor_page, write_page
 
         name = ", ".join(Path(file).name for file in logs)
         write_page(base_sensor_page(name, found, verdict, friction), page_path)
@@ -385,19 +385,19 @@ def _calibration(
 ) -> SensorCalibration | None:
     """Return the plate's calibration, read or found; None to take the plate as declared."""
     if sensor_path is not None:
-        from ..sensing.plate.sensor_file import load_sensor_calibration
+        from ..sensing import load_sensor_calibration
 
         return load_sensor_calibration(sensor_path, robot)
     if not find:
         return None
-    from ..sensing.plate.sensor_calibration import calibrate_sensor
+    from ..sensing import calibrate_sensor
 
     return calibrate_sensor(robot, log, masses=masses)
 
 
 def _friction(found: RecordingTorques) -> PlateFriction | None:
     """Return the friction of every joint; None, with a warning, where the recording cannot tell it."""
-    from ..sensing.plate.friction import plate_friction
+    from ..sensing import plate_friction
 
     try:
         return plate_friction(found.robot, found.log, found.sensor)

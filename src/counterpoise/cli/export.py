@@ -13,8 +13,8 @@ from .output import EXIT_NOT_TRUSTED, note, note_written, print_json, refuse_fil
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
-    from ..identification.fit import Fit
+    from ..dynamics import Robot
+    from ..identification import Fit
 
 
 EXAMPLES = """\b
@@ -70,9 +70,8 @@ def export(
     .urdf  of a URDF file a copy with the arm's masses, meshes and all else as they were; of others a new one
     .xml   MJCF: bodies, joints, motors and limits, without meshes
     """
-    from ..export.c_code import c_prefix
-    from ..export.writing import LANGUAGES, copied_from, language_of
-    from ..export.writing import export as write
+    from ..exporters import LANGUAGES, c_prefix, copied_from, language_of
+    from ..exporters import export as write
 
     refuse_file("--out", out_path, tuple(LANGUAGES))
     language = language_of(out_path)
@@ -81,8 +80,8 @@ def export(
     robot = source.load()
     fit: Fit | None = None
     if calibration is not None:
-        from ..dynamics.inputs import refuse_command_units
-        from ..identification.file import load_calibration
+        from ..dynamics import refuse_command_units
+        from ..identification import load_calibration
 
         fit = load_calibration(calibration, robot)
         robot = fit.robot
@@ -162,7 +161,7 @@ def _dangers(robot: Robot, fit: Fit | None, language: str) -> list[str]:
         found.append(f"the calibration is not trusted: {'; '.join(fit.reasons)}")
     if fit is not None and (left := _fitted_beside(fit, AT_REST)):
         found.append(f"torques of the file lack what was fitted beside masses: {', '.join(left)}")
-    from ..description.model import STANDARD_GRAVITY
+    from ..description import STANDARD_GRAVITY
 
     down = robot.gravity_base
     if language == "URDF" and abs(down - STANDARD_GRAVITY).max() > LEVEL:

@@ -28,9 +28,8 @@ from .output import (
 from .plant import yes_option
 
 if TYPE_CHECKING:
-    from ..control.plant import Plant
-    from ..tasks.float.floating import Floating, FloatReport
-    from ..tasks.float.hidden import CheckResult
+    from ..control import Plant
+    from ..tasks import CheckResult, Floating, FloatReport
 
 
 EXAMPLES = """\b
@@ -90,7 +89,7 @@ def float_(
     refuse_file("--out", out_path, LOG_ENDINGS)
     if unknown_payload and arm.carried is None:
         raise click.UsageError("--unknown-payload needs --payload MASS")
-    from ..tasks.float.floating import Floating
+    from ..tasks import Floating
     from .floating import Script, parsed
 
     scripted = [parsed(text) for text in pushes]
@@ -121,7 +120,7 @@ def float_(
     log = None if report.run is None else report.run.log
     written = out_path if log is not None else None
     if written is not None and log is not None:
-        from ..recording.own_format import write_log
+        from ..recording import write_log
 
         write_log(log, written)
     pushed = [] if script is None else script.results(log, report.seconds)
@@ -142,7 +141,7 @@ def _floated(
     name: str, driven: Plant, floating: Floating, seconds: float | None, *, log: bool
 ) -> tuple[FloatReport, BaseException | None]:
     """Return the report, and what a signal raised when the arm had been stopped; None where none came."""
-    from ..control.stop_signals import INTERRUPTIONS, SignalSafe, StoppedFromOutside
+    from ..control import INTERRUPTIONS, SignalSafe, StoppedFromOutside
 
     ended: BaseException | None = None
     try:

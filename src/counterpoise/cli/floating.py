@@ -10,14 +10,11 @@ from typing import Any
 import click
 import numpy as np
 
-from ..dynamics.inputs import link_name
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
-from ..plants.events import Push
-from ..plants.simulated import SimulatedArm
-from ..recording.log import Log
-from ..tasks.float.hidden import CheckResult
-from ..tasks.float.law import YIELD_SHARE
+from ..dynamics import Robot, link_name
+from ..foundation import Array
+from ..plants import Push, SimulatedArm
+from ..recording import Log
+from ..tasks import YIELD_SHARE, CheckResult
 
 FIRST = 1.0
 """When the first push begins after the arm was let go [s]."""

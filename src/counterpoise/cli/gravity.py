@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import numpy as np
 
-from ..dynamics.inputs import effort_units, rotary
+from ..dynamics import effort_units, rotary
 from ..errors import DataFileError, ModelError
-from ..foundation.arrays import Array
-from ..foundation.files import write_atomically
-from ..recording.own_format import CHUNK_ROWS, csv_blocks
+from ..foundation import Array, write_atomically
+from ..recording import CHUNK_ROWS, csv_blocks
 from .options import Carried, exit_codes, json_option, payload_options
 from .output import Progressing, console, fixed, limit, note, note_written, print_json, printable, table, warn
 from .source import Source, source_options
@@ -29,7 +28,7 @@ from .source import Source, source_options
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..dynamics.robot import Robot
+    from ..dynamics import Robot
 
 
 STDOUT = "-"
@@ -219,7 +218,7 @@ def _head(robot: Robot) -> str:
 
 
 def _document(robot: Robot, q: Array, torques: Array, out_path: str | None, notes: list[str]) -> dict[str, Any]:
-    from ..dynamics.inputs import rotary
+    from ..dynamics import rotary
 
     turning = rotary(robot)
     return {

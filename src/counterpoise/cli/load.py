@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ..description.model import Description, Joint, JointKind
+from ..description import Description, Joint, JointKind
 from .options import exit_codes, json_option
 from .output import console, limit, print_json, printable, table
 from .source import Source, source_options
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..description.model import Link
-    from ..dynamics.robot import Robot
+    from ..description import Link
+    from ..dynamics import Robot
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import click
 from .output import EXIT_ERROR, EXIT_HUNG_UP, EXIT_NOT_TRUSTED, EXIT_TERMINATED, EXIT_USAGE, LOG_ENDINGS
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
+    from ..dynamics import Robot
 
 
 def clearance_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,7 +26,7 @@ def clearance_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def gathered(radius: float | None, table_height: float | None, **others: Any) -> Any:
-        from ..identification.workspace import RADIUS, Clearance
+        from ..identification import RADIUS, Clearance
 
         clearance = None
         if radius is not None or table_height is not None:
@@ -86,7 +86,7 @@ class Carried:
         Raises:
             InputError: A mass that cannot be, no such link, or none given where the robot has several tips.
         """
-        from ..dynamics.inputs import link_name
+        from ..dynamics import link_name
 
         return robot.with_payload(self.mass, com=self.com, link=link_name(robot, self.link, "--payload-link"))
 

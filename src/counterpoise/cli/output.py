@@ -178,11 +178,11 @@ def refuse_file(option: str, path: str | None, endings: tuple[str, ...]) -> None
     if not path.lower().endswith(endings):
         raise click.UsageError(f"{option} {path}: its name must end in {' or '.join(endings)}")
     if path.lower().endswith(PAGE_ENDINGS):
-        from ..report.page import page_libraries
+        from ..report import page_libraries
 
         page_libraries()
     elif path.lower().endswith(".parquet"):
-        from ..recording.parquet_files import parquet_library
+        from ..recording import parquet_library
 
         parquet_library()
 

@@ -15,9 +15,9 @@ from .options import seed_option
 from .source import Source, mount_option, rotor_option, stated_rotors
 
 if TYPE_CHECKING:
-    from ..control.plant import Plant
-    from ..dynamics.robot import Robot
-    from ..plants.presets import Preset
+    from ..control import Plant
+    from ..dynamics import Robot
+    from ..plants import Preset
 
 
 pace_option = click.option(
@@ -49,7 +49,7 @@ class PlantOptions:
             click.UsageError: A model or driver options for a simulated arm, which needs none.
             InputError: There is no such variant.
         """
-        from ..plants.presets import VARIANTS
+        from ..plants import VARIANTS
 
         if name.partition(":")[0] not in VARIANTS:
             return None
@@ -67,8 +67,8 @@ class PlantOptions:
             InputError: There is no such plant.
             click.UsageError: A model is missing, or given for a simulated arm.
         """
-        from ..control.plant import installed_plants, make_plant
-        from ..plants.presets import VARIANTS
+        from ..control import installed_plants, make_plant
+        from ..plants import VARIANTS
 
         if (preset := self.preset(name)) is not None:
             arm = preset.arm(seed=self.seed)
@@ -143,7 +143,7 @@ def named_preset(text: str) -> Preset:
     Raises:
         InputError: There is none.
     """
-    from ..plants.presets import preset
+    from ..plants import preset
 
     name, separator, variant = text.partition(":")
     return preset(name, variant if separator else None)

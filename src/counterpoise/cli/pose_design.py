@@ -11,8 +11,7 @@ from .output import console, note_written, print_json, printable, refuse_file, t
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..identification.design import PoseDesign
-    from ..identification.workspace import Clearance
+    from ..identification import Clearance, PoseDesign
 
 
 EXAMPLES = """\b
@@ -51,7 +50,7 @@ def poses(
     record them from both sides with counterpoise record.
     """
     refuse_file("--out", out_path, (".toml",))
-    from ..identification.design import design
+    from ..identification import design
 
     robot = source.load()
     found = design(robot, count, seed, margin=margin, clearance=clearance)

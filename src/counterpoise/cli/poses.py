@@ -8,12 +8,10 @@ import re
 import click
 import numpy as np
 
-from ..dynamics.inputs import rotary
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, rotary
 from ..errors import InputError, ModelFileError
-from ..foundation.arrays import Array
-from ..foundation.numbers import parse_number
-from ..identification.pose_plan import read_poses
+from ..foundation import Array, parse_number
+from ..identification import read_poses
 from .output import Progressing
 
 

@@ -23,10 +23,10 @@ from .output import (
 from .plant import PlantOptions, pace_option, plant_options, yes_option
 
 if TYPE_CHECKING:
-    from ..control.plant import Plant
-    from ..dynamics.robot import Robot
-    from ..recording.log import Log
-    from ..tasks.pose_recording import Recording
+    from ..control import Plant
+    from ..dynamics import Robot
+    from ..recording import Log
+    from ..tasks import Recording
 
 
 EXAMPLES = """\b
@@ -97,9 +97,9 @@ def record(
     nothing checks for collisions. Ctrl-C, SIGTERM and SIGHUP end in the safe stop; what was recorded is still written.
     """
     refuse_file("--out", out_path, LOG_ENDINGS)
-    from ..control.stop_signals import INTERRUPTIONS, SignalSafe, StoppedFromOutside
-    from ..recording.own_format import write_log
-    from ..tasks.pose_recording import Recording
+    from ..control import INTERRUPTIONS, SignalSafe, StoppedFromOutside
+    from ..recording import write_log
+    from ..tasks import Recording
 
     simulated, driven, robot = asked.made(plant)
     plan = _plan(poses_path, robot, simulated, dwell, settle)
@@ -140,7 +140,7 @@ def record(
 
 
 def _plan(path: str, robot: Robot, simulated: bool, dwell: float | None, settle: float | None) -> Any:
-    from ..identification.pose_plan import read_plan
+    from ..identification import read_plan
 
     settings = {name: value for name, value in (("dwell", dwell), ("settle", settle)) if value is not None}
     if simulated and dwell is None and not path.lower().endswith(".toml"):
@@ -181,7 +181,7 @@ def _print_plan(recording: Recording, driven: Plant) -> None:
 
 
 def _report(recording: Recording, log: Log, out_path: str, *, interrupted: bool, as_json: bool) -> None:
-    from ..identification.still_poses import arrival_notes, arrivals
+    from ..identification import arrival_notes, arrivals
 
     reached, doubts = len(arrivals(log)), arrival_notes(log)
     if as_json:

@@ -13,9 +13,8 @@ from .output import Progressing, warn
 from .source import Source, mount_option
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
-    from ..recording.budget import ReadingBudget
-    from ..recording.log import Log
+    from ..dynamics import Robot
+    from ..recording import Log, ReadingBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class ReadingOptions:
 
     def log(self, files: Sequence[str], robot: Robot | None) -> Log:
         """Read files that belong together, with a progress bar."""
-        from ..recording.reading import read_log
+        from ..recording import read_log
 
         with Progressing(f"reading {files[0]}") as bar:
             log = read_log(
@@ -90,7 +89,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _budget(texts: tuple[str, ...]) -> ReadingBudget | None:
     if not texts:
         return None
-    from ..recording.budget import ReadingBudget
+    from ..recording import ReadingBudget
 
     return ReadingBudget().raised(texts)
 

@@ -28,9 +28,8 @@ from .output import (
 from .plant import yes_option
 
 if TYPE_CHECKING:
-    from ..identification.workspace import Clearance
-    from ..tasks.teach.plan import ReplayPlan
-    from ..tasks.teach.replay import ReplayReport
+    from ..identification import Clearance
+    from ..tasks import ReplayPlan, ReplayReport
 
 
 EXAMPLES = """\b
@@ -113,11 +112,8 @@ def replay(
     """
     refuse_page(page_path)
     refuse_file("--out", out_path, LOG_ENDINGS)
-    from ..control.plant import standing_sample
-    from ..control.stop_signals import INTERRUPTIONS, SignalSafe
-    from ..tasks.teach.path import read_path
-    from ..tasks.teach.plan import PlanSettings, plan_replay
-    from ..tasks.teach.replay import Replay
+    from ..control import INTERRUPTIONS, SignalSafe, standing_sample
+    from ..tasks import PlanSettings, Replay, plan_replay, read_path
 
     path = read_path(path_file)
     driven = arm.driven(plant)
@@ -194,12 +190,11 @@ def _write(report: ReplayReport | None, out_path: str | None, page_path: str | N
     log = None if report is None or report.run is None else report.run.log
     written = out_path if log is not None else None
     if written is not None and log is not None:
-        from ..recording.own_format import write_log
+        from ..recording import write_log
 
         write_log(log, written)
     if page_path is not None:
-        from ..report.page import write_page
-        from ..report.replay_page import plan_page, replay_page
+        from ..report import plan_page, replay_page, write_page
 
         write_page(plan_page(plan) if report is None else replay_page(report), page_path)
     return written

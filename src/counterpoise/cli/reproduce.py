@@ -10,8 +10,7 @@ from .options import exit_codes, json_option, page_option
 from .output import EXIT_ERROR, Progressing, console, note_written, print_json, printable, refuse_page, table, warn
 
 if TYPE_CHECKING:
-    from ..lab.papers.experiment import Outcome
-    from ..lab.papers.registry import Done
+    from ..lab import Done, Outcome
 
 
 EXAMPLES = """\b
@@ -52,10 +51,9 @@ def reproduce(
             raise click.UsageError("--list takes no names and no page")
         _list(as_json)
         return
-    from ..lab.papers import registry
-    from ..lab.papers.registry import run_many
+    from ..lab import experiment_names, run_many
 
-    chosen = registry.names(names)
+    chosen = experiment_names(names)
     with Progressing(f"running {', '.join(chosen)}") as progressing:
         done = run_many(chosen, seeds, lambda share, _: progressing.update(share, 1.0), jobs)
     if page_path is not None:
@@ -71,7 +69,7 @@ def reproduce(
 
 
 def _list(as_json: bool) -> None:
-    from ..lab.papers.registry import LONG_STUDIES, MODULES, experiment
+    from ..lab import LONG_STUDIES, MODULES, experiment
 
     known = [experiment(name) for name in MODULES]
     if as_json:
@@ -86,16 +84,15 @@ def _list(as_json: bool) -> None:
 
 
 def _write_page(done: list[Done], seeds: int, path: str) -> None:
-    from ..lab.papers.registry import experiment
-    from ..report.page import write_page
-    from ..report.papers_page import papers_page
+    from ..lab import experiment
+    from ..report import papers_page, write_page
 
     write_page(papers_page([(experiment(each.name), each.outcome, each.failure) for each in done], seeds), path)
 
 
 def _print(done: Done) -> None:
-    from ..lab.papers.registry import experiment
-    from ..report.papers_page import number, spread, verdict_words
+    from ..lab import experiment
+    from ..report import number, spread, verdict_words
 
     about = experiment(done.name)
     screen = console()

@@ -9,12 +9,11 @@ from importlib import metadata
 from typing import Any, Literal
 
 from .. import __version__
-from ..dynamics.kernel import NATIVE, check_module
-from ..foundation.native_check import KernelCheck
-from ..foundation.native_module import check_room, native_disabled
-from ..recording.bags.records import ZSTD_MODULE
+from ..dynamics import NATIVE, check_module
+from ..foundation import KernelCheck, check_room, native_disabled
+from ..recording import ZSTD_MODULE
 
-NATIVE_ROOMS = ("dynamics", "logs", "control", "plants", "estimation")
+NATIVE_ROOMS = ("dynamics", "recording", "control", "plants", "sensing")
 MUJOCO_MENDED = "pip install --force-reinstall --no-deps mujoco mujoco-core mujoco-studio"
 """Since MuJoCo 4 is split into several packages, an upgrade in place may leave files of two versions."""
 

@@ -15,28 +15,33 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from ..control.base_sensor_control import plate_of
-from ..control.default_gains import Gains, careful_gains
-from ..control.gravity import PDGravity
-from ..control.law import Law
-from ..control.loop import ControlLoop
-from ..control.pd import PD
-from ..control.pid import PID
-from ..control.reference import Eased, Hold, PoseList, Reference, Sine, Triangle
-from ..control.report import RunReport
-from ..control.stop_signals import INTERRUPTIONS, SignalSafe
-from ..dynamics.inputs import position_units, rotary
-from ..dynamics.robot import Robot
+from ..control import (
+    INTERRUPTIONS,
+    PD,
+    PID,
+    ControlLoop,
+    Eased,
+    Gains,
+    Hold,
+    Law,
+    PDGravity,
+    PoseList,
+    Reference,
+    RunReport,
+    SignalSafe,
+    Sine,
+    Triangle,
+    careful_gains,
+    plate_of,
+)
+from ..dynamics import Robot, position_units, rotary
 from ..errors import InputError, SafetyError
-from ..foundation.arrays import Array
-from ..identification.pose_plan import read_plan
-from ..plants.config import FlowValve
-from ..plants.presets import Preset
-from ..plants.simulated import SimulatedArm
-from ..recording.log import Sample
-from ..report.simulation_page import Hidden
-from ..tasks.tune.gains import TuningRule, read_gains
-from ..tasks.tune.probe import holding_loop, take_tare
+from ..foundation import Array
+from ..identification import read_plan
+from ..plants import FlowValve, Preset, SimulatedArm
+from ..recording import Sample
+from ..report import Hidden
+from ..tasks import TuningRule, holding_loop, read_gains, take_tare
 from .options import (
     Carried,
     exit_codes,
@@ -70,7 +75,7 @@ from .poses import outside_limits
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..report.simulation_page import JointTracking
+    from ..report import JointTracking
 
 
 AMPLITUDE_ROTARY, AMPLITUDE_LINEAR = 0.2, 0.05
@@ -482,7 +487,7 @@ def simulate(
 
 
 def _judged(outcome: EndedRun) -> tuple[JointTracking, ...]:
-    from ..report.simulation_page import tracking
+    from ..report import tracking
 
     log = outcome.report.log
     ticks = len(outcome.desired)
@@ -501,12 +506,11 @@ def _write(
     page_path: str | None,
 ) -> None:
     if out_path is not None and outcome.report.log is not None:
-        from ..recording.own_format import write_log
+        from ..recording import write_log
 
         write_log(outcome.report.log, out_path)
     if page_path is not None and joints:
-        from ..report.page import write_page
-        from ..report.simulation_page import SimulatedRun, simulation_page
+        from ..report import SimulatedRun, simulation_page, write_page
 
         run = SimulatedRun(
             title=f"{outcome.preset.name} ({outcome.preset.variant}) under {simulation.law_name}",
@@ -553,7 +557,7 @@ def _print(
 
 
 def _joint_table(outcome: EndedRun, joints: tuple[JointTracking, ...]) -> Table:
-    from ..dynamics.inputs import effort_units, rotary
+    from ..dynamics import effort_units, rotary
 
     units = ["mrad" if turns else "mm" for turns in rotary(outcome.robot)]
     columns = ("joint", "rms error", "largest", "", "peak torque", " ", "of limit", "saturated", "rate-limited")
@@ -589,7 +593,7 @@ def _document(
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from ..dynamics.inputs import effort_units, position_units
+    from ..dynamics import effort_units, position_units
 
     report = outcome.report
     units = zip(position_units(outcome.robot), effort_units(outcome.robot), strict=True)

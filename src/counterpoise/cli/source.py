@@ -14,7 +14,7 @@ from ..errors import InputError
 from .options import Decorator
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
+    from ..dynamics import Robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Source:
         Raises:
             CounterpoiseError: The robot cannot be read, or the mount's angles are no angles in rad.
         """
-        from ..dynamics.robot import load
+        from ..dynamics import load
 
         robot = load(self.text, strict=self.strict, allow_xacro=self.allow_xacro, xacro_arguments=self.xacro_arguments)
         if self.rotor_inertia is not None:

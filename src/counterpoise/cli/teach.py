@@ -30,9 +30,8 @@ from .output import (
 from .plant import yes_option
 
 if TYPE_CHECKING:
-    from ..recording.log import Sample
-    from ..tasks.float.floating import FloatReport
-    from ..tasks.teach.teaching import Taught, Teaching
+    from ..recording import Sample
+    from ..tasks import FloatReport, Taught, Teaching
 
 
 DEMO_SECONDS = 7.0
@@ -127,9 +126,8 @@ def teach(
     refuse_file("--out", out_path, (".csv",))
     if mark_every is not None and kind != "waypoints":
         raise click.UsageError("--mark-every belongs to --kind waypoints")
-    from ..control.stop_signals import INTERRUPTIONS, SignalSafe, StoppedFromOutside
-    from ..tasks.teach.path import one_line, write_path
-    from ..tasks.teach.teaching import Teaching
+    from ..control import INTERRUPTIONS, SignalSafe, StoppedFromOutside
+    from ..tasks import Teaching, one_line, write_path
 
     # What would be refused when the arm has been guided is refused before.
     named = Path(out_path).name.removesuffix(".csv").removesuffix(".path").strip() or "path"
@@ -255,8 +253,8 @@ class _Guide:
         ends = [push.end for push in self._pushes]
         asked, link, size = demo
         if asked:
-            from ..dynamics.inputs import link_name
-            from ..plants.hand import GuidingHand, loop_way
+            from ..dynamics import link_name
+            from ..plants import GuidingHand, loop_way
 
             link = link_name(driven.arm.robot, link, "--demo-link")
             self._hand = GuidingHand(driven.arm, loop_way(size), DEMO_SECONDS, link=link)
@@ -286,8 +284,8 @@ class _Guide:
 
 def _pushes(given: tuple[str, ...], driven: Driven) -> list[Any]:
     """Return pushes one after another; times count from the moment the arm is let go."""
-    from ..dynamics.inputs import link_name
-    from ..plants.events import Push
+    from ..dynamics import link_name
+    from ..plants import Push
     from .floating import parsed
 
     robot = driven.robot

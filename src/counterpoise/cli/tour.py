@@ -11,7 +11,7 @@ from .options import exit_codes, json_option, seed_option
 from .output import EXIT_NOT_TRUSTED, Progressing, console, note_written, print_json, refuse_page, table, warn
 
 if TYPE_CHECKING:
-    from ..lab.tour.tour import Stop, Tour
+    from ..lab import Stop, Tour
 
 
 PAGE = "counterpoise-tour.html"
@@ -44,8 +44,8 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
     """
     import tempfile
 
-    from ..dynamics.kernel import NATIVE
-    from ..lab.tour.tour import take_tour
+    from ..dynamics import NATIVE
+    from ..lab import take_tour
 
     refuse_page(None if no_page else page_path)
     if not NATIVE:
@@ -64,8 +64,7 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
 
         done = take_tour(kept or Path(scratch), lambda share, _: progressing.update(share, 1.0), after, seed)
     if not no_page:
-        from ..report.page import write_page
-        from ..report.tour_page import tour_page
+        from ..report import tour_page, write_page
 
         write_page(tour_page(done), page_path)
     if as_json:
@@ -81,8 +80,7 @@ def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_jso
 def _print_stop(number: int, stop: Stop) -> None:
     from rich.padding import Padding
 
-    from ..lab.tour.tour import STOPS
-    from ..lab.tour.words import sentences
+    from ..lab import STOPS, sentences
 
     screen = console()
     title = STOPS[number - 1][0]
@@ -92,7 +90,7 @@ def _print_stop(number: int, stop: Stop) -> None:
 
 
 def _print_summary(done: Tour) -> None:
-    from ..lab.tour.words import summary
+    from ..lab import summary
 
     screen = console()
     lines = table("what", "hidden", "found", left=("what", "hidden", "found"))
@@ -108,7 +106,7 @@ def _print_summary(done: Tour) -> None:
 
 
 def _document(done: Tour, page: str | None) -> dict[str, Any]:
-    from ..lab.tour.words import sentences, summary
+    from ..lab import sentences, summary
 
     stops = (done.recorded, done.modelled, done.floated, done.found, done.fine)
     return {

@@ -13,23 +13,13 @@ from typing import Any
 import click
 import numpy as np
 
-from ..control.default_gains import careful_gains
-from ..control.gravity import PDGravity
-from ..control.loop import ControlLoop
-from ..control.reference import PoseList
-from ..dynamics.inputs import MAX_INPUT, link_name
-from ..dynamics.robot import Robot
+from ..control import ControlLoop, PDGravity, PoseList, careful_gains
+from ..dynamics import MAX_INPUT, Robot, link_name
 from ..errors import InputError
-from ..identification.design import design_poses
-from ..identification.fit import Fit
-from ..identification.motion import effort_of
-from ..plants.events import AttachPayload, Event, RemovePayloads
-from ..plants.presets import Preset
-from ..plants.simulated import SimulatedArm
-from ..recording.log import Log, Sample, SampleFlag
-from ..recording.provenance import effort_guesses
-from ..sensing.plate.wrench_frame import WrenchFrame
-from ..sensing.track import Track, Tracker
+from ..identification import Fit, design_poses, effort_of
+from ..plants import AttachPayload, Event, Preset, RemovePayloads, SimulatedArm
+from ..recording import Log, Sample, SampleFlag, effort_guesses
+from ..sensing import Track, Tracker, WrenchFrame
 from .options import Carried, exit_codes, json_option, page_option, payload_options, seed_option
 from .output import Progressing, console, fixed, note_written, print_json, printable, refuse_page, table
 from .recording import ReadingOptions, arm_options, reading_options
@@ -283,8 +273,7 @@ def track(
         found = _recorded(sources, arm, reading, calibration_path, max_mass)
     name = ", ".join(Path(source).name for source in sources)
     if page_path is not None:
-        from ..report.page import write_page
-        from ..report.track_page import track_page
+        from ..report import track_page, write_page
 
         write_page(track_page(name, found), page_path)
     if as_json:
@@ -295,7 +284,7 @@ def track(
 
 
 def _fit(path: str | None, robot: Robot) -> Fit | None:
-    from ..identification.file import load_calibration
+    from ..identification import load_calibration
 
     return None if path is None else load_calibration(path, robot)
 
@@ -333,7 +322,7 @@ def _recorded(
 
 
 def _print(name: str, found: Track) -> None:
-    from ..dynamics.inputs import effort_units
+    from ..dynamics import effort_units
 
     screen, payload = console(), found.payload
     length = float(found.time[-1]) if len(found.time) else 0.0

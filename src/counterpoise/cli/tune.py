@@ -13,11 +13,9 @@ from .output import Progressing, console, note_written, print_json, printable, r
 from .plant import PlantOptions, joint_index, plant_options, yes_option
 
 if TYPE_CHECKING:
-    from ..control.plant import Plant
-    from ..dynamics.robot import Robot
-    from ..tasks.tune.free import FreeTuning
-    from ..tasks.tune.learned_friction import LearnedFriction
-    from ..tasks.tune.tuning import Tuning
+    from ..control import Plant
+    from ..dynamics import Robot
+    from ..tasks import FreeTuning, LearnedFriction, Tuning
 
 
 EXAMPLES = """\b
@@ -97,8 +95,8 @@ def tune(
     """
     import math
 
-    from ..dynamics.inputs import rotary
-    from ..tasks.tune.gains import TuningRule
+    from ..dynamics import rotary
+    from ..tasks import TuningRule
 
     refuse_file("--out", out_path, (".toml",))
     if free and len(joints) != 1:
@@ -164,10 +162,10 @@ def _tune(
     estop: str | None,
 ) -> tuple[Tuning, FreeTuning | None]:
     if not free:
-        from ..tasks.tune.tuning import tuned
+        from ..tasks import tuned
 
         return tuned(make, robot, law, joints=indices, i_have_an_estop=estop, **settings), None
-    from ..tasks.tune.free import TriangleTask, freely_tuned
+    from ..tasks import TriangleTask, freely_tuned
 
     task = TriangleTask(make, robot, joint=indices[0], i_have_an_estop=estop)
     found = freely_tuned(make, robot, law, task.rms, joint=indices[0], i_have_an_estop=estop, **settings)
@@ -178,13 +176,13 @@ def _friction(
     make: Callable[[], Plant], robot: Robot, tuning: Tuning, indices: list[int], estop: str | None
 ) -> dict[int, LearnedFriction]:
     """Return what was learned of the friction of each tuned joint."""
-    from ..tasks.tune.learned_friction import learned_friction
+    from ..tasks import learned_friction
 
     return {index: learned_friction(make, robot, tuning.gains, index, i_have_an_estop=estop) for index in indices}
 
 
 def _print_friction(robot: Robot, learned: dict[int, LearnedFriction]) -> None:
-    from ..dynamics.inputs import effort_units
+    from ..dynamics import effort_units
 
     for index, found in learned.items():
         unit, law = effort_units(robot)[index], found.law

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..report.calibration_page import in_units
+from ..report import in_units
 from .calibration_output import number, print_verdict
 from .options import exit_codes, json_option, page_option
 from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_page, table
@@ -15,7 +15,7 @@ from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..identification.verification import TipLoad, Verification, WeightChange
+    from ..identification import TipLoad, Verification, WeightChange
 
 
 EXAMPLES = """\b
@@ -49,15 +49,14 @@ def verify(
     calibration promised; friction, offsets and poses outside the calibrated range are told apart.
     """
     refuse_page(page_path)
-    from ..identification.file import load_calibration
-    from ..identification.verification import verify as run
+    from ..identification import load_calibration
+    from ..identification import verify as run
 
     robot, log = reading.robot_and_log(source, logs)
     fit = load_calibration(calibration, robot)
     found = run(fit, log)
     if page_path is not None:
-        from ..report.calibration_page import verification_page
-        from ..report.page import write_page
+        from ..report import verification_page, write_page
 
         write_page(verification_page(found), page_path)
     if as_json:

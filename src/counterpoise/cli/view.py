@@ -12,7 +12,7 @@ from .output import console, note, print_json, warn
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..view.arms import ViewArm
+    from ..view import ViewArm
 
 
 EXAMPLES = """\b
@@ -98,9 +98,7 @@ def view(
     """
     if len(calibrations) > 2:
         raise click.UsageError("--calibration may be given once or twice")
-    from ..view.comparison import compared
-    from ..view.page import serve
-    from ..view.timeline import read_timeline
+    from ..view import compared, read_timeline, serve
 
     arm = _arm(source, seed)
     timeline = None if replay_path is None else read_timeline(replay_path, arm.robot)
@@ -136,8 +134,8 @@ def view(
 
 
 def _arm(source: Source, seed: int) -> ViewArm:
-    from ..plants.presets import VARIANTS
-    from ..view.arms import view_arm
+    from ..plants import VARIANTS
+    from ..view import view_arm
 
     if source.text.partition(":")[0] in VARIANTS:
         if source.mount_rpy is not None:

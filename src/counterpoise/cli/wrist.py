@@ -12,7 +12,7 @@ from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
-    from ..sensing.wrist_poses import WristFit
+    from ..sensing import WristFit
 
 
 EXAMPLES = """\b
@@ -79,8 +79,8 @@ def wrist(
     refuse_file("--out", out_path, (".json",))
     if "turn" in wanted and "axes" in wanted:
         raise click.UsageError("--find axes finds the turn too; leave --find turn out")
-    from ..foundation.rotations import rotation_from_rpy, transform
-    from ..sensing.wrist_poses import calibrate_wrist_poses, save_wrist_fit, wrist_poses
+    from ..foundation import rotation_from_rpy, transform
+    from ..sensing import calibrate_wrist_poses, save_wrist_fit, wrist_poses
 
     robot, log = reading.robot_and_log(source, logs)
     fit = calibrate_wrist_poses(
@@ -126,8 +126,7 @@ def _document(fit: WristFit, out_path: str | None) -> dict[str, Any]:
 
 
 def _print(fit: WristFit) -> None:
-    from ..dynamics.inputs import WRENCH_UNITS
-    from ..dynamics.reference import WRENCH_COMPONENTS
+    from ..dynamics import WRENCH_COMPONENTS, WRENCH_UNITS
     from .calibration_output import number
 
     screen = console()

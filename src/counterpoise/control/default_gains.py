@@ -27,10 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.inertia import joint_inertias
-from ..dynamics.inputs import rotary
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array, frozen
+from ..dynamics import Robot, joint_inertias, rotary
+from ..foundation import Array, frozen
 
 BANDWIDTH = 25.0
 """ω_0, the least natural frequency asked for [rad/s]: 4 Hz."""

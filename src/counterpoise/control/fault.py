@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-from ..dynamics.reference import WRENCH_COMPONENTS
+from ..dynamics import WRENCH_COMPONENTS
 from ..errors import (
     FallError,
     JointLimitError,

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import MAX_INPUT
-from ..foundation.arrays import Array
-from ..foundation.native_module import native_module
-from ..recording.log import Sample, SampleFlag
+from ..dynamics import MAX_INPUT
+from ..foundation import Array, native_part
+from ..recording import Sample, SampleFlag
 from .fault import FLAG_COUNT, Fault, FilterFlag
 
 __all__ = ["FilterCore", "ReferenceFilterCore"]
@@ -387,7 +386,7 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-_MODULE = native_module("control")
+_MODULE = native_part("control")
 
 if TYPE_CHECKING:
     FilterCore = ReferenceFilterCore

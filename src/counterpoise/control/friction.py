@@ -15,11 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.friction import FrictionLaw
-from ..dynamics.lugre import Dahl
+from ..dynamics import Dahl, FrictionLaw
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.log import Sample
+from ..foundation import Array
+from ..recording import Sample
 from .law import gain
 from .reference import Reference
 

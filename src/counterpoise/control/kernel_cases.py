@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation.native_check import Cases
-from ..recording.log import Sample, SampleFlag
+from ..foundation import Cases
+from ..recording import Sample, SampleFlag
 
 JOINTS = 3
 TORQUE = np.array([2.0, -7.5, 0.25])

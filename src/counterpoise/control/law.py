@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Sample
+from ..foundation import Array, frozen
+from ..recording import Sample
 
 
 def gain(value: npt.ArrayLike, name: str, n: int | None = None, *, most: float = np.inf) -> Array:

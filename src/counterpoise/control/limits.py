@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import MAX_INPUT
-from ..dynamics.robot import Robot
+from ..dynamics import MAX_INPUT, Robot
 from ..errors import InputError
-from ..foundation.arrays import Array, PublishedData, frozen
+from ..foundation import Array, PublishedData, frozen
 from .plant import Plant
 
 RISE_TIME = 0.1

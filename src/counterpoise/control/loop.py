@@ -15,11 +15,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import refuse_command_units
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, refuse_command_units
 from ..errors import InputError, PlantError, SafetyError
-from ..recording.declared import Declared
-from ..recording.log import LogBuilder, Sample
+from ..recording import Declared, LogBuilder, Sample
 from .fault import error_of
 from .law import Law
 from .limits import joint_array

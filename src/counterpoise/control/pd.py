@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..foundation.arrays import Array
-from ..recording.log import Sample
+from ..foundation import Array
+from ..recording import Sample
 from .law import checked_reach, gain
 from .reference import Hold, Reference
 

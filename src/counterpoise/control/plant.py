@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkabl
 import numpy as np
 
 from ..errors import CounterpoiseError, InputError, PlantError, SensorFaultError
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Sample, SampleFlag
+from ..foundation import Array, frozen
+from ..recording import Sample, SampleFlag
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -12,12 +12,11 @@ from typing import Self
 
 import numpy as np
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.log import Sample, SampleFlag
-from ..sensing.plate.joint_analyzer import FORMS
-from ..sensing.plate.sensor import BaseSensor
+from ..foundation import Array
+from ..recording import Sample, SampleFlag
+from ..sensing import FORMS, BaseSensor
 
 AT_ITS_END = "the plate is at the end of its range"
 """Why a saturated reading is refused."""

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from ..errors import InputError
-from ..foundation.arrays import Array, PublishedData, frozen
-from ..recording.log import Log, LogBuilder, Sample
+from ..foundation import Array, PublishedData, frozen
+from ..recording import Log, LogBuilder, Sample
 from .fault import Fault, FilterFlag
 from .safety import SafetyFilter
 

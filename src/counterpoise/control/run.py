@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import CounterpoiseError, EndOfLogError, InputError, LawError, PlantError
-from ..foundation.arrays import Array, frozen
-from ..recording.log import LogBuilder, Sample, SampleFlag
+from ..foundation import Array, frozen
+from ..recording import LogBuilder, Sample, SampleFlag
 from .fault import REFUSED, Fault, FilterFlag, error_of
 from .law import Law, LimitAware, Reporting
 from .plant import BrakedPlant, Clock

@@ -11,10 +11,9 @@ import math
 
 import numpy as np
 
-from ..dynamics.inertia import joint_inertias
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Sample
+from ..dynamics import Robot, joint_inertias
+from ..foundation import Array, frozen
+from ..recording import Sample
 from .fault import FIRST_WITH_POSITION, FIRST_WITH_VELOCITY
 from .limits import Limits
 from .plant import Plant

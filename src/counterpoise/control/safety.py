@@ -14,10 +14,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.log import Sample
+from ..foundation import Array
+from ..recording import Sample
 from .fault import REFUSED, Fault, FilterFlag, describe
 from .filter_core import FilterCore
 from .law import checked_dt

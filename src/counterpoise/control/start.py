@@ -32,12 +32,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..dynamics.inertia import joint_inertias
-from ..dynamics.inputs import effort_units, position_units, rotary
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, effort_units, joint_inertias, position_units, rotary
 from ..errors import CounterpoiseError, InputError, PlantError
-from ..foundation.arrays import Array
-from ..recording.log import Sample
+from ..foundation import Array
+from ..recording import Sample
 from .fault import Fault
 from .plant import BrakedPlant, Plant
 from .reference import smooth_step

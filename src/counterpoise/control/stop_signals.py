@@ -30,7 +30,7 @@ from typing import Any, Self
 from weakref import WeakSet, ref
 
 from ..errors import PlantError, SafetyError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .plant import Plant
 
 __all__ = ["INTERRUPTIONS", "Deferral", "SignalSafe", "StoppedFromOutside"]

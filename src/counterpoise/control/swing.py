@@ -11,9 +11,8 @@ import math
 
 import numpy as np
 
-from ..dynamics.inputs import position_units, rotary
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
+from ..dynamics import Robot, position_units, rotary
+from ..foundation import Array
 
 HALF_SWINGS = 7
 """Half-swings in a row that must grow: from the first to the last peak are three periods."""

@@ -23,10 +23,10 @@ from typing import Literal, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.log import Sample, SampleFlag
+from ..foundation import Array
+from ..recording import Sample, SampleFlag
 from .law import Law, LimitAware, checked_dt, gain
 from .plate_torque import PlateTorque
 from .reference import Reference, smooth_step

@@ -26,10 +26,7 @@ import msgspec
 import numpy as np
 
 from ..errors import ModelFileError, locate
-from ..foundation.arrays import Array
-from ..foundation.numbers import quoted
-from ..foundation.rotations import inverse_transform, rotation_from_rpy, transform
-from ..foundation.toml import Keys, TomlDocument, load_toml
+from ..foundation import Array, Keys, TomlDocument, inverse_transform, load_toml, quoted, rotation_from_rpy, transform
 from .checks import MAX_GRAVITY, MAX_LINKS, checked
 from .model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link
 

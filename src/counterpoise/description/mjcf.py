@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedJointError, listed, locate
-from ..foundation.arrays import Array
-from ..foundation.rotations import rotation_from_vector, rotation_from_wxyz, transform
-from ..foundation.xml import Element
+from ..foundation import Array, Element, rotation_from_vector, rotation_from_wxyz, transform
 from .checks import checked
 from .mjcf_inertias import read_inertias
 from .mjcf_sources import (

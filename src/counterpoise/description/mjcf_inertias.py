@@ -27,9 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelFileError, PhysicalConsistencyError, listed, locate
-from ..foundation.arrays import Array
-from ..foundation.rotations import rotation_from_wxyz
-from ..foundation.xml import Element
+from ..foundation import Array, Element, rotation_from_wxyz
 from .checks import MAX_MASS
 from .mjcf_sources import MjcfSource, SpecText, compiled_model, mujoco_module, parsed_spec, spec_text
 from .model import Inertia

@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 from xml.sax.saxutils import quoteattr
 
 from ..errors import MissingExtraError, ModelFileError, locate
-from ..foundation.files import read_bounded
-from ..foundation.xml import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml
+from ..foundation import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, read_bounded
 from .checks import MAX_LINKS, MAX_MASS
 
 MAX_INCLUDES = 200

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from ..foundation.arrays import Array, PublishedData, frozen
+from ..foundation import Array, PublishedData, frozen
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Default gravity in the world [m/s²]: z points up."""

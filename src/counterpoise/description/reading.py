@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from ..errors import MissingExtraError, ModelFileError
-from ..foundation.files import read_bounded
+from ..foundation import read_bounded
 from .model import Description
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -141,7 +141,7 @@ def _read(source: str | Path, allow_xacro: bool, xacro_arguments: Mapping[str, s
         from .dh import parse_dh
 
         return parse_dh(data, text)
-    from ..foundation.xml import parse_xml
+    from ..foundation import parse_xml
 
     if suffix == ".urdf" or parse_xml(data, text).tag == "robot":
         from .urdf import parse_urdf

@@ -13,10 +13,7 @@ import math
 import numpy as np
 
 from ..errors import ModelFileError, UnsupportedJointError, locate
-from ..foundation.arrays import Array
-from ..foundation.numbers import parse_number, parse_vector, quoted
-from ..foundation.rotations import rotation_from_rpy, transform
-from ..foundation.xml import Element, parse_xml
+from ..foundation import Array, Element, parse_number, parse_vector, parse_xml, quoted, rotation_from_rpy, transform
 from .checks import check_size, checked
 from .model import Description, Inertia, Joint, JointKind, Link, Mimic
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.inputs import effort_units
-from ..recording.log import Log
+from ..dynamics import effort_units
+from ..recording import Log
 from .evidence import ReadingFit
 from .finding import Consequence, Finding, LogFault, listed, short
 from .reading import Change, Reading, changes

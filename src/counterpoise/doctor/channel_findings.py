@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation.arrays import Array
-from ..recording.filters import increasing
-from ..recording.log import Log
+from ..foundation import Array
+from ..recording import Log, increasing
 from .case import Case, among, confidence, rounded, shrinks
 from .finding import Consequence, Finding, LogFault, listed, percent, short
 from .gram import OWN

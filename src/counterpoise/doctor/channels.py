@@ -13,10 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
-from ..recording.filters import hop_noise, increasing, resolution, true_stretches
-from ..recording.log import Log, SampleFlag
+from ..dynamics import Robot
+from ..foundation import Array
+from ..recording import Log, SampleFlag, hop_noise, increasing, resolution, true_stretches
 from .finding import PLATE_CHANNELS, Consequence, Finding, LogFault, listed, percent, short, times
 from .prepared import GAP_PERIODS, Indices, Mask, Prepared
 

@@ -21,13 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.inputs import effort_units
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, effort_units
 from ..errors import PhysicalConsistencyError
-from ..foundation.arrays import Array
-from ..recording.log import Log
-from ..recording.path import EARLIER_SHARE, novelty
-from ..recording.stillness import StillSegment, still_segments
+from ..foundation import Array
+from ..recording import EARLIER_SHARE, Log, StillSegment, novelty, still_segments
 from .finding import Consequence, Finding, LogFault, listed, percent, short
 from .prepared import Prepared
 from .priors import INDEPENDENT_RATE, parameter_spread

@@ -21,14 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.declared import overlaid, plain
-from ..recording.filters import increasing
-from ..recording.log import Log
-from ..recording.provenance import REFERENCES, dotted, flattened, scales_efforts
-from ..recording.reading import remapped
+from ..foundation import Array
+from ..recording import REFERENCES, Log, dotted, flattened, increasing, overlaid, plain, remapped, scales_efforts
 from .case import Case
 from .channel_findings import name_degrees, name_gains, name_offsets, name_order, name_signs
 from .channels import check_dead, check_frozen, check_quantised, check_saturated

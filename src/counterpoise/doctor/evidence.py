@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .gram import OWN, SHAPES, Gram, SignalColumns
 from .priors import (
     ANY,

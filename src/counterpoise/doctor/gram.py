@@ -12,11 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.inertia import driven_inertias
-from ..dynamics.inputs import rotary
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE
-from ..foundation.arrays import Array
+from ..dynamics import BASE, Robot, driven_inertias, rotary
+from ..foundation import Array
 from .motion import LEAST_MOTION, RecordedMotion
 from .priors import ANY, MassBelief, parameter_spread, payload_spread
 from .reading import Reading

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..foundation.arrays import Array
-from ..recording.filters import filtered
-from ..recording.log import Log
+from ..foundation import Array
+from ..recording import Log, filtered
 from .prepared import LEAST_SAMPLES
 
 MOST_POINTS = 600

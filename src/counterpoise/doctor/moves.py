@@ -16,10 +16,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ..dynamics.inputs import rotary
-from ..dynamics.kinematics import ancestors
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
+from ..dynamics import Robot, ancestors, rotary
+from ..foundation import Array
 from .evidence import ReadingComparison
 from .finding import Consequence, Finding, LogFault, listed, short
 from .gram import SHAPES

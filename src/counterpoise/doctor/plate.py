@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
-from ..recording.log import Log
+from ..dynamics import Robot
+from ..foundation import Array
+from ..recording import Log
 from .finding import PLATE_CHANNELS, Consequence, Finding, LogFault, short, spread
 from .plate_fit import LEVER, PlateClass, PlateFit, PlateModel, PlateTurn, fit_plate, turn
 from .prepared import Prepared

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
-from ..foundation.rotations import (
+from ..dynamics import Robot
+from ..foundation import (
+    Array,
     inverse_transform,
     rotation_from_rpy,
     rotation_from_vector,

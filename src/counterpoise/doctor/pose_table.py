@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..foundation.arrays import Array
-from ..recording.filters import increasing
-from ..recording.log import Log
+from ..foundation import Array
+from ..recording import Log, increasing
 from .motion import RecordedMotion
 from .prepared import Indices, Prepared
 

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..foundation.arrays import Array
-from ..recording.filters import bridged, even_grid, filtered, increasing, resolution
-from ..recording.log import Log
-from ..recording.path import REVERSAL, direction_of_travel
+from ..foundation import Array
+from ..recording import REVERSAL, Log, bridged, direction_of_travel, even_grid, filtered, increasing, resolution
 
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]

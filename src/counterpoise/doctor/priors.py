@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
+from ..dynamics import Robot
+from ..foundation import Array
 from .reading import Reading
 
 

@@ -12,9 +12,9 @@ from typing import Self
 
 import numpy as np
 
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
-from ..recording.declared import Declared
+from ..dynamics import Robot
+from ..foundation import Array
+from ..recording import Declared
 from .finding import LogFault
 
 

@@ -14,24 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import rotary
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
-from ..recording.clock import (
+from ..dynamics import Robot, rotary
+from ..foundation import Array
+from ..recording import (
+    ANGULAR_SPEED,
     EXCESS,
+    FASTEST,
     LEAST_SHARE,
     MOST_SHARE,
+    SLOWEST,
+    TIME,
     UNLIMITED_RANGE,
+    Log,
     VelocityMatch,
     fastest_share,
+    increasing,
     is_path,
     travel,
     velocity_match,
 )
-from ..recording.filters import increasing
-from ..recording.log import Log
-from ..recording.names import ANGULAR_SPEED, TIME
-from ..recording.proposal import FASTEST, SLOWEST
 from .coverage import inertial_signals
 from .finding import Consequence, Finding, LogFault, percent, short, spread, times
 from .prepared import Indices, Mask, Prepared

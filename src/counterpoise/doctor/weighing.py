@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .evidence import ReadingFit
 from .finding import LogFault
 from .gram import OWN, SHAPES

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 from .regressors import GRAVITY_PARAMETERS, gravity_regressors
 from .tree import BASE, REVOLUTE, Tree
 

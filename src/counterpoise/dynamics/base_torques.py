@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..foundation.arrays import Array
-from ..foundation.rotations import cross
+from ..foundation import Array, cross
 from .gravity import gravity_torques
 from .kinematics import BodyPoses, body_poses, gather
 from .newton_euler import newton_euler

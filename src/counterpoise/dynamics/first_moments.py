@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError, ModelError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .kinematics import body_coordinates, relative_pose
 from .tree import REVOLUTE, Tree
 

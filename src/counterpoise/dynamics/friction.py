@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 
 MAX_VALUE = 1e12
 """Largest magnitude accepted for a parameter: beyond it a unit was mistaken."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ModelError
-from ..foundation.arrays import Array
-from ..foundation.rotations import cross
+from ..foundation import Array, cross
 from .kinematics import ancestors, body_poses, gather
 from .tree import BASE, REVOLUTE, Tree
 

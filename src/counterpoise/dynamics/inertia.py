@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ModelError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .robot import Robot
 
 

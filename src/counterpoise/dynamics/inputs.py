@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, listed
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 
 if TYPE_CHECKING:
     from .robot import Robot
+
 
 MAX_INPUT = 1e9
 """Largest magnitude accepted for a position, velocity, acceleration or wrench entry: beyond it the caller is in error,

@@ -13,8 +13,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..foundation.native_check import KernelCheck, faults_told, forced_set, warn_of
-from ..foundation.native_module import imported_module
+from ..foundation import KernelCheck, faults_told, forced_set, imported_module, warn_of
 from .kernel_cases import NAMES, check_set, stored_arms
 from .reference import ReferenceKernel
 

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..foundation.native_check import KernelCheck, disagreements, stored_results
+from ..foundation import Array, KernelCheck, disagreements, stored_results
 
 MOST_LANES = 8
 TURNS = 2.0e6

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation.arrays import Array
-from ..foundation.rotations import cross
+from ..foundation import Array, cross
 from .tree import BASE, REVOLUTE, Tree
 
 

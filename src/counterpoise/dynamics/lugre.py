@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .friction import JointParameters, joint_values, refuse_static_below_coulomb, velocities
 
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation.arrays import Array
-from ..foundation.rotations import cross
+from ..foundation import Array, cross
 from .kinematics import BodyPoses, body_poses, gather
 from .tree import BASE, REVOLUTE, Tree
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, PhysicalConsistencyError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .base_torques import base_torques
 from .gravity import centers_of_mass, gravity_torques
 from .inputs import as_rows, check_out, link_index, refuse_wrench_shape

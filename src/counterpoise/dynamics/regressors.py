@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..foundation.arrays import Array
-from ..foundation.rotations import cross, skew
+from ..foundation import Array, cross, skew
 from .kinematics import BodyPoses, ancestors, body_poses, gather
 from .newton_euler import BodyMotion, body_motion
 from .tree import REVOLUTE, Tree

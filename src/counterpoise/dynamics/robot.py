@@ -14,12 +14,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..description.checks import MAX_GRAVITY, MAX_LENGTH, MAX_MASS, unphysical_reason
-from ..description.model import Description, Inertia
-from ..description.reading import read_description
+from ..description import MAX_GRAVITY, MAX_LENGTH, MAX_MASS, Description, Inertia, read_description, unphysical_reason
 from ..errors import InputError, listed
-from ..foundation.arrays import Array, frozen
-from ..foundation.rotations import rotation_from_rpy
+from ..foundation import Array, frozen, rotation_from_rpy
 from .base_parameters import BaseParameters, base_parameters
 from .first_moments import first_moments, gravity_from_first_moments
 from .gravity import jo_decomposition

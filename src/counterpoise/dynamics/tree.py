@@ -18,10 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..description.checks import ZERO_INERTIA, resolved_mimics, unphysical_reason
-from ..description.model import Description, Inertia, Joint, JointKind
-from ..foundation.arrays import Array, frozen
-from ..foundation.rotations import inverse_transform, rotation_with_z_along, transform
+from ..description import ZERO_INERTIA, Description, Inertia, Joint, JointKind, resolved_mimics, unphysical_reason
+from ..foundation import Array, frozen, inverse_transform, rotation_with_z_along, transform
 
 REVOLUTE = 0
 PRISMATIC = 1

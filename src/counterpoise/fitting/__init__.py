@@ -1,1 +1,175 @@
 """What a fit is made of: terms and their regressors, priors, robust linear regression, identifiability."""
+
+from typing import TYPE_CHECKING
+
+from ..foundation.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .fitted_robot import completed_gravity_parameters as completed_gravity_parameters
+    from .fitted_robot import is_consistent as is_consistent
+    from .fitted_robot import marked as marked
+    from .fitted_robot import nearest_consistent as nearest_consistent
+    from .fitted_robot import payload_parameters as payload_parameters
+    from .fitted_robot import unphysical_links as unphysical_links
+    from .fitted_robot import with_gravity_parameters as with_gravity_parameters
+    from .fitted_robot import with_inertial_parameters as with_inertial_parameters
+    from .fitted_robot import with_masses as with_masses
+    from .hierarchical import ROUNDS as ROUNDS
+    from .hierarchical import Choice as Choice
+    from .hierarchical import HierarchicalPosterior as HierarchicalPosterior
+    from .hierarchical import HierarchicalRegression as HierarchicalRegression
+    from .hierarchical import Moments as Moments
+    from .hierarchical import Rare as Rare
+    from .hierarchical import RowProducts as RowProducts
+    from .hierarchical import Size as Size
+    from .hierarchical import averaged as averaged
+    from .hierarchical import pooled_freedom as pooled_freedom
+    from .hierarchical import student_factor as student_factor
+    from .identifiability import THRESHOLD as THRESHOLD
+    from .identifiability import UNITS as UNITS
+    from .identifiability import Combination as Combination
+    from .identifiability import Identifiability as Identifiability
+    from .identifiability import Language as Language
+    from .identifiability import base_language as base_language
+    from .identifiability import column_unit as column_unit
+    from .identifiability import combination_text as combination_text
+    from .identifiability import identify as identify
+    from .identifiability import link_expansion as link_expansion
+    from .identifiability import link_parameter_names as link_parameter_names
+    from .identifiability import sum_text as sum_text
+    from .identifiability import workspace_yardstick as workspace_yardstick
+    from .poses import SAME_POSE as SAME_POSE
+    from .poses import StaticPoses as StaticPoses
+    from .poses import joined_poses as joined_poses
+    from .poses import require_spread as require_spread
+    from .poses import same_places as same_places
+    from .poses import static_poses as static_poses
+    from .prior import COMMON as COMMON
+    from .prior import WIDE as WIDE
+    from .prior import CadPrior as CadPrior
+    from .prior import Gaussian as Gaussian
+    from .prior import Scales as Scales
+    from .prior import arm_reach as arm_reach
+    from .prior import body_root as body_root
+    from .prior import bounds_of as bounds_of
+    from .prior import covariance_root as covariance_root
+    from .prior import drive_deviations as drive_deviations
+    from .prior import inertial_root as inertial_root
+    from .prior import parameter_covariance as parameter_covariance
+    from .prior import prior_of as prior_of
+    from .prior import whole_covariance as whole_covariance
+    from .regression import SIGMA_FLOOR as SIGMA_FLOOR
+    from .regression import JointRegression as JointRegression
+    from .regression import Solution as Solution
+    from .regression import rms_of_squares as rms_of_squares
+    from .regression import solve as solve
+    from .regressor import BoolArray as BoolArray
+    from .regressor import EffortColumns as EffortColumns
+    from .regressor import tilt_axes as tilt_axes
+    from .robust import BEND as BEND
+    from .robust import CERTAIN as CERTAIN
+    from .robust import Block as Block
+    from .robust import Blocking as Blocking
+    from .robust import all_joints as all_joints
+    from .robust import better_than_described as better_than_described
+    from .robust import deviation as deviation
+    from .robust import hampel_weight as hampel_weight
+    from .robust import huber_weight as huber_weight
+    from .robust import inflation_of as inflation_of
+    from .robust import robust_std as robust_std
+    from .robust import root_mean_square as root_mean_square
+    from .robust import solve_robust as solve_robust
+    from .samples import CHUNK_ROWS as CHUNK_ROWS
+    from .samples import Samples as Samples
+    from .samples import at_rest as at_rest
+    from .samples import joined_samples as joined_samples
+    from .samples import samples_of_poses as samples_of_poses
+    from .samples import scaled_coupling as scaled_coupling
+    from .terms import ALL as ALL
+    from .terms import JOINT_TERMS as JOINT_TERMS
+    from .terms import Terms as Terms
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "fitted_robot": ("with_masses",),
+        "identifiability": ("Identifiability", "identify"),
+        "poses": ("StaticPoses", "static_poses"),
+        "prior": ("CadPrior",),
+        "samples": ("Samples",),
+        "terms": ("Terms",),
+    },
+    shared={
+        "fitted_robot": (
+            "completed_gravity_parameters",
+            "is_consistent",
+            "marked",
+            "nearest_consistent",
+            "payload_parameters",
+            "unphysical_links",
+            "with_gravity_parameters",
+            "with_inertial_parameters",
+        ),
+        "hierarchical": (
+            "Choice",
+            "HierarchicalPosterior",
+            "HierarchicalRegression",
+            "Moments",
+            "ROUNDS",
+            "Rare",
+            "RowProducts",
+            "Size",
+            "averaged",
+            "pooled_freedom",
+            "student_factor",
+        ),
+        "identifiability": (
+            "Combination",
+            "Language",
+            "THRESHOLD",
+            "UNITS",
+            "base_language",
+            "column_unit",
+            "combination_text",
+            "link_expansion",
+            "link_parameter_names",
+            "sum_text",
+            "workspace_yardstick",
+        ),
+        "poses": ("SAME_POSE", "joined_poses", "require_spread", "same_places"),
+        "prior": (
+            "COMMON",
+            "Gaussian",
+            "Scales",
+            "WIDE",
+            "arm_reach",
+            "body_root",
+            "bounds_of",
+            "covariance_root",
+            "drive_deviations",
+            "inertial_root",
+            "parameter_covariance",
+            "prior_of",
+            "whole_covariance",
+        ),
+        "regression": ("JointRegression", "SIGMA_FLOOR", "Solution", "rms_of_squares", "solve"),
+        "regressor": ("BoolArray", "EffortColumns", "tilt_axes"),
+        "robust": (
+            "BEND",
+            "Block",
+            "Blocking",
+            "CERTAIN",
+            "all_joints",
+            "better_than_described",
+            "deviation",
+            "hampel_weight",
+            "huber_weight",
+            "inflation_of",
+            "robust_std",
+            "root_mean_square",
+            "solve_robust",
+        ),
+        "samples": ("CHUNK_ROWS", "at_rest", "joined_samples", "samples_of_poses", "scaled_coupling"),
+        "terms": ("ALL", "JOINT_TERMS"),
+    },
+)

@@ -28,12 +28,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..description.model import Inertia
-from ..dynamics.regressors import TENSOR_COLUMNS, TENSOR_ROWS
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE
+from ..description import Inertia
+from ..dynamics import BASE, TENSOR_COLUMNS, TENSOR_ROWS, Robot
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .prior import arm_reach
 
 MU_FIRST, MU_LAST, MU_FACTOR = 1.0, 1e-6, 0.2

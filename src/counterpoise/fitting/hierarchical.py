@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .robust import CERTAIN
 
 HYPER = 2.0

@@ -19,11 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.inputs import rotary
-from ..dynamics.regressors import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS
-from ..dynamics.robot import Robot
+from ..dynamics import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS, Robot, rotary
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 from .regression import Solution
 
 THRESHOLD = 1.0

@@ -27,11 +27,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.kinematics import ancestors
-from ..dynamics.regressors import TENSOR_COLUMNS, TENSOR_ROWS
-from ..dynamics.robot import Robot
+from ..dynamics import TENSOR_COLUMNS, TENSOR_ROWS, Robot, ancestors
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 from .regressor import EffortColumns
 
 

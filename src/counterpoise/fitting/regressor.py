@@ -14,12 +14,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import rotary
-from ..dynamics.kinematics import ancestors
-from ..dynamics.regressors import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS
-from ..dynamics.robot import Robot
+from ..dynamics import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS, Robot, ancestors, rotary
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .samples import Samples
 from .terms import Terms
 

@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 from .prior import Gaussian
 from .regression import POOLING, JointRegression, Solution, pooled_noise, solve
 

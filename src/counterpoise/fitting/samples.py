@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
-from .static_poses import StaticPoses
+from ..foundation import Array, frozen
+from .poses import StaticPoses
 
 CHUNK_ROWS = 1024
 """Samples whose rows are made at once: 6 MB of rows for a seven-joint arm."""

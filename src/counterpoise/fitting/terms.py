@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from ..errors import InputError
-from ..recording.declared import Declared
+from ..recording import Declared
 
 Bodies = Literal["gravity", "full"]
 

@@ -19,7 +19,7 @@ def imported_module(room: str) -> Any:
     """Return the extension module of a room, unchecked; None where it was not built or is disabled.
 
     Args:
-        room: The room, such as "logs".
+        room: The room, such as "recording".
 
     Raises:
         ImportError: It was built and cannot be loaded.
@@ -38,14 +38,14 @@ def check_room(room: str, module: Any) -> list[KernelCheck]:
 
 
 @cache
-def native_module(room: str) -> Any:
+def native_part(room: str) -> Any:
     """Return the extension module of a room without instruction sets; None where it is not to be used.
 
     That is where it was not built, is disabled, or disagrees with the stored results of its specification; then it
     warns.
 
     Args:
-        room: The room, such as "logs".
+        room: The room, such as "recording".
 
     Raises:
         ImportError: It was built and cannot be loaded.

@@ -1,1 +1,153 @@
 """Calibration: from a recording to a fitted robot, a verdict and a file."""
+
+from typing import TYPE_CHECKING
+
+from ..foundation.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .calibration import calibrate as calibrate
+    from .data_choice import STILL_POSES as STILL_POSES
+    from .data_choice import DataChoice as DataChoice
+    from .data_choice import data_kind as data_kind
+    from .data_choice import stands_mostly as stands_mostly
+    from .document import RobotTable as RobotTable
+    from .document import checksum as checksum
+    from .document import read_for_robot as read_for_robot
+    from .document import refuse_beyond as refuse_beyond
+    from .document import robot_identity as robot_identity
+    from .document import robot_table as robot_table
+    from .document import rows as rows
+    from .document import write_document as write_document
+    from .estimate import COMMAND_UNITS as COMMAND_UNITS
+    from .estimate import Estimate as Estimate
+    from .file import FileBounds as FileBounds
+    from .file import content_of as content_of
+    from .file import load_calibration as load_calibration
+    from .fit import Check as Check
+    from .fit import Evidence as Evidence
+    from .fit import Fit as Fit
+    from .fit import Verdict as Verdict
+    from .heldout import split_samples as split_samples
+    from .identity import Identity as Identity
+    from .identity import data_fingerprint as data_fingerprint
+    from .identity import identity_of as identity_of
+    from .identity import kinematics_fingerprint as kinematics_fingerprint
+    from .identity import mount_rpy as mount_rpy
+    from .identity import refuse_other_mount as refuse_other_mount
+    from .load_gains import LoadGains as LoadGains
+    from .load_posterior import LoadPosterior as LoadPosterior
+    from .motion import EDGE_PERIODS as EDGE_PERIODS
+    from .motion import LEAST_INFLATION as LEAST_INFLATION
+    from .motion import MOST_OF_RATE as MOST_OF_RATE
+    from .motion import Preparation as Preparation
+    from .motion import effort_of as effort_of
+    from .motion import motion_band as motion_band
+    from .motion import moving_samples as moving_samples
+    from .motion import prepare as prepare
+    from .pose_design import PoseDesign as PoseDesign
+    from .pose_design import design as design
+    from .pose_design import design_poses as design_poses
+    from .pose_plan import PosePlan as PosePlan
+    from .pose_plan import approach_within as approach_within
+    from .pose_plan import read_plan as read_plan
+    from .pose_plan import read_poses as read_poses
+    from .result import Collected as Collected
+    from .result import fit_of as fit_of
+    from .statements import USES as USES
+    from .statements import UseStatement as UseStatement
+    from .statements import checked_uses as checked_uses
+    from .still_poses import arrival_notes as arrival_notes
+    from .still_poses import arrival_of as arrival_of
+    from .still_poses import arrivals as arrivals
+    from .still_poses import without_friction as without_friction
+    from .verification import TipLoad as TipLoad
+    from .verification import Verification as Verification
+    from .verification import WeightChange as WeightChange
+    from .verification import verify as verify
+    from .wam_methods import BARRETT_RIDGE as BARRETT_RIDGE
+    from .wam_methods import first_moments_in_dh_frames as first_moments_in_dh_frames
+    from .wam_methods import pose_matrices as pose_matrices
+    from .wam_methods import solve_coupled as solve_coupled
+    from .wam_methods import solve_iterative as solve_iterative
+    from .weighted import fit_poses as fit_poses
+    from .workspace import RADIUS as RADIUS
+    from .workspace import Clearance as Clearance
+    from .workspace import clear_of_itself as clear_of_itself
+    from .workspace import clear_of_table as clear_of_table
+    from .workspace import joint_ranges as joint_ranges
+    from .workspace import solve_static as solve_static
+    from .workspace import static_columns as static_columns
+    from .workspace import static_rows as static_rows
+    from .workspace import workspace_poses as workspace_poses
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "calibration": ("calibrate",),
+        "file": ("load_calibration",),
+        "fit": ("Check", "Evidence", "Fit", "Verdict"),
+        "load_gains": ("LoadGains",),
+        "pose_design": ("PoseDesign", "design", "design_poses"),
+        "pose_plan": ("PosePlan", "read_plan", "read_poses"),
+        "statements": ("USES", "UseStatement"),
+        "verification": ("TipLoad", "Verification", "WeightChange", "verify"),
+        "wam_methods": (
+            "BARRETT_RIDGE",
+            "first_moments_in_dh_frames",
+            "pose_matrices",
+            "solve_coupled",
+            "solve_iterative",
+        ),
+        "workspace": ("Clearance",),
+    },
+    shared={
+        "data_choice": ("DataChoice", "STILL_POSES", "data_kind", "stands_mostly"),
+        "document": (
+            "RobotTable",
+            "checksum",
+            "read_for_robot",
+            "refuse_beyond",
+            "robot_identity",
+            "robot_table",
+            "rows",
+            "write_document",
+        ),
+        "estimate": ("COMMAND_UNITS", "Estimate"),
+        "file": ("FileBounds", "content_of"),
+        "heldout": ("split_samples",),
+        "identity": (
+            "Identity",
+            "data_fingerprint",
+            "identity_of",
+            "kinematics_fingerprint",
+            "mount_rpy",
+            "refuse_other_mount",
+        ),
+        "load_posterior": ("LoadPosterior",),
+        "motion": (
+            "EDGE_PERIODS",
+            "LEAST_INFLATION",
+            "MOST_OF_RATE",
+            "Preparation",
+            "effort_of",
+            "motion_band",
+            "moving_samples",
+            "prepare",
+        ),
+        "pose_plan": ("approach_within",),
+        "result": ("Collected", "fit_of"),
+        "statements": ("checked_uses",),
+        "still_poses": ("arrival_notes", "arrival_of", "arrivals", "without_friction"),
+        "weighted": ("fit_poses",),
+        "workspace": (
+            "RADIUS",
+            "clear_of_itself",
+            "clear_of_table",
+            "joint_ranges",
+            "solve_static",
+            "static_columns",
+            "static_rows",
+            "workspace_poses",
+        ),
+    },
+)

@@ -13,18 +13,25 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor.finding import Consequence, Finding
-from ..dynamics.inputs import refuse_other_joints
-from ..dynamics.robot import Robot
+from ..doctor import Consequence, Finding
+from ..dynamics import Robot, refuse_other_joints
 from ..errors import InputError, listed
-from ..fitting.prior import CadPrior
-from ..fitting.robust import better_than_described, root_mean_square
-from ..fitting.samples import Samples, joined_samples, samples_of_poses
-from ..fitting.static_poses import StaticPoses, joined_poses, require_spread
-from ..fitting.terms import ALL, JOINT_TERMS, Terms
-from ..foundation.arrays import Array
-from ..recording.declared import Declared
-from ..recording.log import Log
+from ..fitting import (
+    ALL,
+    JOINT_TERMS,
+    CadPrior,
+    Samples,
+    StaticPoses,
+    Terms,
+    better_than_described,
+    joined_poses,
+    joined_samples,
+    require_spread,
+    root_mean_square,
+    samples_of_poses,
+)
+from ..foundation import Array
+from ..recording import Declared, Log
 from .data_choice import (
     DATA_CHOICES,
     METHODS,
@@ -259,7 +266,7 @@ def _belief(robot: Robot, prior: CadPrior | str | None, method: Method) -> CadPr
 def _diagnosed(robot: Robot, data: Log | StaticPoses | Samples) -> Sequence[Finding]:
     if not isinstance(data, Log):
         return ()
-    from ..doctor.diagnosis import diagnose
+    from ..doctor import diagnose
 
     return diagnose(robot, data).findings
 

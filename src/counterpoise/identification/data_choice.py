@@ -15,15 +15,12 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor.pose_table import LEAST_ROWS, is_pose_table
-from ..dynamics.robot import Robot
+from ..doctor import LEAST_ROWS, is_pose_table
+from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting.samples import Samples
-from ..fitting.static_poses import StaticPoses, same_places
-from ..fitting.terms import Terms
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Log
-from ..recording.stillness import still_segments
+from ..fitting import Samples, StaticPoses, Terms, same_places
+from ..foundation import Array, frozen
+from ..recording import Log, still_segments
 from .runs import FittedRun
 from .still_poses import friction_bands, poses_from_log
 

@@ -25,13 +25,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..description.checks import MAX_GRAVITY
-from ..dynamics.robot import Robot
+from ..description import MAX_GRAVITY
+from ..dynamics import Robot
 from ..errors import DataFileError, InputError
-from ..fitting.prior import covariance_root
-from ..foundation.arrays import Array, frozen
-from ..foundation.files import write_atomically
-from ..foundation.toml import read_data
+from ..fitting import covariance_root
+from ..foundation import Array, frozen, read_data, write_atomically
 from .identity import MOUNT_TOLERANCE, Identity, kinematics_fingerprint, mount_angle
 from .statements import UseName
 

@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting.prior import parameter_covariance
-from ..fitting.regressor import EffortColumns
-from ..foundation.arrays import Array
+from ..fitting import EffortColumns, parameter_covariance
+from ..foundation import Array
 from .identity import kinematics_fingerprint
 
 if TYPE_CHECKING:

@@ -15,23 +15,24 @@ from typing import Final
 
 import numpy as np
 
-from ..dynamics.inputs import effort_units
-from ..dynamics.regressors import GRAVITY_PARAMETERS
-from ..dynamics.robot import Robot
-from ..fitting.fitted_robot import completed_gravity_parameters, with_gravity_parameters, with_inertial_parameters
-from ..fitting.identifiability import (
+from ..dynamics import GRAVITY_PARAMETERS, Robot, effort_units
+from ..fitting import (
+    EffortColumns,
     Identifiability,
     Language,
+    Samples,
+    Solution,
+    Terms,
+    at_rest,
     column_unit,
+    completed_gravity_parameters,
     identify,
     link_expansion,
+    with_gravity_parameters,
+    with_inertial_parameters,
     workspace_yardstick,
 )
-from ..fitting.regression import Solution
-from ..fitting.regressor import EffortColumns
-from ..fitting.samples import Samples, at_rest
-from ..fitting.terms import Terms
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 from .load_posterior import LoadPosterior
 from .weighted import WeightedFit
 from .workspace import workspace_poses

@@ -21,15 +21,20 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import DataFileError, InputError
-from ..fitting.fitted_robot import marked, payload_parameters, with_inertial_parameters
-from ..fitting.identifiability import Combination, Identifiability
-from ..fitting.prior import arm_reach
-from ..fitting.regressor import EffortColumns
-from ..fitting.terms import Terms
-from ..foundation.arrays import Array, frozen
-from ..recording.provenance import effort_guesses
+from ..fitting import (
+    Combination,
+    EffortColumns,
+    Identifiability,
+    Terms,
+    arm_reach,
+    marked,
+    payload_parameters,
+    with_inertial_parameters,
+)
+from ..foundation import Array, frozen
+from ..recording import effort_guesses
 from .document import (
     SCHEMA,
     VERSION,

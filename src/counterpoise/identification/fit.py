@@ -16,15 +16,11 @@ from typing import Final, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor.finding import Consequence, Finding, LogFault
-from ..dynamics.friction import CoulombViscous
-from ..dynamics.robot import Robot
-from ..fitting.identifiability import Identifiability
-from ..fitting.regressor import EffortColumns
-from ..fitting.samples import Samples
-from ..fitting.terms import Terms
-from ..foundation.arrays import Array, frozen
-from ..recording.declared import RateSource
+from ..doctor import Consequence, Finding, LogFault
+from ..dynamics import CoulombViscous, Robot
+from ..fitting import EffortColumns, Identifiability, Samples, Terms
+from ..foundation import Array, frozen
+from ..recording import RateSource
 from .estimate import COMMAND_UNITS
 from .identity import Identity
 from .load_gains import LoadGains

@@ -22,11 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..fitting.robust import root_mean_square
-from ..fitting.samples import Samples, joined_samples, samples_of_poses
-from ..fitting.static_poses import StaticPoses, same_places
-from ..foundation.arrays import Array, frozen
-from ..recording.path import joint_scales, scaled_path, thinned
+from ..fitting import Samples, StaticPoses, joined_samples, root_mean_square, same_places, samples_of_poses
+from ..foundation import Array, frozen
+from ..recording import joint_scales, scaled_path, thinned
 from .estimate import Estimate
 
 BoolArray = npt.NDArray[np.bool_]

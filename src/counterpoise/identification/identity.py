@@ -16,14 +16,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting.samples import Samples
-from ..fitting.static_poses import StaticPoses
-from ..foundation.arrays import Array
-from ..recording.declared import RateSource
-from ..recording.log import Log
-from ..recording.provenance import effort_guesses
+from ..fitting import Samples, StaticPoses
+from ..foundation import Array
+from ..recording import Log, RateSource, effort_guesses
 
 RATES: tuple[RateSource, ...] = get_args(RateSource)
 """From best to worst."""

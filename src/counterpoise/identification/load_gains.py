@@ -14,15 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.inputs import effort_units
-from ..dynamics.robot import Robot
-from ..dynamics.tree import Payload
+from ..dynamics import Payload, Robot, effort_units
 from ..errors import InputError
-from ..fitting.prior import CadPrior
-from ..fitting.terms import ALL, Terms
-from ..foundation.arrays import Array, PublishedData, frozen
-from ..recording.log import Log
-from ..recording.reading import remapped
+from ..fitting import ALL, CadPrior, Terms
+from ..foundation import Array, PublishedData, frozen
+from ..recording import Log, remapped
 from .motion import moving_samples
 from .runs import FittedRun
 from .weighted import weighted_fit

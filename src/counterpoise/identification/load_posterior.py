@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..fitting.hierarchical import Choice
-from ..fitting.regressor import EffortColumns, tilt_axes
-from ..fitting.samples import at_rest
-from ..foundation.arrays import Array
+from ..fitting import Choice, EffortColumns, at_rest, tilt_axes
+from ..foundation import Array
 from .nuisances import POSITION, SIZES, Nuisances
 
 TAIL = 0.05

@@ -47,14 +47,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import refuse_other_joints
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, refuse_other_joints
 from ..errors import InputError
-from ..fitting.prior import COMMON, WIDE, covariance_root, parameter_covariance
-from ..fitting.samples import Samples, scaled_coupling
-from ..foundation.arrays import Array, frozen
-from ..recording.filters import GAP_PERIODS, bridged, even_grid, interpolated, settling_rows, smoothed
-from ..recording.log import Log, joined
+from ..fitting import COMMON, WIDE, Samples, covariance_root, parameter_covariance, scaled_coupling
+from ..foundation import Array, frozen
+from ..recording import GAP_PERIODS, Log, bridged, even_grid, interpolated, joined, settling_rows, smoothed
 from .identity import refuse_other_mount
 
 LEAST_ROWS = 32

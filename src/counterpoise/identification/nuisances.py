@@ -30,12 +30,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import rotary
-from ..fitting.hierarchical import Size
-from ..fitting.prior import Scales
-from ..fitting.regressor import EffortColumns
-from ..fitting.samples import Samples
-from ..foundation.arrays import Array
+from ..dynamics import rotary
+from ..fitting import EffortColumns, Samples, Scales, Size
+from ..foundation import Array
 from .runs import RepeatedRun
 from .workspace import separable_offsets
 

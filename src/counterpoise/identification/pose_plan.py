@@ -37,13 +37,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import MAX_INPUT, numbers, rotary
-from ..dynamics.robot import Robot
+from ..dynamics import MAX_INPUT, Robot, numbers, rotary
 from ..errors import DataFileError, InputError, ModelFileError, listed, reason_of
-from ..foundation.arrays import Array, PublishedData, frozen
-from ..foundation.files import write_atomically
-from ..foundation.numbers import parse_number, quoted
-from ..foundation.toml import TomlDocument, read_toml
+from ..foundation import Array, PublishedData, TomlDocument, frozen, parse_number, quoted, read_toml, write_atomically
 
 MAX_POSE_FILE_BYTES = 1024**3
 """Largest file read; a million poses of 19 joints in full precision are about 400 MB."""

@@ -30,9 +30,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..dynamics.robot import Robot
-from ..fitting.hierarchical import (
+from ..dynamics import Robot
+from ..fitting import (
     ROUNDS,
+    Blocking,
+    CadPrior,
     Choice,
     HierarchicalPosterior,
     HierarchicalRegression,
@@ -40,12 +42,14 @@ from ..fitting.hierarchical import (
     Rare,
     RowProducts,
     averaged,
+    body_root,
+    covariance_root,
+    drive_deviations,
     pooled_freedom,
+    root_mean_square,
     student_factor,
 )
-from ..fitting.prior import CadPrior, body_root, covariance_root, drive_deviations
-from ..fitting.robust import Blocking, root_mean_square
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 from .earlier import DIFFERENCES, Difference, EarlierCalibration
 from .load_posterior import TILT, LoadPosterior, tilt_columns
 from .motion import LEAST_INFLATION

@@ -8,16 +8,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor.finding import Finding
-from ..dynamics.robot import Robot
+from ..doctor import Finding
+from ..dynamics import Robot
 from ..errors import listed
-from ..fitting.fitted_robot import marked, unphysical_links
-from ..fitting.identifiability import THRESHOLD, Language, combination_text
-from ..fitting.robust import CERTAIN, all_joints, deviation, root_mean_square
-from ..fitting.samples import Samples, at_rest
-from ..fitting.static_poses import StaticPoses
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Log
+from ..fitting import (
+    CERTAIN,
+    THRESHOLD,
+    Language,
+    Samples,
+    StaticPoses,
+    all_joints,
+    at_rest,
+    combination_text,
+    deviation,
+    marked,
+    root_mean_square,
+    unphysical_links,
+)
+from ..foundation import Array, frozen
+from ..recording import Log
 from .earlier import BELONGS
 from .estimate import COMMAND_UNITS, Estimate
 from .fit import NEWTON_METRES, Check, Evidence, Fit, Parameter, judge, judge_recording

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.inertia import driven_inertias
-from ..dynamics.inputs import refuse_other_joints
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, driven_inertias, refuse_other_joints
 from ..errors import InputError
-from ..fitting.prior import Scales
-from ..fitting.regressor import BoolArray
-from ..fitting.samples import Samples
-from ..foundation.arrays import Array
+from ..fitting import BoolArray, Samples, Scales
+from ..foundation import Array
 
 MOST_KEPT = 1024
 """Poses or residuals that stand for a recording where its extent or its scatter is looked at."""

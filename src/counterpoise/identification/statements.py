@@ -36,13 +36,10 @@ from typing import Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inertia import driven_inertias
-from ..dynamics.kinematics import ancestors
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, ancestors, driven_inertias
 from ..errors import InputError, listed
-from ..fitting.prior import arm_reach
-from ..fitting.robust import CERTAIN, all_joints, root_mean_square
-from ..foundation.arrays import Array, frozen
+from ..fitting import CERTAIN, all_joints, arm_reach, root_mean_square
+from ..foundation import Array, frozen
 from .estimate import Estimate
 from .workspace import changing_gravity, workspace_poses
 

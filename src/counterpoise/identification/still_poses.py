@@ -29,14 +29,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting.robust import inflation_of
-from ..fitting.static_poses import SAME_POSE, StaticPoses, same_places, static_poses
-from ..foundation.arrays import Array, frozen
-from ..recording.filters import increasing, resolution
-from ..recording.log import Log
-from ..recording.stillness import still_segments
+from ..fitting import SAME_POSE, StaticPoses, inflation_of, same_places, static_poses
+from ..foundation import Array, frozen
+from ..recording import Log, increasing, resolution, still_segments
 from .motion import effort_of
 
 LEAST_MOVED = 0.1

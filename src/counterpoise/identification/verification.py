@@ -15,16 +15,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import refuse_other_joints
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, refuse_other_joints
 from ..errors import InputError
-from ..fitting.prior import CadPrior
-from ..fitting.robust import CERTAIN, all_joints, deviation, root_mean_square
-from ..fitting.samples import Samples, samples_of_poses
-from ..fitting.static_poses import SAME_POSE, StaticPoses
-from ..fitting.terms import ALL, Terms
-from ..foundation.arrays import Array, PublishedData, frozen
-from ..recording.log import Log
+from ..fitting import (
+    ALL,
+    CERTAIN,
+    SAME_POSE,
+    CadPrior,
+    Samples,
+    StaticPoses,
+    Terms,
+    all_joints,
+    deviation,
+    root_mean_square,
+    samples_of_poses,
+)
+from ..foundation import Array, PublishedData, frozen
+from ..recording import Log
 from .data_choice import Stands, data_kind, stands_of
 from .estimate import COMMAND_UNITS
 from .fit import Check, Evidence, Fit, Verdict

@@ -74,15 +74,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..dynamics.first_moments import end_links
-from ..dynamics.kinematics import ancestors, body_poses
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE, REVOLUTE
+from ..dynamics import BASE, REVOLUTE, Robot, ancestors, body_poses, end_links
 from ..errors import InputError
-from ..fitting.regression import SIGMA_FLOOR, JointRegression, Solution, solve
-from ..fitting.static_poses import StaticPoses, require_spread
-from ..foundation.arrays import Array, frozen
-from ..foundation.rotations import skew
+from ..fitting import SIGMA_FLOOR, JointRegression, Solution, StaticPoses, require_spread, solve
+from ..foundation import Array, frozen, skew
 from .workspace import CHUNK, static_columns, static_rows
 
 

@@ -29,19 +29,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import rotary
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, rotary
 from ..errors import InputError
-from ..fitting.fitted_robot import nearest_consistent
-from ..fitting.prior import CadPrior, Gaussian, Scales, bounds_of, prior_of
-from ..fitting.regression import JointRegression, Solution, rms_of_squares, solve
-from ..fitting.regressor import EffortColumns
-from ..fitting.robust import Blocking, better_than_described, hampel_weight, huber_weight, robust_std
-from ..fitting.samples import Samples, samples_of_poses
-from ..fitting.static_poses import StaticPoses
-from ..fitting.terms import ALL, Terms
-from ..foundation.arrays import Array, frozen
-from ..recording.declared import Declared
+from ..fitting import (
+    ALL,
+    Blocking,
+    CadPrior,
+    EffortColumns,
+    Gaussian,
+    JointRegression,
+    Samples,
+    Scales,
+    Solution,
+    StaticPoses,
+    Terms,
+    better_than_described,
+    bounds_of,
+    hampel_weight,
+    huber_weight,
+    nearest_consistent,
+    prior_of,
+    rms_of_squares,
+    robust_std,
+    samples_of_poses,
+    solve,
+)
+from ..foundation import Array, frozen
+from ..recording import Declared
 from .earlier import EarlierCalibration
 from .load_posterior import LoadPosterior
 from .motion import KEPT_PER_PERIOD

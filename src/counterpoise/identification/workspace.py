@@ -24,16 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import rotary
-from ..dynamics.kinematics import body_poses
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE
+from ..dynamics import BASE, Robot, body_poses, rotary
 from ..errors import InputError
-from ..fitting.prior import Gaussian
-from ..fitting.regression import JointRegression, Solution, solve
-from ..fitting.robust import solve_robust
-from ..fitting.static_poses import StaticPoses, require_spread
-from ..foundation.arrays import Array
+from ..fitting import Gaussian, JointRegression, Solution, StaticPoses, require_spread, solve, solve_robust
+from ..foundation import Array
 
 CHUNK = 512
 """Poses turned into rows at once: bounds the memory, and what a chunk needs stays in the processor's cache."""

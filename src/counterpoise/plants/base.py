@@ -14,12 +14,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..control.plant import PlateInfo
-from ..dynamics.friction import for_joints
-from ..dynamics.inputs import MAX_INPUT, as_rows
+from ..control import PlateInfo
+from ..dynamics import MAX_INPUT, as_rows, for_joints
 from ..errors import InputError, PlantError
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Sample, SampleFlag
+from ..foundation import Array, frozen
+from ..recording import Sample, SampleFlag
 from .config import ArmConfig, FlowValve
 from .layout import DRIVE_PARAMETERS, STATE
 from .parameters import Joints, drive_parameters, initial_states

@@ -17,8 +17,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.friction import joint_values
-from ..dynamics.lugre import LuGre
+from ..dynamics import LuGre, joint_values
 from ..errors import InputError
 from .events import AttachPayload, Bond, Event, Push, RemovePayloads, Surface
 from .quantities import described, number, of_kind, one_of, vector

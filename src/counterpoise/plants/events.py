@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import frozen
+from ..foundation import frozen
 from .quantities import number, of_kind, one_of, vector
 
 

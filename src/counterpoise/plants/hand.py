@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from ..control.reference import least_jerk
-from ..dynamics.inputs import link_name
+from ..control import least_jerk
+from ..dynamics import link_name
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Sample
+from ..foundation import Array, frozen
+from ..recording import Sample
 from .events import Push
 from .quantities import number
 from .simulated import SimulatedArm

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..foundation.native_module import native_module
+from ..foundation import native_part
 from . import layout
 from .reference import ReferenceDrives, ReferenceLowPass, ReferenceOneJoint
 
@@ -16,7 +16,7 @@ __all__ = ["NATIVE", "Drives", "LowPass", "OneJoint"]
 
 def _fitting_module() -> Any:
     """Return the extension module, or None where it was not built, is disabled or was built for another layout."""
-    module = native_module("plants")
+    module = native_part("plants")
     if module is None:
         return None
     names = ("DRIVE_PARAMETERS", "DRIVE_STATES", "LINK_PARAMETERS", "LINK_STATES")

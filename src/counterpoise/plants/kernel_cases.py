@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation.arrays import Array
-from ..foundation.native_check import Cases
+from ..foundation import Array, Cases
 from .layout import DRIVE_PARAMETERS, DRIVE_STATES, LINK_PARAMETERS, LINK_STATES
 
 DT = 1e-3

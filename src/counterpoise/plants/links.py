@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE, REVOLUTE, Tree
+from ..dynamics import BASE, REVOLUTE, Robot, Tree
 from ..errors import InputError, MissingExtraError, ModelError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .config import Plate
 
 PLATE_JOINTS = 6

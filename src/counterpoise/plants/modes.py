@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError, ModelError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .layout import DRIVE_PARAMETERS
 
 MOST_PHASE = 1.0

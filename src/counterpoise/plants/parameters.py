@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.friction import for_joints
+from ..dynamics import for_joints
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 from .config import ArmConfig, FlowValve, TorqueSource
 from .layout import DRIVE_PARAMETERS, DRIVE_STATES, STATE
 

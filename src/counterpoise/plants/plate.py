@@ -9,9 +9,8 @@ import math
 
 import numpy as np
 
-from ..control.plant import PlateInfo
-from ..foundation.arrays import Array, frozen
-from ..foundation.rotations import inverse_transform, wrench_transform
+from ..control import PlateInfo
+from ..foundation import Array, frozen, inverse_transform, wrench_transform
 from .config import Plate
 from .kernel import LowPass
 from .links import Links

@@ -45,9 +45,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..dynamics.lugre import LEAST_TEMPERATURE_FACTOR
+from ..dynamics import LEAST_TEMPERATURE_FACTOR
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .layout import DRIVE_PARAMETERS, LINK_PARAMETERS, LINK_STATE
 
 LEAST_OPENING_ROOT = 0.05

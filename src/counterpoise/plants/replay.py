@@ -8,11 +8,11 @@ from typing import Literal, Self
 
 import numpy as np
 
-from ..control.plant import PlateInfo
-from ..dynamics.robot import Robot
+from ..control import PlateInfo
+from ..dynamics import Robot
 from ..errors import EndOfLogError, InputError, PlantError
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Log, Sample
+from ..foundation import Array, frozen
+from ..recording import Log, Sample
 
 
 class ReplayPlant:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dynamics.friction import for_joints
-from ..foundation.arrays import Array
+from ..dynamics import for_joints
+from ..foundation import Array
 from .config import EffortSensor, Encoder
 
 BLOCK = 256

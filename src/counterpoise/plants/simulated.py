@@ -17,11 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..control.plant import PlateInfo
-from ..dynamics.inputs import as_rows, link_index
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array, frozen
-from ..foundation.rotations import rotation_vector
+from ..control import PlateInfo
+from ..dynamics import Robot, as_rows, link_index
+from ..foundation import Array, frozen, rotation_vector
 from .base import ArmState, SimulatedPlant
 from .config import ArmConfig
 from .events import AttachPayload, Bond, Event, Push, RemovePayloads, Surface

@@ -12,14 +12,11 @@ from typing import Annotated, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..control.plant import PlateInfo
-from ..description.model import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link
-from ..dynamics.inputs import as_rows
-from ..dynamics.robot import Robot
-from ..dynamics.tree import REVOLUTE
+from ..control import PlateInfo
+from ..description import STANDARD_GRAVITY, Description, Inertia, Joint, JointKind, Link
+from ..dynamics import REVOLUTE, Robot, as_rows
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
-from ..foundation.rotations import inverse_transform, wrench_transform
+from ..foundation import Array, frozen, inverse_transform, wrench_transform
 from .base import ArmState, SimulatedPlant
 from .config import ArmConfig
 from .events import Push

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dynamics.inputs import rotary
-from ..foundation.arrays import Array
+from ..dynamics import rotary
+from ..foundation import Array
 from .filters import increasing, resolution
 from .log import Log
 from .names import TIME
@@ -29,7 +29,7 @@ from .proposal import FASTEST, SLOWEST
 from .provenance import Source
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
+    from ..dynamics import Robot
 
 
 TRAVEL = 0.01

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .declared import Declared
 from .log import Log, SampleFlag
 from .mapping import JointSection, LogMapping

@@ -11,8 +11,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from ..foundation.arrays import Array
-from ..foundation.native_module import native_module
+from ..foundation import Array, native_part
 
 COMMENTS = (b"#", b"%")
 """What a line begins with that is no row."""
@@ -136,5 +135,5 @@ def _quoted_fields(line: bytes, delimiter: int) -> tuple[list[bytes], bool]:
         position += 1 if delimiter else 0
 
 
-_MODULE = native_module("logs")
+_MODULE = native_part("recording")
 parse_rows: ParseRows = parse_rows_reference if _MODULE is None else _MODULE.parse_rows

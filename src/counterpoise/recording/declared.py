@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from ..errors import InputError
-from ..foundation.arrays import Array, PublishedData, frozen
+from ..foundation import Array, PublishedData, frozen
 from .provenance import SOURCES, scales_efforts, sets_time
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 
 ROUNDING = 1e-9
 """Differences below this share of a channel's range are rounding of the file, not steps."""

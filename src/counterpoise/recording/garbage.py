@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataFileError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .table import Recovery, Table, TableSource
 
 LARGEST = 1e10

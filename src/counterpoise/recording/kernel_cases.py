@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation.native_check import Cases
+from ..foundation import Cases
 
 TEXT = b'# a comment\n1,2.5,-3e-2\n\n 4 ,, 1e300\n"5",.5,6.02214076e23,\n0.1,-0,123456789012345678\n7,8\nrest'
 BLANKS = b"% a comment\n1  2.5\t3\n4 x 6\n"

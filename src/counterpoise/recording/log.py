@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array, PublishedData, frozen
+from ..foundation import Array, PublishedData, frozen
 from .declared import Declared
 from .filters import even_grid, increasing, interpolated, smoothed
 

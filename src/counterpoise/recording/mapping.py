@@ -26,9 +26,7 @@ import msgspec
 import numpy as np
 
 from ..errors import DataFileError, InputError
-from ..foundation.arrays import Array
-from ..foundation.files import write_atomically
-from ..foundation.toml import TomlDocument, read_toml
+from ..foundation import Array, TomlDocument, read_toml, write_atomically
 from .declared import EffortKind, SensorReads, Side, overlaid, plain
 from .names import ANGLE, ANGULAR_SPEED, EFFORT, FORCE, LENGTH, SPEED, TIME, TORQUE
 from .provenance import SOURCES, combined, dotted, flattened, worst

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import DataFileError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .filters import increasing, interpolated
 from .garbage import Mask, Screen
 from .table import CHUNK_ROWS, Recovery, TableSource

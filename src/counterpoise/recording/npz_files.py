@@ -20,9 +20,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.reference import WRENCH_COMPONENTS
+from ..dynamics import WRENCH_COMPONENTS
 from ..errors import DataFileError, reason_of
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .budget import Spending
 from .names import TIME_WORDS, words_of
 from .own_format import About, check_columns

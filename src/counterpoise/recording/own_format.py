@@ -20,10 +20,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.reference import WRENCH_COMPONENTS
+from ..dynamics import WRENCH_COMPONENTS
 from ..errors import DataFileError, InputError
-from ..foundation.arrays import Array
-from ..foundation.files import write_atomically
+from ..foundation import Array, write_atomically
 from .declared import Declared
 from .log import Log
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataFileError, MissingExtraError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .budget import Spending
 from .own_format import PARQUET_KEY, About, check_columns
 from .table import CHUNK_ROWS, Recovery, Table, bounded_rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..foundation.arrays import Array
+from ..foundation import Array
 
 Indices = npt.NDArray[np.int64]
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import rotary
-from ..dynamics.reference import WRENCH_COMPONENTS
+from ..dynamics import WRENCH_COMPONENTS, rotary
 from ..errors import BudgetError, DataFileError, InputError, listed
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .clock import ASSUMED_RATE, rate_of, travel, unit_of_time
 from .conversion import Converter, RawRows, held_positions
 from .declared import Declared, RateSource, TimeFrom
@@ -30,7 +29,7 @@ from .provenance import combined, dotted
 from .table import CHUNK_ROWS, SHOWN_NAMES, Column, Columns, Recovery, Table, TableSource
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
+    from ..dynamics import Robot
 
 
 PROBE_ROWS = 16_384

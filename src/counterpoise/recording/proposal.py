@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.reference import WRENCH_COMPONENTS
+from ..dynamics import WRENCH_COMPONENTS
 from ..errors import DataFileError, listed
 from .garbage import without_garbage
 from .mapping import Keys, LogMapping, Put, mapping_toml

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DataFileError, InputError, reason_of
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .budget import ReadingBudget, Spending
 from .filters import increasing, settling_rows, smoothed
 from .log import ARRAYS, Log, joined
@@ -25,7 +25,7 @@ from .table import CHUNK_ROWS, MessageTime
 from .text_files import CsvSource
 
 if TYPE_CHECKING:
-    from ..dynamics.robot import Robot
+    from ..dynamics import Robot
     from .mapping import LogMapping
     from .plan import Plan
     from .proposal import Proposal

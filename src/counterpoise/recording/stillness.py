@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation.arrays import Array, PublishedData
+from ..foundation import Array, PublishedData
 from .filters import bridged, increasing, resolution, true_stretches
 from .log import Log
 from .path import REVERSAL, direction_of_travel

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..errors import DataFileError, listed
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .names import words_of
 
 if TYPE_CHECKING:

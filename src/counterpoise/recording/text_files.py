@@ -23,7 +23,7 @@ from typing import BinaryIO
 import numpy as np
 
 from ..errors import DataFileError, reason_of
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .budget import Spending
 from .csv_numbers import COMMENTS, NUMBER, Status, parse_rows, split_fields
 from .own_format import CSV_TAG, About, check_columns

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.filters import true_stretches
+from ..foundation import Array
+from ..recording import true_stretches
 
 BLUE, ORANGE, GREEN, PINK, VIOLET, OCHRE = "#2f7fd1", "#e08214", "#1a9e77", "#c2549c", "#7b6fd0", "#b5a000"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, VIOLET, OCHRE)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from .. import __version__
 from ..errors import MissingExtraError
-from ..foundation.files import write_atomically
+from ..foundation import write_atomically
 from .charts import Chart
 
 Level = Literal["good", "doubtful", "bad", "neutral"]

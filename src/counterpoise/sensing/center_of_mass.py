@@ -20,13 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import as_rows
-from ..dynamics.kinematics import ancestors, body_poses, gather
-from ..dynamics.robot import Robot
-from ..dynamics.tree import REVOLUTE
+from ..dynamics import REVOLUTE, Robot, ancestors, as_rows, body_poses, gather
 from ..errors import InputError
-from ..fitting.prior import whole_covariance
-from ..foundation.arrays import Array, frozen
+from ..fitting import whole_covariance
+from ..foundation import Array, frozen
 
 DETERMINED = 0.5
 """A coordinate counts as determined by the data where less than this share of the description's uncertainty is left."""

@@ -17,10 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import as_rows, link_name
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE
-from ..foundation.arrays import Array, frozen
+from ..dynamics import BASE, Robot, as_rows, link_name
+from ..foundation import Array, frozen
 from .momentum_observer import ExternalTorque
 from .payload_statistics import Places
 

@@ -19,12 +19,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from ..dynamics.inputs import MAX_INPUT
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array
-from ..recording.log import SampleFlag
-from ..recording.path import REVERSAL
-from ..recording.stillness import STILL_SPEED, WINDOW
+from ..dynamics import MAX_INPUT, Robot
+from ..foundation import Array
+from ..recording import REVERSAL, STILL_SPEED, WINDOW, SampleFlag
 
 UNUSABLE = int(SampleFlag.Q_INVALID | SampleFlag.DQ_INVALID | SampleFlag.EFFORT_INVALID | SampleFlag.STALE)
 """Flags that keep a sample from being learned from."""

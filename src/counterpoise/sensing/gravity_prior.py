@@ -18,13 +18,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import refuse_command_units
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, refuse_command_units
 from ..errors import InputError
-from ..fitting.prior import Gaussian, parameter_covariance
-from ..foundation.arrays import Array, frozen
-from ..identification.fit import Fit
-from ..identification.workspace import workspace_poses
+from ..fitting import Gaussian, parameter_covariance
+from ..foundation import Array, frozen
+from ..identification import Fit, workspace_poses
 
 OFFSET_SHARE = 0.005
 """Standard deviation of an offset, as a share of the joint's effort limit: a good zero of a torque measurement."""

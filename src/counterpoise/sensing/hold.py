@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .gate import Row
 
 UNEVEN = 0.05

@@ -69,14 +69,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inertia import mass_matrix_with_rotors
-from ..dynamics.inputs import MAX_INPUT
-from ..dynamics.kinematics import ancestors
-from ..dynamics.robot import Robot
-from ..dynamics.tree import REVOLUTE
+from ..dynamics import MAX_INPUT, REVOLUTE, Robot, ancestors, mass_matrix_with_rotors
 from ..errors import InputError, ModelError
-from ..foundation.arrays import Array, frozen
-from ..identification.workspace import workspace_poses
+from ..foundation import Array, frozen
+from ..identification import workspace_poses
 from .gate import EFFORT_SHARE, UNUSABLE
 from .gravity_prior import PriorChoice
 

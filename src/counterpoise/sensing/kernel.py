@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..foundation.native_module import native_module
+from ..foundation import native_part
 from . import gate, hold, square_root
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-_MODULE = native_module("estimation")
+_MODULE = native_part("sensing")
 
 NATIVE = _MODULE is not None
 """Whether the native loops are in use."""

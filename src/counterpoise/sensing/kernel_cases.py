@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.kernel_cases import pattern
-from ..foundation.arrays import Array
-from ..foundation.native_check import Cases
+from ..dynamics import pattern
+from ..foundation import Array, Cases
 
 JOINTS = 3
 MEMORY_ROWS = 11

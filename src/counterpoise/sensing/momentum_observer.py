@@ -20,16 +20,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.friction import FrictionLaw
-from ..dynamics.inputs import as_rows, refuse_command_units
-from ..dynamics.robot import Robot
+from ..dynamics import FrictionLaw, Robot, as_rows, refuse_command_units
 from ..errors import InputError
-from ..foundation.arrays import Array, PublishedData, frozen
-from ..identification.workspace import workspace_poses
-from ..recording.log import SampleFlag
+from ..foundation import Array, PublishedData, frozen
+from ..identification import workspace_poses
+from ..recording import SampleFlag
 
 if TYPE_CHECKING:
-    from ..identification.fit import Fit
+    from ..identification import Fit
 
 
 BAND_SHARE = 0.015

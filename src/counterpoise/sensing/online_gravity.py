@@ -7,11 +7,10 @@ from typing import Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import check_out
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, check_out
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.log import Sample
+from ..foundation import Array
+from ..recording import Sample
 from .center_of_mass import CenterOfMass, estimated_center
 from .gate import BAND
 from .gravity_prior import PriorChoice

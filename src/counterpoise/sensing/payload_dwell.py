@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.stillness import STILL_SPEED
+from ..foundation import Array
+from ..recording import STILL_SPEED
 
 SLOT = 0.02
 """Time over which samples are averaged [s]."""

@@ -29,11 +29,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import as_rows
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE
+from ..dynamics import BASE, Robot, as_rows
 from ..errors import InputError
-from ..foundation.arrays import Array, PublishedData, frozen
+from ..foundation import Array, PublishedData, frozen
 from .payload_statistics import Baseline, Places, Sums
 
 LEAST_MASS = 0.05

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import as_rows, refuse_command_units
-from ..dynamics.reference import WRENCH_COMPONENTS
-from ..dynamics.robot import Robot
+from ..dynamics import WRENCH_COMPONENTS, Robot, as_rows, refuse_command_units
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.log import Sample, SampleFlag
+from ..foundation import Array
+from ..recording import Sample, SampleFlag
 from .gate import EFFORT_SHARE, STOP_MARGIN
 from .momentum_observer import friction_band_of, positive_row
 from .payload_change import ChangeEvent, PayloadHistory
@@ -39,7 +37,7 @@ from .payload_statistics import (
 )
 
 if TYPE_CHECKING:
-    from ..identification.fit import Fit
+    from ..identification import Fit
 
 
 WRENCH_STD = np.array([0.2, 0.2, 0.2, 0.3, 0.3, 0.3])

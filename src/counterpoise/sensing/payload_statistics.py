@@ -36,16 +36,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import refuse_command_units
-from ..dynamics.regressors import GRAVITY_PARAMETERS
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE
+from ..dynamics import BASE, GRAVITY_PARAMETERS, Robot, refuse_command_units
 from ..errors import InputError
-from ..fitting.prior import arm_reach, parameter_covariance
-from ..foundation.arrays import Array, frozen
+from ..fitting import arm_reach, parameter_covariance
+from ..foundation import Array, frozen
 
 if TYPE_CHECKING:
-    from ..identification.fit import Fit
+    from ..identification import Fit
 
 
 OFFSET_SHARE = 0.15

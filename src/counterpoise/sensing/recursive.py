@@ -44,10 +44,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import as_rows
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, as_rows
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .gate import BAND, UNUSABLE, Row, Seen, fresh_memory, thresholds
 from .gravity_prior import PriorChoice, States, states_of
 from .hold import Told, first_noise

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..foundation.arrays import Array
+from ..foundation import Array
 
 
 def factor_of(mean: Array, covariance: Array) -> Array:

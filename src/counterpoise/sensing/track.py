@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import MAX_INPUT
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array, PublishedData
-from ..recording.log import SampleFlag
+from ..dynamics import MAX_INPUT, Robot
+from ..foundation import Array, PublishedData
+from ..recording import SampleFlag
 from .online_gravity import OnlineGravity
 from .payload_change import ChangeEvent
 from .payload_estimate import PayloadEstimate
 from .payload_estimator import PayloadEstimator
 
 if TYPE_CHECKING:
-    from ..identification.fit import Fit
+    from ..identification import Fit
 
 
 NOTED_EVERY = 0.2

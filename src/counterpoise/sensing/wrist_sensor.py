@@ -23,13 +23,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor.prepared import CUTOFF, prepare, without_infinities
-from ..dynamics.robot import Robot
+from ..doctor import CUTOFF, prepare, without_infinities
+from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting.robust import hampel_weight, inflation_of, robust_std
-from ..foundation.arrays import Array, frozen
-from ..foundation.rotations import rotation_from_vector, skew, transform
-from ..recording.log import Log
+from ..fitting import hampel_weight, inflation_of, robust_std
+from ..foundation import Array, frozen, rotation_from_vector, skew, transform
+from ..recording import Log
 from .plate.readings import near_times
 from .plate.sensor_fit import (
     LEAST_TIME,

@@ -17,14 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..control.law import checked_dt
-from ..control.limits import joint_array
-from ..control.tip.tip import SCALE, number_of, shortened
-from ..control.tip.wrist_feedback import WristFeedback
-from ..dynamics.inputs import link_name, numbers
-from ..dynamics.robot import Robot
+from ..control import SCALE, WristFeedback, checked_dt, joint_array, number_of, shortened
+from ..dynamics import Robot, link_name, numbers
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
+from ..foundation import Array, frozen
 
 MARGIN = 0.05
 """Default distance that is kept from position limits [rad or m]; never more than 5 % of the joint's range."""

@@ -24,23 +24,28 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..control.default_gains import Gains, softest_gains
-from ..control.gravity import Gravity
-from ..control.law import Law
-from ..control.loop import ControlLoop
-from ..control.pid import PID
-from ..control.plant import Clock, Plant
-from ..control.reference import Desired, least_jerk, move_time, not_begun
-from ..control.report import RunReport
-from ..control.safety import SafetyFilter
-from ..control.swing import SwingWatch
-from ..dynamics.inputs import rotary
-from ..dynamics.robot import Robot
+from ..control import (
+    PID,
+    Clock,
+    ControlLoop,
+    Desired,
+    Gains,
+    Gravity,
+    Law,
+    Plant,
+    RunReport,
+    SafetyFilter,
+    SwingWatch,
+    least_jerk,
+    move_time,
+    not_begun,
+    softest_gains,
+)
+from ..dynamics import Robot, rotary
 from ..errors import InputError, SafetyError
-from ..foundation.arrays import Array, frozen
-from ..identification.pose_plan import PosePlan, approach_within
-from ..recording.declared import Declared
-from ..recording.log import Log, Sample
+from ..foundation import Array, frozen
+from ..identification import PosePlan, approach_within
+from ..recording import Declared, Log, Sample
 from .rotors.measurement import InertiaMeasurement, measured_on, tell, unknown_rotors
 
 RISE_TIME = 0.5

@@ -20,13 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..control.limits import joint_array
-from ..dynamics.inputs import as_rows
-from ..dynamics.robot import Robot
+from ..control import joint_array
+from ..dynamics import Robot, as_rows
 from ..errors import InputError, listed
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Log
-from ..recording.stillness import StillSegment, still_segments
+from ..foundation import Array, frozen
+from ..recording import Log, StillSegment, still_segments
 
 SETTLE = 0.3
 """Time cut off at the beginning of each standing [s]."""

@@ -7,19 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..description.model import JointKind
-from ..dynamics.friction import FrictionLaw
-from ..dynamics.inertia import joint_inertias
-from ..dynamics.inputs import rotary
-from ..dynamics.lugre import LuGre
-from ..dynamics.robot import Robot, load
+from ..description import JointKind
+from ..dynamics import FrictionLaw, LuGre, Robot, joint_inertias, load, rotary
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
-from ..foundation.rotations import rotation_from_vector, transform
-from ..identification.workspace import workspace_poses
-from ..plants.config import ArmConfig, Drive, Encoder, FlowValve, Plate, Stops, Timing
-from ..plants.presets import VARIANTS, preset
-from ..plants.simulated import SimulatedArm
+from ..foundation import Array, frozen, rotation_from_vector, transform
+from ..identification import workspace_poses
+from ..plants import VARIANTS, ArmConfig, Drive, Encoder, FlowValve, Plate, SimulatedArm, Stops, Timing, preset
 
 EFFORT_OVER_GRAVITY = 4.0
 """Effort limit that is assumed where a file states none, over the joint's largest gravity torque."""
@@ -99,8 +92,8 @@ def _from_preset(name: str, variant: str | None, seed: int) -> ViewArm:
 
 def _assumed(given: Robot, seed: int) -> ViewArm:
     """Put drives around a bare robot."""
-    free, assumed = _without_followers(given)
-    robot, limits = _with_limits(free)
+    free, assumed = without_followers(given)
+    robot, limits = with_limits(free)
     assumed += limits
     static = FRICTION_SHARE * robot.effort_limit
     bristle = static / PRESLIDING
@@ -130,7 +123,7 @@ def _assumed(given: Robot, seed: int) -> ViewArm:
     return ViewArm(robot.name, robot, SimulatedArm(robot, config), friction, frozen(static), tuple(assumed))
 
 
-def _without_followers(given: Robot) -> tuple[Robot, list[str]]:
+def without_followers(given: Robot) -> tuple[Robot, list[str]]:
     """Return the robot with every joint that mimics another one fixed where it is at the middle of its master."""
     description = given.description
     by_name = {joint.name: joint for joint in description.joints}
@@ -155,7 +148,7 @@ def _without_followers(given: Robot) -> tuple[Robot, list[str]]:
     return robot, [f"{names}: mimics another joint and is fixed, in the middle"]
 
 
-def _with_limits(given: Robot) -> tuple[Robot, list[str]]:
+def with_limits(given: Robot) -> tuple[Robot, list[str]]:
     """Return the robot with limits and rotor inertias where its file states none, and what was put in."""
     turns = rotary(given)
     poses = workspace_poses(given, 100)

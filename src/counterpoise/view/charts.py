@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .snapshot import Snapshot, State
 
 COMMANDED, GRAVITY, FRICTION, EXTERNAL = "#3a4c68", "#3b82c4", "#c9922e", "#c2453c"

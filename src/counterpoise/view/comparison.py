@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..dynamics.inputs import refuse_command_units
-from ..dynamics.robot import Robot
+from ..dynamics import Robot, refuse_command_units
 from ..errors import InputError
-from ..identification.file import load_calibration
+from ..identification import load_calibration
 
 
 @dataclass(frozen=True, slots=True, eq=False)

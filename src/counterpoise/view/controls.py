@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from ..dynamics.inputs import effort_units
-from ..foundation.arrays import Array
-from ..identification.workspace import workspace_poses
+from ..dynamics import effort_units
+from ..foundation import Array
+from ..identification import workspace_poses
 from . import charts
 from .comparison import ModelPair
 from .law import MOST_SHARE

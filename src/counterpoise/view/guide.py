@@ -12,19 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..control.default_gains import careful_gains
-from ..control.reference import Hold, PoseList
-from ..control.safety import SafetyFilter
-from ..dynamics.inputs import rotary
-from ..dynamics.kinematics import link_poses
-from ..dynamics.robot import Robot
-from ..foundation.arrays import Array, frozen
-from ..plants.events import AttachPayload, Push
-from ..recording.log import Sample
-from ..sensing.payload_estimator import PayloadEstimator
-from ..sensing.plate.sensor import BaseSensor
-from ..tasks.float.law import SPEED_SHARE
-from ..tasks.float.watch import WatchSettings
+from ..control import Hold, PoseList, SafetyFilter, careful_gains
+from ..dynamics import Robot, link_poses, rotary
+from ..foundation import Array, frozen
+from ..plants import AttachPayload, Push
+from ..recording import Sample
+from ..sensing import BaseSensor, PayloadEstimator
+from ..tasks import SPEED_SHARE, WatchSettings
 from .arms import ViewArm
 from .law import GuidedLaw, floating_law, sinking_law
 from .snapshot import Pull, Snapshot, State, Weight

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..control.default_gains import Gains
-from ..control.limits import Limits
-from ..control.reference import Hold, Reference
-from ..dynamics.robot import Robot
+from ..control import Gains, Hold, Limits, Reference
+from ..dynamics import Robot
 from ..errors import InputError
-from ..foundation.arrays import Array
-from ..recording.log import Sample
-from ..sensing.payload_estimate import PayloadBlend, PayloadEstimate
-from ..tasks.float.law import FloatLaw
-from ..tasks.float.watch import WatchSettings
+from ..foundation import Array
+from ..recording import Sample
+from ..sensing import PayloadBlend, PayloadEstimate
+from ..tasks import FloatLaw, WatchSettings
 from .arms import ViewArm
 
 MOST_SHARE = 0.9

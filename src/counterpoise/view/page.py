@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.stop_signals import Deferral
-from ..dynamics.kinematics import link_poses
+from ..control import Deferral
+from ..dynamics import link_poses
 from ..errors import InputError, MissingExtraError
-from ..foundation.arrays import Array
+from ..foundation import Array
 from .arms import ViewArm
 from .comparison import ModelPair
 from .controls import Controls

@@ -21,15 +21,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.kinematics import body_poses
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE, REVOLUTE
+from ..dynamics import BASE, REVOLUTE, Robot, body_poses
 from ..errors import CounterpoiseError, MissingExtraError, ModelFileError
-from ..foundation.arrays import Array
-from ..foundation.files import read_bounded
-from ..foundation.numbers import parse_number, parse_vector
-from ..foundation.rotations import rotation_from_rpy, rotation_with_z_along, transform, wxyz_from_rotation
-from ..foundation.xml import Element, parse_xml
+from ..foundation import (
+    Array,
+    Element,
+    parse_number,
+    parse_vector,
+    parse_xml,
+    read_bounded,
+    rotation_from_rpy,
+    rotation_with_z_along,
+    transform,
+    wxyz_from_rotation,
+)
 
 if TYPE_CHECKING:
     from viser import ViserServer

@@ -11,13 +11,11 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..control.loop import ControlLoop
-from ..control.report import RunReport
-from ..control.stop_signals import INTERRUPTIONS
-from ..dynamics.inputs import link_name
+from ..control import INTERRUPTIONS, ControlLoop, RunReport
+from ..dynamics import link_name
 from ..errors import InputError, SafetyError
-from ..foundation.arrays import Array
-from ..recording.log import Sample
+from ..foundation import Array
+from ..recording import Sample
 from .arms import ViewArm
 from .guide import ASKED, Guide, Hand
 from .law import floating_law

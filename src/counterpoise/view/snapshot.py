@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..foundation.arrays import Array
-from ..sensing.payload_estimate import PayloadEstimate
+from ..foundation import Array
+from ..sensing import PayloadEstimate
 
 
 class State(StrEnum):

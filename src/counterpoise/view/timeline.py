@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dynamics.robot import Robot
+from ..dynamics import Robot
 from ..errors import InputError
-from ..foundation.arrays import Array, frozen
-from ..recording.log import Log
-from ..tasks.teach.path import FIRST_LINE, TaughtPath, read_path
+from ..foundation import Array, frozen
+from ..recording import Log
+from ..tasks import FIRST_LINE, TaughtPath, read_path
 
 MOST_INSTANTS = 20_000
 """Instants that are kept; a longer recording is thinned."""
@@ -93,7 +93,7 @@ def read_timeline(file: str | Path, robot: Robot) -> Timeline:
         raise InputError(f"{file} cannot be read: {error}") from error
     if head == FIRST_LINE.encode():
         return path_timeline(read_path(file), robot)
-    from ..recording.reading import read_log
+    from ..recording import read_log
 
     return log_timeline(read_log(file, robot), robot, Path(file).name)
 

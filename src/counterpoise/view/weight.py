@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dynamics.kinematics import body_poses
-from ..dynamics.robot import Robot
-from ..dynamics.tree import BASE
-from ..foundation.arrays import Array
+from ..dynamics import BASE, Robot, body_poses
+from ..foundation import Array
 from .scene import body_link, link_lines, reach_of
 from .snapshot import Snapshot
 

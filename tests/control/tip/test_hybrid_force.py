@@ -18,13 +18,9 @@ from counterpoise.control.tip.impedance import Impedance
 from counterpoise.control.tip.tip import Straight
 from counterpoise.control.tip.wrist_feedback import WristFeedback
 from counterpoise.errors import InputError
-from counterpoise.foundation.arrays import Array
-from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.events import Surface
-from counterpoise.plants.links import Links
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm, Touch, Touching
-from counterpoise.recording.log import Sample
+from counterpoise.foundation import Array
+from counterpoise.plants import ArmConfig, Links, SimulatedArm, Surface, Timing, Touch, Touching, preset
+from counterpoise.recording import Sample
 from wrist_stand_in import WristOf, reading_of, wrist_calibration
 
 pytest.importorskip("mujoco")

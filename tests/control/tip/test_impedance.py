@@ -17,9 +17,9 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.tip.impedance import Impedance
 from counterpoise.control.tip.tip import StayThere, Straight, TipPath, tip_state
-from counterpoise.dynamics.inertia import mass_matrix_with_rotors
+from counterpoise.dynamics import mass_matrix_with_rotors
 from counterpoise.errors import InputError
-from counterpoise.recording.log import Sample
+from counterpoise.recording import Sample
 from ideal_arm import SPEEDS, IdealArm
 
 ROBOT = cp.load("wam7")

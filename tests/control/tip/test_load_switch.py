@@ -12,9 +12,9 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.tip.impedance import Impedance
 from counterpoise.control.tip.load_switch import LoadSwitch, Reloadable, droop_bound
 from counterpoise.control.tip.tip_wrench import TipWrench
-from counterpoise.dynamics.friction import CoulombViscous
+from counterpoise.dynamics import CoulombViscous
 from counterpoise.errors import InputError
-from counterpoise.recording.log import Sample
+from counterpoise.recording import Sample
 from ideal_arm import IdealArm
 
 ROBOT = cp.load("puma560")

@@ -7,8 +7,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.control.tip.tip import MOST_MASS, SCALE, task_inertia, tip_state
-from counterpoise.dynamics.inertia import mass_matrix_with_rotors
-from counterpoise.foundation.rotations import rotation_vector
+from counterpoise.dynamics import mass_matrix_with_rotors
+from counterpoise.foundation import rotation_vector
 
 ROBOT = cp.load("wam7")
 RNG = np.random.default_rng(5)

@@ -16,10 +16,8 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.tip.tip_wrench import INTEGRAL_SHARE, TipWrench
 from counterpoise.control.tip.wrist_feedback import WristFeedback
 from counterpoise.errors import InputError
-from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.events import Push, Surface
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
+from counterpoise.plants import ArmConfig, Push, SimulatedArm, Surface, Timing
+from counterpoise.recording import Sample
 from wrist_stand_in import WristOf, wrist_calibration
 
 ROBOT = cp.load("puma560")

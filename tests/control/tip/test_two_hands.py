@@ -14,10 +14,8 @@ import counterpoise as cp
 from counterpoise.control.law import Law
 from counterpoise.control.tip.two_hands import TwoHands, share_load
 from counterpoise.errors import InputError
-from counterpoise.plants.config import ArmConfig, Timing
-from counterpoise.plants.events import AttachPayload, Bond
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
+from counterpoise.plants import ArmConfig, AttachPayload, Bond, SimulatedArm, Timing
+from counterpoise.recording import Sample
 
 ROBOT = cp.load("dualarm19")
 HANDS = ("right_hand", "left_hand")

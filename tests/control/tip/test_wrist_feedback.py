@@ -13,7 +13,7 @@ from counterpoise.control.tip.impedance import Impedance
 from counterpoise.control.tip.tip_wrench import TipWrench
 from counterpoise.control.tip.wrist_feedback import WristFeedback
 from counterpoise.errors import InputError
-from counterpoise.tasks.hand_guiding import Admittance
+from counterpoise.tasks import Admittance
 from wrist_stand_in import reading_of, wrist_calibration
 
 ROBOT = cp.load("puma560")

@@ -9,15 +9,15 @@ import pytest
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
-from counterpoise.control.reference import Sine, Triangle
+from counterpoise.control import Sine, Triangle
 from counterpoise.lab.papers.arm_task import Circle, arm_run, circle_at_tip, distances, finer_encoders, tip_paths
 from counterpoise.lab.papers.morel_fig9 import FINER, JOINTS, PLANE, RADIUS, count_at_tip, quiet_plate
 from counterpoise.lab.papers.morel_fig12 import PRINTED, drawn
 from counterpoise.lab.papers.morel_fig13 import loaded
 from counterpoise.lab.papers.morel_plants import RESOLVER_COUNT, amplitudes, titan_run
 from counterpoise.lab.papers.task import largest, rms
-from counterpoise.plants.presets import preset
-from counterpoise.tasks.tune.gains import LawGains
+from counterpoise.plants import preset
+from counterpoise.tasks import LawGains
 
 NAMES = tuple(f"joint{k}" for k in range(1, 7))
 PUMA = {

@@ -25,7 +25,7 @@ def test_the_planar_form_is_printed_as_in_the_paper() -> None:
 
 def test_the_goal_is_continuous_and_at_rest_where_it_should_be() -> None:
     """At the phases' ends the goal is the pose; it never jumps; all poses are inside the limits."""
-    from counterpoise.dynamics.robot import load
+    from counterpoise.dynamics import load
 
     robot = load("dualarm19")
     times = np.arange(0.0, 31.0, 1e-2)

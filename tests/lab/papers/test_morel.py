@@ -9,7 +9,7 @@ import pytest
 
 from counterpoise.lab.papers import morel_fig4, morel_fig6, morel_fig8
 from counterpoise.lab.papers.morel_plants import COUNT, TunedJoint, puma_joint_1
-from counterpoise.tasks.tune.gains import LawGains
+from counterpoise.tasks import LawGains
 
 
 @pytest.fixture(scope="module")

@@ -52,8 +52,11 @@ def test_registry_knows_every_experiment() -> None:
         found = registry.experiment(name)
         assert found.name == name
         assert found.title and found.source and found.claim and found.setup
-    assert "map" not in registry.names() and registry.names(("map", "morel-fig4")) == ("morel-fig4", "map")
-    for call in (registry.experiment, lambda name: registry.names((name,))):
+    assert "map" not in registry.experiment_names() and registry.experiment_names(("map", "morel-fig4")) == (
+        "morel-fig4",
+        "map",
+    )
+    for call in (registry.experiment, lambda name: registry.experiment_names((name,))):
         with pytest.raises(cp.InputError, match="there is no experiment 'fig99'"):
             call("fig99")
 

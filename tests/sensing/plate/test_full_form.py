@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.model import JointKind
-from counterpoise.dynamics.base_torques import joint_matrix
-from counterpoise.dynamics.kinematics import ancestors, body_poses
-from counterpoise.dynamics.tree import REVOLUTE
-from counterpoise.foundation.rotations import transform
+from counterpoise.description import JointKind
+from counterpoise.dynamics import REVOLUTE, ancestors, body_poses, joint_matrix
+from counterpoise.foundation import transform
 from counterpoise.sensing.plate.gravity_wrench import gravity_wrenches
 from counterpoise.sensing.plate.joint_analyzer import JointAnalyzer, Term, analyzed, link_wrenches
 from native_sets import set_names, using

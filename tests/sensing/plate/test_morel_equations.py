@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.dynamics.kinematics import body_poses
-from counterpoise.foundation.rotations import skew
-from counterpoise.plants.presets import preset
+from counterpoise.dynamics import body_poses
+from counterpoise.foundation import skew
+from counterpoise.plants import preset
 from counterpoise.sensing.plate.joint_analyzer import JointAnalyzer, Term, link_wrenches
 from random_robots import random_motion
 

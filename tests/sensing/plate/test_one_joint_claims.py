@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.foundation.arrays import Array
+from counterpoise.foundation import Array
 from counterpoise.sensing.plate.gravity_wrench import gravity_wrenches
 
 ARMS = {"rotary": "pendulum", "linear": "slider"}

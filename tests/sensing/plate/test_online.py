@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.recording.log import Log, Sample, SampleFlag
+from counterpoise.recording import Log, Sample, SampleFlag
 from counterpoise.sensing.plate.log_estimate import estimate_log
 from counterpoise.sensing.plate.torque_estimate import AccelerationFilter, EstimateFlag, OnlineSettings
 from counterpoise.sensing.plate.variance import Uncertainty

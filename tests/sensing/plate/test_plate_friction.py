@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.errors import InputError, ModelError
-from counterpoise.recording.declared import Declared
+from counterpoise.recording import Declared
 from counterpoise.sensing.plate.friction import plate_friction
 from counterpoise.sensing.plate.friction_curve import JointFriction
 from counterpoise.sensing.plate.parameters import plate_parameters

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.urdf import parse_urdf
+from counterpoise.description import parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.sensing.plate.joint_analyzer import PlateKernel, ReferencePlateKernel
 from native_sets import eight_lanes, installed_sets, set_names, using
@@ -206,7 +206,7 @@ def test_unphysical_inertias_are_refused_for_motion_only() -> None:
     <joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint></robot>"""
     sensor = cp.BaseSensor(cp.Robot(parse_urdf(text)))
     assert sensor.joint_torques([0.1], np.zeros(6)).shape == (1,)
-    with pytest.raises(cp.PhysicalConsistencyError):
+    with pytest.raises(cp.errors.PhysicalConsistencyError):
         sensor.joint_torques([0.1], np.zeros(6), [0.1], [0.2])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.errors import InputError, ModelError
-from counterpoise.fitting.prior import CadPrior
+from counterpoise.fitting import CadPrior
 from counterpoise.sensing.plate.base_parameters import plate_base, wrench_columns
 from counterpoise.sensing.plate.parameters import plate_parameters
 from made_plate_logs import PlateErrors, moving_log, plate, static_log

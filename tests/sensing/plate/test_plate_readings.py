@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.recording.log import SampleFlag
+from counterpoise.recording import SampleFlag
 from counterpoise.sensing.plate.log_estimate import frozen_rows
 from counterpoise.sensing.plate.readings import near_times, short_gaps
 from counterpoise.sensing.plate.regression import moving_plate_samples

@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import PLATE_POSE, moving_log, standing_log, with_column
-from counterpoise.recording.filters import smoothed
+from counterpoise.recording import smoothed
 from counterpoise.sensing.plate.recording_torques import reading_noise, recording_torques
 from counterpoise.sensing.plate.recording_verdict import CALIBRATE, judged, used_plate
 from counterpoise.sensing.plate.torque_estimate import EstimateFlag

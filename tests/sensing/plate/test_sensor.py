@@ -7,9 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
-from counterpoise.description.checks import checked
+from counterpoise.description import checked
 from counterpoise.errors import InputError
-from counterpoise.foundation.rotations import transform
+from counterpoise.foundation import transform
 from counterpoise.sensing.plate.joint_analyzer import Term
 from counterpoise.sensing.plate.tare import KINEMATIC_RANGE
 from counterpoise.sensing.plate.variance import Uncertainty, assumed_gravity_covariance

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.foundation.rotations import rotation_from_rpy, rotation_from_vector, rotation_vector, transform
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.log import SampleFlag
+from counterpoise.foundation import rotation_from_rpy, rotation_from_vector, rotation_vector, transform
+from counterpoise.recording import Declared, SampleFlag
 from counterpoise.sensing.plate.log_estimate import estimate_log
 from counterpoise.sensing.plate.sensor_calibration import SensorCalibration, calibrate_sensor
 from counterpoise.sensing.plate.sensor_fit import SensorPrior

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.identification.document import checksum
+from counterpoise.identification import checksum
 from counterpoise.sensing.plate.sensor_calibration import SensorCalibration, calibrate_sensor
 from counterpoise.sensing.plate.sensor_file import VERSION, load_sensor_calibration
 from plate_recordings import random_truth, recorded
@@ -44,9 +44,9 @@ def test_what_was_saved_comes_back(robot: cp.Robot, found: SensorCalibration, sa
 
 
 def test_another_robot_or_mounting_is_refused(robot: cp.Robot, saved: Path) -> None:
-    with pytest.raises(cp.DataFileError, match="belongs to robot"):
+    with pytest.raises(cp.errors.DataFileError, match="belongs to robot"):
         load_sensor_calibration(saved, cp.load("wam7"))
-    with pytest.raises(cp.DataFileError, match="mounted"):
+    with pytest.raises(cp.errors.DataFileError, match="mounted"):
         load_sensor_calibration(saved, robot.mounted(rpy=(0.0, 0.5, 0.0)))
 
 
@@ -74,7 +74,7 @@ def change(path: Path, *, sign: bool = True, **changes: object) -> None:
 def test_damage_is_noticed(robot: cp.Robot, saved: Path, changes: dict[str, object], match: str) -> None:
     """A changed number, a missing row, an unknown word."""
     change(saved, **({"sign": False} | changes))
-    with pytest.raises(cp.DataFileError, match=match):
+    with pytest.raises(cp.errors.DataFileError, match=match):
         load_sensor_calibration(saved, robot)
 
 
@@ -82,18 +82,18 @@ def test_other_files_are_refused(robot: cp.Robot, saved: Path, tmp_path: Path) -
     """A newer version, another schema, no JSON, no file, no folder to write to."""
     document = json.loads(saved.read_text())
     saved.write_text(json.dumps(document | {"version": VERSION + 1}))
-    with pytest.raises(cp.DataFileError, match="Update counterpoise"):
+    with pytest.raises(cp.errors.DataFileError, match="Update counterpoise"):
         load_sensor_calibration(saved, robot)
     saved.write_text(json.dumps(document | {"schema": "counterpoise-calibration"}))
-    with pytest.raises(cp.DataFileError, match="no calibrated plate"):
+    with pytest.raises(cp.errors.DataFileError, match="no calibrated plate"):
         load_sensor_calibration(saved, robot)
     saved.write_text("{")
-    with pytest.raises(cp.DataFileError, match="not JSON"):
+    with pytest.raises(cp.errors.DataFileError, match="not JSON"):
         load_sensor_calibration(saved, robot)
-    with pytest.raises(cp.DataFileError):
+    with pytest.raises(cp.errors.DataFileError):
         load_sensor_calibration(tmp_path / "none.json", robot)
 
 
 def test_a_folder_that_does_not_exist(found: SensorCalibration, tmp_path: Path) -> None:
-    with pytest.raises(cp.DataFileError, match="cannot be written"):
+    with pytest.raises(cp.errors.DataFileError, match="cannot be written"):
         found.save(tmp_path / "nowhere" / "plate.json")

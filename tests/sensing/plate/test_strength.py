@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from counterpoise.fitting.prior import Gaussian
-from counterpoise.fitting.regression import JointRegression
+from counterpoise.fitting import Gaussian, JointRegression
 from counterpoise.sensing.plate.regression import STRENGTHS, choose_strength, log_evidence
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.description.model import JointKind
-from counterpoise.description.urdf import parse_urdf
+from counterpoise.description import JointKind, parse_urdf
 from counterpoise.sensing.plate.gravity_table import (
     LinearTable,
     TrigonometricTable,
@@ -108,7 +107,7 @@ def first_three_joints() -> cp.Robot:
     """The PUMA with its wrist welded."""
     import dataclasses
 
-    from counterpoise.description.checks import checked
+    from counterpoise.description import checked
 
     whole = cp.load("puma560").description
     joints = [
@@ -182,7 +181,7 @@ def test_a_table_is_measured_without_masses() -> None:
 def _massless(robot: cp.Robot):
     import dataclasses
 
-    from counterpoise.description.checks import checked
+    from counterpoise.description import checked
 
     links = [dataclasses.replace(link, inertia=None) for link in robot.description.links]
     return checked(name="bare", links=links, joints=list(robot.description.joints))
@@ -259,7 +258,7 @@ def test_damaged_files_are_refused(tmp_path, change, word) -> None:
     save_table(TrigonometricTable.from_model(robot), path)
     content = json.loads(path.read_text(encoding="utf-8")) | change
     path.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(cp.DataFileError, match=word) as caught:
+    with pytest.raises(cp.errors.DataFileError, match=word) as caught:
         load_table(path, robot)
     assert "gravity.json" in str(caught.value)
 
@@ -268,17 +267,17 @@ def test_files_that_are_none_are_refused(tmp_path) -> None:
     """A missing file, text that is no JSON, and a grid that does not fit its numbers."""
     robot = first_three_joints()
     path = tmp_path / "table.json"
-    with pytest.raises(cp.DataFileError, match="no such file"):
+    with pytest.raises(cp.errors.DataFileError, match="no such file"):
         load_table(path, robot)
     path.write_bytes(b"{nonsense")
-    with pytest.raises(cp.DataFileError, match="no gravity table"):
+    with pytest.raises(cp.errors.DataFileError, match="no gravity table"):
         load_table(path, robot)
     save_table(LinearTable.from_model(robot, 1.0), path)
     for change in ({"grid_counts": [2, 2, 2]}, {"grid_joints": ["joint7"] * 3}, {"grid_step": [0.0, 1.0, 1.0]}):
         broken = json.loads(path.read_text(encoding="utf-8")) | change
         other = tmp_path / "broken.json"
         other.write_text(json.dumps(broken), encoding="utf-8")
-        with pytest.raises(cp.DataFileError, match="grid"):
+        with pytest.raises(cp.errors.DataFileError, match="grid"):
             load_table(other, robot)
 
 

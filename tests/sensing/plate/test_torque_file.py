@@ -51,8 +51,8 @@ def test_parquet_holds_the_same(found, tmp_path):
 
 
 def test_other_endings_and_folders_are_refused(found, tmp_path):
-    with pytest.raises(cp.DataFileError, match=r"written as \.csv or \.parquet"):
+    with pytest.raises(cp.errors.DataFileError, match=r"written as \.csv or \.parquet"):
         write_recording_torques(found, tmp_path / "torques.xlsx")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(cp.DataFileError, match="cannot be written"):
+    with pytest.raises(cp.errors.DataFileError, match="cannot be written"):
         write_recording_torques(found, tmp_path / "folder.csv")

@@ -11,8 +11,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.errors import DataFileError, InputError
-from counterpoise.foundation.rotations import rotation_from_rpy, rotation_from_vector, rotation_vector, transform
-from counterpoise.sensing.wrist_poses import (
+from counterpoise.foundation import rotation_from_rpy, rotation_from_vector, rotation_vector, transform
+from counterpoise.sensing.wrist_calibration import (
     WristFit,
     WristPoses,
     calibrate_wrist_poses,

@@ -7,13 +7,7 @@ import numpy.typing as npt
 import pytest
 
 import counterpoise as cp
-from counterpoise.foundation.rotations import (
-    inverse_transform,
-    rotation_from_rpy,
-    rotation_vector,
-    transform,
-    wrench_transform,
-)
+from counterpoise.foundation import inverse_transform, rotation_from_rpy, rotation_vector, transform, wrench_transform
 from counterpoise.sensing.wrist_sensor import calibrate_wrist_sensor
 
 Array = npt.NDArray[np.float64]

@@ -11,11 +11,10 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import other_masses, visits
-from counterpoise.dynamics.friction import Asymmetric, CoulombViscous, Stribeck
+from counterpoise.dynamics import Asymmetric, CoulombViscous, Stribeck
 from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.plants import SimulatedArm, preset
+from counterpoise.recording import Sample, SampleFlag
 from counterpoise.tasks.float.check import FloatCheck, gravity_covariance, gravity_std, judged, least_friction
 from counterpoise.tasks.float.hidden import CheckResult, JointCheck
 from counterpoise.tasks.float.holding import HeldWindow, HoldingTorques

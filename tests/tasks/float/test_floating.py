@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.dynamics.friction import CoulombViscous
+from counterpoise.dynamics import CoulombViscous
 from counterpoise.errors import InputError, SafetyError, SensorFaultError
-from counterpoise.plants.events import AttachPayload
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
+from counterpoise.plants import AttachPayload, SimulatedArm, preset
+from counterpoise.recording import Sample
 from counterpoise.tasks.float.floating import Floating, FloatReport, float_arm
 from counterpoise.tasks.float.watch import WatchSettings
 from floating_arms import GANTRY, PLANAR, gantry, lighter, planar, pushed, tip_travel

@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.control.law import Law, Reporting
-from counterpoise.control.loop import ControlLoop
-from counterpoise.dynamics.friction import CoulombViscous
-from counterpoise.dynamics.inertia import joint_inertias
+from counterpoise.control import ControlLoop, Law, Reporting
+from counterpoise.dynamics import CoulombViscous, joint_inertias
 from counterpoise.errors import InputError, SafetyError
-from counterpoise.recording.log import Sample
+from counterpoise.recording import Sample
 from counterpoise.tasks.float.law import Cushion, FloatLaw
 from counterpoise.tasks.float.watch import WatchSettings
 from ideal_arm import IdealArm, middle_pose

@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.loop import ControlLoop
-from counterpoise.control.safety import SafetyFilter
-from counterpoise.dynamics.friction import CoulombViscous
-from counterpoise.plants.events import AttachPayload
-from counterpoise.plants.presets import preset
-from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.recording.log import Sample
+from counterpoise.control import ControlLoop, SafetyFilter
+from counterpoise.dynamics import CoulombViscous
+from counterpoise.plants import AttachPayload, SimulatedArm, preset
+from counterpoise.recording import Sample
 from counterpoise.tasks.float.check import FloatCheck
 from counterpoise.tasks.float.law import BEARABLE, MOST_BORNE, FloatLaw, YieldingHold
 from study_module import load_study

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from counterpoise.errors import InputError
-from counterpoise.foundation.arrays import Array
+from counterpoise.foundation import Array
 from counterpoise.tasks.float.watch import FAST_SAMPLES, DriftWatch, SpeedWatch, StillWatch, WatchSettings
 
 SLOW, FAST = np.array([1e-3, 1e-3]), np.array([0.3, 0.3])

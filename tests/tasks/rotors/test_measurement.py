@@ -7,13 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoise.control.default_gains import Gains
-from counterpoise.control.gravity import Gravity
-from counterpoise.control.loop import ControlLoop
-from counterpoise.dynamics.inertia import joint_inertias
+from counterpoise.control import ControlLoop, Gains, Gravity
+from counterpoise.dynamics import joint_inertias
 from counterpoise.errors import InputError, SafetyError
-from counterpoise.identification.pose_plan import PosePlan
-from counterpoise.recording.log import Sample
+from counterpoise.identification import PosePlan
+from counterpoise.recording import Sample
 from counterpoise.tasks.float.floating import Floating
 from counterpoise.tasks.pose_recording import Recording
 from counterpoise.tasks.rotors.measurement import (
@@ -200,7 +198,7 @@ def test_damping_follows_the_lower_bound_and_the_integral_the_upper(tmp_path: Pa
 def test_a_preset_with_hidden_rotors_is_recorded_calmly() -> None:
     """The PUMA's wrist, whose rotors outweigh its links by a hundred: 5.5 rad/s with the gains of its links alone."""
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-    from counterpoise.plants.presets import preset
+    from counterpoise.plants import preset
 
     made = preset("puma550")
     robot = made.robot()

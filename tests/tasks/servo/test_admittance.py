@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.control.tip.wrist_feedback import WristFeedback
+from counterpoise.control import WristFeedback
 from counterpoise.errors import InputError
 from counterpoise.tasks.hand_guiding import Admittance, JointCommand, MotionBounds
 from position_servo import Hand, IndustrialArm

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.errors import InputError
-from counterpoise.foundation.arrays import Array
+from counterpoise.foundation import Array
 from counterpoise.tasks.position_servo import ServoGoal, identify_stiffness
 from ideal_arm import IdealArm
 from position_servo import drooping_log

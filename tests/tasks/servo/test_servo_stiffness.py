@@ -12,8 +12,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.errors import InputError
-from counterpoise.recording.declared import Declared
-from counterpoise.recording.own_format import write_log
+from counterpoise.recording import Declared, write_log
 from counterpoise.tasks.position_servo import ServoStiffness, identify_stiffness
 from position_servo import drooping_log
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.control.limits import Limits, resolve_limits
-from counterpoise.dynamics.friction import CoulombViscous
+from counterpoise.control import Limits, resolve_limits
+from counterpoise.dynamics import CoulombViscous
 from counterpoise.errors import InfeasiblePathError, InputError
-from counterpoise.identification.workspace import Clearance
+from counterpoise.identification import Clearance
 from counterpoise.tasks.teach.path import TaughtPath
 from counterpoise.tasks.teach.plan import LEAD, PlanSettings, ReplayPlan, feasible_speed, plan_replay
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.safety import SafetySettings
+from counterpoise.control import SafetySettings
 from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
-from counterpoise.recording.log import Sample
+from counterpoise.recording import Sample
 from counterpoise.tasks.teach.path import TaughtPath
 from counterpoise.tasks.teach.plan import PlanSettings, ReplayPlan, plan_replay
 from counterpoise.tasks.teach.replay import Replay
@@ -103,7 +103,7 @@ def test_plans_of_another_payload_or_wider_limits_are_refused() -> None:
         arm.velocity_limit = 0.5 * arm.velocity_limit
         with pytest.raises(InputError, match="speed limit"):
             Replay(arm, PLANAR, plan)
-    slow = cp.SafetyFilter(PLANAR, plant=standing(), settings=SafetySettings(blend_time=2.0))
+    slow = cp.control.SafetyFilter(PLANAR, plant=standing(), settings=SafetySettings(blend_time=2.0))
     with pytest.raises(InputError, match="blend_time"):
         Replay(standing(), PLANAR, plan, safety=slow)
     with pytest.raises(InputError, match="law"):
@@ -230,7 +230,7 @@ def test_a_plant_that_adds_gravity_gets_pd_alone() -> None:
 def test_gravity_makes_the_largest_tip_error_three_times_smaller(name: str, speed: float) -> None:
     """On a simulated arm with friction, gears and encoders, with the same gains; measured and true positions agree."""
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-    from counterpoise.plants.presets import preset
+    from counterpoise.plants import preset
 
     made = preset(name)
     robot, largest = made.robot(), {}

@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.errors import InputError
-from counterpoise.recording.log import Sample, SampleFlag
+from counterpoise.recording import Sample, SampleFlag
 from counterpoise.tasks.teach import teaching as module
 from counterpoise.tasks.teach.teaching import Teacher
 

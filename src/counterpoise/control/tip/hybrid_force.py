@@ -24,10 +24,10 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.robot import Robot
+from ...dynamics import Robot
 from ...errors import InputError
-from ...foundation.arrays import Array
-from ...recording.log import Sample
+from ...foundation import Array
+from ...recording import Sample
 from .impedance import Impedance
 from .tip import direction_of, number_of, tip_state
 from .wrist_feedback import WristFeedback

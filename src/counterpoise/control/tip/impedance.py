@@ -22,12 +22,9 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inertia import mass_matrix_with_rotors
-from ...dynamics.inputs import link_name, numbers
-from ...dynamics.robot import Robot
-from ...foundation.arrays import Array, frozen
-from ...foundation.rotations import rotation_vector
-from ...recording.log import Sample
+from ...dynamics import Robot, link_name, mass_matrix_with_rotors, numbers
+from ...foundation import Array, frozen, rotation_vector
+from ...recording import Sample
 from ..default_gains import ROTOR_TICKS, soft_damping
 from ..law import gain
 from .tip import (

@@ -14,10 +14,9 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import as_rows, link_name
-from ...dynamics.robot import Robot
+from ...dynamics import Robot, as_rows, link_name
 from ...errors import InputError
-from ...foundation.arrays import Array
+from ...foundation import Array
 from ..law import Law, gain
 from ..loop import ControlLoop
 from .tip import number_of

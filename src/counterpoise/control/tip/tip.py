@@ -16,11 +16,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import numbers
-from ...dynamics.robot import Robot
+from ...dynamics import Robot, numbers
 from ...errors import InputError, ModelError
-from ...foundation.arrays import Array, frozen
-from ...sensing.plate.wrench_frame import checked_pose
+from ...foundation import Array, frozen
+from ...sensing import checked_pose
 from ..limits import joint_array
 from ..reference import PoseList, not_begun
 

@@ -18,12 +18,10 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inertia import joint_inertias
-from ...dynamics.inputs import link_name, numbers
-from ...dynamics.robot import Robot
+from ...dynamics import Robot, joint_inertias, link_name, numbers
 from ...errors import InputError
-from ...foundation.arrays import Array
-from ...recording.log import Sample
+from ...foundation import Array
+from ...recording import Sample
 from ..law import gain
 from ..reference import smooth_step
 from .tip import number_of, torque_bound, within

@@ -8,11 +8,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...dynamics.robot import Robot
+from ...dynamics import WRENCH_COMPONENTS, Robot
 from ...errors import InputError
-from ...foundation.arrays import Array
-from ...sensing.wrist_sensor import WristCalibration
+from ...foundation import Array
+from ...sensing import WristCalibration
 from ..limits import joint_array
 
 HOLD_TICKS = 5

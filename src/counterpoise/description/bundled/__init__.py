@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...errors import InputError
 
 if TYPE_CHECKING:
-    from ...foundation.toml import TomlDocument
+    from ...foundation import TomlDocument
     from ..dh import DhTable, Numbers
     from ..model import Description
 
@@ -65,7 +65,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
 
 
 def _table(name: str) -> tuple[DhTable, TomlDocument]:
-    from ...foundation.toml import load_toml
+    from ...foundation import load_toml
     from ..dh import decode_table
 
     if name not in catalog_names():

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
-from ...dynamics.robot import Robot
+from ...dynamics import Robot
 from .robot import Effort, random_poses
 from .timing import Ratio, RoundTimes, Statement, time_interleaved
 

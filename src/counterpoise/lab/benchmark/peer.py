@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...description.model import Joint, JointKind
-from ...dynamics.robot import Robot
-from ...foundation.arrays import Array
-from ...foundation.rotations import inverse_transform, rotation_with_z_along, transform
+from ...description import Joint, JointKind
+from ...dynamics import Robot
+from ...foundation import Array, inverse_transform, rotation_with_z_along, transform
 
 
 @dataclass(frozen=True, slots=True)

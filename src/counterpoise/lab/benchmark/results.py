@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...cli.output import Progressing
-from ...dynamics.kernel import NATIVE
-from ...dynamics.robot import load
+from ...dynamics import NATIVE, load
 from .machine import COPY_BAR, CopyResult, import_seconds, machine, measure_copy
 from .peer import peer_of, peer_version
 from .robot import FULL, QUICK, Effort, Operation, RobotResult, measure_robot
@@ -58,12 +56,15 @@ class Results:
         }
 
 
-def measure(sources: Sequence[str], *, quick: bool = False) -> Results:
+def measure(
+    sources: Sequence[str], *, quick: bool = False, progress: Callable[[float, float], None] | None = None
+) -> Results:
     """Run the benchmark.
 
     Args:
         sources: Files or bundled names.
         quick: Measure for seconds instead of half a minute.
+        progress: Called after each round with the rounds that are done and those in all.
 
     Raises:
         CounterpoiseError: A robot cannot be read, or has no joint, or the two libraries disagree.
@@ -74,22 +75,22 @@ def measure(sources: Sequence[str], *, quick: bool = False) -> Results:
     robots = [load(source) for source in sources]
     steps = len(robots) * (effort.rounds + effort.batch_rounds) + effort.batch_rounds + effort.imports
     done = 0
-    with Progressing("measuring") as progressing:
 
-        def after_round() -> None:
-            nonlocal done
-            done += 1
-            progressing.update(done, steps)
+    def after_round() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, steps)
 
-        return Results(
-            machine=machine(),
-            instruction_set=NATIVE,
-            peer=peer_version(),
-            effort=effort,
-            robots=tuple(measure_robot(robot, peer_of(robot), effort, NATIVE, after_round) for robot in robots),
-            copy=measure_copy(robots[0], effort, after_round),
-            imports=import_seconds(("numpy", "counterpoise"), effort.imports, after_round),
-        )
+    return Results(
+        machine=machine(),
+        instruction_set=NATIVE,
+        peer=peer_version(),
+        effort=effort,
+        robots=tuple(measure_robot(robot, peer_of(robot), effort, NATIVE, after_round) for robot in robots),
+        copy=measure_copy(robots[0], effort, after_round),
+        imports=import_seconds(("numpy", "counterpoise"), effort.imports, after_round),
+    )
 
 
 def _robot_data(result: RobotResult) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...dynamics.robot import Robot
+from ...dynamics import Robot
 from ...errors import CounterpoiseError, ModelError
-from ...foundation.arrays import Array
+from ...foundation import Array
 from .peer import Peer
 from .timing import Ratio, RoundTimes, Statement, time_interleaved
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...foundation.arrays import Array, frozen
+from ...foundation import Array, frozen
 
 COUNTS_CPU_TIME = time.get_clock_info("thread_time").resolution <= 1e-6
 _clock = time.thread_time if COUNTS_CPU_TIME else time.perf_counter

@@ -8,13 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...control.reference import Desired, Reference
-from ...dynamics.robot import Robot
-from ...foundation.arrays import Array
-from ...plants.config import ArmConfig
-from ...plants.simulated import SimulatedArm
-from ...tasks.tune.gains import LawGains, LawKind
-from ...tasks.tune.tuning import tuned
+from ...control import Desired, Reference
+from ...dynamics import Robot
+from ...foundation import Array
+from ...plants import ArmConfig, SimulatedArm
+from ...tasks import LawGains, LawKind, tuned
 from .task import RULE, TaskRun, follow
 
 Paths = list[tuple[Array, Array]]

@@ -23,14 +23,12 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from ...control.reference import Triangle
-from ...dynamics.lugre import Dahl, LuGre
+from ...control import Triangle
+from ...dynamics import Dahl, LuGre
 from ...errors import CounterpoiseError
-from ...foundation.arrays import Array
-from ...plants.config import ArmConfig, Drive, EffortSensor, Encoder, Gear, Plate, Timing, TorqueSource
-from ...plants.single_joint import OneLink, SingleJoint
-from ...tasks.tune.gains import LawGains
-from ...tasks.tune.learned_friction import learned_friction
+from ...foundation import Array
+from ...plants import ArmConfig, Drive, EffortSensor, Encoder, Gear, OneLink, Plate, SingleJoint, Timing, TorqueSource
+from ...tasks import LawGains, learned_friction
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress
 from .morel_plants import TunedJoint, tuned_joint
 from .task import RULE, follow, largest, rms

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from ...foundation.arrays import Array
+from ...foundation import Array
 
 Verdict = Literal["reproduced", "partly", "not"]
 Progress = Callable[[float], None]

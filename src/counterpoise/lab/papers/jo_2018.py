@@ -26,15 +26,12 @@ from typing import Literal
 
 import numpy as np
 
-from ...control.reference import least_jerk
-from ...dynamics.robot import Robot, load
-from ...foundation.arrays import Array, frozen
-from ...identification.workspace import workspace_poses
-from ...plants.config import ArmConfig, Drive, Encoder, Timing
-from ...plants.presets import preset
-from ...plants.simulated import SimulatedArm
-from ...sensing.inverse_regressor import compact_form
-from ...sensing.online_gravity import OnlineGravity
+from ...control import least_jerk
+from ...dynamics import Robot, load
+from ...foundation import Array, frozen
+from ...identification import workspace_poses
+from ...plants import ArmConfig, Drive, Encoder, SimulatedArm, Timing, preset
+from ...sensing import OnlineGravity, compact_form
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .task import compared, rms
 

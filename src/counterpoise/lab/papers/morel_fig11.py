@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...control.reference import Triangle
-from ...tasks.tune.gains import LawKind
+from ...control import Triangle
+from ...tasks import LawKind
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import ASSUMED, FIRST_SEED, NAMES, RESOLVER_COUNT, amplitudes, titan_gains, titan_run
 from .task import TaskRun, compared, largest, recovery_time, rms

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...foundation.arrays import Array
-from ...tasks.tune.gains import LawGains, LawKind
+from ...foundation import Array
+from ...tasks import LawGains, LawKind
 from .arm_task import Circle, Paths, circle_at_tip, distances, tip_paths
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import ASSUMED, FIRST_SEED, JOINTS, NAMES, RESOLVER_COUNT, titan, titan_gains, titan_run

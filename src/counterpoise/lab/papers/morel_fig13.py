@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...control.reference import Sine
-from ...dynamics.robot import Robot
-from ...tasks.tune.gains import LawKind
+from ...control import Sine
+from ...dynamics import Robot
+from ...tasks import LawKind
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import ASSUMED, FIRST_SEED, NAMES, amplitudes, titan, titan_gains, titan_run
 from .task import TaskRun, compared, largest, rms

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...control.reference import Sine
-from ...control.torque_loop import TorqueSignal
-from ...foundation.arrays import Array
+from ...control import Sine, TorqueSignal
+from ...foundation import Array
 from .experiment import Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED, puma_joint_1
 from .task import TaskRun, compared, run_laws

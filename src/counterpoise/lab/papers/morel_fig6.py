@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...control.law import Law
-from ...control.plant import Plant
-from ...control.plate_torque import PlateTorque
-from ...control.reference import Triangle
-from ...control.torque_loop import IntegralCompensator, TorqueLoop, TorqueSignal
-from ...sensing.plate.sensor import BaseSensor
-from ...tasks.tune.probe import swing
+from ...control import IntegralCompensator, Law, Plant, PlateTorque, TorqueLoop, TorqueSignal, Triangle
+from ...sensing import BaseSensor
+from ...tasks import swing
 from .experiment import Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED, TunedJoint, tuned_puma
 from .task import TARE, TaskRun, compared, largest, rms, run_laws

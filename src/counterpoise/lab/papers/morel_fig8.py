@@ -6,13 +6,9 @@ import math
 
 import numpy as np
 
-from ...control.base_sensor_control import plate_of
-from ...control.reference import Triangle
-from ...foundation.arrays import Array
-from ...tasks.tune.free import TriangleTask, freely_tuned
-from ...tasks.tune.gains import LawGains, LawKind
-from ...tasks.tune.learned_friction import learned_friction
-from ...tasks.tune.probe import holding_loop, take_tare
+from ...control import Triangle, plate_of
+from ...foundation import Array
+from ...tasks import LawGains, LawKind, TriangleTask, freely_tuned, holding_loop, learned_friction, take_tare
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import COUNT, FIRST_SEED, TunedJoint, tuned_puma
 from .task import TARE, TaskRun, compared, follow, largest, recovery_time, rms

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...dynamics.robot import Robot
-from ...foundation.arrays import Array
-from ...plants.config import ArmConfig, Plate
-from ...plants.presets import preset
-from ...tasks.tune.gains import LawGains
+from ...dynamics import Robot
+from ...foundation import Array
+from ...plants import ArmConfig, Plate, preset
+from ...tasks import LawGains
 from .arm_task import Circle, Paths, arm_run, circle_at_tip, distances, finer_encoders, tip_paths, tuned_arm
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED

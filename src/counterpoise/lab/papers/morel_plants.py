@@ -12,14 +12,11 @@ from functools import cache
 
 import numpy as np
 
-from ...control.reference import Reference
-from ...dynamics.robot import Robot
-from ...foundation.arrays import Array
-from ...plants.config import ArmConfig
-from ...plants.presets import preset
-from ...plants.single_joint import SingleJoint
-from ...tasks.tune.gains import LawGains, LawKind, TuningRule
-from ...tasks.tune.tuning import Tuning, tuned
+from ...control import Reference
+from ...dynamics import Robot
+from ...foundation import Array
+from ...plants import ArmConfig, SingleJoint, preset
+from ...tasks import LawGains, LawKind, Tuning, TuningRule, tuned
 from .arm_task import arm_run, tuned_arm
 from .task import TaskRun
 

@@ -35,7 +35,7 @@ LONG_STUDIES = ("map",)
 """Run by name only, not with "all"."""
 
 
-def names(chosen: tuple[str, ...] = ("all",)) -> tuple[str, ...]:
+def experiment_names(chosen: tuple[str, ...] = ("all",)) -> tuple[str, ...]:
     """Return the experiments of a choice, in the registry's order; "all" stands for those that are no long study.
 
     Args:

@@ -9,17 +9,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...control.base_sensor_control import plate_of
-from ...control.law import Law
-from ...control.plant import Plant
-from ...control.reference import Reference
-from ...dynamics.robot import Robot
+from ...control import Law, Plant, Reference, plate_of
+from ...dynamics import Robot
 from ...errors import SafetyError
-from ...foundation.arrays import Array
-from ...recording.log import Sample
-from ...sensing.plate.sensor import BaseSensor
-from ...tasks.tune.gains import LawGains, TuningRule
-from ...tasks.tune.probe import holding_loop, take_tare
+from ...foundation import Array
+from ...recording import Sample
+from ...sensing import BaseSensor
+from ...tasks import LawGains, TuningRule, holding_loop, take_tare
 from .experiment import Comparison
 
 SETTLING = 1.0

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...control.reference import Triangle
-from ...foundation.arrays import Array, frozen
-from ...plants.single_joint import SingleJoint
-from ...tasks.tune.tuning import tuned
+from ...control import Triangle
+from ...foundation import Array, frozen
+from ...plants import SingleJoint
+from ...tasks import tuned
 from ..papers.experiment import Progress
 from ..papers.task import TaskRun, follow, rms
 from .hidden_arm import HiddenArm

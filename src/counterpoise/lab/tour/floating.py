@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import SafetyError
-from ...foundation.arrays import Array, frozen
-from ...identification.fit import Fit
-from ...plants.events import Push
-from ...tasks.float.floating import Floating, FloatReport
+from ...foundation import Array, frozen
+from ...identification import Fit
+from ...plants import Push
+from ...tasks import Floating, FloatReport
 from .hidden_arm import HiddenArm
 
 SHARE = 0.5

@@ -10,12 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...dynamics.robot import Robot
-from ...plants.config import ArmConfig
-from ...plants.events import Event
-from ...plants.presets import preset
-from ...plants.simulated import SimulatedArm
-from ...recording.log import Log
+from ...dynamics import Robot
+from ...plants import ArmConfig, Event, SimulatedArm, preset
+from ...recording import Log
 
 MASS_ERROR, COM_ERROR = 0.15, 0.015
 """Masses of the links are off by up to this share, their centres of mass by up to so many metres in each direction."""

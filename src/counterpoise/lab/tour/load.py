@@ -6,18 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...control.default_gains import careful_gains
-from ...control.gravity import PDGravity
-from ...control.loop import ControlLoop
-from ...control.reference import PoseList
+from ...control import ControlLoop, PDGravity, PoseList, careful_gains
 from ...errors import InputError
-from ...identification.design import design_poses
-from ...identification.fit import Fit
-from ...plants.events import AttachPayload
-from ...recording.log import Sample
-from ...sensing.payload_estimate import PayloadEstimate
-from ...sensing.payload_estimator import PayloadEstimator
-from ...sensing.plate.wrench_frame import WrenchFrame
+from ...identification import Fit, design_poses
+from ...plants import AttachPayload
+from ...recording import Sample
+from ...sensing import PayloadEstimate, PayloadEstimator, WrenchFrame
 from .hidden_arm import LOAD_COM, LOAD_MASS, HiddenArm
 
 EMPTY_POSES, LOADED_POSES = 3, 5

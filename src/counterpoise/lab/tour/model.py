@@ -7,12 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...foundation.arrays import Array
-from ...identification.calibration import calibrate
-from ...identification.file import load_calibration
-from ...identification.fit import Fit
-from ...identification.verification import Verification, verify
-from ...recording.log import Log
+from ...foundation import Array
+from ...identification import Fit, Verification, calibrate, load_calibration, verify
+from ...recording import Log
 from .hidden_arm import HiddenArm
 
 TRIED = 500

@@ -7,15 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...doctor.diagnosis import Diagnosis, diagnose
-from ...foundation.arrays import Array
-from ...identification.design import design_poses
-from ...identification.pose_plan import PosePlan
-from ...recording.log import Log
-from ...recording.mapping import LogMapping, write_mapping
-from ...recording.own_format import write_log
-from ...recording.reading import read_log
-from ...tasks.pose_recording import Recording
+from ...doctor import Diagnosis, diagnose
+from ...foundation import Array
+from ...identification import PosePlan, design_poses
+from ...recording import Log, LogMapping, read_log, write_log, write_mapping
+from ...tasks import Recording
 from ..papers.experiment import Progress
 from .hidden_arm import HiddenArm
 

@@ -6,7 +6,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from ...doctor.finding import LogFault
+from ...doctor import LogFault
 from ..papers.task import rms
 from .fine_motion import FineMotion
 from .floating import FORCE, PUSH_TIME, SHARE, Floated

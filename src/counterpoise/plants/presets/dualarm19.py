@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from ...dynamics.lugre import LuGre
+from ...dynamics import LuGre
 from ..config import ArmConfig, Drive, EffortSensor, Encoder, Gear, Timing, TorqueSource
-from .preset import Assumption, Preset
+from .base import Assumption, Preset
 
 _ARM_EFFORT = (90.0, 90.0, 60.0, 60.0, 30.0, 30.0, 15.0, 15.0)
 _ARM_ROTOR = (0.5, 0.5, 0.3, 0.3, 0.12, 0.12, 0.05, 0.05)

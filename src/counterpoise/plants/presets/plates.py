@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...foundation.rotations import transform
+from ...foundation import transform
 from ..config import Plate
-from .preset import Assumption
+from .base import Assumption
 
 _CROSSTALK = np.eye(6) + 1e-3 * np.array(
     [

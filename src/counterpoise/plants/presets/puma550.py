@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ...dynamics.lugre import LuGre
+from ...dynamics import LuGre
 from ..config import ArmConfig, Brake, Drive, EffortSensor, Encoder, Gear, Stops, Timing, TorqueSource, Warmth
+from .base import Assumption, Preset
 from .plates import PLATE_ASSUMPTIONS, force_platform
-from .preset import Assumption, Preset
 
 POSE = (0.0, math.pi / 4, -math.pi, 0.0, math.pi / 4, 0.0)
 """Elbow raised, forearm level: where the arm stands at the start and where its modes are stated [rad]."""

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ...dynamics.lugre import LuGre
+from ...dynamics import LuGre
 from ..config import ArmConfig, Drive, EffortSensor, Encoder, FlowValve, Stops, Timing, TorqueSource
+from .base import Assumption, Preset
 from .plates import PLATE_ASSUMPTIONS, force_platform
-from .preset import Assumption, Preset
 
 _EFFORT = np.array([1300.0, 2600.0, 1300.0, 600.0, 400.0, 170.0])
 _SPEED = np.array([1.5, 1.2, 1.5, 2.0, 2.0, 3.5])

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ...dynamics.lugre import LuGre
+from ...dynamics import LuGre
 from ..config import ArmConfig, Drive, EffortSensor, Encoder, Gear, Stops, Timing, TorqueSource
+from .base import Assumption, Preset
 from .plates import PLATE_ASSUMPTIONS, force_platform
-from .preset import Assumption, Preset
 
 _MOTOR_TURNS = np.array([42.0, 28.25, 16.8155, 18.0, 9.7, 9.7, 14.93])
 _COUNTS = 4096.0

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import listed
-from ...foundation.arrays import Array
+from ...foundation import Array
 from ..budget import ReadingBudget
 from . import kernel
 from .batch import DamagedError, Spans

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...foundation.native_module import native_module
+from ...foundation import native_part
 from . import reference
 from . import reference as walk
 
 __all__ = ["NATIVE", "joint_states", "mcap_messages", "ros1_messages", "wrenches"]
 
 
-_MODULE = native_module("logs")
+_MODULE = native_part("recording")
 
 NATIVE = _MODULE is not None
 """Whether the native routines are in use."""

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...foundation.arrays import Array
+from ...foundation import Array
 from ..names import KINDS
 from .batch import DamagedError, Spans
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import BudgetError, DataFileError, InputError, listed, reason_of
-from ...foundation.arrays import Array
+from ...foundation import Array
 from ..budget import Spending, over
 from ..names import KINDS
 from ..table import CHUNK_ROWS, MessageTime, Recovery, Table, bounded_rows

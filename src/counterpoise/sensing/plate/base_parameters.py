@@ -21,21 +21,19 @@ from typing import Literal
 
 import numpy as np
 
-from ...dynamics.base_parameters import independent_columns
-from ...dynamics.regressors import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS
-from ...dynamics.robot import Robot
-from ...fitting.identifiability import (
+from ...dynamics import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS, Robot, independent_columns
+from ...fitting import (
     UNITS,
     Identifiability,
     Language,
+    arm_reach,
     identify,
     link_expansion,
     sum_text,
     workspace_yardstick,
 )
-from ...fitting.prior import arm_reach
-from ...foundation.arrays import Array, frozen
-from ...identification.workspace import workspace_poses
+from ...foundation import Array, frozen
+from ...identification import workspace_poses
 
 Kind = Literal["gravity", "inertial"]
 

@@ -51,14 +51,12 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import effort_units
-from ...dynamics.robot import Robot
+from ...dynamics import Robot, effort_units
 from ...errors import InputError
-from ...fitting.robust import hampel_weight, huber_weight, inflation_of, robust_std
-from ...foundation.arrays import Array, frozen
-from ...identification.motion import LEAST_INFLATION, Preparation, effort_of
-from ...recording.filters import interpolated, smoothed
-from ...recording.log import Log
+from ...fitting import hampel_weight, huber_weight, inflation_of, robust_std
+from ...foundation import Array, frozen
+from ...identification import LEAST_INFLATION, Preparation, effort_of
+from ...recording import Log, interpolated, smoothed
 from .friction_curve import NAN, FrictionCurve, JointFriction
 from .parameters import PlateParameters, plate_parameters
 from .readings import near_times

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.friction import Asymmetric, CoulombViscous, FrictionLaw, Stribeck
-from ...foundation.arrays import Array
+from ...dynamics import Asymmetric, CoulombViscous, FrictionLaw, Stribeck
+from ...foundation import Array
 
 NAN = math.nan
 

@@ -33,12 +33,9 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import as_rows, rotary
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...dynamics.robot import Robot
-from ...dynamics.tree import BASE, REVOLUTE, Tree
+from ...dynamics import BASE, REVOLUTE, WRENCH_COMPONENTS, Robot, Tree, as_rows, rotary
 from ...errors import InputError, ModelError
-from ...foundation.arrays import Array, frozen
+from ...foundation import Array, frozen
 from .gravity_wrench import constant_gravity_wrench, refuse_mimics
 
 LENGTH_TOLERANCE = 1e-6

@@ -8,12 +8,10 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from ...dynamics.robot import Robot
+from ...dynamics import Robot
 from ...errors import DataFileError, InputError
-from ...foundation.arrays import Array, frozen
-from ...foundation.files import write_atomically
-from ...foundation.toml import read_data
-from ...identification.file import FileBounds
+from ...foundation import Array, frozen, read_data, write_atomically
+from ...identification import FileBounds
 from .gravity_table import COS, SIN, LinearTable, Monomial, TableTag, TrigonometricTable
 
 SCHEMA = "counterpoise/gravity-table-1"

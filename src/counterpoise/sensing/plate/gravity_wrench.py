@@ -18,11 +18,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ...dynamics.kinematics import body_poses
-from ...dynamics.robot import Robot
-from ...dynamics.tree import BASE, REVOLUTE, Tree
+from ...dynamics import BASE, REVOLUTE, Robot, Tree, body_poses
 from ...errors import ModelError
-from ...foundation.arrays import Array, frozen
+from ...foundation import Array, frozen
 
 
 class GravityWrench(Protocol):

@@ -34,15 +34,24 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import as_rows, check_out, refuse_wrench_shape
-from ...dynamics.kernel import made_plate_kernel
-from ...dynamics.kinematics import BodyPoses, ancestors, body_poses, gather
-from ...dynamics.newton_euler import body_motion
-from ...dynamics.reference import WRENCH_COMPONENTS, unphysical
-from ...dynamics.robot import Robot
-from ...dynamics.tree import REVOLUTE, Tree
+from ...dynamics import (
+    REVOLUTE,
+    WRENCH_COMPONENTS,
+    BodyPoses,
+    Robot,
+    Tree,
+    ancestors,
+    as_rows,
+    body_motion,
+    body_poses,
+    check_out,
+    gather,
+    made_plate_kernel,
+    refuse_wrench_shape,
+    unphysical,
+)
 from ...errors import InputError
-from ...foundation.arrays import Array
+from ...foundation import Array
 
 
 class Term(Flag):

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import refuse_other_joints
-from ...foundation.arrays import Array, PublishedData
-from ...recording.filters import smoothed
-from ...recording.log import Log, SampleFlag
+from ...dynamics import refuse_other_joints
+from ...foundation import Array, PublishedData
+from ...recording import Log, SampleFlag, smoothed
 from .gravity_table import LinearTable
 from .readings import plate_readings
 from .sensor import BaseSensor

@@ -18,16 +18,19 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...dynamics.robot import Robot
+from ...dynamics import WRENCH_COMPONENTS, Robot
 from ...errors import InputError
-from ...fitting.fitted_robot import unphysical_links, with_inertial_parameters, with_masses
-from ...fitting.identifiability import Identifiability
-from ...fitting.prior import CadPrior, parameter_covariance
-from ...foundation.arrays import Array, frozen
-from ...identification.data_choice import STILL_POSES, stands_mostly
-from ...identification.heldout import split_samples
-from ...recording.log import Log
+from ...fitting import (
+    CadPrior,
+    Identifiability,
+    parameter_covariance,
+    unphysical_links,
+    with_inertial_parameters,
+    with_masses,
+)
+from ...foundation import Array, frozen
+from ...identification import STILL_POSES, split_samples, stands_mostly
+from ...recording import Log
 from .base_parameters import Kind, PlateBase, identified, plate_base
 from .regression import (
     PlateRegression,

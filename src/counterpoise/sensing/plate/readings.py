@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
-from ...foundation.arrays import Array
-from ...recording.log import Log
+from ...foundation import Array
+from ...recording import Log
 
 Mask = npt.NDArray[np.bool_]
 

@@ -26,21 +26,12 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...doctor.finding import Finding
-from ...doctor.plate import check_plate
-from ...doctor.prepared import prepare, without_infinities
-from ...dynamics.inputs import refuse_other_joints
-from ...dynamics.robot import Robot
+from ...doctor import Finding, check_plate, prepare, without_infinities
+from ...dynamics import Robot, refuse_other_joints
 from ...errors import DataFileError, InputError
-from ...fitting.robust import robust_std
-from ...foundation.arrays import Array, frozen
-from ...foundation.files import write_atomically
-from ...recording.filters import interpolated, smoothed
-from ...recording.log import Log
-from ...recording.own_format import csv_blocks
-from ...recording.parquet_files import parquet_library
-from ...recording.provenance import effort_guesses
-from ...recording.stillness import still_segments
+from ...fitting import robust_std
+from ...foundation import Array, frozen, write_atomically
+from ...recording import Log, csv_blocks, effort_guesses, interpolated, parquet_library, smoothed, still_segments
 from .log_estimate import CUTOFF, LogEstimate, estimate_log, raw_flags
 from .readings import plate_readings
 from .sensor import BaseSensor

@@ -7,11 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from ...doctor.finding import Consequence
-from ...doctor.plate_fit import LEVER
-from ...dynamics.inputs import WRENCH_UNITS
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...recording.stillness import still_segments
+from ...doctor import LEVER, Consequence
+from ...dynamics import WRENCH_COMPONENTS, WRENCH_UNITS
+from ...recording import still_segments
 from .recording_torques import RecordingTorques
 from .torque_estimate import UNUSABLE, EstimateFlag
 from .wrench_check import JointSummary, WrenchCheck

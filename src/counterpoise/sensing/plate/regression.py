@@ -1,8 +1,22 @@
-r"""Readings of a plate with the motion that belongs to them, ready for a fit: moving samples, or means of poses at
-rest.
+r"""Regression of a plate's readings on the masses and inertias of what stands on it.
+
+.. math:: w(t) = W_0 φ_0 + W(q, \dot q, \ddot q)\, φ + z + d\,(t - \bar t) - l\, \dot w(t)
+          - \sum_j c_j τ_j\, \partial w / \partial q_j + e
+
+with φ the parameters of the moving bodies, φ_0 those of the base link (as described: they only add a constant), z the
+plate's zero, d its drift and l the time by which its readings are late: 2 ms of a filter are 0.07 N m on a shoulder
+that swings, and would go into the masses. ẇ is that of the smoothed readings. c_j is the compliance of a gear: an
+encoder on the motor does not see the link sag by c_j τ_j, 2 mrad on a cable-driven shoulder, which would turn up in the
+moments of its neighbours; τ and ∂w/∂q are those of a first fit without it. Neither friction nor rotors appear: both are
+internal to the joints.
+
+Each of the six channels has its own noise; its samples count as one in f where they repeat themselves
+(fitting/robust.py), and outliers lose their weight (fitting/robust.py).
+
+Samples are readings of a plate with the motion that belongs to them: moving samples, or means of poses at rest.
 
 Positions, velocities, accelerations, readings and motor torques go through the same zero-phase low-pass
-(identification/motion.py), so that what belongs together stays together. Short gaps are bridged (plate_readings.py);
+(identification/motion.py), so that what belongs together stays together. Short gaps are bridged (readings.py);
 other readings that cannot be used (missing, saturated, frozen) are left out with all samples that the filter mixes them
 into.
 
@@ -20,21 +34,6 @@ taken that the data do not speak against very strongly: whose evidence is within
 was not refuted is the better guess.
 
 All of it comes from the triangular factors, without another pass over the data.
-
-Regression of a plate's readings on the masses and inertias of what stands on it.
-
-.. math:: w(t) = W_0 φ_0 + W(q, \dot q, \ddot q)\, φ + z + d\,(t - \bar t) - l\, \dot w(t)
-          - \sum_j c_j τ_j\, \partial w / \partial q_j + e
-
-with φ the parameters of the moving bodies, φ_0 those of the base link (as described: they only add a constant), z the
-plate's zero, d its drift and l the time by which its readings are late: 2 ms of a filter are 0.07 N m on a shoulder
-that swings, and would go into the masses. ẇ is that of the smoothed readings. c_j is the compliance of a gear: an
-encoder on the motor does not see the link sag by c_j τ_j, 2 mrad on a cable-driven shoulder, which would turn up in the
-moments of its neighbours; τ and ∂w/∂q are those of a first fit without it. Neither friction nor rotors appear: both are
-internal to the joints.
-
-Each of the six channels has its own noise; its samples count as one in f where they repeat themselves
-(fitting/robust.py), and outliers lose their weight (fitting/robust.py).
 """
 
 from __future__ import annotations
@@ -45,18 +44,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import refuse_other_joints, rotary
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...dynamics.regressors import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS
-from ...dynamics.robot import Robot
+from ...dynamics import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS, WRENCH_COMPONENTS, Robot, refuse_other_joints, rotary
 from ...errors import InputError
-from ...fitting.identifiability import link_parameter_names
-from ...fitting.prior import CadPrior, Gaussian, parameter_covariance
-from ...fitting.regression import JointRegression, Solution
-from ...fitting.robust import Block, inflation_of, solve_robust
-from ...fitting.samples import CHUNK_ROWS, Samples
-from ...foundation.arrays import Array
-from ...identification.motion import (
+from ...fitting import (
+    CHUNK_ROWS,
+    Block,
+    CadPrior,
+    Gaussian,
+    JointRegression,
+    Samples,
+    Solution,
+    inflation_of,
+    link_parameter_names,
+    parameter_covariance,
+    solve_robust,
+)
+from ...foundation import Array
+from ...identification import (
     EDGE_PERIODS,
     LEAST_INFLATION,
     MOST_OF_RATE,
@@ -65,9 +69,7 @@ from ...identification.motion import (
     moving_samples,
     prepare,
 )
-from ...recording.filters import bridged, interpolated, smoothed
-from ...recording.log import Log
-from ...recording.stillness import still_segments
+from ...recording import Log, bridged, interpolated, smoothed, still_segments
 from .base_parameters import PlateBase, wrench_columns
 from .log_estimate import raw_flags
 from .readings import near_times, plate_readings, short_gaps

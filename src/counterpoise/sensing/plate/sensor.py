@@ -23,11 +23,10 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import refuse_command_units
-from ...dynamics.robot import Robot
+from ...dynamics import Robot, refuse_command_units
 from ...errors import InputError, ModelError
-from ...foundation.arrays import Array, frozen
-from ...recording.log import Sample
+from ...foundation import Array, frozen
+from ...recording import Sample
 from .gravity_table import LinearTable, TrigonometricTable
 from .gravity_wrench import (
     GravityCompensator,

@@ -23,20 +23,30 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...doctor.finding import LogFault
-from ...doctor.plate import BELIEVED, UNRELATED, check_plate
-from ...doctor.plate_fit import PlateClass, PlateFit, PlateModel, PlateTurn, axes_of, fit_plate
-from ...doctor.prepared import CUTOFF, Prepared, prepare
-from ...doctor.priors import AMBIGUOUS, MassBelief, parameter_spread
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...dynamics.robot import Robot
+from ...doctor import (
+    AMBIGUOUS,
+    BELIEVED,
+    CUTOFF,
+    UNRELATED,
+    LogFault,
+    MassBelief,
+    PlateClass,
+    PlateFit,
+    PlateModel,
+    PlateTurn,
+    Prepared,
+    axes_of,
+    check_plate,
+    fit_plate,
+    parameter_spread,
+    prepare,
+)
+from ...dynamics import WRENCH_COMPONENTS, Robot
 from ...errors import InputError
-from ...fitting.prior import inertial_root
-from ...foundation.arrays import Array, PublishedData, frozen
-from ...foundation.rotations import transform
-from ...identification.identity import Identity, data_fingerprint, identity_of
-from ...recording.filters import filtered, increasing, interpolated
-from ...recording.log import Log, SampleFlag
+from ...fitting import inertial_root
+from ...foundation import Array, PublishedData, frozen, transform
+from ...identification import Identity, data_fingerprint, identity_of
+from ...recording import Log, SampleFlag, filtered, increasing, interpolated
 from .readings import plate_readings
 from .sensor import BaseSensor
 from .sensor_fit import (
@@ -354,7 +364,7 @@ def calibrate_sensor(
         ModelError: The robot has no masses.
     """
     parts = _parts(fit)
-    spread = _spread(robot, masses)
+    spread = parameter_root(robot, masses)
     known = SensorPrior() if prior is None else prior
     data = plate_data(robot, log, cutoff=cutoff, temperature=temperature)
     found = find_start(robot, log, data, parts)
@@ -428,7 +438,7 @@ def _parts(fit: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in PARTS if name in fit)
 
 
-def _spread(robot: Robot, masses: Masses) -> Array:
+def parameter_root(robot: Robot, masses: Masses) -> Array:
     """Return L, with L Lᵀ the covariance of the bodies' ten inertial parameters, shape (10 b, 10 b)."""
     if masses == "exact":
         return parameter_spread(robot, EXACT)

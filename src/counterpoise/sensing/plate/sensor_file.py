@@ -9,10 +9,9 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ...dynamics.inputs import numbers
-from ...dynamics.robot import Robot
+from ...dynamics import Robot, numbers
 from ...errors import InputError
-from ...identification.document import (
+from ...identification import (
     RobotTable,
     read_for_robot,
     refuse_beyond,

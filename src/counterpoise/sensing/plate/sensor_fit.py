@@ -21,19 +21,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ...doctor.plate_fit import LEVER
-from ...doctor.prepared import Prepared, prepare, without_infinities
-from ...dynamics.inputs import refuse_other_joints
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...dynamics.robot import Robot
+from ...doctor import LEVER, Prepared, prepare, without_infinities
+from ...dynamics import WRENCH_COMPONENTS, Robot, refuse_other_joints
 from ...errors import InputError, ModelError
-from ...fitting.robust import BEND, hampel_weight, huber_weight, inflation_of, robust_std
-from ...foundation.arrays import Array
-from ...foundation.rotations import skew
-from ...identification.identity import refuse_other_mount
-from ...identification.motion import motion_band
-from ...recording.filters import filtered, true_stretches
-from ...recording.log import Log, SampleFlag
+from ...fitting import BEND, hampel_weight, huber_weight, inflation_of, robust_std
+from ...foundation import Array, skew
+from ...identification import motion_band, refuse_other_mount
+from ...recording import Log, SampleFlag, filtered, true_stretches
 from .log_estimate import frozen_rows
 from .readings import near_times, plate_readings, short_gaps
 from .wrench_frame import Mounting

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...doctor.finding import listed, percent, short, spread
-from ...doctor.plate_fit import PlateTurn
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...foundation.arrays import Array
+from ...doctor import PlateTurn, listed, percent, short, spread
+from ...dynamics import WRENCH_COMPONENTS
+from ...foundation import Array
 from .wrench_frame import Mounting
 
 SURE_TURN = math.radians(2.0)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import as_rows, position_units, rotary
-from ...dynamics.reference import WRENCH_COMPONENTS
-from ...dynamics.robot import Robot
+from ...dynamics import WRENCH_COMPONENTS, Robot, as_rows, position_units, rotary
 from ...errors import InputError
-from ...foundation.arrays import Array, PublishedData, frozen
+from ...foundation import Array, PublishedData, frozen
 from .gravity_wrench import GravityWrench
 from .variance import TorqueVariance
 

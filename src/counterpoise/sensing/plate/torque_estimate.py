@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.robot import Robot
+from ...dynamics import Robot
 from ...errors import InputError
-from ...foundation.arrays import Array, PublishedData
-from ...recording.log import Sample, SampleFlag
+from ...foundation import Array, PublishedData
+from ...recording import Sample, SampleFlag
 from .gravity_table import LinearTable
 
 if TYPE_CHECKING:

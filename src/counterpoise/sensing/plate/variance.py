@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.robot import Robot
+from ...dynamics import Robot
 from ...errors import InputError
-from ...fitting.prior import whole_covariance
-from ...foundation.arrays import Array, frozen
+from ...fitting import whole_covariance
+from ...foundation import Array, frozen
 from .joint_analyzer import JointAnalyzer
 from .wrench_frame import WrenchFrame
 

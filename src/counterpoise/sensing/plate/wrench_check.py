@@ -11,11 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import effort_units
-from ...dynamics.robot import Robot
-from ...foundation.arrays import Array
-from ...recording.filters import smoothed
-from ...recording.log import Log
+from ...dynamics import Robot, effort_units
+from ...foundation import Array
+from ...recording import Log, smoothed
 from .log_estimate import LogEstimate
 from .readings import plate_readings
 from .sensor import BaseSensor

@@ -22,10 +22,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import numbers
+from ...dynamics import numbers
 from ...errors import InputError
-from ...foundation.arrays import Array, PublishedData, frozen
-from ...foundation.rotations import (
+from ...foundation import (
+    Array,
+    PublishedData,
+    frozen,
     inverse_transform,
     rotation_from_vector,
     rotation_vector,

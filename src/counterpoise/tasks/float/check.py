@@ -29,17 +29,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...control.law import gain
-from ...control.plant import Clock, Plant, standing_sample
-from ...control.safety import SafetyFilter
-from ...dynamics.friction import FrictionLaw
-from ...dynamics.inputs import effort_units, position_units, rotary
-from ...dynamics.robot import Robot
+from ...control import Clock, Plant, SafetyFilter, gain, standing_sample
+from ...dynamics import FrictionLaw, Robot, effort_units, position_units, rotary
 from ...errors import InputError, SafetyError, SensorFaultError
-from ...foundation.arrays import Array, frozen
-from ...identification.pose_plan import PosePlan
-from ...recording.log import Sample, SampleFlag
-from ...sensing.gravity_prior import states_of
+from ...foundation import Array, frozen
+from ...identification import PosePlan
+from ...recording import Sample, SampleFlag
+from ...sensing import states_of
 from ..pose_recording import MARGIN_LINEAR, MARGIN_ROTARY, Recording
 from ..rotors.measurement import tell
 from .hidden import CheckResult, JointCheck, blindness
@@ -47,7 +43,7 @@ from .holding import HeldWindow, HoldingTorques
 from .law import free_joints
 
 if TYPE_CHECKING:
-    from ...identification.fit import Fit
+    from ...identification import Fit
 
 
 SETTLE, DWELL = 1.0, 0.5

@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...control.law import gain
-from ...control.loop import ControlLoop
-from ...control.plant import Clock, Plant
-from ...control.report import RunReport
-from ...control.safe_stop import nominal_time
-from ...control.safety import SafetyFilter
-from ...control.stop_signals import (
+from ...control import (
     INTERRUPTIONS,
+    Clock,
+    ControlLoop,
     Deferral,
     Driving,
+    Plant,
     PlantUse,
+    RunReport,
+    SafetyFilter,
     drive_begins,
     drive_ends,
+    gain,
     longest_stop,
+    nominal_time,
 )
-from ...dynamics.friction import CoulombViscous, FrictionLaw
-from ...dynamics.robot import Robot
+from ...dynamics import CoulombViscous, FrictionLaw, Robot
 from ...errors import CounterpoiseError, InputError, SafetyError
-from ...foundation.arrays import Array, PublishedData, frozen
-from ...recording.log import Sample
+from ...foundation import Array, PublishedData, frozen
+from ...recording import Sample
 from ..rotors.measurement import InertiaMeasurement, tell
 from .check import FloatCheck
 from .hidden import CheckResult
@@ -43,7 +43,7 @@ from .law import Cushion, FloatLaw
 from .watch import WatchSettings
 
 if TYPE_CHECKING:
-    from ...identification.fit import Fit
+    from ...identification import Fit
 
 
 End = Literal["done", "stopped", "too fast", "drifting", "refused", "interrupted", "fault"]

@@ -25,9 +25,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import effort_units
-from ...dynamics.robot import Robot
-from ...foundation.arrays import Array, PublishedData, frozen
+from ...dynamics import Robot, effort_units
+from ...foundation import Array, PublishedData, frozen
 
 SIGMAS = 2.0
 """How many standard deviations are added to the difference found."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...control.safety import SafetyFilter
-from ...dynamics.robot import Robot
-from ...foundation.arrays import Array
-from ...identification.still_poses import arrival_of
-from ...recording.log import Sample, SampleFlag
+from ...control import SafetyFilter
+from ...dynamics import Robot
+from ...foundation import Array
+from ...identification import arrival_of
+from ...recording import Sample, SampleFlag
 from ..pose_recording import BothSides, Window
 
 BLOCKS = 5

@@ -53,16 +53,11 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...control.default_gains import ROTOR_TICKS, careful_gains
-from ...control.law import checked_dt, gain
-from ...control.limits import Limits
-from ...dynamics.friction import FrictionLaw
-from ...dynamics.inertia import joint_inertias
-from ...dynamics.inputs import position_units, refuse_command_units, rotary
-from ...dynamics.robot import Robot
+from ...control import ROTOR_TICKS, Limits, careful_gains, checked_dt, gain
+from ...dynamics import FrictionLaw, Robot, joint_inertias, position_units, refuse_command_units, rotary
 from ...errors import InputError, listed
-from ...foundation.arrays import Array, frozen
-from ...recording.log import Sample
+from ...foundation import Array, frozen
+from ...recording import Sample
 from .hidden import UnseenLoads, load_places
 from .load_watch import LoadWatch
 from .watch import DriftWatch, SpeedWatch, StillWatch, WatchSettings

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.friction import FrictionLaw
+from ...dynamics import FrictionLaw
 from ...errors import ModelError
-from ...foundation.arrays import Array, frozen
-from ...sensing.momentum_observer import momentum_of
+from ...foundation import Array, frozen
+from ...sensing import momentum_of
 from .hidden import LEAST_PULL, LoadPlaces, UnseenLoads
 
 BLOCK = 0.04

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
-from ...foundation.arrays import Array, frozen
+from ...foundation import Array, frozen
 
 PARTS = 8
 """Equal parts of the drift time whose travels are compared."""

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...foundation.arrays import Array
+from ...foundation import Array
 
 STRIBECK = 0.03
 """v_s, speed over which dry friction falls from breaking away to sliding [rad/s]."""

@@ -14,16 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...control.default_gains import Gains, softest_gains
-from ...control.loop import ControlLoop
-from ...control.plant import Clock, Plant
-from ...control.safety import SafetyFilter
-from ...control.swing import SwingWatch
-from ...dynamics.inputs import inertia_units
-from ...dynamics.robot import Robot
+from ...control import Clock, ControlLoop, Gains, Plant, SafetyFilter, SwingWatch, softest_gains
+from ...dynamics import Robot, inertia_units
 from ...errors import InputError, SafetyError, listed
-from ...foundation.arrays import Array, frozen
-from ...recording.log import Sample
+from ...foundation import Array, frozen
+from ...recording import Sample
 from .pulses import FIRST, LAST, Found, PulseLaw
 
 RESOLVED = 0.3

@@ -21,14 +21,11 @@ from typing import Literal
 
 import numpy as np
 
-from ...control.default_gains import careful_gains
-from ...control.safety import SafetyFilter
-from ...dynamics.inertia import mass_matrix_with_rotors
-from ...dynamics.inputs import effort_units, position_units, rotary
-from ...dynamics.robot import Robot
+from ...control import SafetyFilter, careful_gains
+from ...dynamics import Robot, effort_units, mass_matrix_with_rotors, position_units, rotary
 from ...errors import ModelError
-from ...foundation.arrays import Array, frozen
-from ...recording.log import Sample
+from ...foundation import Array, frozen
+from ...recording import Sample
 from .fit import LEAST_STEPS, Grams, Inertia95, Pulse, fitted, reduced
 
 LINEAR = 0.25

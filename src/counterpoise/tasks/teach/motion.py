@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...control.reference import move_time
+from ...control import move_time
 from ...errors import InputError
-from ...foundation.arrays import Array
+from ...foundation import Array
 
 RAMP = 0.3
 """Time in which the speed along a curve rises to its value [s]."""

@@ -38,14 +38,11 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inputs import MAX_INPUT, numbers, position_units
-from ...dynamics.robot import Robot
+from ...dynamics import MAX_INPUT, Robot, numbers, position_units
 from ...errors import DataFileError, InputError, listed, reason_of
-from ...foundation.arrays import Array, PublishedData, frozen
-from ...foundation.files import write_atomically
-from ...foundation.numbers import quoted
-from ...identification.identity import kinematics_fingerprint
-from ...recording.filters import filtered, interpolated
+from ...foundation import Array, PublishedData, frozen, quoted, write_atomically
+from ...identification import kinematics_fingerprint
+from ...recording import filtered, interpolated
 
 Kind = Literal["continuous", "waypoints"]
 KINDS: tuple[Kind, ...] = ("continuous", "waypoints")

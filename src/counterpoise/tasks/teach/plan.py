@@ -13,16 +13,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...control.limits import Limits, joint_array, resolve_limits
-from ...control.plant import Plant
-from ...control.reference import Desired
-from ...dynamics.friction import FrictionLaw
-from ...dynamics.inputs import as_rows, effort_units, position_units, rotary
-from ...dynamics.robot import Robot
+from ...control import Desired, Limits, Plant, joint_array, resolve_limits
+from ...dynamics import FrictionLaw, Robot, as_rows, effort_units, position_units, rotary
 from ...errors import InfeasiblePathError, InputError
-from ...foundation.arrays import Array, frozen
-from ...identification.identity import kinematics_fingerprint
-from ...identification.workspace import Clearance, clear_of_itself, clear_of_table
+from ...foundation import Array, frozen
+from ...identification import Clearance, clear_of_itself, clear_of_table, kinematics_fingerprint
 from .motion import SAME, Curve, Motion
 from .path import MOVED_LINEAR, MOVED_ROTARY, STILL_LINEAR, STILL_ROTARY, TaughtPath, smooth
 

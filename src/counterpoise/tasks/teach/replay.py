@@ -15,23 +15,28 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...control.default_gains import Gains, softest_gains
-from ...control.gravity import PDGravity
-from ...control.law import Law
-from ...control.limits import joint_array
-from ...control.loop import ControlLoop
-from ...control.pd import PD
-from ...control.plant import Clock, Plant, standing_sample
-from ...control.reference import Desired, smooth_step
-from ...control.report import RunReport
-from ...control.safety import SafetyFilter
-from ...control.swing import SwingWatch
-from ...dynamics.inputs import position_units, rotary
-from ...dynamics.robot import Robot
+from ...control import (
+    PD,
+    Clock,
+    ControlLoop,
+    Desired,
+    Gains,
+    Law,
+    PDGravity,
+    Plant,
+    RunReport,
+    SafetyFilter,
+    SwingWatch,
+    joint_array,
+    smooth_step,
+    softest_gains,
+    standing_sample,
+)
+from ...dynamics import Robot, position_units, rotary
 from ...errors import InputError, SafetyError
-from ...foundation.arrays import Array, frozen
-from ...identification.identity import identity_of
-from ...recording.log import Sample
+from ...foundation import Array, frozen
+from ...identification import identity_of
+from ...recording import Sample
 from .plan import LEAD, ReplayPlan
 
 

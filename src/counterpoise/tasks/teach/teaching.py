@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...control.plant import Plant
-from ...dynamics.inputs import rotary
-from ...dynamics.robot import Robot
+from ...control import Plant
+from ...dynamics import Robot, rotary
 from ...errors import InputError
-from ...foundation.arrays import Array, frozen
-from ...recording.filters import interpolated
-from ...recording.log import Sample, SampleFlag
+from ...foundation import Array, frozen
+from ...recording import Sample, SampleFlag, interpolated
 from ..float.floating import Floating, FloatReport, Progress
 from .path import (
     CUTOFF,

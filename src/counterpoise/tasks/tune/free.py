@@ -16,13 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ...control.base_sensor_control import plate_of
-from ...control.default_gains import soft_reach
-from ...control.reference import Triangle
-from ...control.stop_signals import SignalSafe
-from ...dynamics.robot import Robot
+from ...control import SignalSafe, Triangle, plate_of, soft_reach
+from ...dynamics import Robot
 from ...errors import InputError, JointLimitError
-from ...foundation.arrays import Array
+from ...foundation import Array
 from .gains import WITH_PLATE, WITHOUT_DERIVATIVE, LawGains, LawKind, TuningRule
 from .probe import MakePlant, MakeSafety, holding_loop, take_tare
 from .tuning import ShareDone, Tuning, tuned

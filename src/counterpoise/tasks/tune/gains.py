@@ -21,21 +21,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...control.base_sensor_control import base_sensor_control
-from ...control.friction import FrictionFeedForward
-from ...control.gravity import Gravity
-from ...control.law import Law
-from ...control.pd import PD
-from ...control.pid import PID
-from ...control.plant import Plant
-from ...control.reference import Reference
-from ...dynamics.lugre import Dahl
-from ...dynamics.robot import Robot
+from ...control import PD, PID, FrictionFeedForward, Gravity, Law, Plant, Reference, base_sensor_control
+from ...dynamics import Dahl, Robot
 from ...errors import DataFileError, InputError
-from ...foundation.arrays import Array, PublishedData, frozen
-from ...foundation.files import write_atomically
-from ...foundation.toml import read_toml
-from ...sensing.plate.sensor import BaseSensor
+from ...foundation import Array, PublishedData, frozen, read_toml, write_atomically
+from ...sensing import BaseSensor
 
 LawKind = Literal["pd", "pid", "pi", "bsc", "bsc-p"]
 """PD; PID; PI; base sensor control with PD outside; the same with P outside."""

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...control.base_sensor_control import plate_of
-from ...control.default_gains import soft_reach
-from ...control.reference import Triangle
-from ...control.stop_signals import SignalSafe
-from ...dynamics.lugre import Dahl
-from ...dynamics.robot import Robot
+from ...control import SignalSafe, Triangle, plate_of, soft_reach
+from ...dynamics import Dahl, Robot
 from ...errors import InputError
-from ...foundation.arrays import Array
+from ...foundation import Array
 from .gains import WITH_PLATE, LawGains, TuningRule
 from .probe import MakePlant, holding_loop, take_tare
 

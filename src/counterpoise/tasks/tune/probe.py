@@ -17,23 +17,25 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ...control.base_sensor_control import plate_of
-from ...control.default_gains import careful_gains, soft_reach
-from ...control.gravity import Gravity
-from ...control.loop import ControlLoop
-from ...control.pd import PD
-from ...control.plant import Plant
-from ...control.plate_torque import AT_ITS_END
-from ...control.reference import Desired
-from ...control.report import RunReport
-from ...control.safety import SafetyFilter
-from ...control.stop_signals import SignalSafe
-from ...dynamics.inputs import position_units
-from ...dynamics.robot import Robot
+from ...control import (
+    AT_ITS_END,
+    PD,
+    ControlLoop,
+    Desired,
+    Gravity,
+    Plant,
+    RunReport,
+    SafetyFilter,
+    SignalSafe,
+    careful_gains,
+    plate_of,
+    soft_reach,
+)
+from ...dynamics import Robot, position_units
 from ...errors import InputError, JointLimitError, SensorFaultError
-from ...foundation.arrays import Array, frozen
-from ...recording.log import Log, Sample, SampleFlag
-from ...sensing.plate.sensor import BaseSensor
+from ...foundation import Array, frozen
+from ...recording import Log, Sample, SampleFlag
+from ...sensing import BaseSensor
 from .gains import WITH_PLATE, LawGains, TuningRule
 
 PURE = 0.7

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ...control.stop_signals import SignalSafe
-from ...dynamics.inertia import mass_matrix_with_rotors
-from ...dynamics.robot import Robot
+from ...control import SignalSafe
+from ...dynamics import Robot, mass_matrix_with_rotors
 from ...errors import InputError, listed
-from ...foundation.arrays import Array
+from ...foundation import Array
 from .gains import KINDS, WITH_PLATE, WITHOUT_DERIVATIVE, LawGains, LawKind, TuningRule, natural_frequency
 from .probe import MakePlant, MakeSafety, MotionKind, Probed, Prober, holding_gains
 

@@ -1,1 +1,0 @@
-"""Robots written for other programs: C, URDF, MJCF."""

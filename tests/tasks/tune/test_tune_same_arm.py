@@ -1,0 +1,151 @@
+"""Tuning a plant that is always the same, as a real arm is: it stays where it is, and what it does wrong is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import counterpoise as cp
+from counterpoise.control import plate_of
+from counterpoise.plants import ArmConfig, Encoder, OneLink, SingleJoint, Timing, preset
+from counterpoise.recording import Sample, SampleFlag
+from counterpoise.tasks import (
+    LawGains,
+    Probed,
+    Prober,
+    TriangleTask,
+    TuningRule,
+    freely_tuned,
+    holding_gains,
+    holding_loop,
+    learned_friction,
+    take_tare,
+    tuned,
+)
+
+RULE = TuningRule(resolution=0.15)
+ESTOP = "I have an emergency stop within reach"
+
+
+def test_steps_lead_back_and_forth() -> None:
+    """Each ends where it leads; one after the other they stay near where the first began, also after one strayed."""
+    plant = preset("puma550").single_joint()
+    prober = Prober(lambda: plant, plant.robot, 0, RULE)
+    gains = LawGains("pid", plant.joint_names, [1094.0], [63.0], [5000.0], [0.0])
+    for turn in range(4):
+        assert prober.probe(gains, "step", 1.0).stable
+        assert plant.truth().q[0] == pytest.approx(RULE.step * (turn % 2 == 0), abs=0.1 * RULE.step)
+    assert prober.probe(gains.with_joint(0, ki=60000.0), "step", 1.0).strayed
+    far = abs(plant.truth().q[0])
+    assert far > RULE.step
+    assert prober.probe(gains, "step", 1.0).stable
+    assert abs(plant.truth().q[0]) == pytest.approx(far - RULE.step, abs=0.2 * RULE.step)
+
+
+def test_a_new_plant_has_not_sunk() -> None:
+    """A simulation that is made anew may stand anywhere."""
+    made = preset("puma550").single_joint()
+    places = iter((0.0, 0.3))
+    gains = LawGains("pid", made.joint_names, [1094.0], [63.0], [5000.0], [0.0])
+    prober = Prober(lambda: SingleJoint(made.link, made.config.replaced(position=next(places))), made.robot, 0, RULE)
+    assert prober.probe(gains, "step", 1.0).stable
+    assert prober.probe(gains, "step", 1.0).stable
+
+
+def test_an_arm_that_sinks_is_told_so() -> None:
+    """Without brakes and friction it falls between two experiments; nothing is tried where it then hangs."""
+    link = OneLink(inertia=2.0, gravity=8.0, effort_limit=60.0, velocity_limit=3.0, lower=-2.5, upper=2.5)
+    config = ArmConfig(timing=Timing(dt=2e-3), encoder=Encoder(velocity="exact"), position=1.2)
+    plant = SingleJoint(link, config)
+    with pytest.raises(cp.InputError, match=r"'joint1' is -0\.\d+ rad from where the experiment before.*brakes"):
+        tuned(lambda: plant, plant.robot, "pid", rule=RULE)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.8])
+def test_bad_readings_are_left_out_of_the_tare(share: float) -> None:
+    """Marked or not finite ones do not count; a plate that gives too few good ones is not tared."""
+
+    class Flawed(SingleJoint):
+        def read(self) -> Sample:
+            seen = super().read()
+            tick = round(seen.time / self.dt)
+            if seen.wrench is None or tick % 20 >= 20 * share:
+                return seen
+            if tick % 2:
+                return replace(seen, wrench=np.full(6, np.nan), flags=SampleFlag.WRENCH_INVALID)
+            return replace(seen, wrench=np.full(6, 1e3), flags=SampleFlag.WRENCH_SATURATED)
+
+    made = preset("puma550").single_joint()
+    with Flawed(made.link, made.config) as plant:
+        sensor = plate_of(plant, plant.robot)
+        loop = holding_loop(plant, plant.robot)
+        if share > 0.5:
+            with pytest.raises(cp.InputError, match="usable readings"):
+                take_tare(loop, sensor, RULE)
+        else:
+            take_tare(loop, sensor, RULE)
+            assert sensor.tare_state is not None and np.abs(sensor.tare_state.reading).max() < 100.0
+
+
+def test_an_arm_without_a_watchdog_can_be_tuned_freely() -> None:
+    """With the words that it needs, in tuning as in the task; without them it is refused."""
+    made = preset("puma550").single_joint()
+
+    def make() -> SingleJoint:
+        return SingleJoint(made.link, made.config.replaced(watchdog=None))
+
+    rule = TuningRule(bandwidth=3.0, resolution=0.3, move_time=0.5, rest_time=0.4)
+    with pytest.raises(cp.SafetyError, match="emergency stop"):
+        freely_tuned(make, made.robot, "pd", lambda _: 1.0, rule=rule)
+    with pytest.raises(cp.SafetyError, match="emergency stop"):
+        TriangleTask(make, made.robot, periods=1).rms(holding_gains(made, made.robot, np.zeros(1)))
+    found = freely_tuned(make, made.robot, "pd", lambda _: 1.0, rule=rule, i_have_an_estop=ESTOP)
+    task = TriangleTask(make, made.robot, period=1.0, i_have_an_estop=ESTOP)
+    assert task.rms(found.tuning.gains) > 0.0
+
+
+def test_a_probe_without_its_plate_does_not_speak_for_gains() -> None:
+    """Lost for good it ends the tuning; at the end of its range it counts as oscillation; a short gap does no harm."""
+    made = preset("puma550").single_joint()
+
+    class Failing(SingleJoint):
+        kind, until = "", 0.0
+
+        def read(self) -> Sample:
+            seen = super().read()
+            if not self.kind or seen.wrench is None or not 1.5 < seen.time < self.until:
+                return seen
+            return (
+                replace(seen, wrench=None) if self.kind == "gone" else replace(seen, flags=SampleFlag.WRENCH_SATURATED)
+            )
+
+    gains = LawGains("bsc", made.joint_names, [1094.0], [63.0], [0.0], [60.0])
+
+    def probed(kind: str, until: float) -> Probed:
+        plant = Failing(made.link, made.config)
+        plant.kind, plant.until = kind, until
+        return Prober(lambda: plant, plant.robot, 0, RULE).probe(gains, "move", 5.0)
+
+    assert probed("", 9.0).stable and probed("gone", 1.55).stable
+    with pytest.raises(cp.SafetyError, match="without the plate: the sample has no plate reading"):
+        probed("gone", 9.0)
+    shown = probed("full", 9.0)
+    assert not shown.stable and "end of its range" in shown.reason
+
+
+def test_friction_is_learned_across_gaps_of_the_plate() -> None:
+    """Readings that are missing now and then change nothing but the number of points."""
+
+    class Gappy(SingleJoint):
+        def read(self) -> Sample:
+            seen = super().read()
+            return replace(seen, wrench=None) if round(seen.time / self.dt) % 50 == 7 else seen
+
+    made = preset("puma550").single_joint()
+    gains = LawGains("bsc", made.joint_names, [1094.0], [63.0], [0.0], [100.0])
+    whole = learned_friction(lambda: made, made.robot, gains)
+    gappy = learned_friction(lambda: Gappy(made.link, made.config), made.robot, gains)
+    assert 0.95 * len(whole.friction) < len(gappy.friction) < len(whole.friction)
+    assert gappy.law.forward == pytest.approx(whole.law.forward, rel=0.05)
