@@ -46,7 +46,6 @@ TWINS: dict[str, tuple[str, ...]] = {
             for stem in (
                 "gravity",
                 "inputs",
-                "jacobian",
                 "kinematics",
                 "newton_euler",
                 "reference",
@@ -58,15 +57,15 @@ TWINS: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(
         [
-            f"base_sensor/{stem}.py"
-            for stem in ("analyzer_terms", "gravity_compensator", "gravity_wrench", "joint_analyzer", "plate_kernel")
+            f"sensing/plate/{stem}.py"
+            for stem in ("gravity_wrench", "joint_analyzer")
         ],
-        ("tests/base_sensor/test_plate_kernel.py",),
+        ("tests/sensing/plate/test_plate_kernel.py",),
     ),
     "control/filter_core.py": ("tests/control/test_filter_conformance.py", "tests/control/test_safety.py"),
-    "sensing/gate.py": ("tests/estimation/test_gate.py",),
-    "sensing/hold.py": ("tests/estimation/test_hold.py",),
-    "sensing/square_root.py": ("tests/estimation/test_square_root.py",),
+    "sensing/gate.py": ("tests/sensing/test_gate.py",),
+    "sensing/hold.py": ("tests/sensing/test_hold.py",),
+    "sensing/square_root.py": ("tests/sensing/test_square_root.py",),
 }
 """Specifications that native code shadows, and the tests that compare the two."""
 LIMIT = 300.0

@@ -14,6 +14,7 @@ import counterpoise as cp
 import faults
 from counterpoise.control import ControlLoop, EndState, Fault, PDGravity, RunReport, SafetyFilter, SafetySettings, Sine
 from counterpoise.dynamics import joint_inertias
+from counterpoise.errors import LawError, OverrunError
 from counterpoise.foundation import Array
 from counterpoise.recording import Sample, SampleFlag
 from ideal_arm import SPEEDS
@@ -183,22 +184,16 @@ CASES = {
         law=plated,
         plate=True,
     ),
-    "law raises": case(GRAVITY, Fault.LAW_RAISED, cp.errors.LawError, law=lambda law: Broken(law, raising)),
-    "law returns NaN": case(GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, ruin(2, nan))),
-    "law returns infinity": case(
-        GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, ruin(0, -inf))
-    ),
-    "law returns too few": case(
-        GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, lambda tau: tau[:-1])
-    ),
+    "law raises": case(GRAVITY, Fault.LAW_RAISED, LawError, law=lambda law: Broken(law, raising)),
+    "law returns NaN": case(GRAVITY, Fault.LAW_OUTPUT, LawError, law=lambda law: Broken(law, ruin(2, nan))),
+    "law returns infinity": case(GRAVITY, Fault.LAW_OUTPUT, LawError, law=lambda law: Broken(law, ruin(0, -inf))),
+    "law returns too few": case(GRAVITY, Fault.LAW_OUTPUT, LawError, law=lambda law: Broken(law, lambda tau: tau[:-1])),
     "law returns a list": case(
-        GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, lambda tau: tau.tolist())
+        GRAVITY, Fault.LAW_OUTPUT, LawError, law=lambda law: Broken(law, lambda tau: tau.tolist())
     ),
-    "law returns nothing": case(
-        GRAVITY, Fault.LAW_OUTPUT, cp.errors.LawError, law=lambda law: Broken(law, lambda tau: None)
-    ),
+    "law returns nothing": case(GRAVITY, Fault.LAW_OUTPUT, LawError, law=lambda law: Broken(law, lambda tau: None)),
     "law returns 1e300": case(GRAVITY, Fault.OVER_SPEED, joint_limit, law=lambda law: Broken(law, ruin(0, 1e300))),
-    "overruns": case(GRAVITY, Fault.OVERRUN, cp.errors.OverrunError, slow=True),
+    "overruns": case(GRAVITY, Fault.OVERRUN, OverrunError, slow=True),
 }
 
 

@@ -26,7 +26,7 @@ ELSEWHERE = {
     "tests/docs/test_snippets.py": "minutes",
 }
 """Files that name the native code and are left out, and why."""
-NAMES_NATIVE = re.compile(r"native_module\(|\._native\b|import _native|kernels?\.NATIVE|import NATIVE|Native[A-Z]\w+")
+NAMES_NATIVE = re.compile(r"native_part\(|\._native\b|import _native|kernels?\.NATIVE|import NATIVE|Native[A-Z]\w+")
 
 
 def sanitize() -> ModuleType:

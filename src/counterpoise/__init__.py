@@ -5,7 +5,7 @@
 >>> robot.gravity([0.0]).shape
 (1,)
 
-What a first day needs is here; everything else is one level down, in the subpackages: ``cp.sensing``, ``cp.control``, ...
+What a first day needs is here; everything else is one level down, in the subpackages: ``cp.sensing``, ``cp.control``.
 """
 
 from importlib import import_module as _import_module

@@ -14,7 +14,7 @@ from counterpoise.tasks import LawGains
 
 @pytest.fixture(scope="module")
 def stiff() -> TunedJoint:
-    """Joint 1 of the stiff PUMA with the gains that tuning found (tests/control/test_tune.py tunes it)."""
+    """Joint 1 of the stiff PUMA with the gains that tuning found (tests/tasks/tune/test_tune.py tunes it)."""
     make = puma_joint_1("stiff")
     laws = (
         LawGains(kind, ("joint1",), [1093.5], [63.26], [ki], [k_int])
