@@ -56,10 +56,7 @@ TWINS: dict[str, tuple[str, ...]] = {
         ("tests/dynamics/test_kernels.py", "tests/dynamics/test_inputs.py"),
     ),
     **dict.fromkeys(
-        [
-            f"sensing/plate/{stem}.py"
-            for stem in ("gravity_wrench", "joint_analyzer")
-        ],
+        [f"sensing/plate/{stem}.py" for stem in ("gravity_wrench", "joint_analyzer")],
         ("tests/sensing/plate/test_plate_kernel.py",),
     ),
     "control/filter_core.py": ("tests/control/test_filter_conformance.py", "tests/control/test_safety.py"),

@@ -1,4 +1,4 @@
-"""Friction compensation: a share of the modelled friction, smooth around standstill, never more than there is.
+"""Friction in a law: compensated by a model, or sent ahead along the reference.
 
 Friction sent ahead: what a learned law says the friction will be where the reference goes.
 
@@ -6,6 +6,8 @@ A torque loop must first see friction change before it acts, and structure and d
 motion friction depends on the displacement since the last reversal alone ([Dahl1968]), and the reference says in
 advance where the joint will be: its friction can be sent along, and the loop is left with what the law got wrong.
 Nothing is fed back here, so nothing becomes unstable.
+
+Friction compensation: a share of the modelled friction, smooth around standstill, never more than there is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""Watches an arm while a run passes from the torque it found to that of its laws: does a joint fall meanwhile?
+"""The start of an arm that stands on its brakes: the torque rises to ĝ(q) behind them, then they open.
+
+Without this the loop would begin with the measured effort, which is 0 on an arm that its brakes hold, and the arm would
+drop while the torque builds up. In turn:
+
+1. rising: the torque goes to ĝ(q) as fast as the rate limit allows, and stays there for SETTLE: amplifiers follow
+2. opening: the plant opens the brakes (``release``), which may take OPENING
+3. watching: ĝ(q) alone holds the open arm for WATCHED
+
+From ``release`` to the end a joint that moves by more than MOST_ROTARY or MOST_LINEAR ends the run: the plant's stop,
+its brakes, at once. A plant that adds gravity itself gets zero torque instead of ĝ(q).
+
+Watches an arm while a run passes from the torque it found to that of its laws: does a joint fall meanwhile?
 
 An arm whose brakes have just opened, or whose drives report an effort of 0, is found with a torque that does not hold
 it. It drops while the laws fade in. A joint has fallen when it has moved by more than FALLEN_ROTARY or FALLEN_LINEAR in
@@ -10,18 +22,6 @@ as well. With J the joint's inertia and s the share of the laws, what is missing
 
 Only joints whose torque found is less than half of what gravity needs are watched, and each until it has moved so far
 for the first time: one that was moved on purpose is left alone from then on.
-
-The start of an arm that stands on its brakes: the torque rises to ĝ(q) behind them, then they open.
-
-Without this the loop would begin with the measured effort, which is 0 on an arm that its brakes hold, and the arm would
-drop while the torque builds up. In turn:
-
-1. rising: the torque goes to ĝ(q) as fast as the rate limit allows, and stays there for SETTLE: amplifiers follow
-2. opening: the plant opens the brakes (``release``), which may take OPENING
-3. watching: ĝ(q) alone holds the open arm for WATCHED
-
-From ``release`` to the end a joint that moves by more than MOST_ROTARY or MOST_LINEAR ends the run: the plant's stop,
-its brakes, at once. A plant that adds gravity itself gets zero torque instead of ĝ(q).
 """
 
 from __future__ import annotations

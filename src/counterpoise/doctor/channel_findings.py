@@ -1,6 +1,6 @@
-"""Whether recorded velocities go with the recorded positions: a change of the positions is theirs too only then.
+"""Naming channels that are taken for others: signs, order, degrees.
 
-Naming channels that are taken for others: signs, order, degrees.
+Whether recorded velocities go with the recorded positions: a change of the positions is theirs too only then.
 
 Naming efforts that are off by a factor or a constant, or are no torques at all.
 """

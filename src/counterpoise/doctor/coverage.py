@@ -1,12 +1,14 @@
-"""The part of efforts that accelerations ask for, also of models whose inertias cannot be trusted.
+"""Whether a recording covers enough to tell gravity: excitation, friction's band, joint stops, paths that repeat.
+
+Friction: how wide its band is, and whether standing poses were all reached from one side of it.
+
+The part of efforts that accelerations ask for, also of models whose inertias cannot be trusted.
 
 Excitation: whether a recording can tell more about gravity than the model already knows.
 
 The unknowns are the base gravity parameters. The model knows them with the spread of doctor/priors.py; the
 recording knows them through its regressor, with an offset and friction of every joint left open. What counts is what
 both say about the gravity torque at poses all over the joints' ranges.
-
-Friction: how wide its band is, and whether standing poses were all reached from one side of it.
 
 Joint stops: where a stop carries part of the load, the drives' efforts do not.
 

@@ -1,4 +1,10 @@
-r"""Body parameters that a real body can have, nearest to an estimate.
+r"""A robot with fitted masses in the place of those of its file.
+
+Joint torques at rest reveal the base gravity parameters only. The rest (how mass is shared between neighbouring links,
+inertias) is taken from the description, so that the calibrated robot's gravity torques are exactly the fit's and all
+else stays as near to the description as it can.
+
+Body parameters that a real body can have, nearest to an estimate.
 
 Ten numbers m, h = m c and I belong to a real distribution of mass exactly when the pseudo-inertia
 
@@ -13,12 +19,6 @@ by Newton steps for μ falling to MU_LAST: the result is then within 4 b MU_LAST
 
 Standard parameters are more than joint torques reveal. What the data leave open comes from the prior, so there must be
 one: without it the result would be arbitrary.
-
-A robot with fitted masses in the place of those of its file.
-
-Joint torques at rest reveal the base gravity parameters only. The rest (how mass is shared between neighbouring links,
-inertias) is taken from the description, so that the calibrated robot's gravity torques are exactly the fit's and all
-else stays as near to the description as it can.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-r"""How fast a recorded motion is, and where to cut noise off: chosen from the recording itself.
+r"""From a recording of a moving arm to samples for a fit: the cutoff, the filtered motion, friction's speed.
+
+How fast a recorded motion is, and where to cut noise off: chosen from the recording itself.
 
 Rule. Let f_m be the frequency below which BAND_SHARE of the velocity's power lies, up to MOST_MOTION, for the joint
 that moves fastest in this sense, among those that really move (MOVING): an idle wrist that trembles does not decide.

@@ -1,4 +1,29 @@
-"""The WAM document's equations of one link, in the frames of our bodies ([Dellin2008], eqs. (14)–(19)).
+"""The WAM document's two calibrations: by the coupled matrix (§3) and link by link (§4) [Dellin2008].
+
+Calibration link by link, from the tips to the base: the WAM document's §4 ([Dellin2008], eqs. (26)–(28)).
+
+For one link and all poses the unknowns are its first moment μ_j and, per pose, the two torques c_j that its actuator
+does not measure:
+
+    Z τ_j − Σ_children R_c^j (L c_c + Z τ_c) = [g^j]× μ_j − L c_j                                        (26), (28)
+
+with everything on the left known once the links beyond are done. As written the system is singular: of μ_j the part
+along the joint's own axis, and on an upright arm the whole of μ_1, cannot be told from c_j or are not felt at all, and
+a plain solution returns numbers around 1e12. One of two remedies must be chosen:
+
+- ``ridge=None``, the default: an absolute threshold. Directions of μ_j that change the torque by less than THRESHOLD of
+  their full weight, over the poses, are left at zero. What can be known comes out exact.
+- ``ridge=λ``: λ |(μ_j, c_j)|² is added, on all 3 + 2k unknowns, as Barrett's own program does (libbarrett, gravitycal,
+  λ = 1e-6): it reproduces the vectors of Barrett's files, at the price of a small bias.
+
+In body axes −L has orthonormal columns, so c_j follows from μ_j pose by pose, c_j = −Lᵀ (y − [g]× μ_j) / (1 + λ), and
+what remains for μ_j are the rows along the axis with weight 1 and those across with weight λ/(1 + λ), plus the ridge:
+the same minimum as the whole system's, at a cost linear in the number of poses.
+
+Put in the eliminated form, the residuals obey (1 + ζ) e = Y μ − τ with ζ_ij = z_i · z_j for joints j beyond i: what an
+outer joint could not explain is handed on to the inner ones as if it were real. Each joint's own e is least, in turn.
+
+The WAM document's equations of one link, in the frames of our bodies ([Dellin2008], eqs. (14)–(19)).
 
 For link j at rest, with t_j the torque that its parent exerts on it, taken at joint j,
 
@@ -42,29 +67,6 @@ costs εᵀ (A Aᵀ)⁻¹ ε. So the coupled solution is generalised least squar
 (on a tree: the number of bodies that both joints carry, times z_i · z_j). It holds the last joint to be the most
 precise and the first the least, by a fixed n : 1 in variance, and the errors of parallel joints to go together. Real
 drives differ by a hundred and more, and independently: that is why the document finds it imprecise on the end links.
-
-Calibration link by link, from the tips to the base: the WAM document's §4 ([Dellin2008], eqs. (26)–(28)).
-
-For one link and all poses the unknowns are its first moment μ_j and, per pose, the two torques c_j that its actuator
-does not measure:
-
-    Z τ_j − Σ_children R_c^j (L c_c + Z τ_c) = [g^j]× μ_j − L c_j                                        (26), (28)
-
-with everything on the left known once the links beyond are done. As written the system is singular: of μ_j the part
-along the joint's own axis, and on an upright arm the whole of μ_1, cannot be told from c_j or are not felt at all, and
-a plain solution returns numbers around 1e12. One of two remedies must be chosen:
-
-- ``ridge=None``, the default: an absolute threshold. Directions of μ_j that change the torque by less than THRESHOLD of
-  their full weight, over the poses, are left at zero. What can be known comes out exact.
-- ``ridge=λ``: λ |(μ_j, c_j)|² is added, on all 3 + 2k unknowns, as Barrett's own program does (libbarrett, gravitycal,
-  λ = 1e-6): it reproduces the vectors of Barrett's files, at the price of a small bias.
-
-In body axes −L has orthonormal columns, so c_j follows from μ_j pose by pose, c_j = −Lᵀ (y − [g]× μ_j) / (1 + λ), and
-what remains for μ_j are the rows along the axis with weight 1 and those across with weight λ/(1 + λ), plus the ridge:
-the same minimum as the whole system's, at a cost linear in the number of poses.
-
-Put in the eliminated form, the residuals obey (1 + ζ) e = Y μ − τ with ζ_ij = z_i · z_j for joints j beyond i: what an
-outer joint could not explain is handed on to the inner ones as if it were real. Each joint's own e is least, in turn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Noise and rounding of sampled signals, made cheap: both run on a handful of numbers at every tick.
+"""The drives' sensors of a simulated arm: encoders, reported torques, noise.
 
 From a joint's true position to what its encoder and the controller's differentiation make of it.
+
+Noise and rounding of sampled signals, made cheap: both run on a handful of numbers at every tick.
 
 From a drive's true current or pressure to the torque it reports.
 """

@@ -1,11 +1,11 @@
-"""Which column is the time, and in which unit.
-
-Which six columns are the plate's.
-
-Proposing a mapping: what the names of columns, topics and files say, and why it is believed.
+"""Proposing a mapping: what the names of columns, topics and files say, and why it is believed.
 
 No column is guessed: where names fit two ways, or a name fits nothing, the answer is an error that shows both lists and
 how to write a mapping.
+
+Which column is the time, and in which unit.
+
+Which six columns are the plate's.
 """
 
 from __future__ import annotations

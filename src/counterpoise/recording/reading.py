@@ -1,9 +1,9 @@
-"""Opening recordings: which reader a file needs is judged by its first bytes, not by its ending.
-
-Reading a recording: files to a :class:`Log` in our conventions, whole or in pieces.
+"""Reading a recording: files to a :class:`Log` in our conventions, whole or in pieces.
 
 files → sources (:mod:`.sources`) → mapping (:mod:`.propose`) → rows merged on time (:mod:`.merge`) → converted
 (:mod:`.convert`) → Log.
+
+Opening recordings: which reader a file needs is judged by its first bytes, not by its ending.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Dates and times of day as ISO 8601 and its neighbours write them, as seconds.
-
-Columns of dates in text files.
+"""Text files as tables: how they are laid out, and reading them in blocks.
 
 How a text file is laid out, judged by its first lines: delimiter, header, where rows begin, columns of text.
+
+Dates and times of day as ISO 8601 and its neighbours write them, as seconds.
+
+Columns of dates in text files.
 
 Text files as tables: read in blocks, in constant memory, every number as Python's float() would give it.
 """

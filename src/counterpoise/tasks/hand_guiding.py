@@ -1,6 +1,4 @@
-r"""Joint motions that stay within speeds, accelerations and position limits, tick by tick.
-
-Hand-guiding an arm without torque mode: a wrist sensor feels the hand, and the joints are commanded to yield.
+r"""Hand-guiding an arm without torque mode: a wrist sensor feels the hand, and the joints are commanded to yield.
 
 What the hand exerts, w, moves a virtual mass with a virtual damper at the tip; damped least squares turn its velocity
 into joint speeds ([Udai], second demonstration; [Nakamura1986] for λ near singularities):
@@ -8,6 +6,8 @@ into joint speeds ([Udai], second demonstration; [Nakamura1986] for λ near sing
 .. math:: M \dot v + D v = \mathrm{dead}(w), \qquad \dot q = J^T (J J^T + \lambda^2)^{-1} v
 
 Zero and tool are removed from the reading by :class:`WristFeedback`. The commands are bounded by MotionBounds.
+
+Joint motions that stay within speeds, accelerations and position limits, tick by tick.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-r"""One joint's friction from its motor torque and the torque at its link: a regression, and which law it asks for.
+r"""Friction of every joint from motor torques and the plate.
+
+One joint's friction from its motor torque and the torque at its link: a regression, and which law it asks for.
 
 With k the torque gain, τ_m the torque that the log states and τ the torque at the link, known from the plate,
 

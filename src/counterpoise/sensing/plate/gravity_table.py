@@ -1,4 +1,9 @@
-r"""What a gravity table belongs to: a table of another mounting, payload or arm is refused.
+r"""The exact gravity table: structurally non-zero trigonometric coefficients ([Patent], claim 5, made exact).
+
+The gravity moment is multilinear in (1, cos q, sin q) per rotary joint and (1, q) per linear one, so a few coefficients
+reproduce it to rounding: 24 on a PUMA with six joints, where a table with linear interpolation is hopeless.
+
+What a gravity table belongs to: a table of another mounting, payload or arm is refused.
 
 The gravity table as the patent draws it: the moment on a grid of joint positions, interpolated linearly (claim 5).
 
@@ -15,11 +20,6 @@ The first moment of what joint i carries, about its origin and in the axes of th
 for a rotary and for a linear joint (M_i: mass that it carries, h_i: its body's own first moment, c: the next bodies).
 Read from the tips to the base, this is a sum of products with at most one factor of each joint on a way to a tip: cos q
 or sin q of a rotary joint, q of a linear one. Branches only add up, so a tree needs no products across branches.
-
-The exact gravity table: structurally non-zero trigonometric coefficients ([Patent], claim 5, made exact).
-
-The gravity moment is multilinear in (1, cos q, sin q) per rotary joint and (1, q) per linear one, so a few coefficients
-reproduce it to rounding: 24 on a PUMA with six joints, where a table with linear interpolation is hopeless.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Finding the smallest gain at which a plant oscillates: upwards in steps, then by halving.
+"""Tuning by experiment, by the same rule for every law and on any plant; the rule is in ``rule.py``.
+
+Finding the smallest gain at which a plant oscillates: upwards in steps, then by halving.
 
 What tuning tells: the gains, what limited each of them, and what to expect.
-
-Tuning by experiment, by the same rule for every law and on any plant; the rule is in ``rule.py``.
 """
 
 from __future__ import annotations
