@@ -39,7 +39,7 @@ from payload_arms import (
     simulated_arm,
 )
 
-from counterpoise.cli import Load, track_simulated
+from counterpoise.cli.track import Load, track_simulated
 from counterpoise.foundation import frozen
 from counterpoise.plants import preset
 from counterpoise.recording import SampleFlag

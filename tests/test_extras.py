@@ -15,7 +15,7 @@ import pytest
 
 import counterpoise as cp
 from bag_writers import arm_messages, write_bag
-from counterpoise.cli import EXTRAS
+from counterpoise.cli.self_check import EXTRAS
 from counterpoise.tasks import TaughtPath, write_path
 from docs_material import write_material
 

@@ -39,7 +39,7 @@ def test_version() -> None:
     ("package", "names"),
     [
         ("counterpoise", ["py.typed"]),
-        ("counterpoise.dynamics", [f"stored/{room}.f64" for room in ROOMS]),
+        ("counterpoise.foundation", [f"stored/{room}.f64" for room in ROOMS]),
         ("counterpoise.report", ["page.html", "page.css", "page.js"]),
         ("counterpoise.description.bundled", [f"{entry.name}.toml" for entry in cp.catalog()]),
     ],

@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "counterpoise"
 ORDER = (
     *("errors", "foundation", "description", "dynamics", "recording", "fitting", "doctor", "identification"),
-    *("sensing", "control", "plants", "tasks", "lab", "report", "view", "export", "cli"),
+    *("sensing", "control", "plants", "tasks", "lab", "report", "view", "exporters", "cli"),
 )
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem == "errors")
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from counterpoise.cli import ANY_ERROR, EXIT_CODES, JSON_ERRORS, main
+from counterpoise.cli.main import EXIT_CODES, JSON_ERRORS, main
+from counterpoise.cli.options import ANY_ERROR
 
 PAGE = Path(__file__).with_name("command-line.md")
 GROUPS = {

@@ -108,7 +108,8 @@ def test_real_plant_needs_yes_and_is_not_even_switched_on(run, run_json, monkeyp
         def load(self):
             return lambda: Arm(PLANAR, planar().config)
 
-    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": Registered()})
+    for place in ("control", "control.plant"):
+        monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": Registered()})
     arguments = ("float", "mydriver", "--robot", "planar3", "--share", 0.5, "--duration", 0.5)
     result = run(*arguments)
     assert result.exit_code == 2 and "add --yes" in result.stderr and not entered
@@ -157,7 +158,8 @@ def register(monkeypatch):
 
                 return make
 
-        monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": Point()})
+        for place in ("control", "control.plant"):
+            monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": Point()})
         return made
 
     return registered

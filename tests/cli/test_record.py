@@ -55,7 +55,8 @@ class Registered:
 def driver(monkeypatch):
     """Register a plant called "mydriver"."""
     registered = Registered()
-    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": registered})
+    for place in ("control", "control.plant"):
+        monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": registered})
     return registered
 
 

@@ -162,7 +162,8 @@ class Registered:
 def driver(monkeypatch: pytest.MonkeyPatch) -> Registered:
     """Register a plant called "mydriver"."""
     registered = Registered()
-    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": registered})
+    for place in ("control", "control.plant"):
+        monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": registered})
     return registered
 
 
@@ -193,7 +194,8 @@ def test_an_arm_that_its_model_does_not_carry_is_refused(
         def load(self) -> Any:
             return lambda: SimulatedArm(PLANAR.with_payload(3.0), planar().config)
 
-    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": Point()})
+    for place in ("control", "control.plant"):
+        monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": Point()})
     file = tmp_path / "x.path.csv"
     arguments = ("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
     told = run_json(*arguments, exit_code=3)
@@ -259,7 +261,8 @@ def test_what_was_taught_before_the_end_is_kept(
 
             return make
 
-    monkeypatch.setattr("counterpoise.control.plant.installed_plants", lambda: {"mydriver": Point()})
+    for place in ("control", "control.plant"):
+        monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": Point()})
     file = tmp_path / "wipe.path.csv"
     result = run("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
     assert result.exit_code == code, result.output

@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from counterpoise.cli import SETTINGS, main
+from counterpoise.cli.main import SETTINGS, main
 from docs_pages import PAGES, ROOT, commands, mentioned, name_of
 
 pytest.importorskip("mujoco", reason="many commands drive a simulated arm")

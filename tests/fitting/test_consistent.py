@@ -7,7 +7,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.fitting import fitted_robot as consistent
-from counterpoise.fitting import is_consistent, nearest_consistent, pseudo_inertia
+from counterpoise.fitting import is_consistent, nearest_consistent
+from counterpoise.fitting.fitted_robot import pseudo_inertia
 
 BLOCK = np.array([2.0, 0.2, 0.0, 0.1, 0.05, 0.0, 0.06, -0.01, 0.0, 0.07])
 

@@ -7,15 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from counterpoise.fitting import (
-    MOST_POOLED,
-    HierarchicalPosterior,
-    HierarchicalRegression,
-    Rare,
-    RowProducts,
-    Size,
-    averaged,
-)
+from counterpoise.fitting import HierarchicalPosterior, HierarchicalRegression, Rare, RowProducts, Size, averaged
+from counterpoise.fitting.hierarchical import MOST_POOLED
 from counterpoise.foundation import Array
 
 SHARED = 3

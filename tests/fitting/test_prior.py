@@ -10,20 +10,16 @@ import pytest
 import counterpoise as cp
 from counterpoise.description import Inertia
 from counterpoise.fitting import (
-    COM_SHARE,
-    GAIN_SHARE,
-    MASS_SHARE,
-    TOOL_MASS_SHARE,
     CadPrior,
     EffortColumns,
     Scales,
     Terms,
     arm_reach,
-    body_covariance,
     parameter_covariance,
     prior_of,
     whole_covariance,
 )
+from counterpoise.fitting.prior import COM_SHARE, GAIN_SHARE, MASS_SHARE, TOOL_MASS_SHARE, body_covariance
 from counterpoise.sensing import Uncertainty, described_covariance, parameter_root
 
 ROBOT = cp.load("wam7")

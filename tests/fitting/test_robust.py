@@ -10,9 +10,6 @@ import pytest
 
 from counterpoise.fitting import (
     BEND,
-    HUBER,
-    HUBER_CONSISTENCY,
-    REJECT,
     Block,
     Gaussian,
     JointRegression,
@@ -21,6 +18,7 @@ from counterpoise.fitting import (
     solve,
     solve_robust,
 )
+from counterpoise.fitting.robust import HUBER, HUBER_CONSISTENCY, REJECT
 
 Array = npt.NDArray[np.float64]
 

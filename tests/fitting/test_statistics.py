@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from counterpoise.fitting import deviation, mean, robust_std, root_mean_square
+from counterpoise.fitting import deviation, robust_std, root_mean_square
+from counterpoise.fitting.robust import mean
 
 
 def test_what_was_not_measured_is_left_out() -> None:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import pytest
 
-from counterpoise.cli import write_torques
+from counterpoise.cli.gravity import write_torques
 from counterpoise.errors import DataFileError, InputError
 from counterpoise.foundation import files as atomic
 from counterpoise.foundation import write_atomically

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from counterpoise.errors import ModelFileError
-from counterpoise.foundation import MAX_DEPTH, MAX_ELEMENTS, MAX_FILE_BYTES, MAX_MARKUP_BYTES, parse_xml, read_bounded
+from counterpoise.foundation import MAX_DEPTH, MAX_ELEMENTS, parse_xml, read_bounded
 from counterpoise.foundation import xml as xml_guard
+from counterpoise.foundation.files import MAX_FILE_BYTES
+from counterpoise.foundation.xml import MAX_MARKUP_BYTES
 
 SOURCE = Path(xml_guard.__file__).parents[2]
 

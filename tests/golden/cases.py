@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 import counterpoise as cp
 from analytic_log import moving_log, standing_log
-from counterpoise.cli import main
+from counterpoise.cli.main import main
 from printed_numbers import NUMBER
 from shared_data import SHARED, example_urdf
 

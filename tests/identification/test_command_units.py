@@ -12,7 +12,7 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses
-from counterpoise.cli import track_log
+from counterpoise.cli.track import track_log
 from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import DataFileError, InputError
 from counterpoise.exporters import export

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import costly_files
 import counterpoise as cp
 from bag_writers import arm_messages, write_bag
-from counterpoise.cli import main
+from counterpoise.cli.main import main
 from counterpoise.errors import BudgetError, DataFileError, InputError
 from counterpoise.recording.bags.source import open_bag
 from counterpoise.recording.budget import PER_BYTE, ReadingBudget, Spending

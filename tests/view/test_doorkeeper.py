@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoise.cli import main
+from counterpoise.cli.main import main
 from counterpoise.errors import InputError
 from counterpoise.view import page as page_module
 from counterpoise.view.doorkeeper import Doorkeeper, guarding, refuse_open_door

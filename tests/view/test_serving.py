@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from counterpoise.cli import main
+from counterpoise.cli.main import main
 from counterpoise.errors import InputError
 from counterpoise.view.arms import view_arm
 from counterpoise.view.comparison import compared

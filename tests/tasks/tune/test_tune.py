@@ -16,32 +16,23 @@ from counterpoise.dynamics import Dahl
 from counterpoise.foundation import Array
 from counterpoise.plants import ArmConfig, Encoder, OneLink, SingleJoint, Timing, preset
 from counterpoise.tasks import (
-    EXPECTED_RATIOS,
-    FRICTION_SHARE,
-    KINDS,
-    NO_SWING,
     JointTuner,
     LawGains,
     LawKind,
-    Probed,
     Prober,
-    Swing,
     TriangleTask,
     Tuning,
     TuningRule,
-    expected_ratio,
     freely_tuned,
     holding_loop,
-    locked_inertia,
-    natural_frequency,
-    oscillation_limit,
     read_gains,
-    rings,
-    sustained,
     swing,
     take_tare,
     tuned,
 )
+from counterpoise.tasks.tune.gains import FRICTION_SHARE, KINDS, natural_frequency
+from counterpoise.tasks.tune.probe import NO_SWING, Probed, Swing, rings, sustained
+from counterpoise.tasks.tune.tuning import EXPECTED_RATIOS, expected_ratio, locked_inertia, oscillation_limit
 from two_link_arm import TwoLinkArm, two_links
 
 RNG = np.random.default_rng(3)

@@ -13,17 +13,16 @@ from counterpoise.plants import ArmConfig, Encoder, OneLink, SingleJoint, Timing
 from counterpoise.recording import Sample, SampleFlag
 from counterpoise.tasks import (
     LawGains,
-    Probed,
     Prober,
     TriangleTask,
     TuningRule,
     freely_tuned,
-    holding_gains,
     holding_loop,
     learned_friction,
     take_tare,
     tuned,
 )
+from counterpoise.tasks.tune.probe import Probed, holding_gains
 
 RULE = TuningRule(resolution=0.15)
 ESTOP = "I have an emergency stop within reach"
