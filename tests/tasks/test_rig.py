@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import Gravity, PDGravity, Plant, SafetyFilter, SafetySettings, WallClock
+from counterpoise.control import PD, Gravity, PDGravity, Plant, SafetyFilter, SafetySettings, WallClock
 from counterpoise.control.loop import ESTOP_WORDS
 from counterpoise.errors import InputError
 from counterpoise.recording import Sample
@@ -66,6 +66,14 @@ def test_the_words_let_an_arm_without_watchdog_be_driven() -> None:
     """They are passed on to the loop."""
     rig = cp.Rig(changed(watchdog=None), PUMA, i_have_an_estop=ESTOP_WORDS)
     assert isinstance(rig.loop(Gravity(PUMA)), cp.ControlLoop)
+
+
+def test_gravity_is_added_by_the_law_or_by_the_plant() -> None:
+    """Never by both, never by neither."""
+    pd = PD(np.ones(6), np.ones(6))
+    for adds in (False, True):
+        laws = cp.Rig(changed(adds_gravity=adds), PUMA).with_gravity(pd)
+        assert laws[0] is pd and [law.adds_gravity for law in laws] == [False] + [True] * (not adds)
 
 
 def test_gravity_twice_is_refused_where_the_law_is_known() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from .options import Decorator
 from .plant import Driven, measure_option
@@ -29,7 +29,7 @@ def parsed(text: str) -> LinkPush:
         force, lasts = (float(fx), float(fy), float(fz)), float(seconds)
     except ValueError:
         force, lasts = (0.0, 0.0, 0.0), -1.0
-    if not (0.0 < lasts <= 60.0 and np.all(np.isfinite(force)) and name):
+    if not (0.0 < lasts <= 60.0 and all(map(math.isfinite, force)) and name):
         raise click.UsageError(f"--push {text!r} is not of the form link,Fx,Fy,Fz,seconds [N, s, at most 60 s]")
     return LinkPush(",".join(name), force, lasts)
 

@@ -122,6 +122,7 @@ def replay(
             "no more), clear its way, then add --yes"
         )
     settings = PlanSettings(waypoints=waypoints, effort_share=1.0 - margin)
+    rig = None if dry_run else driven.rig()  # refused, where it is, before the arm is switched on
     report: ReplayReport | None = None
     error: SafetyError | None = None
     interrupted: BaseException | None = None
@@ -145,8 +146,8 @@ def replay(
             raise SystemExit(EXIT_ERROR) from None
         if not as_json:
             _print_plan(plan, driven, law)
-        if not dry_run:
-            job = Replay(driven.rig(), plan, law=law, bound=bound)
+        if rig is not None:
+            job = Replay(rig, plan, law=law, bound=bound)
             try:
                 with Progressing(f"replaying {path.name}") as progressing:
                     job.run(progressing.update, log=out_path is not None)

@@ -28,7 +28,6 @@ from ..control import (
     PID,
     Desired,
     Gains,
-    Gravity,
     Law,
     RunReport,
     SwingWatch,
@@ -403,7 +402,7 @@ class Recording:
             reach=self.gains.reach,
             damping_share=self._damping_share if self._gentle else None,
         )
-        return (pid,) if self._rig.plant.adds_gravity else (pid, Gravity(self._rig.robot))
+        return self._rig.with_gravity(pid)
 
     def _damping_share(self, time: float) -> float:
         """Return the share of K_d that acts, by the reference's time [s]."""

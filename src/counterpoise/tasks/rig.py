@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..control import Clock, ControlLoop, Law, Plant, SafetyFilter, checked_filter
+from ..control import Clock, ControlLoop, Gravity, Law, Plant, SafetyFilter, checked_filter
 from ..dynamics import Robot
 
 if TYPE_CHECKING:
@@ -97,6 +97,10 @@ class Rig:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def with_gravity(self, *laws: Law) -> tuple[Law, ...]:
+        """Return laws without gravity, and the model's gravity beside them unless the plant adds it itself."""
+        return laws if self.plant.adds_gravity else (*laws, Gravity(self.robot))
 
     def loop(self, law: Law | Sequence[Law]) -> ControlLoop:
         """Return a loop that drives the plant with a law, or several whose torques are summed.

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...control import PD, PID, FrictionFeedForward, Gravity, Law, Reference, base_sensor_control
+from ...control import PD, PID, FrictionFeedForward, Law, Reference, base_sensor_control
 from ...dynamics import Dahl
 from ...errors import DataFileError, InputError
 from ...foundation import Array, PublishedData, frozen, read_toml, write_atomically
@@ -199,7 +199,7 @@ class LawGains(PublishedData):
                 reference=reference,
                 reach=reach,
             )
-        return (law, *ahead) if plant.adds_gravity else (law, Gravity(robot), *ahead)
+        return (*rig.with_gravity(law), *ahead)
 
     def as_data(self) -> dict[str, Any]:
         """Return the gains as plain values."""

@@ -22,7 +22,6 @@ from ...control import (
     PD,
     ControlLoop,
     Desired,
-    Gravity,
     Plant,
     RunReport,
     SignalSafe,
@@ -397,10 +396,9 @@ def holding_gains(rig: Rig, q: Array) -> LawGains:
 
 def holding_loop(rig: Rig) -> ControlLoop:
     """Return a loop that holds an arm that nobody has tuned where it stands; its plant must have been entered."""
-    plant, robot = rig.plant, rig.robot
-    gains = careful_gains(robot, plant.read().q, plant.effort_limit, plant.dt)
-    pd = PD(gains.kp, gains.kd, reach=gains.reach)
-    return rig.loop((pd,) if plant.adds_gravity else (pd, Gravity(robot)))
+    plant = rig.plant
+    gains = careful_gains(rig.robot, plant.read().q, plant.effort_limit, plant.dt)
+    return rig.loop(rig.with_gravity(PD(gains.kp, gains.kd, reach=gains.reach)))
 
 
 def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) -> None:
