@@ -1,4 +1,4 @@
-"""What is done with an arm: recording poses, floating, teaching and replaying, tuning, hand-guiding."""
+"""A rig, and what is done with it: recording, floating, teaching, replaying, tuning, simulating, tracking."""
 
 from typing import TYPE_CHECKING
 
@@ -70,9 +70,8 @@ if TYPE_CHECKING:
     from .tune.learned_friction import fit_dahl as fit_dahl
     from .tune.learned_friction import learned_friction as learned_friction
     from .tune.probe import Prober as Prober
-    from .tune.probe import holding_loop as holding_loop
     from .tune.probe import swing as swing
-    from .tune.probe import take_tare as take_tare
+    from .tune.probe import tared_loop as tared_loop
     from .tune.tuning import JointTuner as JointTuner
     from .tune.tuning import Tuning as Tuning
     from .tune.tuning import tuned as tuned
@@ -112,7 +111,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "teach.replay": ("Outcome", "Trace", "TrackingError", "tip_positions", "tracking_errors"),
         "tune.free": ("TriangleTask",),
         "tune.learned_friction": ("fit_dahl",),
-        "tune.probe": ("Prober", "holding_loop", "swing", "take_tare"),
+        "tune.probe": ("Prober", "swing", "tared_loop"),
         "tune.tuning": ("JointTuner",),
     },
 )

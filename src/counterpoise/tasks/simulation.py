@@ -37,7 +37,7 @@ from ..plants import FlowValve, SimulatedArm
 from ..recording import Sample
 from .rig import Rig
 from .tune.gains import LawGains, TuningRule
-from .tune.probe import holding_loop, take_tare
+from .tune.probe import tared_loop
 
 AMPLITUDE_ROTARY, AMPLITUDE_LINEAR = 0.2, 0.05
 """Amplitudes unless given [rad, m]; less where a limit is near."""
@@ -246,9 +246,8 @@ class Simulation:
         laws = partial(tuned.laws, rig, self.reference, sensor=sensor)
         if sensor is None:
             return rig.loop(laws())
-        loop = holding_loop(rig)
-        loop.run(SETTLING, then="keep")
-        take_tare(loop, sensor, TuningRule(step=max(TuningRule().step, self._reach())))
+        rule = TuningRule(step=max(TuningRule().step, self._reach()))
+        loop = tared_loop(rig, sensor, rule, settle=SETTLING)
         loop.switch(laws())
         return loop
 

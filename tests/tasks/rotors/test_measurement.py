@@ -165,7 +165,7 @@ def test_floating_measures_first(tmp_path: Path) -> None:
     """The report has what was found, and the law is made for it; locked joints are not pulsed."""
     arm, model = TwoLinkArm((4.0, 0.5), FRICTION), two_links(tmp_path)
     with arm:
-        floating = Floating(Rig(arm, model, announce=quiet), FloatSettings(locked=["joint1"]))
+        floating = Floating(Rig(arm, model, announce=quiet), FloatSettings(locked=("joint1",)))
         report = floating.run(0.5)
     assert report.inertias is not None
     assert [joint.joint for joint in report.inertias.joints] == ["joint2"]

@@ -25,10 +25,9 @@ from counterpoise.tasks import (
     Tuning,
     TuningRule,
     freely_tuned,
-    holding_loop,
     read_gains,
     swing,
-    take_tare,
+    tared_loop,
     tuned,
 )
 from counterpoise.tasks.tune.gains import FRICTION_SHARE, KINDS, natural_frequency
@@ -395,5 +394,5 @@ def test_tare_waits_for_a_joint_without_friction() -> None:
         for _ in range(3):
             plant.write(np.array([4.0]))
         sensor = plate_of(plant, plant.robot)
-        take_tare(holding_loop(Rig(plant, plant.robot)), sensor, TuningRule())
+        tared_loop(Rig(plant, plant.robot), sensor, TuningRule())
         assert sensor.tare_state is not None and abs(plant.read().dq[0]) < 0.01

@@ -18,9 +18,8 @@ from counterpoise.tasks import (
     TriangleTask,
     TuningRule,
     freely_tuned,
-    holding_loop,
     learned_friction,
-    take_tare,
+    tared_loop,
     tuned,
 )
 from counterpoise.tasks.tune.probe import Probed, holding_gains
@@ -82,12 +81,12 @@ def test_bad_readings_are_left_out_of_the_tare(share: float) -> None:
     made = preset("puma550").single_joint()
     with Flawed(made.link, made.config) as plant:
         sensor = plate_of(plant, plant.robot)
-        loop = holding_loop(Rig(plant, plant.robot))
+        rig = Rig(plant, plant.robot)
         if share > 0.5:
             with pytest.raises(cp.InputError, match="usable readings"):
-                take_tare(loop, sensor, RULE)
+                tared_loop(rig, sensor, RULE)
         else:
-            take_tare(loop, sensor, RULE)
+            tared_loop(rig, sensor, RULE)
             assert sensor.tare_state is not None and np.abs(sensor.tare_state.reading).max() < 100.0
 
 

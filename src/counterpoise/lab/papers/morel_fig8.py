@@ -8,7 +8,7 @@ import numpy as np
 
 from ...control import Triangle, plate_of
 from ...foundation import Array
-from ...tasks import LawGains, LawKind, Rig, TriangleTask, freely_tuned, holding_loop, learned_friction, take_tare
+from ...tasks import LawGains, LawKind, Rig, TriangleTask, freely_tuned, learned_friction, tared_loop
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import COUNT, FIRST_SEED, TunedJoint, tuned_puma
 from .task import TARE, TaskRun, compared, follow, largest, recovery_time, rms
@@ -74,9 +74,7 @@ def stick_creep(joint: TunedJoint) -> float:
     friction = plant.config.drive.friction
     level = 0.0 if friction is None else STICK_SHARE * float(friction.coulomb[0])
     with plant:
-        sensor = plate_of(plant, joint.robot)
-        loop = holding_loop(Rig(plant, joint.robot))
-        take_tare(loop, sensor, TARE)
+        tared_loop(Rig(plant, joint.robot), plate_of(plant, joint.robot), TARE)
         places = []
         for duration in (1.0, STICK_TIME):
             for _ in range(round(duration / plant.dt)):

@@ -14,7 +14,7 @@ from ...errors import SafetyError
 from ...foundation import Array
 from ...recording import Sample
 from ...sensing import BaseSensor
-from ...tasks import LawGains, Rig, TuningRule, holding_loop, take_tare
+from ...tasks import LawGains, Rig, TuningRule, tared_loop
 from .experiment import Comparison
 
 SETTLING = 1.0
@@ -112,9 +112,7 @@ def run_laws(
 
     with plant:
         sensor = plate_of(plant, rig.robot)
-        loop = holding_loop(rig)
-        loop.run(SETTLING, then="keep")
-        take_tare(loop, sensor, tare)
+        loop = tared_loop(rig, sensor, tare, settle=SETTLING)
         loop.switch(make_laws(plant, sensor))
         report = loop.run(duration, until=watch if truth else None, log=True)
     log = report.log

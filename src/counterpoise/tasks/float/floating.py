@@ -381,7 +381,7 @@ class Floating:
         return FloatReport(
             robot=self._rig.robot.name,
             joint_names=self._rig.robot.joint_names,
-            locked=tuple(self._settings.locked),
+            locked=self._settings.locked,
             friction_fraction=self._fraction,
             damping=damping,
             hold_when_released=self._settings.hold_when_released,

@@ -327,7 +327,7 @@ class FloatLaw:
         n, names = robot.n, robot.joint_names
         self.robot = robot
         self.adds_gravity = bool(gravity)
-        self.locked = tuple(settings.locked)
+        self.locked = settings.locked
         self.hold_when_released = bool(settings.hold_when_released)
         self.stop_kind: Literal["", "too fast", "drifting"] = ""
         self.stop_reason = ""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy.typing as npt
 
-from ...dynamics import FrictionLaw
+from ...dynamics import FrictionLaw, numbers
 from ...errors import InputError
 from .watch import WatchSettings
 
@@ -60,7 +59,7 @@ class FloatSettings:
     friction_fraction: npt.ArrayLike = 0.0
     friction: FrictionLaw | None = None
     damping: npt.ArrayLike | None = None
-    locked: Sequence[str] = ()
+    locked: tuple[str, ...] = ()
     hold_when_released: bool = False
     cushion: Cushion | None = Cushion()
     watch: WatchSettings = WatchSettings()  # noqa: RUF009  frozen
@@ -69,7 +68,11 @@ class FloatSettings:
     by: Literal["effort", "command"] = "effort"
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense for any arm."""
+        """Refuse what makes no sense for any arm; arrays become read-only."""
+        for name in ("friction_fraction", "damping", "yields"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, numbers(value, name))
+        object.__setattr__(self, "locked", tuple(self.locked))
         if isinstance(self.repeats, bool) or not isinstance(self.repeats, int) or not 2 <= self.repeats <= 100:
             raise InputError(f"repeats is {self.repeats!r}; expected a whole number from 2 to 100")
         if self.by not in ("effort", "command"):

@@ -20,7 +20,7 @@ from ...control import SignalSafe, Triangle, plate_of, soft_reach
 from ...errors import InputError, JointLimitError
 from ...foundation import Array
 from .gains import WITH_PLATE, WITHOUT_DERIVATIVE, LawGains, LawKind, TuningRule
-from .probe import MakeRig, holding_loop, take_tare
+from .probe import MakeRig, tared_loop
 from .tuning import ShareDone, Tuning, tuned
 
 
@@ -59,8 +59,7 @@ class TriangleTask:
         reference = Triangle(swings, self.period)
         with SignalSafe(plant):
             sensor = plate_of(plant, robot) if gains.kind in WITH_PLATE else None
-            loop = holding_loop(rig)
-            take_tare(loop, sensor, TuningRule())
+            loop = tared_loop(rig, sensor, TuningRule())
             reach = soft_reach(robot, gains.kp, gains.kd)
             loop.switch(gains.laws(rig, reference, sensor=sensor, reach=reach, **settings))
             log = loop.run(self.periods * self.period, log=True).log

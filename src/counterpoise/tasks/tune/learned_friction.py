@@ -12,7 +12,7 @@ from ...dynamics import Dahl
 from ...errors import InputError
 from ...foundation import Array
 from .gains import WITH_PLATE, LawGains, TuningRule
-from .probe import MakeRig, holding_loop, take_tare
+from .probe import MakeRig, tared_loop
 
 AMPLITUDE = math.radians(0.5)
 """Of the move [rad or m]: wide enough that friction saturates between two reversals."""
@@ -64,8 +64,7 @@ def learned_friction(make_rig: MakeRig, gains: LawGains, joint: int = 0) -> Lear
     swings[joint] = AMPLITUDE
     with SignalSafe(plant):
         sensor = plate_of(plant, robot)
-        loop = holding_loop(rig)
-        take_tare(loop, sensor, TuningRule())
+        loop = tared_loop(rig, sensor, TuningRule())
         reach = soft_reach(robot, gains.kp, gains.kd)
         loop.switch(gains.laws(rig, Triangle(swings, PERIOD), sensor=sensor, reach=reach))
         log = loop.run(CYCLES * PERIOD, log=True).log

@@ -265,8 +265,7 @@ class Prober:
             side = self._homewards(rig, start, side)
             reference = ProbeMotion(self._joint, self._direction(plant, start, side) * rule.step, motion, rule)
             sensor = None if plant.plate is None else plate_of(plant, robot)
-            loop = holding_loop(rig)
-            take_tare(loop, sensor, rule)
+            loop = tared_loop(rig, sensor, rule)
             used = sensor if gains.kind in WITH_PLATE else None
             reach = soft_reach(robot, gains.kp, gains.kd)
             loop.switch(gains.laws(rig, reference, sensor=used, reach=reach))
@@ -394,24 +393,23 @@ def holding_gains(rig: Rig, q: Array) -> LawGains:
     return LawGains("pd", rig.robot.joint_names, careful.kp, careful.kd, zero, zero)
 
 
-def holding_loop(rig: Rig) -> ControlLoop:
-    """Return a loop that holds an arm that nobody has tuned where it stands; its plant must have been entered."""
-    plant = rig.plant
-    gains = careful_gains(rig.robot, plant.read().q, plant.effort_limit, plant.dt)
-    return rig.loop(rig.with_gravity(PD(gains.kp, gains.kd, reach=gains.reach)))
-
-
-def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) -> None:
-    """Hold the arm for a while with the loop's law and tare the plate; the loop is left running ("keep").
+def tared_loop(rig: Rig, sensor: BaseSensor | None, rule: TuningRule, *, settle: float = 0.0) -> ControlLoop:
+    """Hold an arm that nobody has tuned where it stands, tare its plate, and return the loop, left running ("keep").
 
     Args:
-        loop: A loop whose law holds the arm.
+        rig: The arm, its plant entered.
         sensor: The plate; None where there is none.
-        rule: Says for how long, and how far the joints will go.
+        rule: Says for how long the plate is tared, and how far the joints will go.
+        settle: For how long the arm is held before that [s].
 
     Raises:
         InputError: The plate gave no reading that can be used, or the arm would not stand still.
     """
+    plant = rig.plant
+    gains = careful_gains(rig.robot, plant.read().q, plant.effort_limit, plant.dt)
+    loop = rig.loop(rig.with_gravity(PD(gains.kp, gains.kd, reach=gains.reach)))
+    if settle > 0.0:
+        loop.run(settle, then="keep")
     length = max(1, round(rule.tare_time / loop.safety.dt))
     for duration in (rule.tare_time, *SETTLE_TIMES):
         seen: deque[Sample] = deque(maxlen=length)
@@ -425,7 +423,7 @@ def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) ->
         if sensor is None or np.ptp(poses, axis=0).max(initial=0.0) <= STILL:
             break
     if sensor is None:
-        return
+        return loop
     good = [each for each in seen if _readable(each)]
     if len(good) < max(1, len(seen) // 2):
         raise InputError(
@@ -434,6 +432,7 @@ def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) ->
         )
     readings = np.array([each.wrench for each in good])
     sensor.tare(np.array([each.q for each in good]), readings, time=seen[-1].time, range=2.0 * STRAY * rule.step)
+    return loop
 
 
 def _readable(sample: Sample) -> bool:
