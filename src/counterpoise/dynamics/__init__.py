@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .inputs import check_out as check_out
     from .inputs import effort_units as effort_units
     from .inputs import inertia_units as inertia_units
+    from .inputs import joint_index as joint_index
     from .inputs import link_index as link_index
     from .inputs import link_name as link_name
     from .inputs import numbers as numbers
@@ -81,6 +82,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "as_rows",
             "check_out",
             "inertia_units",
+            "joint_index",
             "link_index",
             "link_name",
             "numbers",
