@@ -32,6 +32,7 @@ NAMES = {
     "PID",
     "PayloadEstimator",
     "Plant",
+    "Rig",
     "Robot",
     "SafetyError",
     "Sample",

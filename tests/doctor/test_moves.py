@@ -29,10 +29,10 @@ from counterpoise.doctor.moves import (
 )
 from counterpoise.doctor.priors import (
     COMPENSATED,
+    EFFORT_OFFSET,
     GAIN,
     GOOD,
     MOUNT,
-    EFFORT_OFFSET,
     OPEN_FACTOR,
     ORDER,
     PAYLOAD,
