@@ -240,9 +240,7 @@ def _stiffness(given: tuple[float, ...]) -> Any:
 
 def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms | None:
     """Return the terms that --add asks for, on top of the usual ones; None for the usual ones."""
-    from dataclasses import replace
-
-    from ..fitting import ALL, JOINT_TERMS, Terms
+    from ..fitting import ALL, Terms, registered_terms
 
     if not added:
         return None
@@ -250,17 +248,14 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
         raise click.UsageError("--add needs --use static, rows or moving: what is usual differs between them")
     terms = Terms.moving(log.declared) if use == "moving" or with_load else Terms.static()
     if with_load:
-        terms = replace(terms, gain=(ALL,))
+        terms = terms.replace(gain=(ALL,))
+    known = {term.name: term for term in registered_terms() if term.name != "bodies"}
     for text in added:
-        term, _, joints = text.partition(":")
-        if term == "tilt":
-            terms = replace(terms, tilt=True)
-        elif term in JOINT_TERMS:
-            names = tuple(name for name in joints.split(",") if name) or (ALL,)
-            changed: dict[str, Any] = {term: names}
-            terms = replace(terms, **changed)
-        else:
-            raise click.UsageError(f"--add {term!r} is no term; there are tilt, {', '.join(JOINT_TERMS)}")
+        name, _, joints = text.partition(":")
+        if name not in known:
+            listed = "".join(f"\n  {term.name}: {term.summary}" for term in known.values())
+            raise click.UsageError(f"--add {name!r} is no term; there are:{listed}")
+        terms = terms.replace(**{name: known[name].asked_for(tuple(filter(None, joints.split(","))))})
     return terms
 
 

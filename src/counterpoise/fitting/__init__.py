@@ -5,6 +5,10 @@ from typing import TYPE_CHECKING
 from ..foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .chosen_terms import Terms as Terms
+    from .effort_model import BoolArray as BoolArray
+    from .effort_model import EffortModel as EffortModel
+    from .effort_model import Evaluation as Evaluation
     from .fitted_robot import completed_gravity_parameters as completed_gravity_parameters
     from .fitted_robot import is_consistent as is_consistent
     from .fitted_robot import marked as marked
@@ -26,7 +30,6 @@ if TYPE_CHECKING:
     from .hierarchical import pooled_freedom as pooled_freedom
     from .hierarchical import student_factor as student_factor
     from .identifiability import THRESHOLD as THRESHOLD
-    from .identifiability import UNITS as UNITS
     from .identifiability import Combination as Combination
     from .identifiability import Identifiability as Identifiability
     from .identifiability import Language as Language
@@ -45,10 +48,8 @@ if TYPE_CHECKING:
     from .poses import same_places as same_places
     from .poses import static_poses as static_poses
     from .prior import COMMON as COMMON
-    from .prior import WIDE as WIDE
     from .prior import CadPrior as CadPrior
     from .prior import Gaussian as Gaussian
-    from .prior import Scales as Scales
     from .prior import arm_reach as arm_reach
     from .prior import body_root as body_root
     from .prior import bounds_of as bounds_of
@@ -63,9 +64,6 @@ if TYPE_CHECKING:
     from .regression import Solution as Solution
     from .regression import rms_of_squares as rms_of_squares
     from .regression import solve as solve
-    from .regressor import BoolArray as BoolArray
-    from .regressor import EffortColumns as EffortColumns
-    from .regressor import tilt_axes as tilt_axes
     from .robust import BEND as BEND
     from .robust import CERTAIN as CERTAIN
     from .robust import Block as Block
@@ -85,21 +83,35 @@ if TYPE_CHECKING:
     from .samples import joined_samples as joined_samples
     from .samples import samples_of_poses as samples_of_poses
     from .samples import scaled_coupling as scaled_coupling
-    from .terms import ALL as ALL
-    from .terms import JOINT_TERMS as JOINT_TERMS
-    from .terms import Terms as Terms
+    from .term import ALL as ALL
+    from .term import EFFORT_UNITS as EFFORT_UNITS
+    from .term import WIDE as WIDE
+    from .term import ActuatorTerm as ActuatorTerm
+    from .term import ArmLimits as ArmLimits
+    from .term import DryFrictionTerm as DryFrictionTerm
+    from .term import EffortTerm as EffortTerm
+    from .term import JointTerm as JointTerm
+    from .term import Scales as Scales
+    from .term import Selection as Selection
+    from .term import registered as registered
+    from .term import registered_terms as registered_terms
+    from .term import term_of_quantity as term_of_quantity
+    from .terms.bodies import BODY_UNITS as BODY_UNITS
+    from .terms.gain import MOST_GAIN as MOST_GAIN
+    from .terms.tilt import tilt_axes as tilt_axes
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "chosen_terms": ("Terms",),
         "fitted_robot": ("with_masses",),
         "identifiability": ("Identifiability", "identify"),
         "poses": ("StaticPoses", "static_poses"),
         "prior": ("CadPrior",),
         "samples": ("Samples",),
-        "terms": ("Terms",),
     },
     shared={
+        "effort_model": ("BoolArray", "EffortModel", "Evaluation"),
         "fitted_robot": (
             "completed_gravity_parameters",
             "is_consistent",
@@ -127,7 +139,6 @@ __all__, __getattr__, __dir__ = lazy_names(
             "Combination",
             "Language",
             "THRESHOLD",
-            "UNITS",
             "base_language",
             "column_unit",
             "combination_text",
@@ -140,8 +151,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "prior": (
             "COMMON",
             "Gaussian",
-            "Scales",
-            "WIDE",
             "arm_reach",
             "body_root",
             "bounds_of",
@@ -153,7 +162,6 @@ __all__, __getattr__, __dir__ = lazy_names(
             "whole_covariance",
         ),
         "regression": ("JointRegression", "SIGMA_FLOOR", "Solution", "rms_of_squares", "solve"),
-        "regressor": ("BoolArray", "EffortColumns", "tilt_axes"),
         "robust": (
             "BEND",
             "Block",
@@ -170,6 +178,23 @@ __all__, __getattr__, __dir__ = lazy_names(
             "solve_robust",
         ),
         "samples": ("CHUNK_ROWS", "at_rest", "joined_samples", "samples_of_poses", "scaled_coupling"),
-        "terms": ("ALL", "JOINT_TERMS"),
+        "term": (
+            "ALL",
+            "ActuatorTerm",
+            "ArmLimits",
+            "DryFrictionTerm",
+            "EFFORT_UNITS",
+            "EffortTerm",
+            "JointTerm",
+            "Scales",
+            "Selection",
+            "WIDE",
+            "registered",
+            "registered_terms",
+            "term_of_quantity",
+        ),
+        "terms.bodies": ("BODY_UNITS",),
+        "terms.gain": ("MOST_GAIN",),
+        "terms.tilt": ("tilt_axes",),
     },
 )

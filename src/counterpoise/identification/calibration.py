@@ -18,7 +18,6 @@ from ..dynamics import Robot, refuse_other_joints
 from ..errors import InputError, listed
 from ..fitting import (
     ALL,
-    JOINT_TERMS,
     CadPrior,
     Samples,
     StaticPoses,
@@ -345,8 +344,7 @@ def _by_document(settings: _Settings, poses: StaticPoses, band: Array, notes: li
 
 def _fit_by_document(settings: _Settings, poses: StaticPoses, posterior: LoadPosterior) -> Estimate:
     robot, terms = settings.robot, settings.terms
-    others = [term for term in JOINT_TERMS if term != "offset" and terms is not None and getattr(terms, term)]
-    if others or (terms is not None and (terms.tilt or terms.bodies != "gravity")):
+    if terms is not None and terms.replace(offset=()) != Terms(bodies="gravity"):
         raise InputError(f"method '{settings.method}' fits weights and, if asked for, offsets; other terms: 'weighted'")
     solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
     offset = terms is not None and bool(terms.offset)
@@ -385,7 +383,7 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
     """Return what is fitted of a motion: offsets only where they can be told from the weight."""
     usable = separable_offsets(robot) & samples.active
-    return replace(Terms.moving(declared), offset=named_joints(robot, usable))
+    return Terms.moving(declared).replace(offset=named_joints(robot, usable))
 
 
 def _both(
@@ -442,7 +440,7 @@ def _moving(
     samples = joined_samples(parts)
     terms = settings.terms if settings.terms is not None else _usual_terms(robot, samples, declared)
     if settings.terms is None and loaded:
-        terms = replace(terms, gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
+        terms = terms.replace(gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
     further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
         notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dynamics import rotary
-from ..fitting import EffortColumns, Samples, Scales, Size
+from ..fitting import EffortModel, Samples, Scales, Size
 from ..foundation import Array
 from .runs import RepeatedRun
 from .workspace import separable_offsets
@@ -81,7 +81,7 @@ class FittedRecordings:
         own_offsets: Whether every recording has an offset of its own.
     """
 
-    columns: EffortColumns
+    columns: EffortModel
     runs: Sequence[RepeatedRun]
     known: Sequence[Array | None]
     start: Array
@@ -238,7 +238,7 @@ class Nuisances:
         rests: Whether there are poses at rest beside the motion.
     """
 
-    columns: EffortColumns
+    columns: EffortModel
     x: Array
     extent: Extent
     friction: Array

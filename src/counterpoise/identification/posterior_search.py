@@ -386,8 +386,9 @@ class _Search:
         """Return by which friction, rotors and offsets the model explains nuisances best; see LoadPosterior."""
         joints, width = best.sizes.shape
         size = self._shared + joints * width
-        groups = self._recorded.columns.groups
-        drives = [at for kind in ("coulomb", "viscous", "rotor") for at in range(groups[kind].start, groups[kind].stop)]
+        columns = self._recorded.columns
+        moving = [columns.groups[term.name] for term in columns.terms.chosen if term.adds and not term.acts_at_rest]
+        drives = [at for group in moving for at in range(group.start, group.stop)]
         kinds = self._nuisances.kinds
         moved = [at for at, kind in enumerate(kinds) if kind in ("friction", "unseen", "drift")]
         if not moved:

@@ -29,13 +29,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics import Robot, rotary
+from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import (
     ALL,
     Blocking,
     CadPrior,
-    EffortColumns,
+    EffortModel,
+    EffortTerm,
     Gaussian,
     JointRegression,
     Samples,
@@ -49,6 +50,7 @@ from ..fitting import (
     huber_weight,
     nearest_consistent,
     prior_of,
+    registered_terms,
     rms_of_squares,
     robust_std,
     samples_of_poses,
@@ -99,7 +101,7 @@ class WeightedFit:
             gains, only as right as the prior.
     """
 
-    columns: EffortColumns
+    columns: EffortModel
     solution: Solution
     posterior: LoadPosterior
     prior_source: str
@@ -160,7 +162,7 @@ def weighted_fit(
         )
     if any(run.poses for run in listed) and (listed[0].poses or not survey.filtered):
         raise InputError("poses at rest beside a motion follow the run of the motion that they are of")
-    columns = EffortColumns(robot, chosen, survey.active, survey.coupling)
+    columns = EffortModel(robot, chosen, survey.active, survey.coupling)
     known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
     weighed = any(load is not None and np.any(load) for load in known)
     x = columns.start()
@@ -193,7 +195,7 @@ def weighted_fit(
 
 
 def _first_gains(
-    columns: EffortColumns,
+    columns: EffortModel,
     runs: Sequence[RepeatedRun],
     known: Sequence[Array | None],
     x: Array,
@@ -206,9 +208,8 @@ def _first_gains(
     weight is small or wrong.
     """
     group = columns.groups
-    free = np.ones(len(x), dtype=bool)
-    for kind in ("bodies", "zero", "tilt"):
-        free[group[kind]] = False
+    free = columns.added.copy()
+    free[group["gain"]] = True
     names = [name for name, used in zip(columns.names, free, strict=True) if used]
     regression = JointRegression(columns.joint_names, names)
     at = [names.index(name) for name in columns.names[group["gain"]]]
@@ -245,7 +246,7 @@ def _first_gains(
 class _Task:
     """All that stays the same from pass to pass."""
 
-    columns: EffortColumns
+    columns: EffortModel
     runs: Sequence[RepeatedRun]
     known: Sequence[Array | None]
     start: Array
@@ -373,31 +374,35 @@ def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple
     """Return task and state with springs and counterbalances where the data show them."""
     columns = task.columns
     names = tuple(columns.joint_names[place] for place in posterior.springs)
-    turns = dict(zip(columns.robot.joint_names, rotary(columns.robot), strict=True))
-    terms = replace(
-        columns.terms,
-        spring=tuple(dict.fromkeys((*columns.terms.joints("spring", columns.joint_names), *names))),
-        counterbalance=tuple(
-            dict.fromkeys(
-                (
-                    *columns.terms.joints("counterbalance", columns.joint_names),
-                    *(name for name in names if turns[name]),
-                )
-            )
-        ),
-    )
-    wider = EffortColumns(columns.robot, terms, columns.active, columns.coupling)
-    start = wider.start()
-    for name, value in zip(columns.names, task.start, strict=True):
-        start[wider.names.index(name)] = value
-    sprung = replace(task, columns=wider, start=start)
-    x, _ = posterior.exported(wider)
+    springs = [term for term in registered_terms() if term.tried and term.follows_position]
+    sprung = _widened(task, springs, names)
+    x, _ = posterior.exported(sprung.columns)
     regression, inflation, spread = _pass(sprung, x, state)
     solution = solve(regression, prior=sprung.belief(), inflation=inflation)
     return sprung, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
 
 
-def _averaged(columns: EffortColumns, state: _State, posterior: LoadPosterior, described_rms: Array) -> Solution:
+def _widened(task: _Task, terms: Sequence[EffortTerm], joints: Sequence[str]) -> _Task:
+    """Return the task with further terms, at those of the joints that can have them."""
+    columns = task.columns
+    further = {
+        term.name: tuple(
+            dict.fromkeys(
+                (
+                    *columns.terms.joints(term.name, columns.joint_names),
+                    *(name for name in joints if name in columns.suited(term)),
+                )
+            )
+        )
+        for term in terms
+    }
+    wider = replace(columns, terms=columns.terms.replace(**further))
+    start = wider.start()
+    start[[wider.names.index(name) for name in columns.names]] = task.start
+    return replace(task, columns=wider, start=start)
+
+
+def _averaged(columns: EffortModel, state: _State, posterior: LoadPosterior, described_rms: Array) -> Solution:
     """Return the solution with the posterior's estimate and covariance.
 
     Its drives are averages, too. Where they explain the data worse than the description does (``described_rms``, shape
@@ -421,7 +426,7 @@ def _of_motion(solution: Solution, joints: int) -> Solution:
     return replace(solution, rows=solution.rows[:joints], **cut)
 
 
-def _made_consistent(columns: EffortColumns, regression: JointRegression, solution: Solution) -> Solution:
+def _made_consistent(columns: EffortModel, regression: JointRegression, solution: Solution) -> Solution:
     """Return the solution with bodies that can be real, and the other unknowns where they are best beside them."""
     bodies = columns.groups["bodies"]
     x = solution.x.copy()
@@ -434,18 +439,16 @@ def _made_consistent(columns: EffortColumns, regression: JointRegression, soluti
     return replace(solution, x=frozen(x), residual_rms=frozen(rms_of_squares(squares, solution.rows)))
 
 
-def _described_rms(columns: EffortColumns, state: _State) -> Array:
+def _described_rms(columns: EffortModel, state: _State) -> Array:
     """Return the error of the description beside drives that suit it best, root mean square, shape (a,)."""
     x = _with_best_drives(columns, state, columns.described(state.solution.x))
     joints = len(columns.joint_names)
     return rms_of_squares(state.regression.residual_squares(x)[:joints], state.solution.rows[:joints])
 
 
-def _with_best_drives(columns: EffortColumns, state: _State, x: Array) -> Array:
+def _with_best_drives(columns: EffortModel, state: _State, x: Array) -> Array:
     """Return x with the friction, rotors, offsets and springs that suit the data best beside its bodies, shape (p,)."""
-    fixed = np.zeros(len(columns.names), dtype=bool)
-    for kind in ("bodies", "gain", "zero", "tilt"):
-        fixed[columns.groups[kind]] = True
+    fixed = ~columns.added
     if fixed.all():
         return x
     # Poses at rest beside a motion count as they do in the fit: drives must suit both.
@@ -481,10 +484,9 @@ def _trust(standardised: Array, *, reject: bool) -> Array:
     return hampel_weight(size) if reject else huber_weight(size)
 
 
-def _reversal_weight(columns: EffortColumns, chunk: Samples, x: Array, sigma: Array) -> Array:
+def _reversal_weight(columns: EffortModel, chunk: Samples, x: Array, sigma: Array) -> Array:
     """Return σ²/(σ² + variance of friction whose sign is unknown), shape (k, a)."""
-    friction = np.nan_to_num(columns.per_joint("coulomb", x))
-    variance = (columns.reversing(chunk) * friction**2 / 3.0) @ (columns.coupling[:, columns.active] ** 2)
+    variance = columns.uncertain_friction(chunk, x) @ (columns.coupling[:, columns.active] ** 2)
     return np.asarray(1.0 / (1.0 + variance / sigma**2), dtype=np.float64)
 
 
