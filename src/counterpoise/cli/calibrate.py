@@ -48,6 +48,19 @@ Examples:
 )
 
 
+def _list_terms(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    """Print the terms of the model and leave, when the command line asks for that."""
+    if not asked:
+        return
+    from ..fitting import registered_terms
+
+    terms = [(term.name, term.summary) for term in registered_terms() if term.name != "bodies"]
+    width = max(len(name) for name, _ in terms)
+    for name, summary in terms:
+        click.echo(f"{name:{width}}  {summary}")
+    context.exit()
+
+
 @click.command(epilog=EXAMPLES)
 @source_options
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
@@ -76,6 +89,14 @@ Examples:
 )
 @click.option(
     "--add", "added", multiple=True, metavar="TERM[:JOINT,…]", help="Fit gain, zero, spring, … too; repeatable."
+)
+@click.option(
+    "--terms",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_terms,
+    help="List the terms that --add can fit, and exit.",
 )
 @click.option("--no-prior", is_flag=True, help="Trust the data alone, not the description's masses.")
 @click.option("--consistent", is_flag=True, help="Of a motion, give inertias that real bodies can have.")
@@ -253,8 +274,9 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
     for text in added:
         name, _, joints = text.partition(":")
         if name not in known:
-            listed = "".join(f"\n  {term.name}: {term.summary}" for term in known.values())
-            raise click.UsageError(f"--add {name!r} is no term; there are:{listed}")
+            raise click.UsageError(
+                f"--add {name!r} is no term; there are {', '.join(known)} (--terms says what they are)"
+            )
         terms = terms.replace(**{name: known[name].asked_for(tuple(filter(None, joints.split(","))))})
     return terms
 

@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..foundation import Array
 from .chosen_terms import Terms
 from .samples import Samples
-from .term import DryFrictionTerm, EffortTerm, RigidBody, registered_terms
+from .term import DryFrictionTerm, EffortTerm, JointTerm, RigidBody, registered_terms
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -285,18 +285,34 @@ class Evaluation:
         return self.model.body_values(self.x, self.known)
 
     def regressor_at(self, q: Array) -> Array:
-        """Return the rigid bodies' regressor at other positions, shape (k, a, 4 b) or (k, a, 10 b)."""
-        return self.model.regressor(self.body.robot, q, self.samples)[:, self.model.active]
+        """Return the rigid bodies' regressor of all joints at other positions, shape (k, n, 4 b) or (k, n, 10 b)."""
+        return self.model.regressor(self.body.robot, q, self.samples)
+
+    @cached_property
+    def _regressor_of_all(self) -> Array:
+        return self.regressor_at(self.q)
 
     @cached_property
     def regressor(self) -> Array:
-        """The same at the true positions."""
-        return self.regressor_at(self.q)
+        """The rigid bodies' regressor of the active joints at the true positions, shape (k, a, 4 b) or (k, a, 10 b)."""
+        return self._regressor_of_all[:, self.model.active]
 
     @cached_property
     def torques(self) -> Array:
         """Rigid-body torques of the active joints [N m or N], shape (k, a)."""
         return np.asarray(self.regressor @ self.bodies)
+
+    @cached_property
+    def transmitted(self) -> Array:
+        """Efforts that the actuators transmit to the links by the estimate, their own friction apart, shape (k, n).
+
+        What springs and counterbalances hold they need not transmit.
+        """
+        efforts = (self._regressor_of_all @ self.bodies) * self.body.gain
+        for term in self.model.terms.chosen:
+            if isinstance(term, JointTerm) and term.adds:
+                efforts[:, self.model.active] += term.columns(self) @ self.values(term.name)
+        return efforts @ np.linalg.pinv(self.model.coupling) if self.model.coupled else np.asarray(efforts)
 
     @cached_property
     def speed(self) -> Array:

@@ -24,7 +24,7 @@ class Samples:
 
     Attributes:
         joint_names: Names of the n joints.
-        time: When [s], shape (k,), increasing.
+        time: When [s], shape (k,), not decreasing.
         q: Positions [rad or m], shape (k, n), finite.
         dq: Velocities [rad/s or m/s], shape (k, n), finite; zero at rest.
         ddq: Accelerations [rad/s² or m/s²], shape (k, n), finite; zero at rest.
@@ -38,6 +38,7 @@ class Samples:
         motor_per_link: G of q_motor = G q_link where joints are coupled, shape (n, n); None for one drive per joint.
         rate: Samples per second before thinning [Hz]; NaN for single poses.
         cutoff: Of the low-pass that the samples went through [Hz]; NaN for none.
+        begin: When their recording began [s]; None for the first of them.
     """
 
     joint_names: tuple[str, ...]
@@ -51,6 +52,7 @@ class Samples:
     motor_per_link: Array | None = None
     rate: float = float("nan")
     cutoff: float = float("nan")
+    begin: float | None = None
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse what no fit can use."""
@@ -69,6 +71,8 @@ class Samples:
             if name != "tau" and not np.isfinite(array).all():
                 raise InputError(f"{name} has an entry that is no number; leave such samples out")
             object.__setattr__(self, name, array)
+        if self.begin is None and k:
+            object.__setattr__(self, "begin", float(self.time[0]))
         if np.isinf(self.tau).any():
             raise InputError("tau has an infinite entry; expected a number, or NaN where it was not measured")
         if not np.all(self.v0 > 0.0):
@@ -88,6 +92,11 @@ class Samples:
         """Yield the samples in pieces of at most ``rows``."""
         for start in range(0, len(self), rows):
             yield self[start : start + rows]
+
+    @property
+    def elapsed(self) -> Array:
+        """Time since the beginning of the recording [s], shape (k,)."""
+        return np.asarray(self.time - (self.begin or 0.0))
 
     @property
     def active(self) -> npt.NDArray[np.bool_]:
@@ -129,8 +138,14 @@ def joined_samples(parts: Sequence[Samples]) -> Samples:
         end = float(times[-1][-1]) + 1.0
     names = ("q", "dq", "ddq", "tau")
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    v0 = np.max([part.v0 for part in parts], axis=0)
-    return replace(parts[0], time=np.concatenate(times), v0=v0, direction=np.concatenate(directions), **columns)
+    return replace(
+        parts[0],
+        time=np.concatenate(times),
+        v0=np.max([part.v0 for part in parts], axis=0),
+        direction=np.concatenate(directions),
+        begin=0.0,
+        **columns,
+    )
 
 
 def samples_of_poses(poses: StaticPoses) -> Samples:
@@ -152,11 +167,11 @@ def samples_of_poses(poses: StaticPoses) -> Samples:
 
 
 def at_rest(robot: Robot, q: Array) -> Samples:
-    """Return poses as samples at rest without measured efforts, for a model to predict."""
+    """Return poses as samples at rest without measured efforts, for a model to predict: at the beginning of time."""
     still = np.zeros(q.shape)
     return Samples(
         joint_names=robot.joint_names,
-        time=np.arange(len(q), dtype=np.float64),
+        time=np.zeros(len(q)),
         q=q,
         dq=still,
         ddq=still,

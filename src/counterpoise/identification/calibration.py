@@ -464,7 +464,7 @@ def _moving(
             terms=terms,
             prior=settings.prior,
             consistent=settings.consistent,
-            springs=looks,
+            search=looks,
             like=like,
             own_offsets=own_offsets,
             earlier=settings.earlier,

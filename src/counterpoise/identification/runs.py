@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,8 +42,10 @@ class FittedRun:
     def chunks(self) -> Iterator[Samples]:
         """Yield the samples in pieces that fit into memory."""
         pieces = (self.samples,) if isinstance(self.samples, Samples) else self.samples()
+        first: Samples | None = None
         for piece in pieces:
-            yield from piece.chunks()
+            first = first or piece
+            yield from (piece if piece is first else replace(piece, begin=first.begin)).chunks()
 
 
 class RepeatedRun:

@@ -78,6 +78,8 @@ MAX_PASSES = 10
 MAX_NEWTON = 25
 EXACT = 1e-6
 """Residuals, as a share of the largest effort, of data that were computed, not measured."""
+TERM_SPEAKS = 13.0
+"""Log evidence by which a term must improve the explanation to become part of the model, as for a spring."""
 LEAST_GAIN_CERTAINTY = 3.0
 """A first guess of a gain counts when it is this many standard errors from zero."""
 LEAST_GAIN_SHARE = 0.5
@@ -123,7 +125,7 @@ def weighted_fit(
     prior: CadPrior | None = CadPrior(),  # noqa: B008 (immutable)
     robust: bool = True,
     consistent: bool = False,
-    springs: bool = False,
+    search: bool = False,
     like: WeightedFit | None = None,
     own_offsets: bool = False,
     earlier: EarlierCalibration | None = None,
@@ -139,8 +141,8 @@ def weighted_fit(
         robust: Let outliers count less.
         consistent: Return body parameters that real bodies can have, the nearest to the estimate (consistent.py). Needs
             a prior, because joint torques do not reveal them all.
-        springs: Add the springs and counterbalances that the data show to the terms.
-        like: A fit to more of the same data, with the same terms before springs were added: what it found about the
+        search: Add terms that are tried (``EffortTerm.tried``), such as springs, at joints where the data show them.
+        like: A fit to more of the same data, with the same terms before others were added: what it found about the
             unexplained part of the efforts is taken over, which is quick.
         own_offsets: Let every run have an offset of its own; that of the first is the result's.
         earlier: A calibration to start from; only for efforts that are torques.
@@ -162,6 +164,9 @@ def weighted_fit(
         )
     if any(run.poses for run in listed) and (listed[0].poses or not survey.filtered):
         raise InputError("poses at rest beside a motion follow the run of the motion that they are of")
+    if search and like is not None:
+        taken = {term.name: getattr(like.columns.terms, term.name) for term in _tried_terms(moves=survey.moves)}
+        chosen = chosen.replace(**taken)
     columns = EffortModel(robot, chosen, survey.active, survey.coupling)
     known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
     weighed = any(load is not None and np.any(load) for load in known)
@@ -172,9 +177,12 @@ def weighted_fit(
         scales = replace(scales, inertia=scales.inertia * columns.gains(x))
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task, LEAST_PASSES if like is None else QUICK_PASSES)
+    if search and like is None:
+        for term in _tried_terms(moves=survey.moves):
+            task, state = _with_tried(task, state, term)
     recorded = _recorded(task, state, own_offsets=own_offsets)
     posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier)
-    if springs and posterior.springs:
+    if search and posterior.springs:
         task, state = _with_springs(task, state, posterior)
     described_rms = _described_rms(task.columns, state)
     solution = _averaged(task.columns, state, posterior, described_rms)
@@ -370,6 +378,48 @@ def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> FittedRecordi
     )
 
 
+def _tried_terms(*, moves: bool) -> list[EffortTerm]:
+    """Return the terms that are tried by the evidence of a fit with them; springs are by that of the posterior."""
+    return [
+        term
+        for term in registered_terms()
+        if term.tried and not term.follows_position and (moves or not term.motion_only)
+    ]
+
+
+def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _State]:
+    """Return task and state with a term at those joints whose efforts show it by TERM_SPEAKS.
+
+    The evidence is that of the unknowns' posterior in a fit with the term at every joint: of zero, before the data and
+    after them (the Savage–Dickey ratio, [Dickey1971]).
+    """
+    own = task.columns.joints_of(term.name)
+    joints = [name for name in task.columns.suited(term) if task.columns.robot.joint_names.index(name) not in own]
+    wider = _widened(task, [term], joints)
+    columns = wider.columns
+    x = wider.start.copy()
+    x[[columns.names.index(name) for name in task.columns.names]] = state.solution.x
+    regression, inflation, _ = _pass(wider, x, state)
+    solution = solve(regression, prior=wider.belief(), inflation=inflation)
+    group = columns.groups[term.name]
+    deviations = term.deviations(columns, task.scales, wider.start[group])
+    found = []
+    for name in joints:
+        at = np.array([columns.names.index(f"{name}.{quantity}") for quantity in term.quantities])
+        before = deviations[at - group.start]
+        if not np.all(solution.std[at] < before):
+            continue  # the data say nothing
+        covariance = solution.covariance[np.ix_(at, at)] / np.outer(before, before)
+        mean = solution.x[at] / before
+        speaks = 0.5 * float(mean @ np.linalg.solve(covariance, mean) + np.linalg.slogdet(covariance)[1])
+        if speaks > TERM_SPEAKS:
+            found.append(name)
+    if not found:
+        return task, state
+    wider = _widened(task, [term], found)
+    return wider, _iterate(wider, LEAST_PASSES)
+
+
 def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
     """Return task and state with springs and counterbalances where the data show them."""
     columns = task.columns
@@ -508,9 +558,9 @@ class PoseFit:
     Attributes:
         fit: The fit.
         poses: The poses as they were fitted.
-        terms: What was fitted, before springs were looked for.
+        terms: What was fitted, before further terms were looked for.
         prior: Towards the description; None for the data alone.
-        springs: Whether springs and counterbalances were looked for.
+        search: Whether further terms were looked for.
         earlier: A calibration from which it started.
         notes: What happened on the way, one sentence each.
     """
@@ -519,7 +569,7 @@ class PoseFit:
     poses: StaticPoses
     terms: Terms
     prior: CadPrior | None
-    springs: bool
+    search: bool
     earlier: EarlierCalibration | None
     notes: tuple[str, ...]
 
@@ -530,7 +580,7 @@ class PoseFit:
             samples_of_poses(poses),
             terms=self.terms,
             prior=self.prior,
-            springs=self.springs,
+            search=self.search,
             like=self.fit,
             earlier=self.earlier,
         )
@@ -571,7 +621,7 @@ def fit_poses(
             notes.append("from which side poses were reached is unknown; it is taken from their order")
     chosen = terms if terms is not None else terms_at_rest(robot, poses, declared)
     looks = terms is None
-    fitted = weighted_fit(robot, samples_of_poses(poses), terms=chosen, prior=prior, springs=looks, earlier=earlier)
+    fitted = weighted_fit(robot, samples_of_poses(poses), terms=chosen, prior=prior, search=looks, earlier=earlier)
     return PoseFit(fitted, poses, chosen, prior, looks, earlier, tuple(notes))
 
 

@@ -54,5 +54,5 @@ class ZeroTerm(EffortTerm):
         for place, joint in enumerate(joints):
             step = STEP * np.eye(at.model.robot.n)[joint]
             change = at.regressor_at(at.q + step) - at.regressor_at(at.q - step)
-            columns[:, :, place] = at.gain * ((change @ at.bodies) / (2.0 * STEP))
+            columns[:, :, place] = at.gain * ((change[:, at.model.active] @ at.bodies) / (2.0 * STEP))
         return columns
