@@ -11,13 +11,13 @@ import counterpoise as cp
 from counterpoise.description import JointKind
 from counterpoise.fitting import EffortModel, Samples, Terms
 from counterpoise.foundation import Array
+from counterpoise.identification.fitted_recordings import Extent
 from counterpoise.identification.nuisances import (
     LEAST_RANGE,
     OFFSET_OF_FRICTION,
     POSITION,
     PRESLIDING,
     SIZES,
-    Extent,
     Nuisances,
     presliding,
 )

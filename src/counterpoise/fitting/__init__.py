@@ -5,14 +5,22 @@ from typing import TYPE_CHECKING
 from ..foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .autocorrelation import Blocking as Blocking
+    from .autocorrelation import inflation_of as inflation_of
     from .chosen_terms import Terms as Terms
+    from .column_statistics import CERTAIN as CERTAIN
+    from .column_statistics import all_joints as all_joints
+    from .column_statistics import better_than_described as better_than_described
+    from .column_statistics import deviation as deviation
+    from .column_statistics import robust_std as robust_std
+    from .column_statistics import root_mean_square as root_mean_square
+    from .consistent_bodies import is_consistent as is_consistent
+    from .consistent_bodies import nearest_consistent as nearest_consistent
     from .effort_model import BoolArray as BoolArray
     from .effort_model import EffortModel as EffortModel
     from .effort_model import Evaluation as Evaluation
     from .fitted_robot import completed_gravity_parameters as completed_gravity_parameters
-    from .fitted_robot import is_consistent as is_consistent
     from .fitted_robot import marked as marked
-    from .fitted_robot import nearest_consistent as nearest_consistent
     from .fitted_robot import payload_parameters as payload_parameters
     from .fitted_robot import unphysical_links as unphysical_links
     from .fitted_robot import with_gravity_parameters as with_gravity_parameters
@@ -65,17 +73,9 @@ if TYPE_CHECKING:
     from .regression import rms_of_squares as rms_of_squares
     from .regression import solve as solve
     from .robust import BEND as BEND
-    from .robust import CERTAIN as CERTAIN
     from .robust import Block as Block
-    from .robust import Blocking as Blocking
-    from .robust import all_joints as all_joints
-    from .robust import better_than_described as better_than_described
-    from .robust import deviation as deviation
     from .robust import hampel_weight as hampel_weight
     from .robust import huber_weight as huber_weight
-    from .robust import inflation_of as inflation_of
-    from .robust import robust_std as robust_std
-    from .robust import root_mean_square as root_mean_square
     from .robust import solve_robust as solve_robust
     from .samples import CHUNK_ROWS as CHUNK_ROWS
     from .samples import Samples as Samples
@@ -111,12 +111,20 @@ __all__, __getattr__, __dir__ = lazy_names(
         "samples": ("Samples",),
     },
     shared={
+        "autocorrelation": ("Blocking", "inflation_of"),
+        "column_statistics": (
+            "CERTAIN",
+            "all_joints",
+            "better_than_described",
+            "deviation",
+            "robust_std",
+            "root_mean_square",
+        ),
+        "consistent_bodies": ("is_consistent", "nearest_consistent"),
         "effort_model": ("BoolArray", "EffortModel", "Evaluation"),
         "fitted_robot": (
             "completed_gravity_parameters",
-            "is_consistent",
             "marked",
-            "nearest_consistent",
             "payload_parameters",
             "unphysical_links",
             "with_gravity_parameters",
@@ -165,16 +173,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "robust": (
             "BEND",
             "Block",
-            "Blocking",
-            "CERTAIN",
-            "all_joints",
-            "better_than_described",
-            "deviation",
             "hampel_weight",
             "huber_weight",
-            "inflation_of",
-            "robust_std",
-            "root_mean_square",
             "solve_robust",
         ),
         "samples": ("CHUNK_ROWS", "at_rest", "joined_samples", "samples_of_poses", "scaled_coupling"),

@@ -50,12 +50,13 @@ from .identity import clock_doubts, data_fingerprint, no_torques, unit_notes
 from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
 from .motion import MOST_OF_RATE, moving_samples, prepare
+from .pose_fit import fit_poses, named_joints, terms_at_rest
 from .result import Collected, contradicting, fit_of
 from .runs import FittedRun
 from .statements import UseName, checked_uses
 from .still_poses import arrival_notes, friction_bands, poses_from_log, poses_from_rows, without_friction
 from .wam_methods import solve_coupled, solve_iterative
-from .weighted import WeightedFit, fit_poses, named_joints, terms_at_rest, weighted_fit
+from .weighted import WeightedFit, weighted_fit
 from .workspace import separable_offsets
 
 CUTOFF_MATTERS = 1.2

@@ -1,14 +1,14 @@
 """The default method: a fit of all terms at once, weighted by each joint's own noise, held by a prior, robust.
 
-Each pass over the data makes the rows of the model at the present estimate (columns.py), reduces them to one triangular
-factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From the second
-pass on the residuals decide three things:
+Each pass over the data makes the rows of the model at the present estimate (effort_model.py), reduces them to one
+triangular factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From
+the second pass on the residuals decide three things:
 
 - outliers: a residual beyond HUBER robust standard deviations counts by its size only (Huber's weight, [Huber1981]),
   and from the fourth pass on one beyond REJECT not at all (Hampel's weight, as in robust.py);
 - reversals: where an actuator hardly moves, the sign of its friction is unknown. Its Coulomb friction is then a number
   anywhere in ±F_c, which adds F_c²/3 to the row's variance, in the share 1 − tanh²(u/v₀);
-- autocorrelation: how many samples count as one (inflation.py).
+- autocorrelation: how many samples count as one (autocorrelation.py).
 
 Passes end when the estimate moves by less than CONVERGED of its standard error. A model with gain, zero or tilt takes a
 Gauss–Newton step per pass, and must converge.
@@ -16,8 +16,6 @@ Gauss–Newton step per pass, and must converge.
 What comes of that is the place from which the result is found: the estimate and its covariance are those of
 load_posterior.py, which counts in what the model does not explain, and averages over how far the description may be
 off.
-
-The default method on poses at rest: which sides, which terms, and the weighted fit.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ import numpy.typing as npt
 from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import (
-    ALL,
     Blocking,
     CadPrior,
     EffortModel,
@@ -42,7 +39,6 @@ from ..fitting import (
     Samples,
     Scales,
     Solution,
-    StaticPoses,
     Terms,
     better_than_described,
     bounds_of,
@@ -53,19 +49,16 @@ from ..fitting import (
     registered_terms,
     rms_of_squares,
     robust_std,
-    samples_of_poses,
     solve,
 )
 from ..foundation import Array, frozen
-from ..recording import Declared
 from .earlier import EarlierCalibration
+from .fitted_recordings import FittedRecordings
+from .hypotheses import sources_of
 from .load_posterior import LoadPosterior
 from .motion import KEPT_PER_PERIOD
-from .nuisances import FittedRecordings
-from .posterior_search import load_posterior, sources_of
+from .posterior_search import load_posterior
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
-from .still_poses import means_of_repeated, with_sides_by_order
-from .workspace import separable_offsets
 
 CONVERGED = 0.05
 LEAST_PASSES = 4
@@ -139,8 +132,8 @@ def weighted_fit(
         prior: Towards the CAD values; None to trust the data alone. What they leave open then stays at the CAD values
             and is listed in ``solution.undetermined``.
         robust: Let outliers count less.
-        consistent: Return body parameters that real bodies can have, the nearest to the estimate (consistent.py). Needs
-            a prior, because joint torques do not reveal them all.
+        consistent: Return body parameters that real bodies can have, the nearest to the estimate
+            (consistent_bodies.py). Needs a prior, because joint torques do not reveal them all.
         search: Add terms that are tried (``EffortTerm.tried``), such as springs, at joints where the data show them.
         like: A fit to more of the same data, with the same terms before others were added: what it found about the
             unexplained part of the efforts is taken over, which is quick.
@@ -549,90 +542,3 @@ def _data_share(solution: Solution, belief: Gaussian) -> Array:
         prior = np.diag(np.linalg.inv(precision[np.ix_(known, known)]))
         share[known] = np.clip(1.0 - np.diag(solution.covariance)[known] / prior, 0.0, 1.0)
     return share
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PoseFit:
-    """A weighted fit to poses at rest.
-
-    Attributes:
-        fit: The fit.
-        poses: The poses as they were fitted.
-        terms: What was fitted, before further terms were looked for.
-        prior: Towards the description; None for the data alone.
-        search: Whether further terms were looked for.
-        earlier: A calibration from which it started.
-        notes: What happened on the way, one sentence each.
-    """
-
-    fit: WeightedFit
-    poses: StaticPoses
-    terms: Terms
-    prior: CadPrior | None
-    search: bool
-    earlier: EarlierCalibration | None
-    notes: tuple[str, ...]
-
-    def again(self, poses: StaticPoses) -> WeightedFit:
-        """Return the fit to some of the poses, quickly: what the fit to all of them found is taken over."""
-        return weighted_fit(
-            self.fit.columns.robot,
-            samples_of_poses(poses),
-            terms=self.terms,
-            prior=self.prior,
-            search=self.search,
-            like=self.fit,
-            earlier=self.earlier,
-        )
-
-
-def fit_poses(
-    robot: Robot,
-    poses: StaticPoses,
-    *,
-    terms: Terms | None = None,
-    prior: CadPrior | None = CadPrior(),  # noqa: B008 (immutable)
-    declared: Declared | None = None,
-    earlier: EarlierCalibration | None = None,
-) -> PoseFit:
-    """Fit poses at rest as a calibration does.
-
-    Where no side is known from which poses were reached, it is taken from their order; poses that were noted more than
-    once count by their means instead.
-
-    Args:
-        robot: The robot as described and mounted.
-        poses: The poses, reached from both sides, from one, or nobody knows.
-        terms: What is fitted; None for the usual, and springs and counterbalances where the data show them.
-        prior: Towards the description; None for the data alone.
-        declared: What the recording's mapping says of its efforts.
-        earlier: A calibration to start from.
-    """
-    notes = list[str]()
-    if not np.any(poses.side):
-        poses, repeated = means_of_repeated(poses)
-        if repeated:
-            notes.append(
-                f"from which side poses were reached is unknown; {repeated} were noted more than once, and their means "
-                "are fitted"
-            )
-        else:
-            poses = with_sides_by_order(poses)
-            notes.append("from which side poses were reached is unknown; it is taken from their order")
-    chosen = terms if terms is not None else terms_at_rest(robot, poses, declared)
-    looks = terms is None
-    fitted = weighted_fit(robot, samples_of_poses(poses), terms=chosen, prior=prior, search=looks, earlier=earlier)
-    return PoseFit(fitted, poses, chosen, prior, looks, earlier, tuple(notes))
-
-
-def terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None = None) -> Terms:
-    """Return what is fitted at rest: offsets that can be told from the weight, friction where sides are known."""
-    usable = separable_offsets(robot) & poses.measured
-    sided = np.any(poses.side != 0, axis=0) & poses.measured
-    gain = (ALL,) if declared is not None and declared.effort_is_command else ()
-    return Terms(bodies="gravity", offset=named_joints(robot, usable), coulomb=named_joints(robot, sided), gain=gain)
-
-
-def named_joints(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    """Return the names of some joints, of shape (n,)."""
-    return tuple(name for name, kept in zip(robot.joint_names, chosen, strict=True) if kept)
