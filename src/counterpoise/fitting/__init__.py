@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from .identifiability import link_parameter_names as link_parameter_names
     from .identifiability import sum_text as sum_text
     from .identifiability import workspace_yardstick as workspace_yardstick
+    from .nonlinear_regression import Linearised as Linearised
+    from .nonlinear_regression import gauss_newton as gauss_newton
     from .poses import SAME_POSE as SAME_POSE
     from .poses import StaticPoses as StaticPoses
     from .poses import joined_poses as joined_poses
@@ -130,6 +132,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "with_gravity_parameters",
             "with_inertial_parameters",
         ),
+        "nonlinear_regression": ("Linearised", "gauss_newton"),
         "hierarchical": (
             "Choice",
             "HierarchicalPosterior",

@@ -1,0 +1,88 @@
+"""Least squares of a model that is not linear: Gauss–Newton steps, each of them one linear regression.
+
+At a state with residuals r and their derivatives A by the unknowns, the step x is that of the linear model r = A x + e
+(regression.py), with its noise per channel, weights and prior. The covariance of the last step is that of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from ..foundation import Array
+from .prior import Gaussian
+from .regression import RANK_TOLERANCE, JointRegression, Solution, solve
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linearised:
+    """A model at a state; k rows, c channels, p unknowns.
+
+    Attributes:
+        A: Derivatives of the predictions by the step, shape (k, c, p).
+        left: What the state leaves of the measurements, shape (k, c); NaN where not measured.
+        weight: Relative inverse variance of each row, shape (k, c); None for all alike.
+        sigma: Noise of each channel, shape (c,); None to estimate it from what is left, channel by channel.
+        inflation: Rows that count as one, shape (c,); None for 1.
+        prior: What is known of the step; None for nothing.
+    """
+
+    A: Array
+    left: Array
+    weight: Array | None = None
+    sigma: Array | None = None
+    inflation: Array | None = None
+    prior: Gaussian | None = None
+
+    def solution(self, channels: Sequence[str], names: Sequence[str], tolerance: float = RANK_TOLERANCE) -> Solution:
+        """Return the step and its covariance; arguments as of :func:`gauss_newton`."""
+        regression = JointRegression(channels, names)
+        regression.add(self.A, self.left, self.weight)
+        return solve(
+            regression,
+            prior=self.prior,
+            sigma=self.sigma,
+            inflation=self.inflation,
+            pooling=0.0,
+            tolerance=tolerance,
+        )
+
+
+def gauss_newton(
+    start: State,
+    linearised: Callable[[State, int], Linearised],
+    stepped: Callable[[State, Array, Linearised], State],
+    *,
+    channels: Sequence[str],
+    names: Sequence[str],
+    rounds: int,
+    settled: float,
+    least: int = 0,
+    tolerance: float = RANK_TOLERANCE,
+) -> tuple[State, Solution, Linearised]:
+    """Return the state of least squares, the last step's solution and what it was made of.
+
+    Args:
+        start: The state to start from.
+        linearised: Returns the model at a state, in a round, counted from 0.
+        stepped: Returns the state after a step (shape (p,)); it may shorten it.
+        channels: Names of the c channels.
+        names: Names of the p unknowns.
+        rounds: Most steps.
+        settled: Largest step, in standard errors, at which it ends; what is not determined does not count.
+        least: Steps that are made at least.
+        tolerance: As in ``regression.solve``.
+    """
+    state = start
+    for number in range(rounds):
+        model = linearised(state, number)
+        solution = model.solution(channels, names, tolerance)
+        state = stepped(state, solution.x, model)
+        if number + 1 >= least and np.all(np.abs(solution.x) <= settled * solution.std + 1e-12):
+            break
+    return state, solution, model
