@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -26,18 +26,24 @@ class Linearised:
     Attributes:
         A: Derivatives of the predictions by the step, shape (k, c, p).
         left: What the state leaves of the measurements, shape (k, c); NaN where not measured.
-        weight: Relative inverse variance of each row, shape (k, c); None for all alike.
-        sigma: Noise of each channel, shape (c,); None to estimate it from what is left, channel by channel.
-        inflation: Rows that count as one, shape (c,); None for 1.
+        weight: Relative inverse variance of each row, shape (k, c).
+        sigma: Noise of each channel, shape (c,); NaN to estimate it from what is left, channel by channel.
+        inflation: Rows that count as one, shape (c,).
         prior: What is known of the step; None for nothing.
     """
 
     A: Array
     left: Array
-    weight: Array | None = None
-    sigma: Array | None = None
-    inflation: Array | None = None
+    weight: Array
+    sigma: Array
+    inflation: Array
     prior: Gaussian | None = None
+
+    @classmethod
+    def plain(cls, A: Array, left: Array) -> Self:
+        """Return a model whose rows are all alike and independent, with noise that is not known."""
+        channels = left.shape[1]
+        return cls(A, left, np.ones(left.shape), np.full(channels, np.nan), np.ones(channels))
 
     def solution(self, channels: Sequence[str], names: Sequence[str], tolerance: float = RANK_TOLERANCE) -> Solution:
         """Return the step and its covariance; arguments as of :func:`gauss_newton`."""
@@ -46,7 +52,7 @@ class Linearised:
         return solve(
             regression,
             prior=self.prior,
-            sigma=self.sigma,
+            sigma=None if np.isnan(self.sigma).any() else self.sigma,
             inflation=self.inflation,
             pooling=0.0,
             tolerance=tolerance,

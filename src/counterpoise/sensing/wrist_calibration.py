@@ -119,7 +119,7 @@ class WristProblem:
 
         def linearised(state: WristState, _: int) -> Linearised:
             A = _columns(_felt(axes, state.axes, state.gravity), state.x, axes @ state.axes, state.gravity)[:, :, kept]
-            return Linearised(_by_kind(A), _by_kind(reading - state.predicted(axes)))
+            return Linearised.plain(_by_kind(A), _by_kind(reading - state.predicted(axes)))
 
         def stepped(state: WristState, step: Array, _: Linearised) -> WristState:
             moved = np.zeros(15)
