@@ -21,12 +21,14 @@ from counterpoise.fitting import (
     Terms,
     at_rest,
     column_unit,
+    joined_samples,
     prior_of,
     registered,
     registered_terms,
     term,
 )
 from counterpoise.foundation import Array
+from counterpoise.identification.runs import FittedRun
 from counterpoise.identification.weighted import WeightedFit, weighted_fit
 from random_robots import random_robot
 from simulated_motion import motion, other_masses, recording
@@ -143,6 +145,18 @@ def test_a_drift_counts_from_the_beginning_of_its_recording() -> None:
     assert np.allclose(rows[:, 0, model.groups["drift"].start], elapsed[len(samples) // 2 :])
 
 
+def test_time_runs_on_in_a_stream_and_begins_anew_with_the_next_recording() -> None:
+    """Pieces of a stream know nothing of each other; joined recordings are still two."""
+    samples = made(plain)
+    expected = samples.time - samples.time[0]
+    pieces = [replace(samples[start : start + 300], elapsed=np.zeros(0)) for start in range(0, len(samples), 300)]
+    streamed = [chunk.elapsed for chunk in FittedRun(lambda: pieces).chunks()]
+    assert np.allclose(np.concatenate(streamed), expected)
+    joined = joined_samples([samples, samples])
+    assert np.allclose(joined.elapsed, np.tile(expected, 2))
+    assert np.all(np.diff(joined.time) > 0.0)
+
+
 def test_a_gear_does_not_transmit_what_a_counterbalance_holds() -> None:
     """Load friction is that of the load that is left; of coupled drives each carries its part."""
     robot = random_robot(2, joints=4, loads=False).robot()
@@ -192,6 +206,31 @@ def test_a_term_of_ones_own_is_all_that_a_fit_needs(registry: None, tmp_path: Pa
     again = cp.load_calibration(fit.save(tmp_path / "arm.calibration.json"), CAD)
     assert again.columns.terms == fit.columns.terms
     assert np.array_equal(again.x, fit.x)
+
+
+def test_a_term_that_follows_the_position_is_tried_beside_springs(registry: None) -> None:
+    """Two unknowns a joint: their evidence is that of both together, and no spring takes their place."""
+
+    @registered
+    class EightTimesATurn(JointTerm):
+        name = "eight_a_turn"
+        number = 1000
+        label = "eighth harmonics"
+        summary = "a cogging of eight periods a turn"
+        quantities = ("eighth_cosine", "eighth_sine")
+        acts_at_rest = True
+        follows_position = True
+        tried = True
+
+        def shapes(self, at: Evaluation) -> tuple[Array, ...]:
+            return np.cos(8.0 * at.samples.q), np.sin(8.0 * at.samples.q)
+
+    samples = made(lambda samples: 0.6 * np.cos(8.0 * samples.q + 0.4) * [0.0, 0.0, 1.0, 0.0])
+    fit = weighted_fit(CAD, samples, search=True)
+    assert fit.columns.terms.eight_a_turn == (CAD.joint_names[2],)
+    assert not fit.columns.terms.spring
+    assert estimate(fit, f"{CAD.joint_names[2]}.eighth_cosine") == pytest.approx(0.6 * np.cos(0.4), abs=0.02)
+    assert estimate(fit, f"{CAD.joint_names[2]}.eighth_sine") == pytest.approx(-0.6 * np.sin(0.4), abs=0.02)
 
 
 def test_terms_that_share_a_name_a_number_or_a_quantity_are_refused(registry: None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -38,7 +38,7 @@ class Samples:
         motor_per_link: G of q_motor = G q_link where joints are coupled, shape (n, n); None for one drive per joint.
         rate: Samples per second before thinning [Hz]; NaN for single poses.
         cutoff: Of the low-pass that the samples went through [Hz]; NaN for none.
-        begin: When their recording began [s]; None for the first of them.
+        elapsed: Time since their recording began [s], shape (k,); it begins with the first of them unless given.
     """
 
     joint_names: tuple[str, ...]
@@ -52,7 +52,7 @@ class Samples:
     motor_per_link: Array | None = None
     rate: float = float("nan")
     cutoff: float = float("nan")
-    begin: float | None = None
+    elapsed: Array = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse what no fit can use."""
@@ -60,7 +60,9 @@ class Samples:
         n = len(self.joint_names)
         k = len(self.time)
         shapes = {"time": (k,), "q": (k, n), "dq": (k, n), "ddq": (k, n), "tau": (k, n), "v0": (n,)}
-        shapes |= {"direction": (k, n), "motor_per_link": (n, n)}
+        shapes |= {"direction": (k, n), "motor_per_link": (n, n), "elapsed": (k,)}
+        if k and not len(self.elapsed):
+            object.__setattr__(self, "elapsed", np.asarray(self.time) - self.time[0])
         for name, shape in shapes.items():
             given = getattr(self, name)
             if given is None:
@@ -71,8 +73,6 @@ class Samples:
             if name != "tau" and not np.isfinite(array).all():
                 raise InputError(f"{name} has an entry that is no number; leave such samples out")
             object.__setattr__(self, name, array)
-        if self.begin is None and k:
-            object.__setattr__(self, "begin", float(self.time[0]))
         if np.isinf(self.tau).any():
             raise InputError("tau has an infinite entry; expected a number, or NaN where it was not measured")
         if not np.all(self.v0 > 0.0):
@@ -84,7 +84,7 @@ class Samples:
 
     def __getitem__(self, rows: slice | npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Self:
         """Return the samples of a range, a mask or a list of indices."""
-        cut = {name: getattr(self, name)[rows] for name in ("time", "q", "dq", "ddq", "tau")}
+        cut = {name: getattr(self, name)[rows] for name in ("time", "q", "dq", "ddq", "tau", "elapsed")}
         direction = None if self.direction is None else self.direction[rows]
         return replace(self, direction=direction, **cut)
 
@@ -92,11 +92,6 @@ class Samples:
         """Yield the samples in pieces of at most ``rows``."""
         for start in range(0, len(self), rows):
             yield self[start : start + rows]
-
-    @property
-    def elapsed(self) -> Array:
-        """Time since the beginning of the recording [s], shape (k,)."""
-        return np.asarray(self.time - (self.begin or 0.0))
 
     @property
     def active(self) -> npt.NDArray[np.bool_]:
@@ -136,14 +131,13 @@ def joined_samples(parts: Sequence[Samples]) -> Samples:
     for part in parts:
         times.append(part.time - part.time[0] + end)
         end = float(times[-1][-1]) + 1.0
-    names = ("q", "dq", "ddq", "tau")
+    names = ("q", "dq", "ddq", "tau", "elapsed")
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     return replace(
         parts[0],
         time=np.concatenate(times),
         v0=np.max([part.v0 for part in parts], axis=0),
         direction=np.concatenate(directions),
-        begin=0.0,
         **columns,
     )
 

@@ -154,7 +154,8 @@ class Stands:
         moving = samples[~self._standing(samples.time)]
         if len(moving) == 0 or len(chosen) == 0:
             return [FittedRun(samples)]
-        return [FittedRun(moving), FittedRun(replace(chosen, begin=samples.begin), poses=True)]
+        begin = samples.time[0] - samples.elapsed[0]
+        return [FittedRun(moving), FittedRun(replace(chosen, elapsed=chosen.time - begin), poses=True)]
 
     def _standing(self, time: Array) -> npt.NDArray[np.bool_]:
         """Say which instants lie within a standing, shape (k,)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..fitting import Choice, EffortModel, at_rest, tilt_axes
 from ..foundation import Array
-from .nuisances import POSITION, SIZES, Nuisances
+from .nuisances import POSITION, SIZES, STAND_FOR, Nuisances
 
 TAIL = 0.05
 """Probability that a gravity error is larger than stated."""
@@ -171,12 +171,13 @@ class LoadPosterior:
         for place, joint in enumerate(np.flatnonzero(columns.active).tolist()):
             first = len(own.names) + 2 + place * width
             name, weight = columns.robot.joint_names[joint], self.nuisances.weight[joint]
-            at = {part: columns.names.index(f"{name}.{part}") for part in _PARTS if f"{name}.{part}" in columns.names}
+            parts = [part for part in ("offset", *STAND_FOR) if f"{name}.{part}" in columns.names]
+            at = {part: columns.names.index(f"{name}.{part}") for part in parts}
             constant = np.zeros(len(self.mean))
             constant[first + POSITION + 1] = self.nuisances.offset[joint]
             if place in self.springs:
                 sizes = (weight / half[joint], weight, weight)
-                for step, (part, size) in enumerate(zip(("spring", "cosine", "sine"), sizes, strict=True)):
+                for step, (part, size) in enumerate(zip(STAND_FOR, sizes, strict=True)):
                     if part in at:
                         turn[at[part], first + step] += size
                         constant[first + step] = -size * centre[step, joint]
@@ -219,9 +220,6 @@ class LoadPosterior:
         first = p + joint * width
         wide[:, first : first + count] = rows[:, joint, p : p + count]
         return wide
-
-
-_PARTS = ("offset", "spring", "cosine", "sine")
 
 
 def tilt_columns(columns: EffortModel, x: Array, q: Array) -> Array:

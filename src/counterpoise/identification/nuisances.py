@@ -45,8 +45,10 @@ SIZES = {
     "drift": Size(0.02, 0.1, free=False),
 }
 """Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
-POSITION = 3
-"""Columns of kind "position": q, cos q and sin q about their means."""
+STAND_FOR = ("spring", "cosine", "sine")
+"""Quantities of the model that columns of kind "position" stand for: q, cos q and sin q about their means."""
+POSITION = len(STAND_FOR)
+"""Columns of kind "position"."""
 AT_REST = ("position", "gain", "offset")
 """Kinds that act at rest, in the order of their columns."""
 OFFSET_OF_FRICTION = 0.3

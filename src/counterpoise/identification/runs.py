@@ -41,11 +41,14 @@ class FittedRun:
 
     def chunks(self) -> Iterator[Samples]:
         """Yield the samples in pieces that fit into memory."""
-        pieces = (self.samples,) if isinstance(self.samples, Samples) else self.samples()
-        first: Samples | None = None
-        for piece in pieces:
-            first = first or piece
-            yield from (piece if piece is first else replace(piece, begin=first.begin)).chunks()
+        if isinstance(self.samples, Samples):
+            yield from self.samples.chunks()
+            return
+        begin: float | None = None
+        for piece in self.samples():  # each of them knows only its own time
+            if begin is None and len(piece):
+                begin = float(piece.time[0])
+            yield from replace(piece, elapsed=piece.time - (begin or 0.0)).chunks()
 
 
 class RepeatedRun:

@@ -57,6 +57,7 @@ from .fitted_recordings import FittedRecordings
 from .hypotheses import sources_of
 from .load_posterior import LoadPosterior
 from .motion import KEPT_PER_PERIOD
+from .nuisances import STAND_FOR
 from .posterior_search import load_posterior
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
 
@@ -372,12 +373,14 @@ def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> FittedRecordi
 
 
 def _tried_terms(*, moves: bool) -> list[EffortTerm]:
-    """Return the terms that are tried by the evidence of a fit with them; springs are by that of the posterior."""
-    return [
-        term
-        for term in registered_terms()
-        if term.tried and not term.follows_position and (moves or not term.motion_only)
-    ]
+    """Return the terms that are tried by the evidence of a fit with them."""
+    tried = [term for term in registered_terms() if term.tried and term not in _nuisance_terms()]
+    return [term for term in tried if moves or not term.motion_only]
+
+
+def _nuisance_terms() -> list[EffortTerm]:
+    """Return the terms that are tried by the evidence of the nuisances that stand for them: springs."""
+    return [term for term in registered_terms() if term.tried and set(term.quantities) <= set(STAND_FOR)]
 
 
 def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _State]:
@@ -417,8 +420,7 @@ def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple
     """Return task and state with springs and counterbalances where the data show them."""
     columns = task.columns
     names = tuple(columns.joint_names[place] for place in posterior.springs)
-    springs = [term for term in registered_terms() if term.tried and term.follows_position]
-    sprung = _widened(task, springs, names)
+    sprung = _widened(task, _nuisance_terms(), names)
     x, _ = posterior.exported(sprung.columns)
     regression, inflation, spread = _pass(sprung, x, state)
     solution = solve(regression, prior=sprung.belief(), inflation=inflation)
