@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
@@ -117,3 +119,29 @@ def test_weights_and_steps_are_the_callers() -> None:
     assert model.weight is weight
     assert rounds == list(range(len(rounds)))
     assert len(rounds) > 6
+
+
+def test_outliers_do_not_pull_a_robust_fit_along() -> None:
+    """One reading of ten is wrong by thirty times its noise: the result is that of the others alone."""
+    y, clean = measured(7), np.ones((len(TIME), 2), dtype=bool)
+    clean[::10] = False
+    y[::10] += 30.0 * NOISE
+
+    def fitted(model: Callable[[Array, Array, int], Linearised]) -> Array:
+        x, _, _ = gauss_newton(
+            TRUE + 0.2,
+            lambda at, number: model(slopes(at), y - curves(at), number),
+            moved,
+            channels=("a", "b"),
+            names=("x", "y", "z"),
+            rounds=40,
+            settled=1e-6,
+            least=6,
+        )
+        return x
+
+    alone = fitted(lambda A, left, _: Linearised.plain(A, np.where(clean, left, np.nan)))
+    robust = fitted(lambda A, left, number: Linearised.robust(A, left, reject=number > 2))
+    pulled = fitted(lambda A, left, _: Linearised.plain(A, left))
+    assert np.all(np.abs(robust - alone) < [0.002, 0.002, 0.01])  # their standard errors
+    assert np.abs(pulled - alone).max() > 0.05

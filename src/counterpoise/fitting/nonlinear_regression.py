@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from typing import Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ..foundation import Array
+from .autocorrelation import inflation_of
+from .column_statistics import robust_std
 from .prior import Gaussian
 from .regression import RANK_TOLERANCE, JointRegression, Solution, solve
+from .robust import hampel_weight, huber_weight
 
 State = TypeVar("State")
 
@@ -44,6 +48,27 @@ class Linearised:
         """Return a model whose rows are all alike and independent, with noise that is not known."""
         channels = left.shape[1]
         return cls(A, left, np.ones(left.shape), np.full(channels, np.nan), np.ones(channels))
+
+    @classmethod
+    def robust(
+        cls, A: Array, left: Array, *, reject: bool, least: npt.ArrayLike = 1e-9, prior: Gaussian | None = None
+    ) -> Self:
+        """Return a model in which outliers count less: by Huber's weight, or Hampel's to leave the worst out.
+
+        Their size is that over a robust deviation about zero, not about the median: a channel that a step left off by a
+        constant is no set of outliers. Neighbours that are alike count as one.
+
+        Args:
+            A: Derivatives, shape (k, c, p).
+            left: What is left of the measurements, shape (k, c).
+            reject: Whether to leave outliers out.
+            least: Noise of each channel that is taken at least, shape (c,) or one number.
+            prior: What is known of the step.
+        """
+        sigma = np.maximum(robust_std(left), least)
+        size = np.abs(left) / sigma
+        weight = hampel_weight(size) if reject else huber_weight(size)
+        return cls(A, left, weight, sigma, inflation_of(np.where(weight > 0.5, left, np.nan)), prior)
 
     def solution(self, channels: Sequence[str], names: Sequence[str], tolerance: float = RANK_TOLERANCE) -> Solution:
         """Return the step and its covariance; arguments as of :func:`gauss_newton`."""
@@ -89,6 +114,8 @@ def gauss_newton(
         model = linearised(state, number)
         solution = model.solution(channels, names, tolerance)
         state = stepped(state, solution.x, model)
-        if number + 1 >= least and np.all(np.abs(solution.x) <= settled * solution.std + 1e-12):
+        known = np.isfinite(solution.std)
+        small = np.abs(solution.x[known]) <= settled * solution.std[known] + 1e-12
+        if number + 1 >= least and small.all():
             break
     return state, solution, model

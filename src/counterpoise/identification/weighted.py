@@ -159,8 +159,8 @@ def weighted_fit(
     if any(run.poses for run in listed) and (listed[0].poses or not survey.filtered):
         raise InputError("poses at rest beside a motion follow the run of the motion that they are of")
     if search and like is not None:
-        taken = {term.name: getattr(like.columns.terms, term.name) for term in _tried_terms(moves=survey.moves)}
-        chosen = chosen.replace(**taken)
+        tried = {term.name: getattr(like.columns.terms, term.name) for term in _tried_terms(moves=survey.moves)}
+        chosen = chosen.replace(**tried)
     columns = EffortModel(robot, chosen, survey.active, survey.coupling)
     known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
     weighed = any(load is not None and np.any(load) for load in known)
@@ -389,8 +389,10 @@ def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _S
     The evidence is that of the unknowns' posterior in a fit with the term at every joint: of zero, before the data and
     after them (the Savage–Dickey ratio, [Dickey1971]).
     """
-    own = task.columns.joints_of(term.name)
-    joints = [name for name in task.columns.suited(term) if task.columns.robot.joint_names.index(name) not in own]
+    own = task.columns.terms.joints(term.name, task.columns.joint_names)
+    joints = [name for name in task.columns.suited(term) if name not in own]
+    if not joints:
+        return task, state
     wider = _widened(task, [term], joints)
     columns = wider.columns
     x = wider.start.copy()
@@ -399,7 +401,7 @@ def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _S
     solution = solve(regression, prior=wider.belief(), inflation=inflation)
     group = columns.groups[term.name]
     deviations = term.deviations(columns, task.scales, wider.start[group])
-    found = []
+    shown = []
     for name in joints:
         at = np.array([columns.names.index(f"{name}.{quantity}") for quantity in term.quantities])
         before = deviations[at - group.start]
@@ -409,10 +411,10 @@ def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _S
         mean = solution.x[at] / before
         speaks = 0.5 * float(mean @ np.linalg.solve(covariance, mean) + np.linalg.slogdet(covariance)[1])
         if speaks > TERM_SPEAKS:
-            found.append(name)
-    if not found:
+            shown.append(name)
+    if not shown:
         return task, state
-    wider = _widened(task, [term], found)
+    wider = _widened(task, [term], shown)
     return wider, _iterate(wider, LEAST_PASSES)
 
 
@@ -430,17 +432,10 @@ def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple
 def _widened(task: _Task, terms: Sequence[EffortTerm], joints: Sequence[str]) -> _Task:
     """Return the task with further terms, at those of the joints that can have them."""
     columns = task.columns
-    further = {
-        term.name: tuple(
-            dict.fromkeys(
-                (
-                    *columns.terms.joints(term.name, columns.joint_names),
-                    *(name for name in joints if name in columns.suited(term)),
-                )
-            )
-        )
-        for term in terms
-    }
+    further = {}
+    for term in terms:
+        own = columns.terms.joints(term.name, columns.joint_names)
+        further[term.name] = (*own, *(name for name in joints if name in columns.suited(term) and name not in own))
     wider = replace(columns, terms=columns.terms.replace(**further))
     start = wider.start()
     start[[wider.names.index(name) for name in columns.names]] = task.start

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ..doctor import CUTOFF, prepare, without_infinities
 from ..dynamics import WRENCH_COMPONENTS, Robot
 from ..errors import InputError
-from ..fitting import Linearised, gauss_newton, hampel_weight, inflation_of, robust_std
+from ..fitting import Linearised, gauss_newton
 from ..foundation import Array, frozen, rotation_from_vector, skew, transform
 from ..recording import Log
 from .plate.readings import near_times
@@ -280,13 +280,13 @@ def _solve(
     def columns(state: tuple[Array, Array]) -> Array:
         x, pose = state
         tool = tool_columns(robot, link, pose, *motion)
-        found = np.zeros((len(reading), 6, 13))
-        found[:, :, :4] = tool
-        found[:, range(6), range(4, 10)] = 1.0
+        A = np.zeros((len(reading), 6, 13))
+        A[:, :, :4] = tool
+        A[:, range(6), range(4, 10)] = 1.0
         turn = skew(tool[:, :3, 0])
-        found[:, :3, 10:] = x[0] * turn
-        found[:, 3:, 10:] = skew(x[1:4]) @ turn
-        return found
+        A[:, :3, 10:] = x[0] * turn
+        A[:, 3:, 10:] = skew(x[1:4]) @ turn
+        return A
 
     def linearised(state: tuple[Array, Array], number: int) -> Linearised:
         A = columns(state)
@@ -294,9 +294,7 @@ def _solve(
         A = A[:, :, : 13 if turning else 10]
         if number == 0:  # nothing is known of the zero, so that every reading would be an outlier
             return Linearised(A, left, np.ones(left.shape), np.ones(6), np.ones(6))
-        noise = np.maximum(robust_std(left), 1e-9)
-        weight = hampel_weight(np.abs(left) / noise)
-        return Linearised(A, left, weight, noise, inflation_of(np.where(weight > 0.0, left, np.nan)))
+        return Linearised.robust(A, left, reject=True)
 
     def stepped(state: tuple[Array, Array], step: Array, _: Linearised) -> tuple[Array, Array]:
         x, pose = state

@@ -55,7 +55,7 @@ import numpy.typing as npt
 
 from ...dynamics import Robot, effort_units
 from ...errors import InputError
-from ...fitting import hampel_weight, huber_weight, inflation_of, robust_std
+from ...fitting import Linearised, gauss_newton, inflation_of
 from ...foundation import Array, frozen
 from ...identification import LEAST_INFLATION, Preparation, effort_of
 from ...recording import Log, interpolated, smoothed
@@ -147,7 +147,7 @@ def fit_law(rows: JointRows, laws: Sequence[str], *, gain: float | None = None) 
     if gain is not None:
         y = y - rows.columns["link"] / gain
         largest = tuple(name for name in largest if name != "link")
-    weight = _weights(X[:, [names.index(name) for name in largest]], y)
+    weight = _weights(X[:, [names.index(name) for name in largest]], y, largest)
     root = np.sqrt(weight)
     size = np.sqrt(np.mean((X * root[:, None]) ** 2, axis=0))
     size[size == 0.0] = 1.0
@@ -277,16 +277,24 @@ def _solved(gram: Array, slope: Array, square: float, chosen: Sequence[int]) -> 
     return x, max(square - 2.0 * float(x @ side) + float(x @ part @ x), 0.0)
 
 
-def _weights(A: Array, y: Array) -> Array:
+def _weights(A: Array, y: Array, names: Sequence[str]) -> Array:
     """Return weights that outliers lose: Huber's first, then Hampel's (fitting/robust.py), shape (k,)."""
-    weight = np.ones(len(y))
-    for number in range(PASSES):
-        root = np.sqrt(weight)
-        x, *_ = np.linalg.lstsq(A * root[:, None], y * root, rcond=1e-10)
-        residual = y - A @ x
-        size = np.abs(residual) / max(float(robust_std(residual[:, None])[0]), 1e-12)
-        weight = hampel_weight(size) if number > 0 else huber_weight(size)
-    return weight
+
+    def linearised(x: Array, number: int) -> Linearised:
+        rows, left = A[:, None, :], (y - A @ x)[:, None]
+        return Linearised.robust(rows, left, reject=number > 1, least=1e-12) if number else Linearised.plain(rows, left)
+
+    _, _, model = gauss_newton(
+        np.zeros(len(names)),
+        linearised,
+        lambda x, step, _: x + step,
+        channels=("motor",),
+        names=names,
+        rounds=PASSES + 1,
+        settled=0.0,
+        least=PASSES + 1,
+    )
+    return model.weight[:, 0]
 
 
 def _given_rotor(law: LawColumns, covariance: Array, scale: Array) -> float:

@@ -29,10 +29,6 @@ from ...fitting import (
     Gaussian,
     Linearised,
     gauss_newton,
-    hampel_weight,
-    huber_weight,
-    inflation_of,
-    robust_std,
 )
 from ...foundation import Array, skew
 from ...identification import motion_band, refuse_other_mount
@@ -511,18 +507,9 @@ def fit_sensor(
 
     def linearised(fit: SensorFit, number: int) -> Linearised:
         left = (comparison.reading(fit.lag) - comparison.predicted(fit))[used]
-        # About zero, not about their median: a channel that a step left off by a constant is no set of outliers.
-        noise = np.maximum(robust_std(left), 1e-7 * comparison.unit)
-        size_of = np.abs(left) / noise
-        weight = huber_weight(size_of) if number < 3 else hampel_weight(size_of)
-        return Linearised(
-            comparison.columns(start, fit.mounting, fit.masses)[used][:, :, free],
-            left,
-            weight,
-            sigma=noise,
-            inflation=inflation_of(np.where(weight > 0.5, left, np.nan)),  # outliers do not count
-            prior=Gaussian(-_unknowns(fit)[free], np.diag(1.0 / prior_std[free])),
-        )
+        A = comparison.columns(start, fit.mounting, fit.masses)[used][:, :, free]
+        prior = Gaussian(-_unknowns(fit)[free], np.diag(1.0 / prior_std[free]))
+        return Linearised.robust(A, left, reject=number >= 3, least=1e-7 * comparison.unit, prior=prior)
 
     def stepped(fit: SensorFit, step: Array, model: Linearised) -> SensorFit:
         full = np.zeros(size)
