@@ -47,8 +47,6 @@ def test_it_ends_at_the_least_squares_of_another_solver(seed: int) -> None:
         np.array([1.0, 0.3, 0.0]),
         lambda at, _: Linearised.plain(slopes(at), y - curves(at)),
         moved,
-        channels=("first", "second"),
-        names=("size", "decay", "level"),
         rounds=30,
         settled=1e-6,
     )
@@ -68,9 +66,7 @@ def test_a_prior_of_the_step_holds_the_state() -> None:
         prior = Gaussian(start - x, np.diag(1.0 / prior_std))
         return Linearised(slopes(x), y - curves(x), np.ones(y.shape), NOISE, np.ones(2), prior)
 
-    x, solution, _ = gauss_newton(
-        start, linearised, moved, channels=("a", "b"), names=("x", "y", "z"), rounds=20, settled=1e-6
-    )
+    x, solution, _ = gauss_newton(start, linearised, moved, rounds=20, settled=1e-6)
     assert x[1] == pytest.approx(0.7, abs=1e-7)
     decay = np.exp(-0.7 * TIME)
     assert x[0] == pytest.approx(float(y[:, 0] @ decay / (decay @ decay)), rel=1e-6)
@@ -86,9 +82,7 @@ def test_what_nothing_determines_stays_and_has_an_infinite_deviation() -> None:
         A = slopes(np.array([x[0] + x[3], x[1], x[2]]))
         return Linearised.plain(np.concatenate([A, A[:, :, :1]], axis=2), left)
 
-    x, solution, _ = gauss_newton(
-        np.array([0.5, 0.5, 0.0, 0.5]), linearised, moved, channels=("a", "b"), names="wxyz", rounds=30, settled=1e-6
-    )
+    x, solution, _ = gauss_newton(np.array([0.5, 0.5, 0.0, 0.5]), linearised, moved, rounds=30, settled=1e-6)
     assert x[0] == pytest.approx(x[3], rel=1e-9)
     assert x[0] + x[3] == pytest.approx(TRUE[0], rel=0.02)
     assert np.isinf(solution.std).tolist() == [True, False, False, True]
@@ -110,8 +104,6 @@ def test_weights_and_steps_are_the_callers() -> None:
         TRUE + 0.3,
         linearised,
         lambda x, step, _: x + step * min(1.0, 0.05 / float(np.abs(step).max())),
-        channels=("a", "b"),
-        names=("x", "y", "z"),
         rounds=40,
         settled=1e-6,
     )
@@ -132,8 +124,6 @@ def test_outliers_do_not_pull_a_robust_fit_along() -> None:
             TRUE + 0.2,
             lambda at, number: model(slopes(at), y - curves(at), number),
             moved,
-            channels=("a", "b"),
-            names=("x", "y", "z"),
             rounds=40,
             settled=1e-6,
             least=6,

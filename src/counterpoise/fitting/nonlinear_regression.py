@@ -6,7 +6,7 @@ At a state with residuals r and their derivatives A by the unknowns, the step x 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
@@ -70,9 +70,9 @@ class Linearised:
         weight = hampel_weight(size) if reject else huber_weight(size)
         return cls(A, left, weight, sigma, inflation_of(np.where(weight > 0.5, left, np.nan)), prior)
 
-    def solution(self, channels: Sequence[str], names: Sequence[str], tolerance: float = RANK_TOLERANCE) -> Solution:
-        """Return the step and its covariance; arguments as of :func:`gauss_newton`."""
-        regression = JointRegression(channels, names)
+    def solution(self, tolerance: float = RANK_TOLERANCE) -> Solution:
+        """Return the step and its covariance; ``tolerance`` as in ``regression.solve``."""
+        regression = JointRegression(*([str(at) for at in range(size)] for size in self.A.shape[1:]))
         regression.add(self.A, self.left, self.weight)
         return solve(
             regression,
@@ -89,8 +89,6 @@ def gauss_newton(
     linearised: Callable[[State, int], Linearised],
     stepped: Callable[[State, Array, Linearised], State],
     *,
-    channels: Sequence[str],
-    names: Sequence[str],
     rounds: int,
     settled: float,
     least: int = 0,
@@ -102,8 +100,6 @@ def gauss_newton(
         start: The state to start from.
         linearised: Returns the model at a state, in a round, counted from 0.
         stepped: Returns the state after a step (shape (p,)); it may shorten it.
-        channels: Names of the c channels.
-        names: Names of the p unknowns.
         rounds: Most steps.
         settled: Largest step, in standard errors, at which it ends; what is not determined does not count.
         least: Steps that are made at least.
@@ -112,7 +108,7 @@ def gauss_newton(
     state = start
     for number in range(rounds):
         model = linearised(state, number)
-        solution = model.solution(channels, names, tolerance)
+        solution = model.solution(tolerance)
         state = stepped(state, solution.x, model)
         known = np.isfinite(solution.std)
         small = np.abs(solution.x[known]) <= settled * solution.std[known] + 1e-12

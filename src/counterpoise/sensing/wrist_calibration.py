@@ -57,10 +57,6 @@ LARGEST_TURN = 0.5
 """Largest turn and tilt in one step [rad]: further away the slopes are others."""
 HIDDEN = 3e-5
 """Singular value, columns scaled to length 1, below which a combination is not told."""
-UNKNOWNS = (
-    *("m", "mx", "my", "mz", "bias.fx", "bias.fy", "bias.fz", "bias.mx", "bias.my", "bias.mz"),
-    *("turn.x", "turn.y", "turn.z", "tilt.first", "tilt.second"),
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,16 +127,10 @@ class WristProblem:
                 rotation_from_vector(_level(state.gravity).T @ moved[13:]) @ state.gravity,
             )
 
+        begin = WristState(np.zeros(10), turned, gravity)
+        # Three steps at least: a turn has no slope before there is a mass.
         state, solution, _ = gauss_newton(
-            WristState(np.zeros(10), turned, gravity),
-            linearised,
-            stepped,
-            channels=("force", "moment"),
-            names=[UNKNOWNS[at] for at in kept],
-            rounds=PASSES,
-            settled=SETTLED,
-            least=3,  # a turn has a slope once there is a mass
-            tolerance=HIDDEN,
+            begin, linearised, stepped, rounds=PASSES, settled=SETTLED, least=3, tolerance=HIDDEN
         )
         wider = float(stdtrit(max(6.0 * count - len(kept), 1.0), 0.975)) / CERTAIN
         covariance = np.zeros((15, 15))

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..doctor import CUTOFF, prepare, without_infinities
-from ..dynamics import WRENCH_COMPONENTS, Robot
+from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import Linearised, gauss_newton
 from ..foundation import Array, frozen, rotation_from_vector, skew, transform
@@ -302,14 +302,7 @@ def _solve(
         return x + step[:10], transform(pose[:3, :3] @ turn, pose[:3, 3])
 
     (x, pose), solution, _ = gauss_newton(
-        (np.zeros(10), pose),
-        linearised,
-        stepped,
-        channels=WRENCH_COMPONENTS,
-        names=[str(at) for at in range(13 if turning else 10)],
-        rounds=PASSES,
-        settled=SETTLED,
-        least=3,
+        (np.zeros(10), pose), linearised, stepped, rounds=PASSES, settled=SETTLED, least=3
     )
     covariance = np.zeros((13, 13))
     covariance[: len(solution.x), : len(solution.x)] = solution.covariance

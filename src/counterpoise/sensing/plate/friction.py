@@ -147,7 +147,7 @@ def fit_law(rows: JointRows, laws: Sequence[str], *, gain: float | None = None) 
     if gain is not None:
         y = y - rows.columns["link"] / gain
         largest = tuple(name for name in largest if name != "link")
-    weight = _weights(X[:, [names.index(name) for name in largest]], y, largest)
+    weight = _weights(X[:, [names.index(name) for name in largest]], y)
     root = np.sqrt(weight)
     size = np.sqrt(np.mean((X * root[:, None]) ** 2, axis=0))
     size[size == 0.0] = 1.0
@@ -277,7 +277,7 @@ def _solved(gram: Array, slope: Array, square: float, chosen: Sequence[int]) -> 
     return x, max(square - 2.0 * float(x @ side) + float(x @ part @ x), 0.0)
 
 
-def _weights(A: Array, y: Array, names: Sequence[str]) -> Array:
+def _weights(A: Array, y: Array) -> Array:
     """Return weights that outliers lose: Huber's first, then Hampel's (fitting/robust.py), shape (k,)."""
 
     def linearised(x: Array, number: int) -> Linearised:
@@ -285,14 +285,7 @@ def _weights(A: Array, y: Array, names: Sequence[str]) -> Array:
         return Linearised.robust(rows, left, reject=number > 1, least=1e-12) if number else Linearised.plain(rows, left)
 
     _, _, model = gauss_newton(
-        np.zeros(len(names)),
-        linearised,
-        lambda x, step, _: x + step,
-        channels=("motor",),
-        names=names,
-        rounds=PASSES + 1,
-        settled=0.0,
-        least=PASSES + 1,
+        np.zeros(A.shape[1]), linearised, lambda x, step, _: x + step, rounds=PASSES + 1, settled=0.0, least=PASSES + 1
     )
     return model.weight[:, 0]
 

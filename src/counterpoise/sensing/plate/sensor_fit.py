@@ -516,16 +516,7 @@ def fit_sensor(
         full[free] = step
         return _descended(comparison, fit, _shortened(full), model, used)
 
-    fit, solution, model = gauss_newton(
-        fit,
-        linearised,
-        stepped,
-        channels=WRENCH_COMPONENTS,
-        names=[str(at) for at in free],
-        rounds=ROUNDS,
-        settled=SETTLED,
-        least=5,
-    )
+    fit, solution, model = gauss_newton(fit, linearised, stepped, rounds=ROUNDS, settled=SETTLED, least=5)
     covariance = np.zeros((size, size))
     covariance[np.ix_(free, free)] = solution.covariance
     return replace(
