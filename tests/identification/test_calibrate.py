@@ -276,7 +276,7 @@ def test_springs_at_many_joints_are_not_believed() -> None:
     found = calibrate(robot, sprung, findings=())
     assert any("springs at 3 joints at once" in reason for reason in found.reasons)
     assert found.statements == () and np.isnan(found.gravity_error).all()
-    named = calibrate(robot, sprung, terms=replace(Terms.moving(), spring=("all",)), findings=())
+    named = calibrate(robot, sprung, terms=Terms.moving().replace(spring=("all",)), findings=())
     assert np.isfinite(named.gravity_error).all()
 
 

@@ -9,15 +9,15 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.description import JointKind
-from counterpoise.fitting import EffortColumns, Samples, Terms
+from counterpoise.fitting import EffortModel, Samples, Terms
 from counterpoise.foundation import Array
+from counterpoise.identification.fitted_recordings import Extent
 from counterpoise.identification.nuisances import (
     LEAST_RANGE,
     OFFSET_OF_FRICTION,
     POSITION,
     PRESLIDING,
     SIZES,
-    Extent,
     Nuisances,
     presliding,
 )
@@ -61,7 +61,7 @@ def extent_of(arm: cp.Robot, samples: Samples) -> Extent:
 def nuisances_of(
     arm: cp.Robot, samples: Samples, *, friction: float | Array = 1.0, moving: bool = True, terms: Terms | None = None
 ) -> Nuisances:
-    columns = EffortColumns(arm, terms or Terms.moving(), samples.active, np.eye(arm.n))
+    columns = EffortModel(arm, terms or Terms.moving(), samples.active, np.eye(arm.n))
     return Nuisances(
         columns, columns.start(), extent_of(arm, samples), np.broadcast_to(friction, (arm.n,)).astype(float), moving
     )

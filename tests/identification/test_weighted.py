@@ -11,7 +11,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.fitting import (
     CadPrior,
-    EffortColumns,
+    EffortModel,
     Samples,
     Terms,
     at_rest,
@@ -178,7 +178,7 @@ def test_few_poses_in_currents_tell_their_gains() -> None:
     size = np.std(TRUE.gravity(q), axis=0)
     tau = 0.05 * (TRUE.gravity(q) + 0.4 * size * random.standard_normal(q.shape))
     samples = samples_of_poses(static_poses(CAD.joint_names, q, tau))
-    fit = weighted_fit(CAD, samples, terms=replace(Terms.static(), gain=("all",)))
+    fit = weighted_fit(CAD, samples, terms=Terms.static().replace(gain=("all",)))
     assert fit.command_units
     loaded = size > 0.2 * size.max()
     gains = fit.columns.gains(fit.x)
@@ -202,7 +202,7 @@ def test_drives_are_made_to_suit_the_bodies_where_averages_explain_too_little(
 def _task_of(samples: Samples) -> _Task:
     runs_of = [RepeatedRun(FittedRun(samples))]
     survey = survey_runs(CAD, runs_of)
-    columns = EffortColumns(CAD, Terms.moving(), survey.active, survey.coupling)
+    columns = EffortModel(CAD, Terms.moving(), survey.active, survey.coupling)
     return _Task(columns, runs_of, [None], columns.start(), survey.scales(CAD), CadPrior(), True, True)
 
 
@@ -230,7 +230,7 @@ def test_a_spring_is_found_where_it_is_asked_for() -> None:
     samples = exact_samples(TRUE, 9)
     name = CAD.joint_names[0]
     tau = samples.tau + np.outer(7.0 * samples.q[:, 0], [1.0, 0.0, 0.0, 0.0])
-    fit = weighted_fit(CAD, replace(samples, tau=tau), terms=replace(Terms.moving(), spring=(name,)))
+    fit = weighted_fit(CAD, replace(samples, tau=tau), terms=Terms.moving().replace(spring=(name,)))
     assert value(fit, f"{name}.spring") == pytest.approx(7.0, rel=1e-2)
 
 

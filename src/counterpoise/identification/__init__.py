@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .pose_design import PoseDesign as PoseDesign
     from .pose_design import design as design
     from .pose_design import design_poses as design_poses
+    from .pose_fit import fit_poses as fit_poses
     from .pose_plan import PosePlan as PosePlan
     from .pose_plan import approach_within as approach_within
     from .pose_plan import read_plan as read_plan
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
     from .wam_methods import pose_matrices as pose_matrices
     from .wam_methods import solve_coupled as solve_coupled
     from .wam_methods import solve_iterative as solve_iterative
-    from .weighted import fit_poses as fit_poses
     from .workspace import RADIUS as RADIUS
     from .workspace import Clearance as Clearance
     from .workspace import clear_of_itself as clear_of_itself
@@ -134,11 +134,11 @@ __all__, __getattr__, __dir__ = lazy_names(
             "moving_samples",
             "prepare",
         ),
+        "pose_fit": ("fit_poses",),
         "pose_plan": ("approach_within",),
         "result": ("Collected", "fit_of"),
         "statements": ("checked_uses",),
         "still_poses": ("arrival_notes", "arrival_of", "arrivals", "without_friction"),
-        "weighted": ("fit_poses",),
         "workspace": (
             "RADIUS",
             "clear_of_itself",

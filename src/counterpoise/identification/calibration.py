@@ -18,7 +18,6 @@ from ..dynamics import Robot, refuse_other_joints
 from ..errors import InputError, listed
 from ..fitting import (
     ALL,
-    JOINT_TERMS,
     CadPrior,
     Samples,
     StaticPoses,
@@ -51,12 +50,13 @@ from .identity import clock_doubts, data_fingerprint, no_torques, unit_notes
 from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
 from .motion import MOST_OF_RATE, moving_samples, prepare
+from .pose_fit import fit_poses, named_joints, terms_at_rest
 from .result import Collected, contradicting, fit_of
 from .runs import FittedRun
 from .statements import UseName, checked_uses
 from .still_poses import arrival_notes, friction_bands, poses_from_log, poses_from_rows, without_friction
 from .wam_methods import solve_coupled, solve_iterative
-from .weighted import WeightedFit, fit_poses, named_joints, terms_at_rest, weighted_fit
+from .weighted import WeightedFit, weighted_fit
 from .workspace import separable_offsets
 
 CUTOFF_MATTERS = 1.2
@@ -345,8 +345,7 @@ def _by_document(settings: _Settings, poses: StaticPoses, band: Array, notes: li
 
 def _fit_by_document(settings: _Settings, poses: StaticPoses, posterior: LoadPosterior) -> Estimate:
     robot, terms = settings.robot, settings.terms
-    others = [term for term in JOINT_TERMS if term != "offset" and terms is not None and getattr(terms, term)]
-    if others or (terms is not None and (terms.tilt or terms.bodies != "gravity")):
+    if terms is not None and terms.replace(offset=()) != Terms(bodies="gravity"):
         raise InputError(f"method '{settings.method}' fits weights and, if asked for, offsets; other terms: 'weighted'")
     solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
     offset = terms is not None and bool(terms.offset)
@@ -385,7 +384,7 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
     """Return what is fitted of a motion: offsets only where they can be told from the weight."""
     usable = separable_offsets(robot) & samples.active
-    return replace(Terms.moving(declared), offset=named_joints(robot, usable))
+    return Terms.moving(declared).replace(offset=named_joints(robot, usable))
 
 
 def _both(
@@ -442,7 +441,7 @@ def _moving(
     samples = joined_samples(parts)
     terms = settings.terms if settings.terms is not None else _usual_terms(robot, samples, declared)
     if settings.terms is None and loaded:
-        terms = replace(terms, gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
+        terms = terms.replace(gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
     further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
         notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
@@ -466,7 +465,7 @@ def _moving(
             terms=terms,
             prior=settings.prior,
             consistent=settings.consistent,
-            springs=looks,
+            search=looks,
             like=like,
             own_offsets=own_offsets,
             earlier=settings.earlier,

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..fitting import Choice, EffortColumns, at_rest, tilt_axes
+from ..fitting import Choice, EffortModel, at_rest, tilt_axes
 from ..foundation import Array
-from .nuisances import POSITION, SIZES, Nuisances
+from .nuisances import POSITION, SIZES, STAND_FOR, Nuisances
 
 TAIL = 0.05
 """Probability that a gravity error is larger than stated."""
@@ -74,7 +74,7 @@ class LoadPosterior:
     tilted: Array
 
     @property
-    def columns(self) -> EffortColumns:
+    def columns(self) -> EffortModel:
         """The model."""
         return self.nuisances.columns
 
@@ -151,7 +151,7 @@ class LoadPosterior:
             found[joint] = np.sqrt(max(bound, 0.0) / len(q)) + self.tilted[joint]
         return found
 
-    def exported(self, columns: EffortColumns) -> tuple[Array, Array]:
+    def exported(self, columns: EffortModel) -> tuple[Array, Array]:
         """Return the estimate as numbers of a model, and their covariance, shapes (p',) and (p', p').
 
         Args:
@@ -162,7 +162,7 @@ class LoadPosterior:
         start[[columns.names.index(name) for name in self.columns.names]] = self.start
         return start + turn @ self.fitted, turn @ self.covariance @ turn.T
 
-    def _to_columns(self, columns: EffortColumns) -> Array:
+    def _to_columns(self, columns: EffortModel) -> Array:
         """Return T with x' = start + T mean, shape (p', ·)."""
         own, width = self.columns, len(self.nuisances.kinds)
         turn = np.zeros((len(columns.names), len(self.mean)))
@@ -171,12 +171,13 @@ class LoadPosterior:
         for place, joint in enumerate(np.flatnonzero(columns.active).tolist()):
             first = len(own.names) + 2 + place * width
             name, weight = columns.robot.joint_names[joint], self.nuisances.weight[joint]
-            at = {part: columns.names.index(f"{name}.{part}") for part in _PARTS if f"{name}.{part}" in columns.names}
+            parts = [part for part in ("offset", *STAND_FOR) if f"{name}.{part}" in columns.names]
+            at = {part: columns.names.index(f"{name}.{part}") for part in parts}
             constant = np.zeros(len(self.mean))
             constant[first + POSITION + 1] = self.nuisances.offset[joint]
             if place in self.springs:
                 sizes = (weight / half[joint], weight, weight)
-                for step, (part, size) in enumerate(zip(("spring", "cosine", "sine"), sizes, strict=True)):
+                for step, (part, size) in enumerate(zip(STAND_FOR, sizes, strict=True)):
                     if part in at:
                         turn[at[part], first + step] += size
                         constant[first + step] = -size * centre[step, joint]
@@ -221,10 +222,7 @@ class LoadPosterior:
         return wide
 
 
-_PARTS = ("offset", "spring", "cosine", "sine")
-
-
-def tilt_columns(columns: EffortColumns, x: Array, q: Array) -> Array:
+def tilt_columns(columns: EffortModel, x: Array, q: Array) -> Array:
     """Return the derivatives of the described gravity efforts by a tilt about two axes [per rad], shape (k, a, 2)."""
     robot = columns.robot
     if not np.any(robot.gravity_base):

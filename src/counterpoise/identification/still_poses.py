@@ -2,7 +2,7 @@
 
 A recording of a plan (``counterpoise record``) carries its windows; any other one is searched for still segments
 (recording/stillness.py). Per segment the mean position and torque are taken. A mean's standard error counts how many
-samples are independent, by the blocking of inflation.py.
+samples are independent, by the blocking of autocorrelation.py.
 
 Left out, each with its reason, is a segment
 

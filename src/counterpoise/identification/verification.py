@@ -269,7 +269,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
 def _beyond(fit: Fit, q: Array) -> npt.NDArray[np.bool_]:
     """Say which poses lie outside the calibrated range in a joint that changes gravity efforts, shape (k,)."""
     terms, names = fit.columns.terms, fit.columns.joint_names
-    own = {name for term in ("spring", "counterbalance") for name in terms.joints(term, names)}
+    own = {name for term in terms.chosen if term.follows_position for name in terms.joints(term.name, names)}
     counts = changing_gravity(fit.robot) | np.isin(fit.robot.joint_names, sorted(own)) | terms.tilt
     span = np.maximum(fit.upper - fit.lower, 1e-9)
     away = np.maximum(fit.lower - q, q - fit.upper) > OUTSIDE * span

@@ -1,7 +1,7 @@
 r"""A six-axis sensor at the wrist: its zero and the tool beyond it, from a recording; gravity removed at run time.
 
 The reading is ± (tool + contact) + bias, plus for ``reads="on_robot"``: what tool and surroundings exert on the robot.
-A mass is positive, so the recording itself shows the sign. See tool_motion.py for the tool's wrench.
+A mass is positive, so the recording itself shows the sign.
 
 The wrench that a rigid tool exerts on the sensor that carries it, linear in its mass and first moment.
 
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ..doctor import CUTOFF, prepare, without_infinities
 from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting import hampel_weight, inflation_of, robust_std
+from ..fitting import Linearised, gauss_newton
 from ..foundation import Array, frozen, rotation_from_vector, skew, transform
 from ..recording import Log
 from .plate.readings import near_times
@@ -92,6 +92,8 @@ SURE_CENTRE = 0.01
 SURE_TURN = math.radians(2.0)
 """... nor a turn of the mount [rad]."""
 PASSES = 12
+SETTLED = 1e-4
+"""Largest step, in standard errors, at which the fit ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,33 +275,38 @@ class _Solved:
 def _solve(
     robot: Robot, link: str, pose: Array, motion: tuple[Array, Array, Array], reading: Array, *, turning: bool
 ) -> _Solved:
-    """Return the weighted least squares solution; with a turn of the mount, by Gauss–Newton steps."""
-    weight = np.ones(reading.shape)
-    x, covariance, noise = np.zeros(10), np.zeros((13, 13)), np.ones(6)
-    for step in range(PASSES):
-        size = 13 if turning and step > 0 else 10  # a turn has a slope once there is a mass
+    """Return the robust least squares solution; with a turn of the mount, which has a slope once there is a mass."""
+
+    def columns(state: tuple[Array, Array]) -> Array:
+        x, pose = state
         tool = tool_columns(robot, link, pose, *motion)
-        columns = np.zeros((len(reading), 6, 13))
-        columns[:, :, :4] = tool
-        columns[:, range(6), range(4, 10)] = 1.0
-        if size > 10:
-            turn = skew(tool[:, :3, 0])
-            columns[:, :3, 10:] = x[0] * turn
-            columns[:, 3:, 10:] = skew(x[1:4]) @ turn
-        scaled = np.sqrt(weight) / noise
-        flat = (columns[:, :, :size] * scaled[:, :, None]).reshape(-1, size)
-        scale = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
-        found = np.linalg.lstsq(flat / scale, (reading * scaled).ravel(), rcond=1e-10)[0] / scale
-        x = found[:10]
-        if size > 10:
-            pose = transform(pose[:3, :3] @ rotation_from_vector(found[10:]), pose[:3, 3])
-        left = reading - columns[:, :, :10] @ x
-        noise = np.maximum(robust_std(left), 1e-9)
-        inflation = inflation_of(np.where(weight > 0.0, left, np.nan))
-        weight = hampel_weight(np.abs(left) / noise) / inflation
-        inverse = np.linalg.pinv((flat / scale).T @ (flat / scale), rcond=1e-14, hermitian=True)
-        covariance[:size, :size] = inverse / np.outer(scale, scale)
-    return _Solved(x, covariance, pose, left.std(axis=0))
+        A = np.zeros((len(reading), 6, 13))
+        A[:, :, :4] = tool
+        A[:, range(6), range(4, 10)] = 1.0
+        turn = skew(tool[:, :3, 0])
+        A[:, :3, 10:] = x[0] * turn
+        A[:, 3:, 10:] = skew(x[1:4]) @ turn
+        return A
+
+    def linearised(state: tuple[Array, Array], number: int) -> Linearised:
+        A = columns(state)
+        left = reading - A[:, :, :10] @ state[0]
+        A = A[:, :, : 13 if turning else 10]
+        if number == 0:  # nothing is known of the zero, so that every reading would be an outlier
+            return Linearised(A, left, np.ones(left.shape), np.ones(6), np.ones(6))
+        return Linearised.robust(A, left, reject=True)
+
+    def stepped(state: tuple[Array, Array], step: Array, _: Linearised) -> tuple[Array, Array]:
+        x, pose = state
+        turn = rotation_from_vector(step[10:]) if turning else np.eye(3)
+        return x + step[:10], transform(pose[:3, :3] @ turn, pose[:3, 3])
+
+    (x, pose), solution, _ = gauss_newton(
+        (np.zeros(10), pose), linearised, stepped, rounds=PASSES, settled=SETTLED, least=3
+    )
+    covariance = np.zeros((13, 13))
+    covariance[: len(solution.x), : len(solution.x)] = solution.covariance
+    return _Solved(x, covariance, pose, (reading - columns((x, pose))[:, :, :10] @ x).std(axis=0))
 
 
 def _calibration(robot: Robot, link: str, solved: _Solved, reads: WristReads | None, spread: Array) -> WristCalibration:

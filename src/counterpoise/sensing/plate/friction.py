@@ -55,7 +55,7 @@ import numpy.typing as npt
 
 from ...dynamics import Robot, effort_units
 from ...errors import InputError
-from ...fitting import hampel_weight, huber_weight, inflation_of, robust_std
+from ...fitting import Linearised, gauss_newton, inflation_of
 from ...foundation import Array, frozen
 from ...identification import LEAST_INFLATION, Preparation, effort_of
 from ...recording import Log, interpolated, smoothed
@@ -279,14 +279,15 @@ def _solved(gram: Array, slope: Array, square: float, chosen: Sequence[int]) -> 
 
 def _weights(A: Array, y: Array) -> Array:
     """Return weights that outliers lose: Huber's first, then Hampel's (fitting/robust.py), shape (k,)."""
-    weight = np.ones(len(y))
-    for number in range(PASSES):
-        root = np.sqrt(weight)
-        x, *_ = np.linalg.lstsq(A * root[:, None], y * root, rcond=1e-10)
-        residual = y - A @ x
-        size = np.abs(residual) / max(float(robust_std(residual[:, None])[0]), 1e-12)
-        weight = hampel_weight(size) if number > 0 else huber_weight(size)
-    return weight
+
+    def linearised(x: Array, number: int) -> Linearised:
+        rows, left = A[:, None, :], (y - A @ x)[:, None]
+        return Linearised.robust(rows, left, reject=number > 1, least=1e-12) if number else Linearised.plain(rows, left)
+
+    _, _, model = gauss_newton(
+        np.zeros(A.shape[1]), linearised, lambda x, step, _: x + step, rounds=PASSES + 1, settled=0.0, least=PASSES + 1
+    )
+    return model.weight[:, 0]
 
 
 def _given_rotor(law: LawColumns, covariance: Array, scale: Array) -> float:

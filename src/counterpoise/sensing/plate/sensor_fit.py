@@ -24,7 +24,12 @@ import numpy.typing as npt
 from ...doctor import LEVER, Prepared, prepare, without_infinities
 from ...dynamics import WRENCH_COMPONENTS, Robot, refuse_other_joints
 from ...errors import InputError, ModelError
-from ...fitting import BEND, hampel_weight, huber_weight, inflation_of, robust_std
+from ...fitting import (
+    BEND,
+    Gaussian,
+    Linearised,
+    gauss_newton,
+)
 from ...foundation import Array, skew
 from ...identification import motion_band, refuse_other_mount
 from ...recording import Log, SampleFlag, filtered, true_stretches
@@ -499,35 +504,29 @@ def fit_sensor(
     if "bias" in parts:  # the constant part first: before it, every residual is an outlier
         left = comparison.reading(start.lag) - comparison.predicted(fit)
         fit = replace(fit, bias=np.median(left[used], axis=0))
-    for round_ in range(ROUNDS):
+
+    def linearised(fit: SensorFit, number: int) -> Linearised:
         left = (comparison.reading(fit.lag) - comparison.predicted(fit))[used]
-        columns = comparison.columns(start, fit.mounting, fit.masses)[used][:, :, free]
-        # About zero, not about their median: a channel that a step left off by a constant is no set of outliers.
-        noise = np.maximum(robust_std(left), 1e-7 * comparison.unit)
-        size_of = np.abs(left) / noise
-        weight = huber_weight(size_of) if round_ < 3 else hampel_weight(size_of)
-        inflation = inflation_of(np.where(weight > 0.5, left, np.nan))  # outliers do not count
-        scaled = np.sqrt(weight / inflation) / noise
-        flat = (columns * scaled[:, :, None]).reshape(-1, len(free))
-        information = flat.T @ flat + np.diag(1.0 / prior_std[free] ** 2)
-        away = _unknowns(fit)[free] / prior_std[free] ** 2
-        covariance = np.linalg.inv(information)
-        step = np.zeros(size)
-        step[free] = covariance @ (flat.T @ (left * scaled).ravel() - away)
-        full = np.zeros((size, size))
-        full[np.ix_(free, free)] = covariance
-        fit = replace(
-            _descended(comparison, fit, _shortened(step), scaled, used),
-            covariance=full,
-            noise=_noise(left, weight, noise),
-            residual=left,
-            weight=weight,
-            inflation=inflation,
-        )
-        if round_ > 3 and np.all(np.abs(step[free]) < SETTLED * np.sqrt(np.diag(covariance)) + 1e-12):
-            break
-    left = (comparison.reading(fit.lag) - comparison.predicted(fit))[used]
-    return replace(fit, residual=left)
+        A = comparison.columns(start, fit.mounting, fit.masses)[used][:, :, free]
+        prior = Gaussian(-_unknowns(fit)[free], np.diag(1.0 / prior_std[free]))
+        return Linearised.robust(A, left, reject=number >= 3, least=1e-7 * comparison.unit, prior=prior)
+
+    def stepped(fit: SensorFit, step: Array, model: Linearised) -> SensorFit:
+        full = np.zeros(size)
+        full[free] = step
+        return _descended(comparison, fit, _shortened(full), model, used)
+
+    fit, solution, model = gauss_newton(fit, linearised, stepped, rounds=ROUNDS, settled=SETTLED, least=5)
+    covariance = np.zeros((size, size))
+    covariance[np.ix_(free, free)] = solution.covariance
+    return replace(
+        fit,
+        covariance=covariance,
+        noise=_noise(model),
+        residual=(comparison.reading(fit.lag) - comparison.predicted(fit))[used],
+        weight=model.weight,
+        inflation=model.inflation,
+    )
 
 
 def _unknowns(fit: SensorFit) -> Array:
@@ -547,21 +546,23 @@ def _stepped(fit: SensorFit, step: Array) -> SensorFit:
     )
 
 
-def _descended(comparison: PlateComparison, fit: SensorFit, step: Array, scaled: Array, used: slice) -> SensorFit:
+def _descended(comparison: PlateComparison, fit: SensorFit, step: Array, model: Linearised, used: slice) -> SensorFit:
     """Return the fit after a step, halved until the weighted squares are less: the turn and the gain are one product.
 
     Args:
         comparison: Readings and wrenches.
         fit: Where the step starts.
         step: The step, shape (55 + m,).
-        scaled: Square roots of the weights, shape (k, 6).
+        model: What is fitted there.
         used: Instants that count.
     """
     free = fit.prior_std > 0.0
+    scale = model.sigma * np.sqrt(model.inflation)
 
     def cost(one: SensorFit) -> float:
         left = (comparison.reading(one.lag) - comparison.predicted(one))[used]
-        return float(np.sum((scaled * left) ** 2) + np.sum((_unknowns(one)[free] / fit.prior_std[free]) ** 2))
+        squares = float(np.sum(model.weight * (left / scale) ** 2))
+        return squares + float(np.sum((_unknowns(one)[free] / fit.prior_std[free]) ** 2))
 
     before, trial = cost(fit), _stepped(fit, step)
     for _ in range(HALVINGS):
@@ -579,11 +580,11 @@ def _shortened(step: Array) -> Array:
     return factor * step
 
 
-def _noise(left: Array, weight: Array, robust: Array) -> Array:
+def _noise(model: Linearised) -> Array:
     """Return the standard deviation of the good readings, shape (6,); the robust one where hardly any are good."""
-    total = weight.sum(axis=0)
-    square = np.sum(weight * left**2, axis=0) / np.maximum(total, 1.0)
-    noise: Array = np.where(total > 0.5 * len(left), np.sqrt(square), robust)
+    total = model.weight.sum(axis=0)
+    square = np.sum(model.weight * model.left**2, axis=0) / np.maximum(total, 1.0)
+    noise: Array = np.where(total > 0.5 * len(model.left), np.sqrt(square), model.sigma)
     return noise
 
 
