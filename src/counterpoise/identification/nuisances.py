@@ -4,6 +4,8 @@ They are columns of every joint by itself, in the unit of its effort, each of th
 finds the size that the data show):
 
 - position: q, cos q, sin q: springs, counterbalances, cables. What of them is found holds the arm as gravity does;
+- harmonic: higher harmonics of the joint's own angle: the shape of a spring or cable that is not quite one of these.
+  Only where a spring shows;
 - gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
 - offset: a constant, and where that is asked for another one for every further recording;
 - hidden offset: a constant at a joint whose weight is one as well, so that no recording tells them apart. The weight
@@ -119,7 +121,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
     kept, rows, step, rests = 0, 0, 1, 0
     lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
     speed, effort, mean, counts = np.zeros((4, n))
-    centre, sides = np.zeros((3, n)), np.zeros((2, n))
+    centre, sides = np.zeros((POSITION + HARMONIC, n)), np.zeros((2, n))
     times: dict[int, tuple[float, float]] = {}
     for number, run, _ in recorded.numbered():
         for chunk in run.chunks():
@@ -128,7 +130,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
                 rests += len(chunk)
                 continue
             speed += np.sum(chunk.dq**2, axis=0)
-            centre += [values.sum(axis=0) for values in (chunk.q, np.cos(chunk.q), np.sin(chunk.q))]
+            centre += [values.sum(axis=0) for values in (chunk.q, *_waves(chunk.q))]
             sides += [(side * chunk.dq > chunk.v0).sum(axis=0) for side in (1.0, -1.0)]
             effort += np.nansum(chunk.tau**2, axis=0)
             mean += np.nansum(chunk.tau, axis=0)
@@ -164,6 +166,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
 
 SIZES = {
     "position": Size(0.01, 0.5, free=False),
+    "harmonic": Size(1e-5, 0.1, free=False),
     "gain": Size(0.02, 0.3, free=False),
     "offset": Size(1.0, 5.0, free=True, alike=True),
     "run offset": Size(1.0, 5.0, free=True),
@@ -176,8 +179,14 @@ SIZES = {
 """Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
 POSITION = 3
 """Columns of kind "position": q, cos q and sin q about their means."""
-AT_REST = ("position", "gain", "offset")
-"""Kinds that act at rest, in the order of their columns."""
+HARMONICS = (2, 3)
+"""Orders of the harmonics of a joint's angle that a spring may have besides."""
+HARMONIC = 2 * len(HARMONICS)
+"""Columns of kind "harmonic": cosine and sine of each about their means. They follow those of kind "position"."""
+GAIN = POSITION + HARMONIC
+"""Place of a joint's gain among its columns ..."""
+OFFSET = GAIN + 1
+"""... and of its offset, the last one that acts at rest."""
 OFFSET_OF_FRICTION = 0.3
 """Usual offset, as a share of friction (it differs between the directions) ..."""
 OFFSET_OF_EFFORT = 0.03
@@ -207,7 +216,7 @@ class Extent:
         variation: Standard deviation of the efforts, shape (n,); 0 where none was measured.
         weight: Root mean square of the described gravity efforts, shape (n,).
         load: Mean of their size over their root mean square, shape (n,).
-        centre: Means of q, cos q and sin q, shape (3, n).
+        centre: Means of q, cos q and sin q and of the harmonics, shape (POSITION + HARMONIC, n).
         reverses: Which joints move to both sides for long enough that friction shows, shape (n,).
         times: Begin and end of every run [s].
     """
@@ -251,7 +260,8 @@ class Nuisances:
         """Kind of each of the d columns."""
         frictions = 6 + len(PRESLIDING) + 1 if self.moving else 3 if self.friction.any() else 0
         drifts = 2 if self.moving else 0
-        usual = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
+        rest = ("position",) * POSITION + ("harmonic",) * HARMONIC + ("gain", "offset")
+        usual = rest + ("friction",) * frictions + ("drift",) * drifts
         unseen = ("unseen",) * bool(self.unseen.any())
         hidden = ("hidden offset",) * bool(self.hidden_offset.any())
         return usual + ("rest",) * self.rests + unseen + hidden + ("run offset",) * self._later_runs
@@ -304,20 +314,17 @@ class Nuisances:
         return np.maximum(0.5 * (self.extent.upper - self.extent.lower), LEAST_RANGE)
 
     def at_rest(self, q: Array, bodies: Array) -> Array:
-        """Return what acts at rest: position, gain and offset, shape (k, a, POSITION + 2).
+        """Return what acts at rest: position, harmonic, gain and offset, shape (k, a, OFFSET + 1).
 
         Args:
             q: Poses [rad or m], shape (k, n).
             bodies: Rigid-body efforts there by the first estimate, shape (k, a).
         """
         turns = np.array(rotary(self.columns.robot), dtype=bool)
-        shapes = [
-            (q - self.extent.centre[0]) / self.half_range * self.weight,
-            np.where(turns, np.cos(q) - self.extent.centre[1], 0.0) * self.weight,
-            np.where(turns, np.sin(q) - self.extent.centre[2], 0.0) * self.weight,
-        ]
-        active = self.columns.active
-        own = [shape[:, active] for shape in shapes]
+        centre, active = self.extent.centre, self.columns.active
+        shapes = [(q - centre[0]) / self.half_range]
+        shapes += [np.where(turns, wave - mean, 0.0) for wave, mean in zip(_waves(q), centre[1:], strict=True)]
+        own = [(shape * self.weight)[:, active] for shape in shapes]
         return np.stack([*own, bodies, np.broadcast_to(self.offset[active], bodies.shape)], axis=2)
 
     def values(
@@ -374,6 +381,11 @@ class Nuisances:
         q = samples.q[:, active]
         along = (np.where(turns, np.cos(q), 0.0), np.where(turns, np.sin(q), 0.0))
         return sliding * np.clip(load[:, active], -3.0, 3.0), *(sliding * one for one in along)
+
+
+def _waves(q: Array) -> list[Array]:
+    """Return cosine and sine of angles and of their HARMONICS, each of shape (k, n)."""
+    return [turn(order * q) for order in (1, *HARMONICS) for turn in (np.cos, np.sin)]
 
 
 def presliding(q: Array, state: Array) -> tuple[list[Array], Array]:

@@ -137,7 +137,7 @@ def weighted_fit(
         robust: Let outliers count less.
         consistent: Return body parameters that real bodies can have, the nearest to the estimate (consistent.py). Needs
             a prior, because joint torques do not reveal them all.
-        springs: Add the springs and counterbalances that the data show to the terms.
+        springs: Add the springs, counterbalances and the tilt of the base that the data show to the terms.
         like: A fit to more of the same data, with the same terms before springs were added: what it found about the
             unexplained part of the efforts is taken over, which is quick.
         own_offsets: Let every run have an offset of its own; that of the first is the result's.
@@ -171,9 +171,9 @@ def weighted_fit(
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task, LEAST_PASSES if like is None else QUICK_PASSES)
     recorded = _recorded(task, state, own_offsets=own_offsets)
-    posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier)
-    if springs and posterior.springs:
-        task, state = _with_springs(task, state, posterior)
+    posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier, adds=springs)
+    if springs and (posterior.springs or posterior.leans):
+        task, state = _with_shown(task, state, posterior)
     described_rms = _described_rms(task.columns, state)
     solution = _averaged(task.columns, state, posterior, described_rms)
     if consistent:
@@ -369,13 +369,14 @@ def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> FittedRecordi
     )
 
 
-def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
-    """Return task and state with springs and counterbalances where the data show them."""
+def _with_shown(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
+    """Return task and state with springs, counterbalances and a tilt of the base where the data show them."""
     columns = task.columns
     names = tuple(columns.joint_names[place] for place in posterior.springs)
     turns = dict(zip(columns.robot.joint_names, rotary(columns.robot), strict=True))
     terms = replace(
         columns.terms,
+        tilt=columns.terms.tilt or posterior.leans,
         spring=tuple(dict.fromkeys((*columns.terms.joints("spring", columns.joint_names), *names))),
         counterbalance=tuple(
             dict.fromkeys(
