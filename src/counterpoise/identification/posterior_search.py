@@ -364,15 +364,10 @@ class _Search:
     def _as_modelled(
         self, inflation: Array, shown: Choice, weak: Choice, at: HierarchicalPosterior
     ) -> list[HierarchicalPosterior]:
-        """Return the posteriors of the model alone: what it lacks and acts at rest is weight to it.
-
-        A spring that shows, but too little to be part of the model, is not: bodies that took it up would carry it to
-        poses and speeds where it does not act. A gain, or a tilt that shows too little, is a fraction of the weight
-        itself, which nothing else in the model can make up.
-        """
+        """Return the posteriors of the model alone: what it lacks and acts at rest is weight to it."""
         sizes = AS_MODELLED if self._recorded.correlated else AT_REST
         regression = HierarchicalRegression(self._whole, inflation, sizes)
-        lacking = frozenset(one for one in shown if one[1] == "gain") | (weak & {(-1, TILT)})
+        lacking = weak | {one for one in shown if one[1] == "gain"}
         return [self._solve(regression, hypothesis, shown - lacking, begin=at) for hypothesis in self._hypotheses]
 
     def _posterior(
