@@ -259,7 +259,7 @@ def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error
     assert found.columns.terms.spring == ("joint2",)
     assert any("joint2 show a spring" in note for note in found.notes)
     assert not plain.columns.terms.spring
-    monkeypatch.setattr(posterior_search, "SPRING_SPEAKS", np.inf)
+    monkeypatch.setattr(posterior_search, "MODEL_SPEAKS", np.inf)
     weak = calibrate(robot, sprung, findings=())
     assert not weak.columns.terms.spring
     assert any("joint2 may show a spring" in note for note in weak.notes)

@@ -226,6 +226,47 @@ def test_a_leaning_base_is_found_by_gauss_newton() -> None:
     assert np.abs(fit.columns.predict(samples, fit.x) - tau).max() < 1e-3
 
 
+@pytest.mark.parametrize("angle", [0.0, 0.03])
+def test_a_tilt_that_shows_well_enters_the_model(angle: float) -> None:
+    """Nobody declared that the base leans: the angle is found, and the masses do not take it up."""
+    stands = TRUE.mounted(rpy=(0.0, angle, 0.0))
+    drives = {"coulomb": COULOMB, "viscous": VISCOUS, "rotor": ROTOR, "noise": 0.1}
+    samples, other = (moving_samples(CAD, recording(stands, seed, **drives)) for seed in (2, 3))
+    fit = weighted_fit(CAD, samples, search=True)
+    assert fit.columns.terms.tilt == ((-1, "tilt") in fit.posterior.shown) == (angle > 0.0)
+    if angle:
+        found = np.hypot(value(fit, "tilt.first"), value(fit, "tilt.second"))
+        assert found == pytest.approx(angle, abs=0.1 * angle)
+        level = weighted_fit(CAD, samples)
+        assert np.linalg.norm(rms(level, other)) > 1.2 * np.linalg.norm(rms(fit, other))
+
+
+@pytest.mark.parametrize("bent", [False, True])
+def test_a_cable_has_harmonics_and_the_model_its_nearest_spring(bent: bool) -> None:
+    """A cable at the last joint that no sine describes is told from weight; the model explains it as well as it can."""
+    _, q, _, _ = motion(CAD, 2)
+    angle = q[:, 3]
+    torque = 3.0 * angle + (2.0 * np.cos(2.0 * angle) - 1.5 * np.sin(3.0 * angle) if bent else 0.0)
+    extra = np.outer(torque, [0.0, 0.0, 0.0, 1.0])
+    drives = {"coulomb": COULOMB, "viscous": VISCOUS, "rotor": ROTOR, "noise": 0.1}
+    samples = moving_samples(CAD, recording(TRUE, 2, extra=extra, **drives))
+    fit = weighted_fit(CAD, samples, search=True)
+    assert fit.posterior.springs == [3]
+    assert ((3, "harmonic") in fit.posterior.shown) is bent
+    shapes = np.column_stack([np.ones_like(angle), angle, np.cos(angle), np.sin(angle)])
+    least = np.std(torque - shapes @ np.linalg.lstsq(shapes, torque, rcond=None)[0])
+    assert rms(fit, samples)[3] < 1.1 * least + 0.1
+    plain = weighted_fit(CAD, moving_samples(CAD, recording(TRUE, 2, **drives)))
+    weights = [
+        root_mean_square(
+            (CAD.gravity_regressor(q) @ (one.columns.body_values(one.x).reshape(4, 10)[:, :4].ravel()))
+            - TRUE.gravity(q)
+        )
+        for one in (fit, plain)
+    ]
+    assert np.all(weights[0][:3] < 1.5 * weights[1][:3] + 0.05)
+
+
 def test_a_spring_is_found_where_it_is_asked_for() -> None:
     samples = exact_samples(TRUE, 9)
     name = CAD.joint_names[0]

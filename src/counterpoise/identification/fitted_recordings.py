@@ -16,6 +16,8 @@ REVERSES = 0.05
 """Share of the samples that must move to either side for a joint's friction to be told from an offset."""
 POSES = 300
 """Recorded poses that stand for the calibrated range."""
+HARMONICS = (2, 3)
+"""Orders of the harmonics of a joint's angle that a spring may have besides."""
 
 Weigh = Callable[[Samples, Array, bool], Array]
 """Weighs the rows of samples by their residuals, shapes (k, a); the last says whether they are poses at rest."""
@@ -99,7 +101,7 @@ class Extent:
         variation: Standard deviation of the efforts, shape (n,); 0 where none was measured.
         weight: Root mean square of the described gravity efforts, shape (n,).
         load: Mean of their size over their root mean square, shape (n,).
-        centre: Means of q, cos q and sin q, shape (3, n).
+        centre: Means of q, cos q and sin q and of their HARMONICS, shape (3 + 2 h, n).
         reverses: Which joints move to both sides for long enough that friction shows, shape (n,).
         times: Begin and end of every run [s].
     """
@@ -124,7 +126,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
     kept, rows, step, rests = 0, 0, 1, 0
     lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
     speed, effort, mean, counts = np.zeros((4, n))
-    centre, sides = np.zeros((3, n)), np.zeros((2, n))
+    centre, sides = np.zeros((1 + 2 * (1 + len(HARMONICS)), n)), np.zeros((2, n))
     times: dict[int, tuple[float, float]] = {}
     for number, run, _ in recorded.numbered():
         for chunk in run.chunks():
@@ -133,7 +135,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
                 rests += len(chunk)
                 continue
             speed += np.sum(chunk.dq**2, axis=0)
-            centre += [values.sum(axis=0) for values in (chunk.q, np.cos(chunk.q), np.sin(chunk.q))]
+            centre += [values.sum(axis=0) for values in (chunk.q, *waves(chunk.q))]
             sides += [(side * chunk.dq > chunk.v0).sum(axis=0) for side in (1.0, -1.0)]
             effort += np.nansum(chunk.tau**2, axis=0)
             mean += np.nansum(chunk.tau, axis=0)
@@ -165,3 +167,8 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
         ),
         (rows, rests),
     )
+
+
+def waves(q: Array) -> list[Array]:
+    """Return cosine and sine of angles and of their HARMONICS, each of shape (k, n)."""
+    return [turn(order * q) for order in (1, *HARMONICS) for turn in (np.cos, np.sin)]

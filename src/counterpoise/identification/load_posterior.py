@@ -11,7 +11,7 @@ import numpy as np
 
 from ..fitting import Choice, EffortModel, at_rest, tilt_axes
 from ..foundation import Array
-from .nuisances import POSITION, SIZES, STAND_FOR, Nuisances
+from .nuisances import GAIN, OFFSET, SIZES, STAND_FOR, Nuisances
 
 TAIL = 0.05
 """Probability that a gravity error is larger than stated."""
@@ -44,9 +44,9 @@ class LoadPosterior:
         poses: Recorded poses that stand for the calibrated range [rad or m], shape (m, n).
         fitted: Mean without the nuisances that act at rest and that the model lacks: it takes them for weight, shape as
             ``mean``.
-        carried: What the model's own friction, rotors and the offsets take over of the other nuisances that do not act
-            at rest, as they suit the recording best: changes of [x, tilt, own unknowns] by own unknowns, shape
-            (p + 2 + a d, p + 2 + a d).
+        carried: What the model's own friction, rotors, offsets and springs take over of the other nuisances that do not
+            act at rest, and of the harmonics of springs, as they suit the recording best: changes of [x, tilt, own
+            unknowns] by own unknowns, shape (p + 2 + a d, p + 2 + a d).
         apart: How far poses at rest and motion contradict each other at every joint's load, over what their
             uncertainties let expect, shape (a,); zero where only one of them was fitted.
         tilted: How far a tilt of the base that explains the data as well as none would move every joint's load, root
@@ -82,6 +82,11 @@ class LoadPosterior:
     def springs(self) -> list[int]:
         """Places (among the active joints) whose springs or counterbalances the data show well."""
         return sorted(place for place, kind in self.shown - self.weak if kind == "position")
+
+    @property
+    def leans(self) -> bool:
+        """Whether the data show a tilt of the base well enough for it to be part of the model."""
+        return (-1, TILT) in self.shown - self.weak
 
     def load(self, q: Array, *, offsets: bool = False) -> tuple[Array, Array]:
         """Return the efforts that hold the arm, and their standard deviations, shapes (k, a).
@@ -155,7 +160,7 @@ class LoadPosterior:
         """Return the estimate as numbers of a model, and their covariance, shapes (p',) and (p', p').
 
         Args:
-            columns: The model that was fitted, or that with springs and counterbalances of joints that have them.
+            columns: The model that was fitted, or that with the springs, counterbalances and the tilt that show.
         """
         turn = self._to_columns(columns)
         start = columns.start()
@@ -167,6 +172,9 @@ class LoadPosterior:
         own, width = self.columns, len(self.nuisances.kinds)
         turn = np.zeros((len(columns.names), len(self.mean)))
         turn[[columns.names.index(name) for name in own.names], np.arange(len(own.names))] = 1.0
+        if self.leans:
+            at_tilt = columns.groups["tilt"]
+            turn[at_tilt, len(own.names) : len(own.names) + 2] += np.eye(2)
         half, centre = self.nuisances.half_range, self.nuisances.extent.centre
         for place, joint in enumerate(np.flatnonzero(columns.active).tolist()):
             first = len(own.names) + 2 + place * width
@@ -174,7 +182,7 @@ class LoadPosterior:
             parts = [part for part in ("offset", *STAND_FOR) if f"{name}.{part}" in columns.names]
             at = {part: columns.names.index(f"{name}.{part}") for part in parts}
             constant = np.zeros(len(self.mean))
-            constant[first + POSITION + 1] = self.nuisances.offset[joint]
+            constant[first + OFFSET] = self.nuisances.offset[joint]
             if place in self.springs:
                 sizes = (weight / half[joint], weight, weight)
                 for step, (part, size) in enumerate(zip(STAND_FOR, sizes, strict=True)):
@@ -186,7 +194,7 @@ class LoadPosterior:
         return turn + turn @ self.carried
 
     def rows(self, q: Array) -> tuple[Array, Array]:
-        """Return the loads' derivatives by [x, tilt, position, gain, offset], (k, a, ·), and the start's loads."""
+        """Return the loads' derivatives by [x, tilt, what acts at rest], (k, a, ·), and the start's loads."""
         columns, x = self.columns, self.nuisances.x
         rest = replace(at_rest(columns.robot, q), tau=np.zeros(q.shape))
         rows, shift = columns.rows(rest, x)
@@ -205,7 +213,7 @@ class LoadPosterior:
         at = [p + joint * width + place for place, kind in enumerate(self.nuisances.kinds) if kind == "drift"]
         if not at:
             return np.zeros((len(rows), 0))
-        bodies = rows[:, joint, p + POSITION]
+        bodies = rows[:, joint, p + GAIN]
         weight = np.full(len(rows), self.nuisances.weight[self.columns.active][joint])
         squares = self.mean[at] ** 2 + np.diag(self.covariance)[at] - SIZES["drift"].least ** 2
         size = np.sqrt(np.maximum(squares, 0.0) / 3.0)
@@ -216,7 +224,7 @@ class LoadPosterior:
         p, width = len(self.columns.names) + 2, len(self.nuisances.kinds)
         wide = np.zeros((len(rows), len(self.mean)))
         wide[:, :p] = rows[:, joint, :p]
-        count = POSITION + 1 + offset
+        count = OFFSET + offset
         first = p + joint * width
         wide[:, first : first + count] = rows[:, joint, p : p + count]
         return wide

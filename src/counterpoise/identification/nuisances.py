@@ -4,6 +4,8 @@ They are columns of every joint by itself, in the unit of its effort, each of th
 finds the size that the data show):
 
 - position: q, cos q, sin q: springs, counterbalances, cables. What of them is found holds the arm as gravity does;
+- harmonic: higher harmonics of the joint's own angle: the shape of a spring or cable that is not quite one of these.
+  Only where a spring shows;
 - gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
 - offset: a constant, and where that is asked for another one for every further recording;
 - hidden offset: a constant at a joint whose weight is one as well, so that no recording tells them apart. The weight
@@ -30,11 +32,12 @@ import numpy as np
 from ..dynamics import rotary
 from ..fitting import EffortModel, Samples, Size
 from ..foundation import Array
-from .fitted_recordings import Extent
+from .fitted_recordings import HARMONICS, Extent, waves
 from .workspace import separable_offsets
 
 SIZES = {
     "position": Size(0.01, 0.5, free=False),
+    "harmonic": Size(1e-5, 0.1, free=False),
     "gain": Size(0.02, 0.3, free=False),
     "offset": Size(1.0, 5.0, free=True, alike=True),
     "run offset": Size(1.0, 5.0, free=True),
@@ -49,8 +52,12 @@ STAND_FOR = ("spring", "cosine", "sine")
 """Quantities of the model that columns of kind "position" stand for: q, cos q and sin q about their means."""
 POSITION = len(STAND_FOR)
 """Columns of kind "position"."""
-AT_REST = ("position", "gain", "offset")
-"""Kinds that act at rest, in the order of their columns."""
+HARMONIC = 2 * len(HARMONICS)
+"""Columns of kind "harmonic": cosine and sine of each about their means. They follow those of kind "position"."""
+GAIN = POSITION + HARMONIC
+"""Place of a joint's gain among its columns ..."""
+OFFSET = GAIN + 1
+"""... and of its offset, the last one that acts at rest."""
 OFFSET_OF_FRICTION = 0.3
 """Usual offset, as a share of friction (it differs between the directions) ..."""
 OFFSET_OF_EFFORT = 0.03
@@ -95,7 +102,8 @@ class Nuisances:
         """Kind of each of the d columns."""
         frictions = 6 + len(PRESLIDING) + 1 if self.moving else 3 if self.friction.any() else 0
         drifts = 2 if self.moving else 0
-        usual = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
+        rest = ("position",) * POSITION + ("harmonic",) * HARMONIC + ("gain", "offset")
+        usual = rest + ("friction",) * frictions + ("drift",) * drifts
         unseen = ("unseen",) * bool(self.unseen.any())
         hidden = ("hidden offset",) * bool(self.hidden_offset.any())
         return usual + ("rest",) * self.rests + unseen + hidden + ("run offset",) * self._later_runs
@@ -148,20 +156,17 @@ class Nuisances:
         return np.maximum(0.5 * (self.extent.upper - self.extent.lower), LEAST_RANGE)
 
     def at_rest(self, q: Array, bodies: Array) -> Array:
-        """Return what acts at rest: position, gain and offset, shape (k, a, POSITION + 2).
+        """Return what acts at rest: position, harmonic, gain and offset, shape (k, a, OFFSET + 1).
 
         Args:
             q: Poses [rad or m], shape (k, n).
             bodies: Rigid-body efforts there by the first estimate, shape (k, a).
         """
         turns = np.array(rotary(self.columns.robot), dtype=bool)
-        shapes = [
-            (q - self.extent.centre[0]) / self.half_range * self.weight,
-            np.where(turns, np.cos(q) - self.extent.centre[1], 0.0) * self.weight,
-            np.where(turns, np.sin(q) - self.extent.centre[2], 0.0) * self.weight,
-        ]
-        active = self.columns.active
-        own = [shape[:, active] for shape in shapes]
+        centre, active = self.extent.centre, self.columns.active
+        shapes = [(q - centre[0]) / self.half_range]
+        shapes += [np.where(turns, wave - mean, 0.0) for wave, mean in zip(waves(q), centre[1:], strict=True)]
+        own = [(shape * self.weight)[:, active] for shape in shapes]
         return np.stack([*own, bodies, np.broadcast_to(self.offset[active], bodies.shape)], axis=2)
 
     def values(

@@ -135,7 +135,8 @@ def weighted_fit(
         robust: Let outliers count less.
         consistent: Return body parameters that real bodies can have, the nearest to the estimate
             (consistent_bodies.py). Needs a prior, because joint torques do not reveal them all.
-        search: Add terms that are tried (``EffortTerm.tried``), such as springs, at joints where the data show them.
+        search: Add what the data show: terms that are tried (``EffortTerm.tried``), such as springs, joint by joint,
+            and a tilt of the base.
         like: A fit to more of the same data, with the same terms before others were added: what it found about the
             unexplained part of the efforts is taken over, which is quick.
         own_offsets: Let every run have an offset of its own; that of the first is the result's.
@@ -175,9 +176,9 @@ def weighted_fit(
         for term in _tried_terms(moves=survey.moves):
             task, state = _with_tried(task, state, term)
     recorded = _recorded(task, state, own_offsets=own_offsets)
-    posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier)
-    if search and posterior.springs:
-        task, state = _with_springs(task, state, posterior)
+    posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier, adds=search)
+    if search and (posterior.springs or posterior.leans):
+        task, state = _with_shown(task, state, posterior)
     described_rms = _described_rms(task.columns, state)
     solution = _averaged(task.columns, state, posterior, described_rms)
     if consistent:
@@ -418,21 +419,21 @@ def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _S
     return wider, _iterate(wider, LEAST_PASSES)
 
 
-def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
-    """Return task and state with springs and counterbalances where the data show them."""
+def _with_shown(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
+    """Return task and state with springs, counterbalances and a tilt of the base where the data show them."""
     columns = task.columns
     names = tuple(columns.joint_names[place] for place in posterior.springs)
-    sprung = _widened(task, _nuisance_terms(), names)
-    x, _ = posterior.exported(sprung.columns)
-    regression, inflation, spread = _pass(sprung, x, state)
-    solution = solve(regression, prior=sprung.belief(), inflation=inflation)
-    return sprung, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
+    wider = _widened(task, _nuisance_terms(), names, tilt=posterior.leans)
+    x, _ = posterior.exported(wider.columns)
+    regression, inflation, spread = _pass(wider, x, state)
+    solution = solve(regression, prior=wider.belief(), inflation=inflation)
+    return wider, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
 
 
-def _widened(task: _Task, terms: Sequence[EffortTerm], joints: Sequence[str]) -> _Task:
-    """Return the task with further terms, at those of the joints that can have them."""
+def _widened(task: _Task, terms: Sequence[EffortTerm], joints: Sequence[str], *, tilt: bool = False) -> _Task:
+    """Return the task with further terms, at those of the joints that can have them, and with a tilt of the base."""
     columns = task.columns
-    further = {}
+    further: dict[str, object] = {"tilt": columns.terms.tilt or tilt}
     for term in terms:
         own = columns.terms.joints(term.name, columns.joint_names)
         further[term.name] = (*own, *(name for name in joints if name in columns.suited(term) and name not in own))
