@@ -129,10 +129,11 @@ class LoadPosterior:
         """Return how far given holding efforts may be off (95 %), root mean square over poses, shape (a,).
 
         With d the distance of the efforts from the mean and C the covariance of the mean over m poses, the sum of
-        squares of the error has the mean μ = tr C + dᵀd and the variance v = 2 tr C² + 4 dᵀC d. It is distributed
-        nearly as v/(2 μ) times χ² with 2 μ²/v degrees of freedom ([Satterthwaite1946], [Patnaik1949]): errors that
-        differ from pose to pose average out, those that all poses share do not. What a tilt of the base could do, for
-        which the data speak as well as against it, comes on top: it has no distribution.
+        squares of the error has the cumulants 2ᵏ⁻¹ (k − 1)! c_k with c_k = tr Cᵏ + k dᵀCᵏ⁻¹d. It is distributed nearly
+        as c₁ + √(c₂/h) (χ² − h), χ² of h = c₂³/c₃² degrees of freedom, which has the same mean, variance and skewness
+        (Pearson's approximation, [Imhof1961]): errors that differ from pose to pose average out, those that all poses
+        share do not. What a tilt of the base could do, for which the data speak as well as against it, comes on top:
+        it has no distribution.
 
         Args:
             q: Poses [rad or m], shape (m, n).
@@ -149,10 +150,14 @@ class LoadPosterior:
             wide = self.placed(rows, joint, offset=spring)
             drifting = self._drifting(rows, joint)
             covariance = self.widened[joint] ** 2 * (wide @ self.covariance @ wide.T) + drifting @ drifting.T
-            mean = float(np.trace(covariance) + away @ away)
-            variance = float(2.0 * np.sum(covariance**2) + 4.0 * away @ covariance @ away)
-            freedom = 2.0 * mean**2 / variance if variance > 0.0 else np.inf
-            bound = mean * chdtri(freedom, TAIL) / freedom if np.isfinite(freedom) else mean
+            pulled = covariance @ away
+            first = float(np.trace(covariance) + away @ away)
+            second = float(np.sum(covariance**2) + 2.0 * away @ pulled)
+            third = float(np.sum((covariance @ covariance) * covariance) + 3.0 * pulled @ pulled)
+            bound = first
+            if third > 0.0:
+                freedom = second**3 / third**2
+                bound += np.sqrt(second / freedom) * (chdtri(freedom, TAIL) - freedom)
             found[joint] = np.sqrt(max(bound, 0.0) / len(q)) + self.tilted[joint]
         return found
 
