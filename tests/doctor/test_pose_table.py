@@ -10,7 +10,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.diagnosis import diagnose
 from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, LogFault
-from counterpoise.doctor.pose_table import is_pose_table, table_motion
+from counterpoise.doctor.pose_table import is_pose_table, table_points
 from counterpoise.recording import Declared, Log
 from doctor_cases import differing_model, recording, reversed_effort
 
@@ -111,9 +111,9 @@ def test_declared_sides_make_a_table() -> None:
 
 def test_rows_are_points_at_rest() -> None:
     log = table(twice=True)
-    motion = table_motion(log)
+    motion = table_points(log)
     assert motion is not None
     np.testing.assert_array_equal(motion.q, log.q)
     assert not motion.dq.any() and not motion.ddq.any()
     assert motion.effective == len(log)
-    assert table_motion(log[:3]) is None
+    assert table_points(log[:3]) is None

@@ -18,8 +18,8 @@ from ..recording import Log, increasing
 from .case import Case, among, confidence, rounded, shrinks
 from .finding import Consequence, Finding, LogFault, listed, percent, short
 from .gram import OWN
-from .motion import RecordedMotion
 from .moves import DEGREE
+from .points import MotionPoints
 from .priors import ALL_SIGNS, AMBIGUOUS, EFFORT_OFFSET, GAIN, ORDER, SIGN, UNIT
 from .reading import Change, plain_factors
 from .weighing import rivals_of
@@ -28,7 +28,7 @@ ALIKE = 0.5
 """Correlation from which a velocity is its position's, up to a factor."""
 
 
-def velocity_slopes(log: Log, motion: RecordedMotion) -> Array:
+def velocity_slopes(log: Log, motion: MotionPoints) -> Array:
     """Return recorded velocity over the rate at which the recorded position changes, shape (n,).
 
     1 where both are in one unit and of one sign, −1 where their signs differ, 0 where they have nothing to do with each

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..dynamics import BASE, Robot, driven_inertias, rotary
 from ..foundation import Array
-from .motion import LEAST_MOTION, RecordedMotion
+from .points import LEAST_MOTION, MotionPoints
 from .priors import ANY, MassBelief, parameter_spread, payload_spread
 from .reading import Reading
 
@@ -91,7 +91,7 @@ class SignalColumns:
         inertia: Mean inertia that each joint turns [kg m² or kg], shape (n,).
     """
 
-    def __init__(self, robot: Robot, motion: RecordedMotion) -> None:
+    def __init__(self, robot: Robot, motion: MotionPoints) -> None:
         """Prepare for a robot and a recording."""
         self.robot = robot
         self.motion = motion

@@ -21,7 +21,7 @@ from ..foundation import Array
 from .evidence import ReadingComparison
 from .finding import Consequence, Finding, LogFault, listed, short
 from .gram import SHAPES
-from .motion import RecordedMotion
+from .points import MotionPoints
 from .priors import Cost, MassBelief
 from .reading import Reading, swapped
 
@@ -265,7 +265,7 @@ class Excess:
     everywhere: bool
 
 
-def excess_of(robot: Robot, motion: RecordedMotion) -> Excess:
+def excess_of(robot: Robot, motion: MotionPoints) -> Excess:
     """Return how far the recorded positions go beyond the robot's limits."""
     travel = np.ptp(motion.q, axis=0)
     span = robot.upper - robot.lower
@@ -276,7 +276,7 @@ def excess_of(robot: Robot, motion: RecordedMotion) -> Excess:
     return Excess(ratio, beyond, bool(beyond) and len(beyond) >= SHARE * int(turns.sum()))
 
 
-def motor_side_finding(robot: Robot, motion: RecordedMotion, excess: Excess, *, degrees_possible: bool) -> Finding:
+def motor_side_finding(robot: Robot, motion: MotionPoints, excess: Excess, *, degrees_possible: bool) -> Finding:
     """Return the finding that positions and efforts were recorded in front of the gears.
 
     Args:
@@ -323,7 +323,7 @@ def motor_side_finding(robot: Robot, motion: RecordedMotion, excess: Excess, *, 
     )
 
 
-def _coupled_pairs(robot: Robot, motion: RecordedMotion) -> list[tuple[str, str, float]]:
+def _coupled_pairs(robot: Robot, motion: MotionPoints) -> list[tuple[str, str, float]]:
     """Return pairs of the last three moving joints whose speeds go together more than by chance."""
     wrist = np.flatnonzero(motion.moving)[-3:]
     if len(wrist) < 2:

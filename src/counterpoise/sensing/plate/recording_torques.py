@@ -26,12 +26,21 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...doctor import Finding, check_plate, prepare, without_infinities
+from ...doctor import Finding, check_plate
 from ...dynamics import Robot, refuse_other_joints
 from ...errors import DataFileError, InputError
 from ...fitting import robust_std
 from ...foundation import Array, frozen, write_atomically
-from ...recording import Log, csv_blocks, effort_guesses, interpolated, parquet_library, smoothed, still_segments
+from ...recording import (
+    Log,
+    Motion,
+    csv_blocks,
+    effort_guesses,
+    interpolated,
+    parquet_library,
+    smoothed,
+    still_segments,
+)
 from .log_estimate import CUTOFF, LogEstimate, estimate_log, raw_flags
 from .readings import plate_readings
 from .sensor import BaseSensor
@@ -125,7 +134,7 @@ def recording_torques(
         InputError: No plate in the recording, other joints, a tare in which the arm moves, a form that is not ready.
         ModelError: A form that needs masses, of a robot without any.
     """
-    log = without_infinities(log)
+    log = log.without_infinities()
     refuse_without_plate(robot, log)
     report = progress or (lambda _done, _total: None)
     raw = log.ordered()
@@ -166,7 +175,7 @@ def recording_torques(
         effort_note=note,
         check=check,
         joints=summaries(robot, torque, dynamic, effort, check),
-        findings=tuple(check_plate(robot, used, prepare(used))) if check is not None else (),
+        findings=tuple(check_plate(robot, used, Motion.on_grid(used))) if check is not None else (),
     )
 
 
