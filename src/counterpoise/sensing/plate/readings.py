@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ...errors import InputError
 from ...foundation import Array
-from ...recording import Log
+from ...recording import Log, Motion
 
 Mask = npt.NDArray[np.bool_]
 
@@ -16,8 +16,8 @@ BRIDGED = 0.2
 cutoff by at most 2 % of its swing; a longer one is left out together with what the low-pass makes of it."""
 
 
-def plate_readings(log: Log) -> Array:
-    """Return the plate's raw readings, force first [N, N m], shape (k, 6).
+def plate_readings(log: Log | Motion) -> Array:
+    """Return the plate's readings, force first [N, N m], shape (k, 6): raw ones of a log, low-passed ones of a motion.
 
     Raises:
         InputError: The log has none.
