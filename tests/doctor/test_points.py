@@ -21,10 +21,10 @@ def swinging(rate: float = 100.0, duration: float = 20.0) -> Log:
 
 
 def test_derivatives_are_exact_and_nothing_is_late() -> None:
-    motion = points_of(swinging())
-    np.testing.assert_allclose(motion.dq[:, 0], OMEGA * np.cos(OMEGA * (motion.time - 0.005)), atol=0.02)
-    np.testing.assert_allclose(motion.ddq[:, 0], -(OMEGA**2) * motion.q[:, 0], atol=0.08)
-    np.testing.assert_allclose(motion.effort, 3.0 * motion.q, atol=1e-6)
+    points = points_of(swinging())
+    np.testing.assert_allclose(points.dq[:, 0], OMEGA * np.cos(OMEGA * (points.time - 0.005)), atol=0.02)
+    np.testing.assert_allclose(points.ddq[:, 0], -(OMEGA**2) * points.q[:, 0], atol=0.08)
+    np.testing.assert_allclose(points.effort, 3.0 * points.q, atol=1e-6)
 
 
 def test_noise_above_the_motion_is_taken_off() -> None:
@@ -36,9 +36,9 @@ def test_noise_above_the_motion_is_taken_off() -> None:
 def test_points_are_few_and_lie_outside_gaps() -> None:
     log = swinging()
     kept = (log.time < 8.0) | (log.time > 12.0)
-    motion = points_of(log[kept])
-    assert len(motion.time) <= MOST_POINTS
-    assert not np.any((motion.time > 8.2) & (motion.time < 11.8))
+    points = points_of(log[kept])
+    assert len(points.time) <= MOST_POINTS
+    assert not np.any((points.time > 8.2) & (points.time < 11.8))
 
 
 def test_a_wrong_stamp_does_not_stretch_the_recording() -> None:
@@ -46,17 +46,17 @@ def test_a_wrong_stamp_does_not_stretch_the_recording() -> None:
     log = swinging()
     time = log.time + 1.7e9
     time[5] = 0.0
-    motion = points_of(replace(log, time=time))
-    assert motion.time.min() > 1.6e9
-    np.testing.assert_allclose(motion.effort, 3.0 * motion.q, atol=1e-3)
+    points = points_of(replace(log, time=time))
+    assert points.time.min() > 1.6e9
+    np.testing.assert_allclose(points.effort, 3.0 * points.q, atol=1e-3)
 
 
 def test_long_recordings_are_averaged_more_coarsely() -> None:
     """Three hours that are one piece are kept whole."""
     time = np.linspace(0.0, 10_800.0, 30_000)
     q = np.sin(2.0 * np.pi * 0.02 * time)[:, None]
-    motion = points_of(Log(("a",), time, q, np.gradient(q, time, axis=0), 3.0 * q))
-    assert motion.time[-1] - motion.time[0] > 10_000.0
+    points = points_of(Log(("a",), time, q, np.gradient(q, time, axis=0), 3.0 * q))
+    assert points.time[-1] - points.time[0] > 10_000.0
 
 
 def test_swings_are_counted_not_samples() -> None:

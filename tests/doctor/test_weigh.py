@@ -72,7 +72,7 @@ def test_effects_are_torques() -> None:
     found = searched(reversed_effort(LOG, 1))
     (change,) = changes(found.found.reading, PLAIN, ALIVE)
     effect = effect_of(found, found.found, change)
-    effort = found.comparison.motion.effort[:, 1]
+    effort = found.comparison.points.effort[:, 1]
     np.testing.assert_allclose(effect, [0.0, 2.0 * np.sqrt(np.mean(effort**2)), 0.0, 0.0], rtol=1e-9)
     assert margin_of(found, found.found, change) > 100.0
 

@@ -221,6 +221,16 @@ def test_differentiated(jitter: float) -> None:
     assert new.dq[inner] == pytest.approx(log.dq[inner], abs=1e-4 if jitter == 0.0 else 0.02)
 
 
+def test_infinite_numbers_are_no_measurements() -> None:
+    log = waves(0.01 * np.arange(10))
+    assert log.without_infinities() is log
+    tau = log.tau.copy()
+    tau[3, 1], tau[4, 0] = np.inf, -np.inf
+    clean = replace(log, tau=tau).without_infinities()
+    assert np.isnan(clean.tau[3, 1]) and np.isnan(clean.tau[4, 0]) and np.isnan(clean.tau).sum() == 2
+    assert np.array_equal(clean.q, log.q)
+
+
 def test_times_out_of_order_are_left_out() -> None:
     """Duplicates, steps back and NaN are no samples of a filter; the rate is that of the rest."""
     log = waves(np.array([0.0, 0.1, 0.1, 0.05, np.nan, 0.2, 0.3]))

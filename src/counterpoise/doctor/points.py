@@ -1,4 +1,8 @@
-"""A recording made ready for the model: evenly timed, low-passed without delay, differentiated, thinned."""
+"""Points along a recording that a model is compared with: binned in time, low-passed, differentiated, thinned.
+
+Samples are averaged in bins of even times, in whatever order they come: unlike in recording/motion.py, a clock that is
+wrong costs no samples. The points lie evenly along the path.
+"""
 
 from __future__ import annotations
 
