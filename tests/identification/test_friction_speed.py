@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.fitting import Samples
 from counterpoise.identification import friction_speed
 from counterpoise.identification.friction_speed import LEAST_SAMPLES, likeliest_speeds
-from counterpoise.identification.moving_samples import SPEED_FACTORS, prepare
+from counterpoise.identification.moving import SPEED_FACTORS, prepare
 from doctor_cases import differing_model
 
 ARM = cp.load("wam4")

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from .identity import refuse_other_mount as refuse_other_mount
     from .load_gains import LoadGains as LoadGains
     from .load_posterior import LoadPosterior as LoadPosterior
-    from .moving_samples import LEAST_INFLATION as LEAST_INFLATION
-    from .moving_samples import effort_of as effort_of
-    from .moving_samples import motion_of as motion_of
-    from .moving_samples import moving_samples as moving_samples
-    from .moving_samples import prepare as prepare
-    from .moving_samples import samples_of as samples_of
+    from .moving import LEAST_INFLATION as LEAST_INFLATION
+    from .moving import effort_of as effort_of
+    from .moving import motion_of as motion_of
+    from .moving import moving_samples as moving_samples
+    from .moving import prepare as prepare
+    from .moving import samples_of as samples_of
     from .pose_design import PoseDesign as PoseDesign
     from .pose_design import design as design
     from .pose_design import design_poses as design_poses
@@ -122,7 +122,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "refuse_other_mount",
         ),
         "load_posterior": ("LoadPosterior",),
-        "moving_samples": (
+        "moving": (
             "LEAST_INFLATION",
             "effort_of",
             "motion_of",

@@ -50,7 +50,7 @@ from .heldout import HeldOut, check_moving, check_recordings, check_static
 from .identity import clock_doubts, data_fingerprint, no_torques, unit_notes
 from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
-from .moving_samples import moving_samples, prepare
+from .moving import moving_samples, prepare
 from .result import Collected, contradicting, fit_of
 from .runs import FittedRun
 from .statements import UseName, checked_uses

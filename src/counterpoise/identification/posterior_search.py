@@ -52,7 +52,7 @@ from ..fitting import (
 from ..foundation import Array, frozen
 from .earlier import DIFFERENCES, Difference, EarlierCalibration
 from .load_posterior import TILT, LoadPosterior, tilt_columns
-from .moving_samples import LEAST_INFLATION
+from .moving import LEAST_INFLATION
 from .nuisances import POSITION, PRESLIDING, SIZES, Chunk, FittedRecordings, Nuisances, survey_recordings
 
 STRENGTHS = (1.0, 1.0 / 16.0, 1.0 / 4.0, 4.0, 16.0, 64.0, 256.0)

@@ -58,7 +58,7 @@ from ..foundation import Array, frozen
 from ..recording import Declared
 from .earlier import EarlierCalibration
 from .load_posterior import LoadPosterior
-from .moving_samples import KEPT_PER_PERIOD
+from .moving import KEPT_PER_PERIOD
 from .nuisances import FittedRecordings
 from .posterior_search import load_posterior, sources_of
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned

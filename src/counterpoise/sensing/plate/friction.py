@@ -38,7 +38,7 @@ joint need at all, the plate has nothing to say of that joint. Its friction is t
 - the curve's standard deviation exceeds CURVE_SHARE of the friction and EFFORT_SHARE of the motor torque, or
 - the law leaves more than RESIDUAL_SHARE of the motor torque's variation unexplained.
 
-Samples around a reversal are left out: below v₀ (identification/moving_samples.py), and within a period of the cutoff
+Samples around a reversal are left out: below v₀ (identification/moving.py), and within a period of the cutoff
 of that, a drive is in presliding, and no function of the velocity describes it. So are samples in which a joint shakes
 about its motion: friction that changes sign fifty times a second averages out. A joint that shakes by SHAKES of its
 velocity is not served at all.
