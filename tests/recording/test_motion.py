@@ -102,6 +102,8 @@ def test_missing_numbers_are_not_usable_at_their_samples() -> None:
     motion = Motion.at_samples(replace(log, q=q, tau=tau), 4.0, velocity_measured=FROM_POSITIONS)
     assert not motion.usable[1000:1003].any() and motion.usable[990:1000].all()
     assert np.isnan(motion.tau[1500, 0]) and np.isfinite(motion.tau[1500, 1])
+    np.testing.assert_allclose(motion.travel, 2.0, atol=2e-3)
+    assert np.isfinite(motion.direction).all()
 
 
 def test_on_even_times_gaps_are_bridged_and_not_usable() -> None:

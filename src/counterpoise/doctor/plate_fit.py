@@ -35,7 +35,7 @@ from ..foundation import (
     rotation_vector,
     wrench_transform,
 )
-from ..recording import Motion
+from ..recording import Motion, interpolated
 from .priors import FURTHEST, INDEPENDENT_RATE, RESIDUE, parameter_spread
 
 _UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
@@ -184,7 +184,7 @@ class PlateModel:
         """
         good = np.flatnonzero(motion.usable)
         self.rows = good[np.unique(np.linspace(0, len(good) - 1, MOST_POINTS).astype(np.int64))]
-        self._dt, self._sign = motion.dt, sign
+        self._time, self._sign = motion.time, sign
         self.declared = T_base_sensor[:3, :3]
         self._wrench = np.zeros((len(motion.time), 6)) if motion.wrench is None else motion.wrench
         q, dq, ddq = (values[self.rows] for values in (motion.q, motion.dq, motion.ddq))
@@ -230,11 +230,7 @@ class PlateModel:
 
     def reading(self, lag: float) -> Array:
         """Return the reading that belongs to the points when it is ``lag`` [s] late, shape (k, 6), sign as declared."""
-        position = np.clip(self.rows + lag / self._dt, 0.0, len(self._wrench) - 1.0)
-        left = np.minimum(position.astype(np.int64), len(self._wrench) - 2)
-        share = (position - left)[:, None]
-        between: Array = self._wrench[left] * (1.0 - share) + self._wrench[left + 1] * share
-        return self._sign * between
+        return self._sign * interpolated(self._time[self.rows] + lag, self._time, self._wrench)
 
     def first_lag(self) -> float:
         """Return how late the reading seems [s], whatever its axes and signs.

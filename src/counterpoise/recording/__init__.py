@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .filters import hop_noise as hop_noise
     from .filters import increasing as increasing
     from .filters import interpolated as interpolated
+    from .filters import near_times as near_times
     from .filters import resolution as resolution
     from .filters import settling_rows as settling_rows
     from .filters import smoothed as smoothed
@@ -121,6 +122,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "hop_noise",
             "increasing",
             "interpolated",
+            "near_times",
             "resolution",
             "settling_rows",
             "smoothed",

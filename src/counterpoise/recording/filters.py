@@ -269,6 +269,22 @@ def even_grid(time: Array, rate: float) -> Array:
     return np.asarray(time[0] + np.arange(math.floor(rows)) / rate, dtype=np.float64)
 
 
+def near_times(time: Array, marked: Array, within: float) -> npt.NDArray[np.bool_]:
+    """Say which times lie near a marked one, shape (k,).
+
+    Args:
+        time: Times [s], shape (k,).
+        marked: Marked times [s], in any order; NaN ones are passed over.
+        within: Distance [s].
+    """
+    at = np.sort(marked[np.isfinite(marked)])
+    if len(at) == 0:
+        return np.zeros(len(time), dtype=bool)
+    after = np.clip(np.searchsorted(at, time), 0, len(at) - 1)
+    before = np.maximum(after - 1, 0)
+    return np.asarray(np.minimum(np.abs(at[after] - time), np.abs(at[before] - time)) <= within)
+
+
 def true_stretches(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
     """Return [first, after the last) of every stretch of true values, shape (m, 2)."""
     return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8))).reshape(-1, 2)

@@ -32,7 +32,17 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..foundation import Array, PublishedData
 from .band import motion_band
-from .filters import GAP_PERIODS, bridged, even_grid, increasing, resampled, resolution, settling_rows, smoothed
+from .filters import (
+    GAP_PERIODS,
+    bridged,
+    even_grid,
+    increasing,
+    near_times,
+    resampled,
+    resolution,
+    settling_rows,
+    smoothed,
+)
 from .log import Log, joined
 from .path import REVERSAL, direction_of_travel
 
@@ -75,7 +85,7 @@ class Motion(PublishedData):
         ddq: Accelerations [rad/s² or m/s²], shape (k, n).
         tau: Efforts in the recording's unit, shape (k, n).
         wrench: The plate's reading [N, N m], shape (k, 6); None where there is no plate.
-        usable: Which samples may be relied on, shape (k,): finite ones, away from ends, gaps and jumps.
+        usable: Which samples may be relied on, shape (k,): away from ends and gaps, and on even times from jumps.
         rate: Samples per second [Hz].
         cutoff: Of the low-pass [Hz]; infinite for none.
         velocity_measured: Whether a joint's velocity is the measured one, shape (n,); else it is that of the positions.
@@ -164,14 +174,14 @@ class Motion(PublishedData):
         )
 
     @classmethod
-    def on_grid(cls, log: Log, cutoff: float = GRID_CUTOFF, *, most_rate: float = MOST_RATE) -> Self | None:
+    def on_grid(cls, log: Log, cutoff: float = GRID_CUTOFF) -> Self | None:
         """Return the motion at even times, from the positions alone, or None where the recording is too short.
+
+        The rate is the recording's, MOST_RATE at most, and less where that makes more than MOST_GRID_SAMPLES.
 
         Args:
             log: The recording.
             cutoff: Of the low-pass [Hz]; lowered where the grid has fewer than LEAST_PER_PERIOD samples for a period.
-            most_rate: Highest rate of the grid [Hz]; a slower recording keeps its own, a longer one than
-                MOST_GRID_SAMPLES has less.
         """
         rows = increasing(log.time)
         if len(rows) < LEAST_SAMPLES:
@@ -179,7 +189,7 @@ class Motion(PublishedData):
         left_out = np.diff(rows) > 2
         log = log.ordered()
         period = float(np.median(np.diff(log.time)))
-        rate = min(1.0 / period, most_rate, MOST_GRID_SAMPLES / float(log.time[-1] - log.time[0]))
+        rate = min(1.0 / period, MOST_RATE, MOST_GRID_SAMPLES / float(log.time[-1] - log.time[0]))
         cutoff = min(cutoff, rate / LEAST_PER_PERIOD)
         grid = even_grid(log.time, rate)
         if len(grid) < LEAST_SAMPLES:
@@ -261,7 +271,7 @@ class Motion(PublishedData):
     @property
     def travel(self) -> Array:
         """How far each joint moved, from its lowest to its highest position [rad or m], shape (n,)."""
-        return np.asarray(np.ptp(self.q, axis=0))
+        return np.asarray(np.ptp(bridged(self.time, self.q), axis=0))
 
     @property
     def effort_measured(self) -> Mask:
@@ -277,7 +287,9 @@ class Motion(PublishedData):
         if self.side is not None:
             return self.side
         steps = np.array([resolution(column) for column in self.log.q.T])
-        return direction_of_travel(bridged(self.time, self.q), np.maximum(REVERSAL, 3.0 * steps))
+        directions = direction_of_travel(bridged(self.time, self.q), np.maximum(REVERSAL, 3.0 * steps))
+        directions.setflags(write=False)
+        return directions
 
     def filtered(self, channels: Array, derivative: int = 0) -> Array:
         """Return further channels through the same low-pass, or their derivative, at the motion's times, shape (k, m).
@@ -350,10 +362,4 @@ def _near_jumps(log: Log, grid: Array, left_out: Mask, cutoff: float) -> Mask:
     changes = np.abs(np.diff(bridged(log.time, log.q), axis=0))
     usual = np.quantile(changes, 0.995, axis=0)
     jumped = (changes > np.maximum(JUMP * usual, LEAST_JUMP)).any(axis=1) | left_out
-    where = log.time[:-1][jumped]
-    if len(where) == 0:
-        return np.zeros(len(grid), dtype=bool)
-    nearest = np.clip(np.searchsorted(where, grid), 0, len(where) - 1)
-    before = np.maximum(nearest - 1, 0)
-    away = np.minimum(np.abs(grid - where[nearest]), np.abs(grid - where[before]))
-    return np.asarray(away < NEAR_JUMP / cutoff)
+    return near_times(grid, log.time[:-1][jumped], NEAR_JUMP / cutoff)

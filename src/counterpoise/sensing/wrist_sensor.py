@@ -27,8 +27,7 @@ from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import hampel_weight, inflation_of, robust_std
 from ..foundation import Array, frozen, rotation_from_vector, skew, transform
-from ..recording import GRID_CUTOFF, Log, Motion
-from .plate.readings import near_times
+from ..recording import GRID_CUTOFF, Log, Motion, near_times
 from .plate.sensor_fit import (
     LEAST_TIME,
     MOST_LOST,

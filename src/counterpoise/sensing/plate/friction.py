@@ -58,10 +58,9 @@ from ...errors import InputError
 from ...fitting import hampel_weight, huber_weight, inflation_of, robust_std
 from ...foundation import Array, frozen
 from ...identification import LEAST_INFLATION, effort_of
-from ...recording import Log, Motion, smoothed
+from ...recording import Log, Motion, near_times, smoothed
 from .friction_curve import NAN, FrictionCurve, JointFriction
 from .parameters import PlateParameters, plate_parameters
-from .readings import near_times
 from .regression import PlateSamples, link_torques, moving_plate_samples, plate_cutoff
 from .sensor import BaseSensor
 

@@ -61,10 +61,10 @@ from ...fitting import (
 )
 from ...foundation import Array
 from ...identification import LEAST_INFLATION, motion_of, prepare, samples_of
-from ...recording import EDGE_PERIODS, MOST_OF_RATE, Log, Motion, bridged, motion_band, still_segments
+from ...recording import EDGE_PERIODS, MOST_OF_RATE, Log, Motion, bridged, motion_band, near_times, still_segments
 from .base_parameters import PlateBase, wrench_columns
 from .log_estimate import raw_flags
-from .readings import near_times, plate_readings, short_gaps
+from .readings import plate_readings, short_gaps
 from .sensor import BaseSensor
 from .torque_estimate import UNUSABLE, EstimateFlag
 

@@ -27,9 +27,9 @@ from ...errors import InputError, ModelError
 from ...fitting import BEND, hampel_weight, huber_weight, inflation_of, robust_std
 from ...foundation import Array, skew
 from ...identification import refuse_other_mount
-from ...recording import Log, Motion, SampleFlag, filtered, motion_band, true_stretches
+from ...recording import Log, Motion, SampleFlag, filtered, motion_band, near_times, true_stretches
 from .log_estimate import frozen_rows
-from .readings import near_times, plate_readings, short_gaps
+from .readings import plate_readings, short_gaps
 from .wrench_frame import Mounting
 
 
