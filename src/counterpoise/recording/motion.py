@@ -133,8 +133,6 @@ class Motion(PublishedData):
         *,
         velocity_measured: Mask | None = None,
         rate: float | None = None,
-        begins: bool = True,
-        ends: bool = True,
     ) -> Self:
         """Return the motion at the recording's own times, in their order.
 
@@ -145,8 +143,6 @@ class Motion(PublishedData):
             cutoff: Of the low-pass [Hz], infinite for none; None to choose it from the motion.
             velocity_measured: Joints whose measured velocity is used, shape (n,); None for those where it is better.
             rate: Samples per second of the whole recording where this is a piece of it [Hz]; None for the log's.
-            begins: Whether the recording begins with this log; otherwise its first samples are usable.
-            ends: Whether it ends with it.
 
         Raises:
             InputError: A bad cutoff, or a motion of which none can be chosen.
@@ -166,7 +162,7 @@ class Motion(PublishedData):
             ddq=ddq,
             tau=smoothed(log.time, log.tau, low_pass),
             wrench=None if log.wrench is None else smoothed(log.time, log.wrench, low_pass),
-            usable=finite & _inside(log.time, EDGE_PERIODS / cutoff, begins=begins, ends=ends),
+            usable=finite & _inside(log.time, EDGE_PERIODS / cutoff),
             rate=log.rate if rate is None else rate,
             cutoff=cutoff,
             velocity_measured=velocity_measured,
@@ -248,14 +244,8 @@ class Motion(PublishedData):
             overlap = settling_rows(rate, cutoff)
             if piece is not None and len(window) <= 3 * overlap:
                 continue
-            motion = cls.at_samples(
-                window,
-                cutoff,
-                velocity_measured=velocity_measured,
-                rate=rate,
-                begins=used == -math.inf,
-                ends=piece is None,
-            )
+            motion = cls.at_samples(window, cutoff, velocity_measured=velocity_measured, rate=rate)
+            # The overlap is longer than the edges of a motion: of inner windows it alone counts.
             settled = len(window) if piece is None else len(window) - overlap
             usable = motion.usable & (window.time > used) & (np.arange(len(window)) < settled)
             if usable.any():
@@ -335,13 +325,12 @@ def _at_even_times(log: Log, channels: Array, grid: Array, rate: float) -> Array
     return resampled(log.time, bridged(log.time, channels), grid, rate)
 
 
-def _inside(time: Array, edge: float, *, begins: bool, ends: bool) -> Mask:
+def _inside(time: Array, edge: float) -> Mask:
     """Say which samples lie ``edge`` [s] after the last begin or gap, and before the next gap or end, shape (k,)."""
     steps = np.diff(time)
     period = float(np.median(steps)) if len(steps) else math.inf
     gaps = np.flatnonzero(steps > GAP_PERIODS * period)
-    starts = np.concatenate([[time[0] if begins else -math.inf], time[gaps + 1]])
-    stops = np.concatenate([time[gaps], [time[-1] if ends else math.inf]])
+    starts, stops = (np.concatenate(parts) for parts in ((time[:1], time[gaps + 1]), (time[gaps], time[-1:])))
     segment = np.searchsorted(time[gaps], time, side="left")
     return np.asarray((time - starts[segment] >= edge) & (stops[segment] - time >= edge))
 
