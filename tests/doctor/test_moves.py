@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import counterpoise as cp
 from counterpoise.doctor.evidence import ReadingComparison
 from counterpoise.doctor.gram import SignalColumns
-from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import (
     KNOWN_TILT,
     LEAST_TILT,
@@ -27,6 +26,7 @@ from counterpoise.doctor.moves import (
     with_gain_found,
     with_gravity_found,
 )
+from counterpoise.doctor.points import points_of
 from counterpoise.doctor.priors import (
     COMPENSATED,
     EFFORT_OFFSET,
@@ -54,7 +54,7 @@ LOG = recording(ARM)
 
 
 def compared(log: cp.Log) -> ReadingComparison:
-    return ReadingComparison(SignalColumns(ARM, motion_of(log)))
+    return ReadingComparison(SignalColumns(ARM, points_of(log)))
 
 
 def efforts_moved(reading: Reading) -> list[Reading]:

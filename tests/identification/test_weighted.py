@@ -22,7 +22,7 @@ from counterpoise.fitting import (
 )
 from counterpoise.identification import runs
 from counterpoise.identification.heldout import split_samples
-from counterpoise.identification.motion import moving_samples, prepare, stream_samples
+from counterpoise.identification.moving import moving_samples, prepare, stream_samples
 from counterpoise.identification.runs import FittedRun, RepeatedRun, survey_runs
 from counterpoise.identification.weighted import WeightedFit, _iterate, _Task, _with_best_drives, weighted_fit
 from counterpoise.recording import Declared

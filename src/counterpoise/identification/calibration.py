@@ -30,7 +30,7 @@ from ..fitting import (
     samples_of_poses,
 )
 from ..foundation import Array
-from ..recording import Declared, Log
+from ..recording import MOST_OF_RATE, Declared, Log
 from .data_choice import (
     DATA_CHOICES,
     METHODS,
@@ -49,7 +49,7 @@ from .heldout import HeldOut, check_moving, check_recordings, check_static
 from .identity import clock_doubts, data_fingerprint, no_torques, unit_notes
 from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
-from .motion import MOST_OF_RATE, moving_samples, prepare
+from .moving import moving_samples, prepare
 from .pose_fit import fit_poses, named_joints, terms_at_rest
 from .result import Collected, contradicting, fit_of
 from .runs import FittedRun
@@ -373,7 +373,9 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
     parts = []
     for log, preparation in zip(logs, prepared, strict=True):
         samples = moving_samples(robot, log, preparation=replace(preparation, v0=v0))
-        notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band")
+        notes.append(
+            f"low-pass at {preparation.band.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band"
+        )
         held = [name for name in log.declared.held if name in robot.joint_names]
         if held:
             notes.append(f"the recording lacks {listed(held)}; taken to stand still")

@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..fitting import ALL, CadPrior, Terms
 from ..foundation import Array, PublishedData, frozen
 from ..recording import Log, remapped
-from .motion import moving_samples
+from .moving import moving_samples
 from .runs import FittedRun
 from .weighted import weighted_fit
 

@@ -49,7 +49,7 @@ from .earlier import EarlierCalibration
 from .fitted_recordings import Chunk, FittedRecordings, survey_recordings
 from .hypotheses import Hypothesis, hypotheses_of
 from .load_posterior import TILT, LoadPosterior, tilt_columns
-from .motion import LEAST_INFLATION
+from .moving import LEAST_INFLATION
 from .nuisances import OFFSET, POSITION, PRESLIDING, SIZES, Nuisances
 
 SPEAKS = 3.0

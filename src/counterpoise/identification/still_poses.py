@@ -34,7 +34,7 @@ from ..errors import InputError
 from ..fitting import SAME_POSE, StaticPoses, inflation_of, same_places, static_poses
 from ..foundation import Array, frozen
 from ..recording import Log, increasing, resolution, still_segments
-from .motion import effort_of
+from .moving import effort_of
 
 LEAST_MOVED = 0.1
 """A joint must creep by at least this share of its approach."""

@@ -36,7 +36,7 @@ from .data_choice import Stands, data_kind, stands_of
 from .estimate import COMMAND_UNITS
 from .fit import Check, Evidence, Fit, Verdict
 from .identity import data_fingerprint, no_torques
-from .motion import moving_samples
+from .moving import moving_samples
 from .runs import FittedRun
 from .statements import Sag, tip_sag, tips
 from .still_poses import poses_from_log, poses_from_rows, without_friction

@@ -56,7 +56,7 @@ from .earlier import EarlierCalibration
 from .fitted_recordings import FittedRecordings
 from .hypotheses import sources_of
 from .load_posterior import LoadPosterior
-from .motion import KEPT_PER_PERIOD
+from .moving import KEPT_PER_PERIOD
 from .nuisances import STAND_FOR
 from .posterior_search import load_posterior
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned

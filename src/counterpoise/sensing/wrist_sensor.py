@@ -23,13 +23,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor import CUTOFF, prepare, without_infinities
 from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import Linearised, gauss_newton
 from ..foundation import Array, frozen, rotation_from_vector, skew, transform
-from ..recording import Log
-from .plate.readings import near_times
+from ..recording import GRID_CUTOFF, Log, Motion, near_times
 from .plate.sensor_fit import (
     LEAST_TIME,
     MOST_LOST,
@@ -173,7 +171,7 @@ def calibrate_wrist_sensor(
     T_link_sensor: npt.ArrayLike | None = None,
     reads: WristReads | None = None,
     fit_rotation: bool = False,
-    cutoff: float = CUTOFF,
+    cutoff: float = GRID_CUTOFF,
 ) -> WristCalibration:
     """Find a wrist sensor's zero and its tool from a recording in many orientations, touching nothing.
 
@@ -206,17 +204,17 @@ def calibrate_wrist_sensor(
 def _rows(robot: Robot, log: Log, cutoff: float) -> tuple[Array, Array, Array, Array]:
     """Return positions, velocities, accelerations and readings that may be used, smoothed alike."""
     refuse_unusable(robot, log)
-    log = without_infinities(log)
+    log = log.without_infinities()
     missing, spoiled = missing_readings(log), spoiled_readings(log)
     useless = float(np.mean(missing | spoiled))
     log, lost = with_gaps(log, missing, spoiled, cutoff)
-    smooth = prepare(log, cutoff)
+    smooth = Motion.on_grid(log, cutoff)
     if smooth is None or smooth.wrench is None or useless > MOST_LOST:
         raise InputError(
             f"the recording of {len(log)} samples cannot be used: {useless:.0%} of the readings are no numbers, "
             "flagged, saturated or frozen, or there are too few"
         )
-    usable = np.flatnonzero(smooth.good & ~near_times(smooth.time, log.time[lost], 1.0 / smooth.cutoff))
+    usable = np.flatnonzero(smooth.usable & ~near_times(smooth.time, log.time[lost], 1.0 / smooth.cutoff))
     seconds = len(usable) * smooth.dt
     if seconds < LEAST_TIME:
         raise InputError(f"the recording has {seconds:.1f} s that can be used; expected at least {LEAST_TIME:g} s")

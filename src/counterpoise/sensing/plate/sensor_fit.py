@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ...doctor import LEVER, Prepared, prepare, without_infinities
+from ...doctor import LEVER
 from ...dynamics import WRENCH_COMPONENTS, Robot, refuse_other_joints
 from ...errors import InputError, ModelError
 from ...fitting import (
@@ -31,10 +31,10 @@ from ...fitting import (
     gauss_newton,
 )
 from ...foundation import Array, skew
-from ...identification import motion_band, refuse_other_mount
-from ...recording import Log, SampleFlag, filtered, true_stretches
+from ...identification import refuse_other_mount
+from ...recording import Log, Motion, SampleFlag, filtered, motion_band, near_times, true_stretches
 from .log_estimate import frozen_rows
-from .readings import near_times, plate_readings, short_gaps
+from .readings import plate_readings, short_gaps
 from .wrench_frame import Mounting
 
 
@@ -109,7 +109,7 @@ class PlateData:
         usable: Which grid times may be compared, shape (K,).
     """
 
-    smooth: Prepared
+    smooth: Motion
     rows: npt.NDArray[np.intp]
     time: Array
     drift_variable: Array
@@ -143,7 +143,7 @@ def plate_data(
             f"robot '{robot.name}' has no masses, so nothing is known of the wrench on its plate; give a description "
             "with masses"
         )
-    log = without_infinities(log)
+    log = log.without_infinities()
     missing, spoiled = missing_readings(log), spoiled_readings(log)
     lost = missing | spoiled
     if lost.mean() > MOST_LOST:
@@ -156,13 +156,13 @@ def plate_data(
     log, lost = with_gaps(log, missing, spoiled, band)
     # The wrench is no linear function of the positions, so a low-pass of them is not one of it. They are smoothed
     # lightly, and then the reading and the model's wrench alike.
-    smooth = prepare(log, WIDER * band)
+    smooth = Motion.on_grid(log, WIDER * band)
     if smooth is None or smooth.wrench is None:
         raise InputError(f"the recording has {len(log)} samples, too few to calibrate a plate; record a minute")
     band = min(band, smooth.cutoff)
     edge = min(1.0 / band, 0.1 * float(smooth.time[-1] - smooth.time[0]))
     inside = (smooth.time >= smooth.time[0] + edge) & (smooth.time <= smooth.time[-1] - edge)
-    usable = smooth.good & inside & ~near_times(smooth.time, log.time[lost], 1.0 / band)
+    usable = smooth.usable & inside & ~near_times(smooth.time, log.time[lost], 1.0 / band)
     seconds = float(usable.sum()) * smooth.dt
     if seconds < LEAST_TIME:
         raise InputError(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.identification.motion import HARMONICS, MOST, motion_band
+from counterpoise.recording.band import HARMONICS, MOST, motion_band
 from simulated_motion import recording
 
 ROBOT = cp.load("wam4")

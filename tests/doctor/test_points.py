@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from counterpoise.doctor.motion import MOST_POINTS, motion_of
+from counterpoise.doctor.points import MOST_POINTS, points_of
 from counterpoise.recording import Log
 
 OMEGA = 2.0 * np.pi * 0.3
@@ -21,24 +21,24 @@ def swinging(rate: float = 100.0, duration: float = 20.0) -> Log:
 
 
 def test_derivatives_are_exact_and_nothing_is_late() -> None:
-    motion = motion_of(swinging())
-    np.testing.assert_allclose(motion.dq[:, 0], OMEGA * np.cos(OMEGA * (motion.time - 0.005)), atol=0.02)
-    np.testing.assert_allclose(motion.ddq[:, 0], -(OMEGA**2) * motion.q[:, 0], atol=0.08)
-    np.testing.assert_allclose(motion.effort, 3.0 * motion.q, atol=1e-6)
+    points = points_of(swinging())
+    np.testing.assert_allclose(points.dq[:, 0], OMEGA * np.cos(OMEGA * (points.time - 0.005)), atol=0.02)
+    np.testing.assert_allclose(points.ddq[:, 0], -(OMEGA**2) * points.q[:, 0], atol=0.08)
+    np.testing.assert_allclose(points.effort, 3.0 * points.q, atol=1e-6)
 
 
 def test_noise_above_the_motion_is_taken_off() -> None:
     log = swinging()
     shaken = replace(log, tau=log.tau + np.sin(2.0 * np.pi * 20.0 * log.time)[:, None])
-    np.testing.assert_allclose(motion_of(shaken).effort, 3.0 * motion_of(log).q, atol=0.05)
+    np.testing.assert_allclose(points_of(shaken).effort, 3.0 * points_of(log).q, atol=0.05)
 
 
 def test_points_are_few_and_lie_outside_gaps() -> None:
     log = swinging()
     kept = (log.time < 8.0) | (log.time > 12.0)
-    motion = motion_of(log[kept])
-    assert len(motion.time) <= MOST_POINTS
-    assert not np.any((motion.time > 8.2) & (motion.time < 11.8))
+    points = points_of(log[kept])
+    assert len(points.time) <= MOST_POINTS
+    assert not np.any((points.time > 8.2) & (points.time < 11.8))
 
 
 def test_a_wrong_stamp_does_not_stretch_the_recording() -> None:
@@ -46,23 +46,23 @@ def test_a_wrong_stamp_does_not_stretch_the_recording() -> None:
     log = swinging()
     time = log.time + 1.7e9
     time[5] = 0.0
-    motion = motion_of(replace(log, time=time))
-    assert motion.time.min() > 1.6e9
-    np.testing.assert_allclose(motion.effort, 3.0 * motion.q, atol=1e-3)
+    points = points_of(replace(log, time=time))
+    assert points.time.min() > 1.6e9
+    np.testing.assert_allclose(points.effort, 3.0 * points.q, atol=1e-3)
 
 
 def test_long_recordings_are_averaged_more_coarsely() -> None:
     """Three hours that are one piece are kept whole."""
     time = np.linspace(0.0, 10_800.0, 30_000)
     q = np.sin(2.0 * np.pi * 0.02 * time)[:, None]
-    motion = motion_of(Log(("a",), time, q, np.gradient(q, time, axis=0), 3.0 * q))
-    assert motion.time[-1] - motion.time[0] > 10_000.0
+    points = points_of(Log(("a",), time, q, np.gradient(q, time, axis=0), 3.0 * q))
+    assert points.time[-1] - points.time[0] > 10_000.0
 
 
 def test_swings_are_counted_not_samples() -> None:
-    slow, fast = motion_of(swinging(50.0)), motion_of(swinging(400.0))
+    slow, fast = points_of(swinging(50.0)), points_of(swinging(400.0))
     assert slow.effective == pytest.approx(fast.effective, rel=0.15)
-    assert motion_of(swinging(duration=40.0)).effective > 1.5 * slow.effective
+    assert points_of(swinging(duration=40.0)).effective > 1.5 * slow.effective
 
 
 def test_an_effort_that_never_changes_is_not_alive() -> None:
@@ -70,15 +70,15 @@ def test_an_effort_that_never_changes_is_not_alive() -> None:
     tau = log.tau.copy()
     tau[:, 1] = 0.37
     tau[0, 0] = np.nan
-    assert motion_of(replace(log, tau=tau)).alive.tolist() == [True, False]
+    assert points_of(replace(log, tau=tau)).alive.tolist() == [True, False]
 
 
 def test_a_joint_that_stands_does_not_move() -> None:
     log = swinging()
     q = log.q.copy()
     q[:, 0] = 0.2
-    assert motion_of(replace(log, q=q)).moving.tolist() == [False, True]
+    assert points_of(replace(log, q=q)).moving.tolist() == [False, True]
 
 
 def test_a_short_log_says_nothing() -> None:
-    assert motion_of(swinging(duration=1.0)) is None
+    assert points_of(swinging(duration=1.0)) is None

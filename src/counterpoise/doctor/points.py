@@ -1,4 +1,8 @@
-"""A recording made ready for the model: evenly timed, low-passed without delay, differentiated, thinned."""
+"""Points along a recording that a model is compared with: binned in time, low-passed, differentiated, thinned.
+
+Samples are averaged in bins of even times, in whatever order they come: unlike in recording/motion.py, a clock that is
+wrong costs no samples. The points lie evenly along the path.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,9 @@ import numpy.typing as npt
 
 from ..foundation import Array
 from ..recording import Log, filtered
-from .prepared import LEAST_SAMPLES
 
+LEAST_SAMPLES = 20
+"""Fewest times of a recording, and numbers of an effort, that say anything about a model."""
 MOST_POINTS = 600
 """Points that are kept: neighbours along a path say the same again."""
 MOST_RATE = 200.0
@@ -36,7 +41,7 @@ WINDING = 0.02
 MOST_WOUND = 20_000
 """Samples at most along which that is followed."""
 PIECES_PER_SWING = 6.0
-"""Independent pieces of evidence between two reversals of a joint; see ``RecordedMotion.effective``."""
+"""Independent pieces of evidence between two reversals of a joint; see ``MotionPoints.effective``."""
 SWING = 0.08
 """Least swing that counts, relative to a joint's whole travel."""
 MOST_EFFECTIVE = 100.0
@@ -44,7 +49,7 @@ MOST_EFFECTIVE = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordedMotion:
+class MotionPoints:
     """Points along a recording's path: N points of n joints, in the recording's own units and order.
 
     Attributes:
@@ -75,7 +80,7 @@ class RecordedMotion:
         return np.asarray(np.ptp(self.q, axis=0) > LEAST_MOTION)
 
 
-def motion_of(log: Log) -> RecordedMotion | None:
+def points_of(log: Log) -> MotionPoints | None:
     """Return the points of a log that the model is compared with; None where it is too short to say anything."""
     binned = _binned(log.time, np.hstack([log.q, log.tau]))
     if binned is None:
@@ -93,7 +98,7 @@ def motion_of(log: Log) -> RecordedMotion | None:
     margin = min(1.0 / cutoff, 0.1 * (grid[-1] - grid[0]))
     usable = (grid >= grid[0] + margin) & (grid <= grid[-1] - margin) & filled
     kept = _along_path(dq, usable)
-    return RecordedMotion(
+    return MotionPoints(
         time=grid[kept],
         q=q[kept],
         dq=dq[kept],
