@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from ..foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .bags.kernel import NATIVE as NATIVE
     from .bags.records import ZSTD_MODULE as ZSTD_MODULE
     from .bags.source import open_bag as open_bag
     from .budget import ReadingBudget as ReadingBudget
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from .filters import settling_rows as settling_rows
     from .filters import smoothed as smoothed
     from .filters import true_stretches as true_stretches
+    from .kernel import NATIVE as NATIVE
     from .log import Log as Log
     from .log import LogBuilder as LogBuilder
     from .log import Sample as Sample
@@ -87,7 +87,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stillness": ("StillSegment", "still_segments"),
     },
     shared={
-        "bags.kernel": ("NATIVE",),
         "bags.records": ("ZSTD_MODULE",),
         "bags.source": ("open_bag",),
         "clock": (
@@ -116,6 +115,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "smoothed",
             "true_stretches",
         ),
+        "kernel": ("NATIVE",),
         "mapping": ("FORMAT",),
         "names": ("ANGULAR_SPEED", "TIME"),
         "own_format": ("CHUNK_ROWS", "csv_blocks"),
