@@ -68,7 +68,7 @@ CHANGES: list[Callable[[np.ndarray], Any]] = [
     lambda a: a.ravel()[:-1].copy(),
     lambda a: np.concatenate([a.ravel(), a.ravel()]),
     lambda a: np.repeat(a.ravel(), 2)[::2],
-    lambda a: a[::-1],
+    lambda a: a[::-1] if a.ndim else a,
     np.asfortranarray,
     lambda a: a.reshape(-1),
     lambda a: a.reshape((1, *a.shape)),
@@ -415,6 +415,16 @@ def test_the_kernel(name: str, data: st.DataObject) -> None:
     if data.draw(st.booleans()):  # five poses
         arguments = [np.repeat(a[None], 5, axis=0) if isinstance(a, np.ndarray) else a for a in arguments]
     tried(getattr(robot, name), spoilt(data, arguments))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_frame_of_a_plate(data: st.DataObject) -> None:
+    """Anything for what turns a reading into a wrench, one pose or many."""
+    robot = kernel_type()(ROBOT.tree)
+    frame = replaced(data, np.ones((7, 6)))
+    tried(lambda *arguments: robot.base_torques(*arguments, frame=frame), spoilt(data, KERNEL["base_torques"]))
+    tried(lambda: robot.base_torques(np.zeros((9, 3)), np.ones((9, 6)), frame=frame), [])
 
 
 @settings(max_examples=150, deadline=None)

@@ -122,6 +122,7 @@ class ReferenceKernel:
         dq: npt.ArrayLike | None = None,
         ddq: npt.ArrayLike | None = None,
         out: Array | None = None,
+        *,
         frame: Array | None = None,
     ) -> Array:
         """Return τ_d, the joint torques without gravity, from what the plate under the base exerts on the robot.

@@ -19,7 +19,7 @@ struct Method {
     const char* name;
     const char* signature;
     Operation Kernels::*operation;
-    int argument_count, required;
+    int argument_count, positional_count, required;
     int arguments[6];    // their places; q comes first
     bool needs_inertia;  // unphysical inertias are refused where there is a motion
     Shape (*shape)(const Model&);
@@ -29,38 +29,39 @@ Shape joints(const Model& model) { return {1, {model.n, 0}}; }
 Shape wrench(const Model&) { return {1, {6, 0}}; }
 
 constexpr Method METHODS[] = {
-    {"gravity", "($self, q, out=None)", &Kernels::gravity, 2, 1, {Q, OUT}, false, joints},
-    {"inverse_dynamics", "($self, q, dq, ddq, out=None)", &Kernels::inverse_dynamics, 4, 3, {Q, DQ, DDQ, OUT}, true,
+    {"gravity", "($self, q, out=None)", &Kernels::gravity, 2, 2, 1, {Q, OUT}, false, joints},
+    {"inverse_dynamics", "($self, q, dq, ddq, out=None)", &Kernels::inverse_dynamics, 4, 4, 3, {Q, DQ, DDQ, OUT}, true,
      joints},
-    {"base_wrench", "($self, q, dq=None, ddq=None, out=None)", &Kernels::base_wrench, 4, 1, {Q, DQ, DDQ, OUT}, true,
+    {"base_wrench", "($self, q, dq=None, ddq=None, out=None)", &Kernels::base_wrench, 4, 4, 1, {Q, DQ, DDQ, OUT}, true,
      wrench},
-    {"base_torques", "($self, q, wrench, dq=None, ddq=None, out=None, frame=None)", &Kernels::base_torques, 6, 2,
+    {"base_torques", "($self, q, wrench, dq=None, ddq=None, out=None, *, frame=None)", &Kernels::base_torques, 6, 5, 2,
      {Q, WRENCH, DQ, DDQ, OUT, FRAME}, true, joints},
-    {"center_of_mass", "($self, q, out=None)", &Kernels::center_of_mass, 2, 1, {Q, OUT}, false,
+    {"center_of_mass", "($self, q, out=None)", &Kernels::center_of_mass, 2, 2, 1, {Q, OUT}, false,
      [](const Model&) -> Shape { return {1, {3, 0}}; }},
-    {"forward_kinematics", "($self, q, at=None, out=None)", &Kernels::forward_kinematics, 3, 1, {Q, AT, OUT}, false,
+    {"forward_kinematics", "($self, q, at=None, out=None)", &Kernels::forward_kinematics, 3, 3, 1, {Q, AT, OUT}, false,
      [](const Model&) -> Shape { return {2, {4, 4}}; }},
-    {"jacobian", "($self, q, at=None, out=None)", &Kernels::jacobian, 3, 1, {Q, AT, OUT}, false,
+    {"jacobian", "($self, q, at=None, out=None)", &Kernels::jacobian, 3, 3, 1, {Q, AT, OUT}, false,
      [](const Model& model) -> Shape { return {2, {6, model.n}}; }},
-    {"wrench_torque", "($self, q, wrench, at=None, out=None)", &Kernels::wrench_torque, 4, 2, {Q, WRENCH, AT, OUT}, false,
+    {"wrench_torque", "($self, q, wrench, at=None, out=None)", &Kernels::wrench_torque, 4, 4, 2, {Q, WRENCH, AT, OUT}, false,
      joints},
-    {"gravity_regressor", "($self, q, out=None)", &Kernels::gravity_regressor, 2, 1, {Q, OUT}, false,
+    {"gravity_regressor", "($self, q, out=None)", &Kernels::gravity_regressor, 2, 2, 1, {Q, OUT}, false,
      [](const Model& model) -> Shape { return {2, {model.n, 4 * model.bodies}}; }},
-    {"inertial_regressor", "($self, q, dq=None, ddq=None, out=None)", &Kernels::inertial_regressor, 4, 1,
+    {"inertial_regressor", "($self, q, dq=None, ddq=None, out=None)", &Kernels::inertial_regressor, 4, 4, 1,
      {Q, DQ, DDQ, OUT}, false, [](const Model& model) -> Shape { return {2, {model.n, 10 * model.bodies}}; }},
-    {"base_wrench_regressor", "($self, q, dq=None, ddq=None, out=None)", &Kernels::base_wrench_regressor, 4, 1,
+    {"base_wrench_regressor", "($self, q, dq=None, ddq=None, out=None)", &Kernels::base_wrench_regressor, 4, 4, 1,
      {Q, DQ, DDQ, OUT}, false, [](const Model& model) -> Shape { return {2, {6, 10 * (model.bodies + 1)}}; }},
 };
 constexpr int METHOD_COUNT = sizeof METHODS / sizeof METHODS[0];
 
 // Distributes positional and keyword arguments over their places; absent ones, and None where it may be left out, are null.
 // Fault: Python error, false.
-COUNTERPOISE_HOT bool sort_arguments(const Method& method, PyObject* const* args, Py_ssize_t positional, PyObject* keywords,
-                           PyObject** sorted) {
+COUNTERPOISE_HOT bool sort_arguments(const Method& method, PyObject* const* args, Py_ssize_t positional,
+                                     PyObject* keywords, PyObject** sorted) {
     const int count = method.argument_count;
     const int* places = method.arguments;
-    if (positional > count) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %d arguments (%zd given)", method.name, count, positional);
+    if (positional > method.positional_count) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given)", method.name,
+                     method.positional_count, positional);
         return false;
     }
     for (int j = 0; j < PLACE_COUNT; ++j) sorted[j] = nullptr;
@@ -154,7 +155,9 @@ PyObject* compute(PyObject* object, PyObject* const* args, Py_ssize_t positional
 template <int... INDEX>
 PyMethodDef* table_of_methods(std::integer_sequence<int, INDEX...>) {
     static PyMethodDef table[] = {
-        {METHODS[INDEX].name, fast(compute<INDEX>), METH_FASTCALL | METH_KEYWORDS, nullptr}..., {nullptr, nullptr, 0, nullptr}};
+        {METHODS[INDEX].name, fast(compute<INDEX>), METH_FASTCALL | METH_KEYWORDS, nullptr}...,
+        {nullptr, nullptr, 0, nullptr},
+    };
     return table;
 }
 

@@ -66,7 +66,8 @@ npy_intp bytes_of(PyArrayObject* array) {
 }
 
 // The result array: `out` when given and fit, else a new one. Shape: (k,) in front when q has two dimensions.
-COUNTERPOISE_HOT PyArrayObject* take_result(PyObject* out, const Rows (&inputs)[INPUT_COUNT], const npy_intp* shape, int dimensions) {
+COUNTERPOISE_HOT PyArrayObject* take_result(PyObject* out, const Rows (&inputs)[INPUT_COUNT], const npy_intp* shape,
+                                            int dimensions) {
     npy_intp full[3];
     int total = 0;
     if (!inputs[Q].is_one()) full[total++] = PyArray_DIM(inputs[Q].array, 0);

@@ -357,11 +357,11 @@ class BaseSensor:
         if frame is None:
             frame = self._frames[used] = np.vstack([self.frame.to_base, self.offset(used)])
         if self.analyzer.terms == Term.ALL and used == "tared":
-            torques = self.robot.base_torques(q, wrench, None, None, out, frame)
+            torques = self.robot.base_torques(q, wrench, out=out, frame=frame)
             torques -= self.robot.base_torques(q, NO_WRENCH)  # base_torques takes the weight off, which the tare did
             return torques
         if self.analyzer.terms == Term.ALL and isinstance(self.compensator.generator, ModelGravityWrench):
-            return self.robot.base_torques(q, wrench, dq, ddq, out, frame)
+            return self.robot.base_torques(q, wrench, dq, ddq, out, frame=frame)
         positions = as_rows(q, "q", self.robot.joint_names)
         readings = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
         refuse_wrench_shape(readings, positions)
