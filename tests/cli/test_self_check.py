@@ -82,7 +82,7 @@ def test_every_kernel_of_every_set_is_told(run, run_json):
         assert all(each["instruction_set"] == name and each["fault"] == "" for each in found["kernels"])
     for name in ("recording", "control", "plants", "sensing"):
         assert findings[f"native code of '{name}'"]["kernels"]
-    assert "✓ plate_torque" in " ".join(run("doctor", "--self").stdout.split())
+    assert "✓ base_torques" in " ".join(run("doctor", "--self").stdout.split())
 
 
 @pytest.mark.skipif(not kernel.NATIVE, reason="the native kernel is not built or is disabled")
