@@ -61,7 +61,8 @@ def choose_set(part: Any, forced: str = "") -> str:
     if forced and forced not in sets:
         raise InputError(f"COUNTERPOISE_ISA={forced} is not available on this machine; expected one of {sets}")
     faults = [check for check in check_layout("dynamics", part, LAYOUT) if check.fault]
-    for name in [] if faults else [forced] if forced else sets:
+    candidates = [forced] if forced else sets
+    for name in () if faults else candidates:  # with another layout no set is right
         wrong = [check for check in check_instruction_set(part, name) if check.fault]
         if not wrong:
             part.use(name)
