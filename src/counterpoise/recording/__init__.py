@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from ..foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .bags.kernel import NATIVE as NATIVE
     from .bags.records import ZSTD_MODULE as ZSTD_MODULE
     from .bags.source import open_bag as open_bag
     from .band import MOST_OF_RATE as MOST_OF_RATE
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from .filters import settling_rows as settling_rows
     from .filters import smoothed as smoothed
     from .filters import true_stretches as true_stretches
+    from .kernel import NATIVE as NATIVE
     from .log import Log as Log
     from .log import LogBuilder as LogBuilder
     from .log import Sample as Sample
@@ -97,7 +97,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stillness": ("StillSegment", "still_segments"),
     },
     shared={
-        "bags.kernel": ("NATIVE",),
         "bags.records": ("ZSTD_MODULE",),
         "bags.source": ("open_bag",),
         "band": ("MOST_OF_RATE",),
@@ -128,6 +127,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "smoothed",
             "true_stretches",
         ),
+        "kernel": ("NATIVE",),
         "mapping": ("FORMAT",),
         "motion": ("GRID_CUTOFF", "EDGE_PERIODS", "MISSED_PERIODS"),
         "names": ("ANGULAR_SPEED", "TIME"),

@@ -1,4 +1,4 @@
-"""Which inner loops run: the native ones where they were built, else the NumPy specification.
+"""Which inner loops run: the native ones, or else the NumPy specification.
 
 In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specification.
 """
@@ -10,23 +10,9 @@ from typing import TYPE_CHECKING
 from ..foundation import native_part
 from . import gate, hold, square_root
 
-__all__ = [
-    "NATIVE",
-    "fold",
-    "fold_torques",
-    "head",
-    "judge",
-    "relearn",
-    "solve",
-    "summarise",
-    "tail_variances",
-    "watch",
-]
+_PART = native_part("sensing")
 
-
-_MODULE = native_part("sensing")
-
-NATIVE = _MODULE is not None
+NATIVE = _PART is not None
 """Whether the native loops are in use."""
 
 if TYPE_CHECKING:
@@ -35,8 +21,8 @@ if TYPE_CHECKING:
     fold, fold_torques, head = square_root.fold, square_root.fold_torques, square_root.head
     solve, tail_variances = square_root.solve, square_root.tail_variances
 else:
-    watch = (_MODULE or gate).watch
-    judge, relearn, summarise = (getattr(_MODULE or hold, name) for name in ("judge", "relearn", "summarise"))
+    watch = (_PART or gate).watch
+    judge, relearn, summarise = (getattr(_PART or hold, name) for name in ("judge", "relearn", "summarise"))
     fold, fold_torques, head, solve, tail_variances = (
-        getattr(_MODULE or square_root, name) for name in ("fold", "fold_torques", "head", "solve", "tail_variances")
+        getattr(_PART or square_root, name) for name in ("fold", "fold_torques", "head", "solve", "tail_variances")
     )

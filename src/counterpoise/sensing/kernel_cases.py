@@ -1,6 +1,6 @@
-"""What the native loops are checked with before they are used: one case per entry point.
+"""What the native loops are checked with before they are used: one case per entry point, and the layouts.
 
-Each case calls a function of the given module and returns all that it wrote. The stored results are those of the Python
+Each case calls a function of the given part and returns all that it wrote. The stored results are those of the Python
 specification (``tests/store_results.py``).
 """
 
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics import pattern
-from ..foundation import Array, Cases
+from ..dynamics import MAX_INPUT, pattern
+from ..foundation import Array, Cases, Layout
+from . import gate, hold
 
 JOINTS = 3
 MEMORY_ROWS = 11
@@ -104,4 +105,10 @@ CASES: Cases = {
     run.__name__[1:]: run
     for run in (_watch, _summarise, _judge, _relearn, _fold, _fold_torques, _solve, _head, _tail_variances)
 }
-"""Per entry point of the extension a function of its module."""
+"""Per entry point of the part a function of it."""
+LAYOUT: Layout = {
+    "MEMORY_ROWS": tuple(gate.Row.__members__),
+    "HOLD_ROWS": tuple(hold.Told.__members__),
+    "Seen": gate.Seen.__members__,
+    "CONSTANTS": {"MAX_INPUT": MAX_INPUT, "UNEVEN": hold.UNEVEN, "LET_GO": hold.LET_GO, "SLID": gate.SLID},
+}

@@ -1,5 +1,5 @@
 // Joint torques from the wrench under the base: what counterpoise/dynamics/base_torques.py and, link by link,
-// counterpoise/base_sensor/analyzer_terms.py specify, for speed.
+// counterpoise/sensing/plate/joint_analyzer.py specify, for speed.
 //
 // On a chain the links' dynamic wrenches are taken off one after the other on the way outwards, as the patent and Morel
 // (2000), eqs. (5) to (9), write it: one pass, no sums to bring back. On a tree every other branch counts as well; there
@@ -34,35 +34,29 @@ COUNTERPOISE_INLINE Wrench<T> moved_outwards(const Body& body, const Joints<T>& 
 // gravity, comes inwards beside it: neither waits for the other.
 template <class T, bool SIMPLE, bool MOVING>
 COUNTERPOISE_INLINE void plate_pass_of_chain(const Model& model, const Joints<T>& joints, const T* rate,
-                                             const T* rate_change, bool gravity, Wrench<T> w, T* torque,
+                                             const T* rate_change, Wrench<T> w, T* torque,
                                              Wrench<T>* wrench) {
     const int bodies = model.bodies;
     const T nought = LaneTraits<T>::spread(0.0);
     const Vec3<T> zero = {nought, nought, nought};
     Motion<T> motion = {zero, zero, zero};
     Vec3<T> h = zero;
-    if (MOVING || gravity) {
-        for (int i = 0, e = bodies - 1; i < bodies; ++i, --e) {
-            if (MOVING) wrench[i] = motion_step<T, SIMPLE>(model, joints, i, rate[i], rate_change[i], &motion);
-            if (gravity) {
-                const Body& body = model.body[e];
-                h = h + spread3<T>(body.carried_moment);
-                if (!SIMPLE && body.kind == PRISMATIC) h.z = h.z + joints.coordinate[e] * body.carried_mass;
-                h = to_parent(body, joints, e, h);
-                COUNTERPOISE_STATION(h.x);
-            }
-        }
+    for (int i = 0, e = bodies - 1; i < bodies; ++i, --e) {
+        if (MOVING) wrench[i] = motion_step<T, SIMPLE>(model, joints, i, rate[i], rate_change[i], &motion);
+        const Body& body = model.body[e];
+        h = h + spread3<T>(body.carried_moment);
+        if (!SIMPLE && body.kind == PRISMATIC) h.z = h.z + joints.coordinate[e] * body.carried_mass;
+        h = to_parent(body, joints, e, h);
+        COUNTERPOISE_STATION(h.x);
     }
-    if (gravity) {
-        h = h + spread3<T>(model.base_first_moment);
-        if (bodies > 0) {
-            const Body& first = model.body[0];
-            h.x = h.x + first.carried_mass * first.origin[0];
-            h.y = h.y + first.carried_mass * first.origin[1];
-            h.z = h.z + first.carried_mass * first.origin[2];
-        }
-        take_off_gravity(model, h, &w);
+    h = h + spread3<T>(model.base_first_moment);
+    if (bodies > 0) {
+        const Body& first = model.body[0];
+        h.x = h.x + first.carried_mass * first.origin[0];
+        h.y = h.y + first.carried_mass * first.origin[1];
+        h.z = h.z + first.carried_mass * first.origin[2];
     }
+    take_off_gravity(model, h, &w);
     for (int i = 0; i < bodies; ++i) {
         const Body& body = model.body[i];
         w = moved_outwards<T, SIMPLE>(body, joints, i, w);
@@ -162,7 +156,7 @@ COUNTERPOISE_INLINE void inward_sums(const Model& model, const Joints<double>& j
 // torque is z.(m + p x f). ROTARY: no joint is linear.
 template <class T, bool ROTARY, bool MOVING>
 COUNTERPOISE_INLINE void plate_pass_of_tree(const Model& model, const Joints<T>& joints, const T* rate,
-                                            const T* rate_change, bool gravity, Wrench<T> w, T* torque,
+                                            const T* rate_change, Wrench<T> w, T* torque,
                                             Motion<T>* motion, Wrench<T>* wrench, Vec3<T>* moment) {
     const int bodies = model.bodies;
     const T nought = LaneTraits<T>::spread(0.0);
@@ -180,10 +174,10 @@ COUNTERPOISE_INLINE void plate_pass_of_tree(const Model& model, const Joints<T>&
         Wrench<T> total = {zero, zero};
         inward_sums(model, joints, torque, wrench, moment, &total, &h);
         w = {w.force - total.force, w.moment - total.moment};
-    } else if (gravity) {
+    } else {
         h = first_moment(model, joints, moment);
     }
-    if (gravity) take_off_gravity(model, h, &w);
+    take_off_gravity(model, h, &w);
     Wrench<T> local = w;
     Vec3<T> p = zero;
     for (int i = 0; i < bodies; ++i) {

@@ -1,18 +1,18 @@
 // Rows of numbers from text, bit by bit what Python's float() gives. The specification is recording/csv_numbers.py.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
 
+#include "../arguments.hpp"
+
 namespace counterpoise {
 
-// Why parsing ended; the same numbers as in recording/csv_numbers.py.
-enum Status : int { kDone = 0, kFull = 1, kFieldCount = 2, kNoNumber = 3, kOpenQuote = 4 };
+// Why parsing ended, as in recording/csv_numbers.py.
+#define STATUSES(X) X(DONE, 0) X(FULL, 1) X(FIELD_COUNT, 2) X(NO_NUMBER, 3) X(OPEN_QUOTE, 4)
+enum Status : int { STATUSES(COUNTERPOISE_ENUMERATOR) };
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
@@ -56,7 +56,7 @@ inline const char* take_digits(const char* p, const char* end, std::uint64_t* ma
 
 #ifdef __SIZEOF_INT128__
 using Wide = unsigned __int128;
-constexpr int kLargestFivePower = 27;  // 5^27 < 2^63
+constexpr int MOST_FIVES = 27;  // 5^27 < 2^63
 
 struct FivePower {
     std::uint64_t value;    // 5^k
@@ -68,7 +68,7 @@ struct FivePower {
 inline const FivePower& five_power(int exponent) {
     static const auto table = [] {
         struct {
-            FivePower at[kLargestFivePower + 1];
+            FivePower at[MOST_FIVES + 1];
         } powers{};
         std::uint64_t value = 1;
         for (FivePower& power : powers.at) {
@@ -196,7 +196,7 @@ inline const char* plain_number(const char* begin, const char* end, double* valu
         result = static_cast<double>(mantissa);
         result = exponent < 0 ? result / power_of_ten(-exponent) : result * power_of_ten(exponent);
 #ifdef __SIZEOF_INT128__
-    } else if (mantissa != 0 && exponent >= -kLargestFivePower && exponent <= kLargestFivePower) {
+    } else if (mantissa != 0 && exponent >= -MOST_FIVES && exponent <= MOST_FIVES) {
         result = by_integers(mantissa, exponent);
 #endif
     } else {
@@ -242,7 +242,7 @@ inline Field next_field(const char* p, const char* end, char delimiter) {
 }
 
 struct Outcome {
-    Status status = kDone;
+    Status status = DONE;
     std::ptrdiff_t rows = 0, lines = 0;
     const char* consumed = nullptr;  // behind the last line that was taken
     std::ptrdiff_t column = 0;       // of the field at fault, or how many fields the line has
@@ -273,7 +273,7 @@ inline bool parse_line(const char* p, const char* end, char delimiter, const cha
         const Field field = next_field(p, end, delimiter);
         const bool empty = field.begin == field.end;
         if (!field.closed) {
-            outcome->status = kOpenQuote;
+            outcome->status = OPEN_QUOTE;
             outcome->column = column;
             return false;
         }
@@ -282,7 +282,7 @@ inline bool parse_line(const char* p, const char* end, char delimiter, const cha
                 row[column] = std::numeric_limits<double>::quiet_NaN();
             } else if (plain_number(field.begin, field.end, row + column) != field.end &&
                        !by_python(field.begin, field.end, row + column)) {
-                outcome->status = kNoNumber;
+                outcome->status = NO_NUMBER;
                 outcome->column = column;
                 outcome->begin = field.begin;
                 outcome->end = field.end;
@@ -298,7 +298,7 @@ inline bool parse_line(const char* p, const char* end, char delimiter, const cha
         if (delimiter != '\0') ++p;
     }
     if (column == columns) return true;
-    outcome->status = kFieldCount;
+    outcome->status = FIELD_COUNT;
     outcome->column = column;
     return false;
 }
@@ -318,7 +318,7 @@ inline Outcome parse_text(const char* text, const char* stop, char delimiter, co
         const bool nothing = first == end && (delimiter != '\t' || p == end);
         if (!nothing && *first != '#' && *first != '%') {
             if (outcome.rows == room) {
-                outcome.status = kFull;
+                outcome.status = FULL;
                 return outcome;
             }
             if (!parse_line(delimiter == '\0' ? first : p, end, delimiter, skip, columns, out + outcome.rows * columns,
@@ -331,47 +331,5 @@ inline Outcome parse_text(const char* text, const char* stop, char delimiter, co
     }
     return outcome;
 }
-
-// parse_rows(text, begin, out, columns, delimiter, skip) -> (rows, consumed, lines, status, column, field)
-inline PyObject* parse_rows(PyObject*, PyObject* args) {
-    Py_buffer text, out, skip;
-    Py_ssize_t begin, columns;
-    int delimiter;
-    PyObject* numbers;
-    if (!PyArg_ParseTuple(args, "y*nOniy*", &text, &begin, &numbers, &columns, &delimiter, &skip)) return nullptr;
-    // Asked for with its format: an array of objects would take the numbers for pointers.
-    if (PyObject_GetBuffer(numbers, &out, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
-        PyBuffer_Release(&text);
-        PyBuffer_Release(&skip);
-        return nullptr;
-    }
-    PyObject* result = nullptr;
-    if (begin < 0 || begin > text.len || columns < 1 || skip.len != columns || delimiter < 0 || delimiter > 127) {
-        PyErr_SetString(PyExc_ValueError, "begin, columns, delimiter and skip do not belong together");
-    } else if (out.format == nullptr || strcmp(out.format, "d") != 0 ||
-               reinterpret_cast<std::uintptr_t>(out.buf) % alignof(double) != 0) {
-        PyErr_SetString(PyExc_ValueError, "out does not lie where numbers can be written");
-    } else {
-        const auto* data = static_cast<const char*>(text.buf);
-        const Py_ssize_t room = out.len / static_cast<Py_ssize_t>(sizeof(double)) / columns;
-        const Outcome outcome =
-            parse_text(data + begin, data + text.len, static_cast<char>(delimiter), static_cast<const char*>(skip.buf),
-                       columns, static_cast<double*>(out.buf), room);
-        const Py_ssize_t size = outcome.begin == nullptr ? 0 : outcome.end - outcome.begin;
-        result = Py_BuildValue("nnniny#", static_cast<Py_ssize_t>(outcome.rows),
-                               static_cast<Py_ssize_t>(outcome.consumed - data), static_cast<Py_ssize_t>(outcome.lines),
-                               static_cast<int>(outcome.status), static_cast<Py_ssize_t>(outcome.column),
-                               outcome.begin == nullptr ? "" : outcome.begin, size);
-    }
-    PyBuffer_Release(&text);
-    PyBuffer_Release(&out);
-    PyBuffer_Release(&skip);
-    return result;
-}
-
-inline PyMethodDef csv_methods[] = {
-    {"parse_rows", parse_rows, METH_VARARGS, "Rows of numbers from the whole lines of a text; see csv_numbers.py."},
-    {nullptr, nullptr, 0, nullptr},
-};
 
 }  // namespace counterpoise

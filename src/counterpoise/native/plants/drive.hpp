@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../arguments.hpp"
+
 namespace counterpoise {
 
 #define DRIVE_PARAMETERS(X)                                                                                            \
@@ -25,14 +27,12 @@ namespace counterpoise {
     X(motor_position) X(motor_velocity) X(bristle) X(amplifier) X(temperature) X(pressure_torque)                      \
     X(brake) X(brake_bristle) X(gear_torque) X(friction_torque) X(motor_torque)
 
-#define X(name) double name;
 struct Drive {
-    DRIVE_PARAMETERS(X)
+    DRIVE_PARAMETERS(COUNTERPOISE_FIELD)
 };
 struct DriveState {
-    DRIVE_STATES(X)
+    DRIVE_STATES(COUNTERPOISE_FIELD)
 };
-#undef X
 
 constexpr double LEAST_TEMPERATURE_FACTOR = 0.05;
 constexpr double LEAST_OPENING_ROOT = 0.05;  // keeps the slope of the orifice's square root finite where it closes

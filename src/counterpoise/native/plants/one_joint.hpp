@@ -14,14 +14,12 @@ namespace counterpoise {
 #define LINK_STATES(X)                                                                                                 \
     X(position) X(velocity) X(acceleration) X(base_position) X(base_velocity) X(push) X(moment) X(reading) X(first) X(second)
 
-#define X(name) double name;
 struct Link {
-    LINK_PARAMETERS(X)
+    LINK_PARAMETERS(COUNTERPOISE_FIELD)
 };
 struct LinkState {
-    LINK_STATES(X)
+    LINK_STATES(COUNTERPOISE_FIELD)
 };
-#undef X
 
 // Direct form II transposed of a second-order filter.
 inline double filtered(double input, double b0, double b1, double b2, double a1, double a2, double& first, double& second) {

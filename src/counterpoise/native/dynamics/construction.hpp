@@ -3,6 +3,7 @@
 
 #include "state.hpp"
 
+namespace counterpoise {
 namespace {
 
 PyObject* attribute_array(PyObject* tree, const char* name, int type) {
@@ -15,7 +16,7 @@ PyObject* attribute_array(PyObject* tree, const char* name, int type) {
 
 // Arrays of the tree, released together.
 struct Arrays {
-    std::vector<PyObject*> held;
+    std::vector<PyObject*> arrays;
     bool failed = false;
     const double* doubles(PyObject* tree, const char* name, npy_intp count) {
         return static_cast<const double*>(data(tree, name, NPY_DOUBLE, count));
@@ -30,7 +31,7 @@ struct Arrays {
             failed = true;
             return nullptr;
         }
-        held.push_back(array);
+        arrays.push_back(array);
         if (PyArray_SIZE(reinterpret_cast<PyArrayObject*>(array)) != count) {
             PyErr_Format(input_error, "the tree's %s must hold %zd numbers", name, static_cast<Py_ssize_t>(count));
             failed = true;
@@ -38,7 +39,7 @@ struct Arrays {
         return PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));
     }
     ~Arrays() {
-        for (PyObject* array : held) Py_DECREF(array);
+        for (PyObject* array : arrays) Py_DECREF(array);
     }
 };
 
@@ -62,10 +63,10 @@ bool cpu_has(const char* name) {
 std::vector<const Kernels*> available_tables() {
     std::vector<const Kernels*> tables;
 #if defined(COUNTERPOISE_AVX)
-    if (cpu_has("avx512")) tables.push_back(&counterpoise::kernels_avx512);
-    if (cpu_has("avx2")) tables.push_back(&counterpoise::kernels_avx2);
+    if (cpu_has("avx512")) tables.push_back(&kernels_avx512);
+    if (cpu_has("avx2")) tables.push_back(&kernels_avx2);
 #endif
-    tables.push_back(&counterpoise::kernels_baseline);
+    tables.push_back(&kernels_baseline);
     return tables;
 }
 
@@ -132,7 +133,7 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
     bool ordered = true;
     for (int i = 0; i < bodies; ++i)
         ordered = ordered && parent[i] >= -1 && parent[i] < i && q_index[i] >= 0 && q_index[i] < n &&
-                  (kind[i] == counterpoise::REVOLUTE || kind[i] == counterpoise::PRISMATIC);
+                  (kind[i] == REVOLUTE || kind[i] == PRISMATIC);
     for (Py_ssize_t l = 0; l < links; ++l) ordered = ordered && link_body[l] >= -1 && link_body[l] < bodies;
     if (!ordered) {
         PyErr_SetString(input_error, "the tree's parent, q_index, kind or link_body is out of range");
@@ -214,9 +215,9 @@ bool compile(PyObject* tree, int n, int bodies, Py_ssize_t links, Compiled* comp
         body.kind = kind[i];
         body.branches = false;
         body.aligned = is_identity(body.joint_rotation);
-        model.rotary = model.rotary && body.kind == counterpoise::REVOLUTE;
+        model.rotary = model.rotary && body.kind == REVOLUTE;
         model.chain = model.chain && body.parent == i - 1;
-        model.simple = model.simple && body.kind == counterpoise::REVOLUTE && body.parent == i - 1;
+        model.simple = model.simple && body.kind == REVOLUTE && body.parent == i - 1;
         model.plain = model.plain && body.q_index == i && body.q_gain == 1.0 && body.q_offset == 0.0;
         if (body.parent >= 0 && body.parent != i - 1) compiled->bodies[body.parent].branches = true;
         const double room = (1e6 - std::fabs(body.q_offset)) / std::fmax(1.0, std::fabs(body.q_gain));
@@ -335,3 +336,4 @@ void kernel_dealloc(PyObject* object) {
 PyObject* kernel_tree(PyObject* object, void*) { return Py_NewRef(reinterpret_cast<KernelObject*>(object)->tree); }
 
 }  // namespace
+}  // namespace counterpoise

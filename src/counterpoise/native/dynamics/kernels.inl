@@ -4,8 +4,8 @@
 // COUNTERPOISE_TABLE (the table's name) defined. One pose runs in scalar code with sine and cosine vectorised over the
 // joints; many run one pose per lane, the last block padded with copies of the last pose, so that a pose's result does
 // not depend on its place in the batch. Each operation names the type its batches compute with (Many).
+#include "base_torques.hpp"
 #include "gravity_regressor.hpp"
-#include "plate.hpp"
 #include "poses.hpp"
 #include "recursions.hpp"
 
@@ -29,7 +29,7 @@ struct Arena {
 };
 
 std::size_t work_doubles(int bodies, int depth) {
-    // The plate's torques are the hungriest: sine, cosine, coordinate, rates 2, torque, motion 9, wrench 6, first moment
+    // base_torques is the hungriest: sine, cosine, coordinate, rates 2, torque, motion 9, wrench 6, first moment
     // 3, gathered torque, and the copies of a short last block, 4: 29 numbers per body and lane, 6 for the wrench, and
     // room for padding.
     const std::size_t motion = ((std::size_t)bodies + COUNTERPOISE_LANES) * 30 * MOST_LANES;
@@ -178,12 +178,9 @@ COUNTERPOISE_INLINE void store3(Vec3<T> v, double* row, std::size_t stride) {
     LaneTraits<T>::store(row + 2, stride, v.z);
 }
 
-// Where the rows of a lane block lie: `stride` is the distance between poses, 0 where one row serves all.
-struct Input {
-    const double* rows;
-    std::size_t width;   // doubles per pose
-    std::size_t stride;  // doubles between poses
-};
+COUNTERPOISE_INLINE bool moves(const Poses& poses) {
+    return poses.inputs[DQ].rows != nullptr || poses.inputs[DDQ].rows != nullptr;
+}
 
 // Checks the ranges of some poses. Sets `fast` when all angles allow the fast sine and cosine.
 COUNTERPOISE_INLINE bool check_rows(const Model& model, const Input* inputs, int input_count, std::size_t first,
@@ -201,9 +198,11 @@ COUNTERPOISE_INLINE bool check_rows(const Model& model, const Input* inputs, int
 // Runs `op` on every pose: op.template run<T>(joints, rows, out, stride, arena) computes one pose or one lane block.
 // A short last block works on copies of its poses padded to W, and its results are copied out.
 template <class Op>
-COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Input* inputs, std::size_t count,
-                                    double* out, std::size_t out_width, double* work) {
+COUNTERPOISE_INLINE bool over_poses(const Model& model, const Op& op, const Poses& poses, double* out,
+                                    std::size_t out_width, double* work) {
     constexpr int N = Op::INPUTS;
+    const Input* const inputs = poses.inputs;
+    const std::size_t count = poses.count;
     using Many = typename Op::Many;
     constexpr std::size_t W = LaneTraits<Many>::count;
     bool fast;
@@ -273,10 +272,8 @@ struct GravityOp {
     }
 };
 
-bool gravity(const Model& model, std::size_t count, const double* q, double* torque, double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[1] = {{q, n, n}};
-    return over_poses(model, GravityOp{model}, inputs, count, torque, n, work);
+bool gravity(const Model& model, const Poses& poses, double* torque, double* work) {
+    return over_poses(model, GravityOp{model}, poses, torque, model.n, work);
 }
 
 template <bool TORQUE>
@@ -293,8 +290,8 @@ struct NewtonEulerOp {
         T* torque = arena.take<T>(model.bodies);
         Motion<T>* motion = arena.take<Motion<T>>(model.bodies);
         Wrench<T>* wrench = arena.take<Wrench<T>>(model.bodies);
-        load_rates(model, inputs[1].rows, inputs[1].stride, rate);
-        load_rates(model, inputs[2].rows, inputs[2].stride, rate_change);
+        load_rates(model, inputs[DQ].rows, inputs[DQ].stride, rate);
+        load_rates(model, inputs[DDQ].rows, inputs[DDQ].stride, rate_change);
         Wrench<T> total;
         COUNTERPOISE_STATION(joints.sine[0]);
         if (model.simple)
@@ -310,11 +307,8 @@ struct NewtonEulerOp {
     }
 };
 
-bool inverse_dynamics(const Model& model, std::size_t count, const double* q, const double* dq, const double* ddq,
-                      double* torque, double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[3] = {{q, n, n}, {dq, n, n}, {ddq, n, n}};
-    return over_poses(model, NewtonEulerOp<true>{model}, inputs, count, torque, n, work);
+bool inverse_dynamics(const Model& model, const Poses& poses, double* torque, double* work) {
+    return over_poses(model, NewtonEulerOp<true>{model}, poses, torque, model.n, work);
 }
 
 // At rest: the weight, and minus the moment of gravity about the base origin.
@@ -334,12 +328,9 @@ struct StaticWrenchOp {
     }
 };
 
-bool base_wrench(const Model& model, std::size_t count, const double* q, const double* dq, const double* ddq,
-                 double* wrench, double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[3] = {{q, n, n}, {dq, n, n}, {ddq, n, n}};
-    if (dq == nullptr && ddq == nullptr) return over_poses(model, StaticWrenchOp{model}, inputs, count, wrench, 6, work);
-    return over_poses(model, NewtonEulerOp<false>{model}, inputs, count, wrench, 6, work);
+bool base_wrench(const Model& model, const Poses& poses, double* wrench, double* work) {
+    if (!moves(poses)) return over_poses(model, StaticWrenchOp{model}, poses, wrench, 6, work);
+    return over_poses(model, NewtonEulerOp<false>{model}, poses, wrench, 6, work);
 }
 
 struct CenterOfMassOp {
@@ -357,15 +348,13 @@ struct CenterOfMassOp {
     }
 };
 
-bool center_of_mass(const Model& model, std::size_t count, const double* q, double* center, double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[1] = {{q, n, n}};
-    return over_poses(model, CenterOfMassOp{model}, inputs, count, center, 3, work);
+bool center_of_mass(const Model& model, const Poses& poses, double* center, double* work) {
+    return over_poses(model, CenterOfMassOp{model}, poses, center, 3, work);
 }
 
 struct WrenchTorqueOp {
     using Many = Pair;
-    static constexpr int INPUTS = 2;
+    static constexpr int INPUTS = 4;
     const Model& model;
     const Point& point;
     Path which() const { return {point}; }
@@ -374,7 +363,7 @@ struct WrenchTorqueOp {
                                  Arena arena) const {
         T* torque = arena.take<T>(point.depth);
         Vec3<T>* arm = arena.take<Vec3<T>>(point.depth);
-        pass(joints, inputs[1], torque, arm, arena);
+        pass(joints, inputs[WRENCH], torque, arm, arena);
         // Joints off the path get nothing; a mimic adds gain times its own to its master.
         if (model.plain) {
             const T nothing = LaneTraits<T>::spread(0.0);
@@ -413,11 +402,8 @@ struct WrenchTorqueOp {
     }
 };
 
-bool wrench_torque(const Model& model, const Point& point, std::size_t count, const double* q, const double* wrench,
-                   std::size_t wrench_stride, double* torque, double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[2] = {{q, n, n}, {wrench, 6, wrench_stride}};
-    return over_poses(model, WrenchTorqueOp{model, point}, inputs, count, torque, n, work);
+bool wrench_torque(const Model& model, const Poses& poses, double* torque, double* work) {
+    return over_poses(model, WrenchTorqueOp{model, *poses.point}, poses, torque, model.n, work);
 }
 
 // Rates of the bodies; those of one pose without mimics are read where they lie.
@@ -430,66 +416,71 @@ COUNTERPOISE_INLINE const T* rates_of(const Model& model, const Input& input, Ar
     return rates;
 }
 
+// The wrench itself, or, with a frame, what becomes of the reading.
+template <class T>
+COUNTERPOISE_INLINE Wrench<T> wrench_on_robot(const Input& input, const double* frame) {
+    const auto component = [&](int c) { return LaneTraits<T>::load(input.rows + c, input.stride); };
+    T w[6] = {component(0), component(1), component(2), component(3), component(4), component(5)};
+    if (frame != nullptr) {
+        const T reading[6] = {w[0], w[1], w[2], w[3], w[4], w[5]};
+        for (int row = 0; row < 6; ++row) {
+            w[row] = LaneTraits<T>::spread(-frame[36 + row]);
+            for (int column = 0; column < 6; ++column) w[row] = w[row] + reading[column] * frame[6 * row + column];
+            COUNTERPOISE_STATION(w[row]);
+        }
+    }
+    COUNTERPOISE_STATION(w[4]);
+    return {{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
+}
+
 // MOVING: with the motion of the links; else the robot is at rest.
 template <bool MOVING>
-struct PlateTorqueOp {
+struct BaseTorquesOp {
     using Many = Lanes;
-    static constexpr int INPUTS = 4;
+    static constexpr int INPUTS = 5;
     const Model& model;
-    const Plate& plate;
     All which() const { return {model}; }
     template <class T>
     COUNTERPOISE_INLINE void run(const Joints<T>& joints, const Input* inputs, double* out, std::size_t stride,
                                  Arena arena) const {
         T* torque = arena.take<T>(model.bodies);
         Wrench<T>* wrench = arena.take<Wrench<T>>(model.bodies);
-        const T* rate = MOVING ? rates_of<T>(model, inputs[1], arena) : nullptr;
-        const T* rate_change = MOVING ? rates_of<T>(model, inputs[2], arena) : nullptr;
-        T w[6];
-        for (int row = 0; row < 6; ++row) w[row] = LaneTraits<T>::spread(-plate.offset[row]);
-        for (int column = 0; column < 6; ++column) {
-            const T reading = LaneTraits<T>::load(inputs[3].rows + column, inputs[3].stride);
-            for (int row = 0; row < 6; ++row) w[row] = w[row] + reading * plate.matrix[6 * column + row];
-        }
-        COUNTERPOISE_STATION(w[4]);
-        const Wrench<T> measured = {{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
+        const T* rate = MOVING ? rates_of<T>(model, inputs[DQ], arena) : nullptr;
+        const T* rate_change = MOVING ? rates_of<T>(model, inputs[DDQ], arena) : nullptr;
+        const Wrench<T> measured = wrench_on_robot<T>(inputs[WRENCH], inputs[FRAME].rows);
         if (model.simple) {
-            plate_pass_of_chain<T, true, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque, wrench);
+            plate_pass_of_chain<T, true, MOVING>(model, joints, rate, rate_change, measured, torque, wrench);
         } else if (model.chain) {
-            plate_pass_of_chain<T, false, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque, wrench);
+            plate_pass_of_chain<T, false, MOVING>(model, joints, rate, rate_change, measured, torque, wrench);
         } else {
             Motion<T>* motion = MOVING ? arena.take<Motion<T>>(model.bodies) : nullptr;
             Vec3<T>* moment = arena.take<Vec3<T>>(model.bodies);
             if (model.rotary)
-                plate_pass_of_tree<T, true, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque,
-                                                    motion, wrench, moment);
+                plate_pass_of_tree<T, true, MOVING>(model, joints, rate, rate_change, measured, torque, motion, wrench,
+                                                    moment);
             else
-                plate_pass_of_tree<T, false, MOVING>(model, joints, rate, rate_change, plate.gravity, measured, torque,
-                                                     motion, wrench, moment);
+                plate_pass_of_tree<T, false, MOVING>(model, joints, rate, rate_change, measured, torque, motion, wrench,
+                                                     moment);
         }
         store_torques(model, torque, arena.take<T>(model.n), out, stride);
     }
 };
 
-bool plate_torque(const Model& model, const Plate& plate, std::size_t count, const double* q, const double* dq,
-                  const double* ddq, const double* wrench, std::size_t wrench_stride, double* torque, double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[4] = {{q, n, n}, {dq, n, n}, {ddq, n, n}, {wrench, 6, wrench_stride}};
-    if (dq == nullptr && ddq == nullptr)
-        return over_poses(model, PlateTorqueOp<false>{model, plate}, inputs, count, torque, n, work);
-    return over_poses(model, PlateTorqueOp<true>{model, plate}, inputs, count, torque, n, work);
+bool base_torques(const Model& model, const Poses& poses, double* torque, double* work) {
+    if (!moves(poses)) return over_poses(model, BaseTorquesOp<false>{model}, poses, torque, model.n, work);
+    return over_poses(model, BaseTorquesOp<true>{model}, poses, torque, model.n, work);
 }
 
-// Runs `op(joints, pose, arena)` on one pose after the other.
-template <class Which, class Op>
-COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Which& which, const Op& op, const Input* inputs,
-                                    int input_count, std::size_t count, double* work) {
-    const std::size_t poses = count == ALONE ? 1 : count;
-    for (std::size_t pose = 0; pose < poses; ++pose) {
+// Runs `op(joints, pose, arena)` on one pose after the other; INPUTS is how many of the inputs it needs.
+template <int INPUTS, class Which, class Op>
+COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Which& which, const Op& op, const Poses& poses,
+                                    double* work) {
+    const std::size_t count = poses.count == ALONE ? 1 : poses.count;
+    for (std::size_t pose = 0; pose < count; ++pose) {
         bool fast;
-        if (!check_rows(model, inputs, input_count, pose, 1, &fast)) return false;
+        if (!check_rows(model, poses.inputs, INPUTS, pose, 1, &fast)) return false;
         Arena arena{work};
-        const double* q = inputs[0].rows + pose * inputs[0].stride;
+        const double* q = poses.inputs[Q].rows + pose * poses.inputs[Q].stride;
         const Joints<double> joints = joints_of_one(model, which, q, fast, arena);
         COUNTERPOISE_STATION(joints.sine[0]);
         op(joints, pose, arena);
@@ -497,68 +488,59 @@ COUNTERPOISE_INLINE bool one_by_one(const Model& model, const Which& which, cons
     return true;
 }
 
-bool forward_kinematics(const Model& model, const Point& point, std::size_t count, const double* q, double* pose,
-                        double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[1] = {{q, n, n}};
+bool forward_kinematics(const Model& model, const Poses& poses, double* pose, double* work) {
+    const Point& point = *poses.point;
     const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
         link_pose(model, point, joints, arena.take<Placed>(point.depth), pose + 16 * k);
     };
-    return one_by_one(model, Path{point}, op, inputs, 1, count, work);
+    return one_by_one<1>(model, Path{point}, op, poses, work);
 }
 
-bool jacobian(const Model& model, const Point& point, std::size_t count, const double* q, double* matrix,
-              double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[1] = {{q, n, n}};
+bool jacobian(const Model& model, const Poses& poses, double* matrix, double* work) {
+    const Point& point = *poses.point;
     const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
-        link_jacobian(model, point, joints, arena.take<Placed>(point.depth), matrix + 6 * n * k);
+        link_jacobian(model, point, joints, arena.take<Placed>(point.depth), matrix + 6 * (std::size_t)model.n * k);
     };
-    return one_by_one(model, Path{point}, op, inputs, 1, count, work);
+    return one_by_one<1>(model, Path{point}, op, poses, work);
 }
 
-bool gravity_regressor(const Model& model, std::size_t count, const double* q, double* regressor, double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[1] = {{q, n, n}};
+bool gravity_regressor(const Model& model, const Poses& poses, double* regressor, double* work) {
+    const std::size_t size = 4 * (std::size_t)model.n * model.bodies;
     const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
         Vec3<double>* gravity_of = arena.take<Vec3<double>>(model.bodies);
         double* levels = arena.take<double>(((std::size_t)model.depth + 1) * level_doubles(model.depth));
         int* path = reinterpret_cast<int*>(arena.take<double>(model.depth));
-        gravity_regressor_rows(model, joints, gravity_of, levels, path, regressor + 4 * n * model.bodies * k);
+        gravity_regressor_rows(model, joints, gravity_of, levels, path, regressor + size * k);
     };
-    return one_by_one(model, All{model}, op, inputs, 1, count, work);
+    return one_by_one<1>(model, All{model}, op, poses, work);
 }
 
 // Runs `fill(model, joints, rate, rate_change, placed, motion, rows)` on one motion after the other; `size` is that of a
 // result.
 template <class Fill>
-COUNTERPOISE_INLINE bool motions_one_by_one(const Model& model, const Fill& fill, std::size_t size, std::size_t count,
-                                            const double* q, const double* dq, const double* ddq, double* regressor,
-                                            double* work) {
-    const std::size_t n = model.n;
-    const Input inputs[3] = {{q, n, n}, {dq, n, n}, {ddq, n, n}};
+COUNTERPOISE_INLINE bool motions_one_by_one(const Model& model, const Fill& fill, std::size_t size, const Poses& poses,
+                                            double* regressor, double* work) {
     const auto op = [&](const Joints<double>& joints, std::size_t k, Arena arena) {
-        double* rate = arena.take<double>(model.bodies);
-        double* rate_change = arena.take<double>(model.bodies);
-        load_rates(model, dq == nullptr ? nullptr : dq + n * k, 0, rate);
-        load_rates(model, ddq == nullptr ? nullptr : ddq + n * k, 0, rate_change);
+        double* rates[2] = {arena.take<double>(model.bodies), arena.take<double>(model.bodies)};
+        for (int j = 0; j < 2; ++j) {
+            const Input& rows = poses.inputs[DQ + j];
+            load_rates(model, rows.rows == nullptr ? nullptr : rows.rows + rows.stride * k, 0, rates[j]);
+        }
         Placed* placed = arena.take<Placed>(model.bodies);
         PlacedMotion* motion = arena.take<PlacedMotion>(model.bodies);
-        fill(model, joints, rate, rate_change, placed, motion, regressor + size * k);
+        fill(model, joints, rates[0], rates[1], placed, motion, regressor + size * k);
     };
-    return one_by_one(model, All{model}, op, inputs, 3, count, work);
+    return one_by_one<3>(model, All{model}, op, poses, work);
 }
 
-bool inertial_regressor(const Model& model, std::size_t count, const double* q, const double* dq, const double* ddq,
-                        double* regressor, double* work) {
+bool inertial_regressor(const Model& model, const Poses& poses, double* regressor, double* work) {
     const std::size_t size = 10 * (std::size_t)model.bodies * model.n;
-    return motions_one_by_one(model, inertial_regressor_rows, size, count, q, dq, ddq, regressor, work);
+    return motions_one_by_one(model, inertial_regressor_rows, size, poses, regressor, work);
 }
 
-bool base_wrench_regressor(const Model& model, std::size_t count, const double* q, const double* dq,
-                           const double* ddq, double* regressor, double* work) {
+bool base_wrench_regressor(const Model& model, const Poses& poses, double* regressor, double* work) {
     const std::size_t size = 60 * ((std::size_t)model.bodies + 1);
-    return motions_one_by_one(model, base_wrench_regressor_rows, size, count, q, dq, ddq, regressor, work);
+    return motions_one_by_one(model, base_wrench_regressor_rows, size, poses, regressor, work);
 }
 
 }  // namespace
@@ -570,17 +552,9 @@ const Kernels COUNTERPOISE_TABLE = {
     COUNTERPOISE_TEXT(COUNTERPOISE_ISA),
     COUNTERPOISE_LANES,
     COUNTERPOISE_ISA::work_doubles,
-    COUNTERPOISE_ISA::gravity,
-    COUNTERPOISE_ISA::inverse_dynamics,
-    COUNTERPOISE_ISA::base_wrench,
-    COUNTERPOISE_ISA::center_of_mass,
-    COUNTERPOISE_ISA::wrench_torque,
-    COUNTERPOISE_ISA::plate_torque,
-    COUNTERPOISE_ISA::forward_kinematics,
-    COUNTERPOISE_ISA::jacobian,
-    COUNTERPOISE_ISA::gravity_regressor,
-    COUNTERPOISE_ISA::inertial_regressor,
-    COUNTERPOISE_ISA::base_wrench_regressor,
+#define X(name) COUNTERPOISE_ISA::name,
+    COUNTERPOISE_OPERATIONS(X)
+#undef X
 };
 
 }  // namespace counterpoise

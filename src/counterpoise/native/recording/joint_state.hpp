@@ -1,6 +1,6 @@
 // Payloads of sensor_msgs/JointState and geometry_msgs/Wrench(Stamped), in CDR (ROS 2) and in ROS 1's wire format.
 //
-// Specification: counterpoise/logs/bags/message.py, equal to it bit by bit. A message that is malformed or has names not
+// Specification: counterpoise/recording/bags/reference.py, equal to it bit by bit. A message that is malformed or has names not
 // seen yet is not decoded here: the caller is told where to look.
 #pragma once
 

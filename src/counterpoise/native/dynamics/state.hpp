@@ -1,11 +1,11 @@
-// What the Python types share: the table of kernels chosen for new objects, borrowed Python helpers, a compiled robot and its object.
+// What the parts of the kernel type share: the table of kernels chosen for new objects, borrowed Python helpers, a compiled
+// robot and its object.
 //
-// Included by module.cpp alone, as are construction.hpp, arguments.hpp, methods.hpp and plate_methods.hpp: one
-// translation unit, so that the small steps of a call are inlined.
+// Included by dynamics.cpp alone, as are construction.hpp, rows.hpp and methods.hpp: one translation unit, so that the
+// small steps of a call are inlined.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "../arguments.hpp"
 
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
@@ -17,23 +17,23 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "model.hpp"
 
-namespace {
+// For the steps of every call, which are short once they know which method they serve.
+#if defined(_MSC_VER) && !defined(__clang__)
+#define COUNTERPOISE_HOT __forceinline
+#else
+#define COUNTERPOISE_HOT inline __attribute__((always_inline))
+#endif
 
-using counterpoise::Body;
-using counterpoise::Kernels;
-using counterpoise::Model;
-using counterpoise::Plate;
-using counterpoise::Point;
+namespace counterpoise {
+namespace {
 
 constexpr std::size_t THREAD_POSES = 4096;  // below this many poses per thread, starting threads costs more than it gains
 
@@ -44,7 +44,11 @@ int batch_threads = 1;
 PyObject *as_rows = nullptr, *refuse_bad_entries = nullptr, *check_out = nullptr, *link_index = nullptr,
          *unphysical = nullptr, *refuse_wrench_shape = nullptr, *input_error = nullptr, *wrench_components = nullptr;
 PyArray_Descr* float64 = nullptr;
-PyObject *name_q, *name_dq, *name_ddq, *name_out, *name_at, *name_wrench, *name_form, *name_by_stages;
+
+// The arguments that methods take: inputs, in the order of InputPlace, then a link and the result.
+enum ArgumentPlace : int { AT = INPUT_COUNT, OUT, PLACE_COUNT };
+constexpr const char* NAMES[PLACE_COUNT] = {"q", "dq", "ddq", "wrench", "frame", "at", "out"};
+PyObject* names[PLACE_COUNT];  // interned
 
 struct Workspace {
     double* data;
@@ -94,3 +98,4 @@ struct KernelObject {
 };
 
 }  // namespace
+}  // namespace counterpoise

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "../arguments.hpp"
+
 #ifdef __FAST_MATH__
 #error "the safety filter must see NaN and infinity: compile it without -ffast-math"
 #endif
@@ -19,36 +21,22 @@ constexpr double JUMP_FACTOR = 1.5;
 constexpr double LAG_LEAK = 0.01;
 constexpr int FLAG_COUNT = 7;
 
-enum Fault {
-    NONE = 0,
-    SAMPLE_MALFORMED = 1,
-    Q_INVALID = 2,
-    TIME_INVALID = 3,
-    TIME_REPEATED = 4,
-    TIME_BACKWARDS = 5,
-    Q_JUMPED = 6,
-    FROZEN = 7,
-    DQ_INVALID = 16,
-    LATE = 17,
-    OUTSIDE_LIMITS = 32,
-    OVER_SPEED = 33,
-    EFFORT_INVALID = 34,
-    WRENCH_INVALID = 35,
-    WRENCH_SATURATED = 36,
-    TIME_GAP = 37
-};
+// Only those that a sample can have: of the tick's other faults the filter knows nothing.
+#define SAMPLE_FAULTS(X) \
+    X(NONE, 0) X(SAMPLE_MALFORMED, 1) X(Q_INVALID, 2) X(TIME_INVALID, 3) X(TIME_REPEATED, 4) X(TIME_BACKWARDS, 5) \
+    X(Q_JUMPED, 6) X(FROZEN, 7) X(DQ_INVALID, 16) X(LATE, 17) X(OUTSIDE_LIMITS, 32) X(OVER_SPEED, 33) \
+    X(EFFORT_INVALID, 34) X(WRENCH_INVALID, 35) X(WRENCH_SATURATED, 36) X(TIME_GAP, 37)
+#define SAMPLE_FLAGS(X) \
+    X(Q_INVALID, 1) X(DQ_INVALID, 2) X(EFFORT_INVALID, 4) X(WRENCH_INVALID, 8) X(WRENCH_SATURATED, 16) X(STALE, 32)
+#define FILTER_FLAGS(X) \
+    X(SATURATED, 1) X(RATE_LIMITED, 2) X(LIMIT_SHRUNK, 4) X(NON_FINITE, 8) X(MALFORMED, 16) X(HELD, 32) \
+    X(CHANGED_BY_PLANT, 64)
 
-enum SampleFlag { Q_FLAG = 1, DQ_FLAG = 2, EFFORT_FLAG = 4, WRENCH_FLAG = 8, WRENCH_FULL_FLAG = 16, STALE_FLAG = 32 };
-
-enum FilterFlag {
-    SATURATED = 1,
-    RATE_LIMITED = 2,
-    LIMIT_SHRUNK = 4,
-    NON_FINITE = 8,
-    MALFORMED = 16,
-    HELD = 32,
-    CHANGED_BY_PLANT = 64
+enum Fault { SAMPLE_FAULTS(COUNTERPOISE_ENUMERATOR) };
+struct SampleFlag {
+    enum : int { SAMPLE_FLAGS(COUNTERPOISE_ENUMERATOR) };
 };
+enum FilterFlag { FILTER_FLAGS(COUNTERPOISE_ENUMERATOR) };
 
 // One row of numbers with its stride: arrays need not be contiguous.
 struct Row {
@@ -127,13 +115,13 @@ struct Filter {
     }
 
     int check_position_and_time(const Readings& read) {
-        if (read.flags & Q_FLAG) return bad(Q_INVALID);
+        if (read.flags & SampleFlag::Q_INVALID) return bad(Q_INVALID);
         for (int j = 0; j < n; ++j)
             if (!(std::fabs(read.q[j]) <= LARGEST_INPUT)) return bad(Q_INVALID, j, read.q[j]);
         if (!std::isfinite(read.time)) return bad(TIME_INVALID, -1, read.time);
         if (started) {
             const double gap = read.time - time;
-            if (gap == 0.0 || (read.flags & STALE_FLAG)) return bad(TIME_REPEATED, -1, gap);
+            if (gap == 0.0 || (read.flags & SampleFlag::STALE)) return bad(TIME_REPEATED, -1, gap);
             if (gap < 0.0) return bad(TIME_BACKWARDS, -1, gap);
         }
         return NONE;
@@ -172,7 +160,7 @@ struct Filter {
                 last_then.assign(last, last + n);
             }
             ++all_same;
-            if (fault == NONE && all_same >= frozen_ticks && !(read.flags & EFFORT_FLAG)) {
+            if (fault == NONE && all_same >= frozen_ticks && !(read.flags & SampleFlag::EFFORT_INVALID)) {
                 for (int j = 0; j < n; ++j) {
                     const double change = std::fabs(last[j] - last_then[j]);
                     if (fault == NONE && change > frozen_torque * effort_limit[j])
@@ -211,7 +199,7 @@ struct Filter {
     }
 
     int check_velocity_and_lag(const Readings& read, double lag) {
-        if (read.flags & DQ_FLAG) return bad(DQ_INVALID);
+        if (read.flags & SampleFlag::DQ_INVALID) return bad(DQ_INVALID);
         for (int j = 0; j < n; ++j)
             if (!(std::fabs(read.dq[j]) <= LARGEST_INPUT)) return bad(DQ_INVALID, j, read.dq[j]);
         return lag > max_lag ? bad(LATE, -1, lag) : NONE;
@@ -223,18 +211,18 @@ struct Filter {
         for (int j = 0; j < n; ++j)
             if (std::fabs(read.dq[j]) > velocity_limit[j]) return bad(OVER_SPEED, j, read.dq[j]);
         for (int j = 0; j < n; ++j)
-            if (!((read.flags & EFFORT_FLAG) || std::fabs(read.effort[j]) <= LARGEST_INPUT))
+            if (!((read.flags & SampleFlag::EFFORT_INVALID) || std::fabs(read.effort[j]) <= LARGEST_INPUT))
                 return bad(EFFORT_INVALID, j, read.effort[j]);
         return NONE;
     }
 
     int check_wrench(const Readings& read) {
-        if (read.wrench.data == nullptr || (read.flags & WRENCH_FLAG)) return bad(WRENCH_INVALID);
+        if (read.wrench.data == nullptr || (read.flags & SampleFlag::WRENCH_INVALID)) return bad(WRENCH_INVALID);
         for (int c = 0; c < 6; ++c)
             if (!(std::fabs(read.wrench[c]) <= LARGEST_INPUT)) return bad(WRENCH_INVALID, c, read.wrench[c]);
         for (int c = 0; c < 6; ++c)
             if (std::fabs(read.wrench[c]) >= wrench_range[c]) return bad(WRENCH_SATURATED, c, read.wrench[c]);
-        return (read.flags & WRENCH_FULL_FLAG) ? bad(WRENCH_SATURATED) : NONE;
+        return (read.flags & SampleFlag::WRENCH_SATURATED) ? bad(WRENCH_SATURATED) : NONE;
     }
 
     // Sums the torques into out, which serves as scratch until send() rewrites it.

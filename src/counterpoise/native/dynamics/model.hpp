@@ -61,14 +61,6 @@ struct Point {
     double origin[3];    // in the body frame [m]
 };
 
-// How the reading of a plate under the base becomes the wrench that is analysed: w = matrix reading - offset, on the
-// robot, base axes, at the base origin, less the model's gravity wrench where `gravity` says so.
-struct Plate {
-    double matrix[36];  // column by column
-    double offset[6];   // [N, N m]
-    bool gravity;
-};
-
 // Largest magnitude accepted in any input, as in counterpoise/dynamics/inputs.py.
 constexpr double INPUT_BOUND = 1e9;
 
@@ -76,32 +68,40 @@ constexpr double INPUT_BOUND = 1e9;
 // its result has the same bytes as in a larger one.
 constexpr std::size_t ALONE = 0;
 
-// The kernels of one instruction set. Each handles `count` poses in row-major arrays of `count` rows and returns false,
-// with the output in an undefined state, when an input is NaN or beyond INPUT_BOUND. `work` has work_doubles(bodies,
-// depth) doubles, aligned to 64 bytes. dq and ddq may be null: at rest.
+// Rows of one input: those of a pose are `stride` doubles behind those of the pose before; 0 where one row serves all.
+struct Input {
+    const double* rows;  // null where there is no such input
+    std::size_t width;   // doubles per pose
+    std::size_t stride;  // doubles between poses
+};
+
+// FRAME: how the wrench is made of what is passed for it, w = X reading - b, X row by row and then b.
+enum InputPlace : int { Q = 0, DQ = 1, DDQ = 2, WRENCH = 3, FRAME = 4, INPUT_COUNT = 5 };
+constexpr int FRAME_ROWS = 7;
+
+// What an operation is asked for: as many poses, their inputs, and for some operations a link.
+struct Poses {
+    std::size_t count;
+    Input inputs[INPUT_COUNT];
+    const Point* point;
+};
+
+// Computes results of poses, row-major, one after the other. Returns false, with the results in an undefined state, when
+// an input is NaN or beyond INPUT_BOUND. `work` has work_doubles(bodies, depth) doubles, aligned to 64 bytes.
+using Operation = bool (*)(const Model&, const Poses&, double* results, double* work);
+
+#define COUNTERPOISE_OPERATIONS(X)                                                                                    \
+    X(gravity) X(inverse_dynamics) X(base_wrench) X(base_torques) X(center_of_mass) X(wrench_torque)                  \
+    X(forward_kinematics) X(jacobian) X(gravity_regressor) X(inertial_regressor) X(base_wrench_regressor)
+
+// The kernels of one instruction set.
 struct Kernels {
     const char* name;
     int lanes;
     std::size_t (*work_doubles)(int bodies, int depth);
-    bool (*gravity)(const Model&, std::size_t count, const double* q, double* torque, double* work);
-    bool (*inverse_dynamics)(const Model&, std::size_t count, const double* q, const double* dq, const double* ddq,
-                             double* torque, double* work);
-    bool (*base_wrench)(const Model&, std::size_t count, const double* q, const double* dq, const double* ddq,
-                        double* wrench, double* work);
-    bool (*center_of_mass)(const Model&, std::size_t count, const double* q, double* center, double* work);
-    bool (*wrench_torque)(const Model&, const Point&, std::size_t count, const double* q, const double* wrench,
-                          std::size_t wrench_stride, double* torque, double* work);
-    bool (*plate_torque)(const Model&, const Plate&, std::size_t count, const double* q, const double* dq,
-                         const double* ddq, const double* wrench, std::size_t wrench_stride, double* torque,
-                         double* work);
-    bool (*forward_kinematics)(const Model&, const Point&, std::size_t count, const double* q, double* pose,
-                               double* work);
-    bool (*jacobian)(const Model&, const Point&, std::size_t count, const double* q, double* jacobian, double* work);
-    bool (*gravity_regressor)(const Model&, std::size_t count, const double* q, double* regressor, double* work);
-    bool (*inertial_regressor)(const Model&, std::size_t count, const double* q, const double* dq, const double* ddq,
-                               double* regressor, double* work);
-    bool (*base_wrench_regressor)(const Model&, std::size_t count, const double* q, const double* dq,
-                                  const double* ddq, double* regressor, double* work);
+#define X(name) Operation name;
+    COUNTERPOISE_OPERATIONS(X)
+#undef X
 };
 
 extern const Kernels kernels_baseline;

@@ -1,7 +1,7 @@
 // Where the messages of chosen connections lie in a run of records: MCAP's and those of ROS 1 bags.
 //
 // A walk goes from record to record and stops at the first that is no whole message. The caller looks at that one (a
-// definition, the end, or damage), so that only counterpoise/logs/bags/walk.py, the specification, has to explain faults.
+// definition, the end, or damage), so that only counterpoise/recording/bags/reference.py, the specification, has to explain faults.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,7 @@ struct Span {
     std::int64_t received;        // [ns]
     std::int64_t connection;
 };
+constexpr std::ptrdiff_t SPAN_NUMBERS = sizeof(Span) / sizeof(std::int64_t);
 
 struct Walk {
     const std::uint8_t* data;
