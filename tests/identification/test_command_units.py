@@ -58,8 +58,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def test_the_file_says_what_was_guessed(made: Made) -> None:
     assert made.fit.units == COMMAND_UNITS
-    assert made.fit.guessed == (KEY,)
-    assert made.fit.rate_source == "recorded"
+    assert made.fit.data.guessed == (KEY,)
+    assert made.fit.data.rate_source == "recorded"
     content = json.loads(made.path.read_text())["content"]
     assert content["data"]["guessed"] == [KEY] and content["data"]["rate_source"] == "recorded"
 

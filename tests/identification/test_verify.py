@@ -50,7 +50,7 @@ def test_a_load_that_nobody_mentioned_is_noticed(arm: cp.Robot, truth: cp.Robot,
     assert load is not None
     # The load sits 0.2 m beyond the frame at which it is looked for: it weighs less than it seems.
     assert 0.9 < load.mass < 1.6
-    assert found.sag.total > 10.0 * fit.sag.total
+    assert found.sag.total > 10.0 * fit.errors.sag_total
 
 
 def test_one_pair_does_not_discard_the_other_poses(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:

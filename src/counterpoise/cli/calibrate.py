@@ -265,11 +265,10 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
 
 
 def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str, Any]:
-    import msgspec
-
     from ..identification import content_of
 
-    content: dict[str, Any] = msgspec.to_builtins(content_of(fit))
+    content = content_of(fit)
+    content["robot"] = content.pop("identity")
     head = {"trusted": fit.trusted, "reasons": list(fit.reasons), "file": written, "page": page_path}
     return {**head, **content} if fit.gains is None else {**head, "gains": _gains(fit.gains), **content}
 
@@ -296,11 +295,11 @@ def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str |
     screen.print("Good to:" if fit.statements else "Good for nothing that can be stated.")
     for statement in fit.statements:
         screen.print(f"  - {printable(statement.sentence)}")
-    screen.print(f"{fit.counted}: {printable(fit.why)}. {fit.check}.")
+    screen.print(f"{fit.counted}: {printable(fit.data.why)}. {fit.data.check}.")
     screen.print(joint_table(fit))
-    if fit.sag.total == fit.sag.total:  # not NaN
-        how = "with the stiffness given" if not fit.stiffness_assumed else "if joints are held softly (4 Hz)"
-        screen.print(f"Held-out errors are worth {1e3 * fit.sag.total:.2g} mm at the tip, {how}.")
+    if fit.errors.sag_total == fit.errors.sag_total:  # not NaN
+        how = "with the stiffness given" if not fit.errors.stiffness_assumed else "if joints are held softly (4 Hz)"
+        screen.print(f"Held-out errors are worth {1e3 * fit.errors.sag_total:.2g} mm at the tip, {how}.")
     if fit.prior:
         screen.print(f"Prior: {printable(fit.prior)}.")
     screen.print("\nNot to be relied on:")

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..identification import Fit, Verdict
+    from ..foundation import Verdict
+    from ..identification import Fit
 
 
 def print_verdict(screen: Console, headline: str, verdict: Verdict, told_below: Collection[str] = ()) -> None:
@@ -26,7 +27,7 @@ def print_verdict(screen: Console, headline: str, verdict: Verdict, told_below: 
         told_below: Names of checks that are left out where they passed, because a list below says the same.
     """
     screen.print(headline, style="bold green" if verdict.trusted else "bold red")
-    shown = [check for check in verdict.checks if not (check.passed and check.name in told_below)]
+    shown = [check for check in verdict if not (check.passed and check.name in told_below)]
     for check in sorted(shown, key=lambda check: check.passed):
         style = "" if check.passed else "red"
         screen.print(f"  {'ok  ' if check.passed else 'FAIL'} {check.name}: {printable(check.sentence)}", style=style)
@@ -40,18 +41,18 @@ def joint_table(fit: Fit) -> Table:
         left=("joint",),
     )
     for joint, name in enumerate(fit.robot.joint_names):
-        if math.isnan(fit.signal[joint]):
+        if math.isnan(fit.errors.signal[joint]):
             continue
         rows.add_row(
             printable(name),
-            number(fit.gravity_error[joint]),
+            number(fit.errors.gravity[joint]),
             gravity_share(fit, joint),
-            number(fit.tolerated[joint]),
-            number(fit.described_rms[joint]),
+            number(fit.errors.tolerated[joint]),
+            number(fit.errors.described[joint]),
             number(fit.torque_rms[joint]),
             number(fit.heldout_rms[joint]),
-            number(fit.signal[joint]),
-            number(fit.friction_band[joint]),
+            number(fit.errors.signal[joint]),
+            number(fit.errors.friction_band[joint]),
         )
     return rows
 

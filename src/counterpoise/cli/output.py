@@ -92,23 +92,10 @@ def limit(value: float) -> str:
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON document on one line of stdout."""
+    """Print one JSON document on one line of stdout; dataclasses in it become tables."""
+    from ..foundation import plain
+
     click.echo(json.dumps(plain(document), allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """Return a value made of what JSON has: arrays as lists, infinite and undefined numbers as None."""
-    import numpy as np
-
-    if isinstance(value, np.ndarray):
-        return value.tolist() if np.isfinite(value).all() else plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def print_error(kind: str, message: str, *, as_json: bool, path: str | None = None, line: int | None = None) -> None:

@@ -75,8 +75,8 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
         "joints": list(found.fit.robot.joint_names),
         "samples": found.samples,
         "units": found.fit.units,
-        "guessed": found.fit.guessed,
-        "rate_source": found.fit.rate_source,
+        "guessed": found.fit.data.guessed,
+        "rate_source": found.fit.data.rate_source,
         "rms": found.rms,
         "weight_change": found.change.weight,
         "weight_change_error": found.change.weight_error,
@@ -120,7 +120,7 @@ def _print(found: Verification, page_path: str | None) -> None:
         if math.isnan(found.rms[joint]):
             continue
         change = found.change
-        values = (change.weight, change.weight_error, fit.gravity_error, change.offset, found.rms, found.signal)
+        values = (change.weight, change.weight_error, fit.errors.gravity, change.offset, found.rms, found.signal)
         rows.add_row(printable(name), *(number(float(value[joint])) for value in values))
     screen.print(rows)
     note_written("page", page_path)

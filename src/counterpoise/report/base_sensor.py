@@ -363,7 +363,7 @@ def _about_section(found: RecordingTorques) -> PageSection:
     if found.calibration is not None:
         made = found.calibration
         rows.append(
-            ("calibration", f"{made.created} by counterpoise {made.version}, recording sha256 {made.data_sha256}")
+            ("calibration", f"{made.created} by counterpoise {made.package}, recording sha256 {made.data_sha256}")
         )
     return PageSection("About", (PageTable(("", "value"), tuple(rows), left=("", "value")),))
 

@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from .wrist_calibration import WristFit as WristFit
     from .wrist_calibration import calibrate_wrist_poses as calibrate_wrist_poses
     from .wrist_calibration import load_wrist_fit as load_wrist_fit
-    from .wrist_calibration import save_wrist_fit as save_wrist_fit
     from .wrist_calibration import wrist_poses as wrist_poses
     from .wrist_sensor import WristCalibration as WristCalibration
     from .wrist_sensor import calibrate_wrist_sensor as calibrate_wrist_sensor
@@ -102,7 +101,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "plate.wrench_frame": ("WrenchFrame",),
         "recursive": ("RecursiveGravity",),
         "track": ("Track", "Tracker"),
-        "wrist_calibration": ("WristFit", "calibrate_wrist_poses", "load_wrist_fit", "save_wrist_fit", "wrist_poses"),
+        "wrist_calibration": ("WristFit", "calibrate_wrist_poses", "load_wrist_fit", "wrist_poses"),
         "wrist_sensor": ("WristCalibration", "calibrate_wrist_sensor"),
     },
     shared={

@@ -17,7 +17,6 @@ from counterpoise.sensing.wrist_calibration import (
     WristPoses,
     calibrate_wrist_poses,
     load_wrist_fit,
-    save_wrist_fit,
     wrist_poses,
 )
 
@@ -143,9 +142,9 @@ def test_poses_of_a_recording_and_of_a_table() -> None:
 
 def test_the_file_and_what_it_is_good_for(tmp_path: Path) -> None:
     fit = calibrate_wrist_poses(ROBOT, drawn(0, 12), link=LINK, T_link_sensor=MOUNT)
-    path = save_wrist_fit(fit, ROBOT, tmp_path / "arm.wrist.json")
+    path = fit.save(tmp_path / "arm.wrist.json")
     again = load_wrist_fit(path, ROBOT)
-    assert again.mass == fit.mass and np.array_equal(again.bias, fit.bias) and again.checks == fit.checks
+    assert again.mass == fit.mass and np.array_equal(again.bias, fit.bias) and again.verdict == fit.verdict
     other = drawn(9, 5)
     contact = again.calibration(ROBOT).contact_wrench(other.q, other.reading)
     assert np.all(np.abs(contact) < 6.0 * NOISE + 0.05)

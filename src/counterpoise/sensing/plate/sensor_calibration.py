@@ -192,10 +192,9 @@ class SensorCalibration(PublishedData):
         outliers: Share of the readings that were weighted down.
         sentences: All of this in words.
         identity: The robot it belongs to.
-        joint_names: Its joints.
         data_sha256: Fingerprint of the recording.
         created: When it was made, ISO 8601.
-        version: Of the package.
+        package: Version of the package that made it.
     """
 
     frame: WrenchFrame
@@ -225,10 +224,9 @@ class SensorCalibration(PublishedData):
     outliers: float
     sentences: tuple[str, ...]
     identity: Identity
-    joint_names: tuple[str, ...]
     data_sha256: str
     created: str
-    version: str
+    package: str
 
     @property
     def undetermined(self) -> tuple[str, ...]:
@@ -424,10 +422,9 @@ def calibrate_sensor(
         outliers=outlier_share(best),
         sentences=told,
         identity=identity_of(robot),
-        joint_names=robot.joint_names,
         data_sha256=data_fingerprint(log),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        version=__version__,
+        package=__version__,
     )
 
 
