@@ -74,7 +74,7 @@ RESULT = Outer(
 
 
 def read(path: Path) -> Outer:
-    return read_document(path, SCHEMA, VERSION, Outer, kind=KIND)
+    return read_document(path, {SCHEMA: Outer}, VERSION, kind=KIND)
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def test_a_deep_array_is_refused(saved: Path, depth: int) -> None:
 
 def test_a_large_file_is_refused(saved: Path) -> None:
     with pytest.raises(DataFileError, match="MB are accepted"):
-        read_document(saved, SCHEMA, VERSION, Outer, kind=KIND, most=100)
+        read_document(saved, {SCHEMA: Outer}, VERSION, kind=KIND, most=100)
 
 
 JSON = st.recursive(
@@ -217,7 +217,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_value_in_any_field_is_refused_or_written_the_same(tmp_path: Path, data: st.DataObject) -> None:
     """What is read is what would be written: nothing is dropped, made up or rounded."""

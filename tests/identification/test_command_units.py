@@ -16,7 +16,7 @@ from counterpoise.cli.track import track_log
 from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import DataFileError, InputError
 from counterpoise.exporters import export
-from counterpoise.identification import document
+from counterpoise.foundation import checksum
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.estimate import COMMAND_UNITS
 from counterpoise.identification.file import load_calibration
@@ -67,7 +67,7 @@ def test_the_file_says_what_was_guessed(made: Made) -> None:
 def test_a_file_that_hides_its_units_is_refused(made: Made, tmp_path: Path) -> None:
     text = json.loads(made.path.read_text())
     text["content"]["units"] = "N m"
-    text["checksum"] = document.checksum(text["content"])
+    text["checksum"] = checksum(text["content"])
     changed = tmp_path / "changed.calibration.json"
     changed.write_text(json.dumps(text))
     with pytest.raises(DataFileError, match=f"although '{KEY}' of the mapping is guessed"):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -61,21 +61,20 @@ def write_document(path: str | Path, schema: str, version: int, content: Any) ->
     """
     table = plain(content)
     document = {"schema": schema, "version": version, "checksum": checksum(table), "content": table}
-    data = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    write_atomically(path, data)
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")
     return Path(path)
 
 
 def read_document(
-    path: str | Path, schema: str, version: int, table: type[Table], *, kind: str, most: int = MAX_FILE_BYTES
+    path: str | Path, tables: Mapping[str, type[Table]], version: int, *, kind: str, most: int = MAX_FILE_BYTES
 ) -> Table:
     """Read a document and check that it is whole.
 
     Args:
         path: The file.
-        schema: What it must be.
+        tables: The dataclass that is its content, by the schemas that it may have; what is possible in it, its reader
+            checks.
         version: The version that is read.
-        table: The dataclass that is its content; what is possible in it, its reader checks.
         kind: What such a file is called in messages.
         most: Largest file [bytes].
 
@@ -86,9 +85,10 @@ def read_document(
     data = read_data(path, most)
     try:
         document = msgspec.json.decode(data)
-        if not isinstance(document, dict) or document.get("schema") != schema:
-            other = document.get("schema") if isinstance(document, dict) else type(document).__name__
-            raise DataFileError(f"is no {kind}: its schema is {other!r}, expected {schema!r}", path=path)
+        schema = document.get("schema") if isinstance(document, dict) else type(document).__name__
+        if not isinstance(schema, str) or schema not in tables:
+            expected = " or ".join(map(repr, tables))
+            raise DataFileError(f"is no {kind}: its schema is {schema!r}, expected {expected}", path=path)
         written, content = document.get("version"), document.get("content")
         if isinstance(written, bool) or not isinstance(written, int) or not isinstance(content, dict):
             raise DataFileError("is damaged: version or content is missing", path=path)
@@ -102,7 +102,7 @@ def read_document(
                 "again or take the file from a copy",
                 path=path,
             )
-        return _converted(content, table, kind, path)
+        return _converted(content, tables[schema], kind, path)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataFileError(f"is not JSON ({error}); the file is damaged or of another kind", path=path) from error
 

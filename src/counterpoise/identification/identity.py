@@ -228,7 +228,7 @@ def read_for_robot(
         DataFileError: The file cannot be read, is of another kind or version, is damaged, or belongs to another robot
             or mounting; the message says which.
     """
-    content = read_document(path, schema, version, table, kind=kind)
+    content = read_document(path, {schema: table}, version, kind=kind)
     content.identity.refuse_other(robot, path)
     try:
         return made(content)
