@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..report import in_units
-from .calibration_output import joint_table, print_verdict
+from ..report import gravity_share, in_units
 from .options import exit_codes, json_option, page_option
 from .output import (
     EXIT_NOT_TRUSTED,
@@ -15,16 +15,21 @@ from .output import (
     console,
     note,
     note_written,
+    number,
     print_json,
+    print_verdict,
     printable,
     refuse_file,
     refuse_page,
+    table,
     warn,
 )
 from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..dynamics import Robot
     from ..fitting import Terms
     from ..identification import Fit, LoadGains
@@ -296,7 +301,7 @@ def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str |
     for statement in fit.statements:
         screen.print(f"  - {printable(statement.sentence)}")
     screen.print(f"{fit.counted}: {printable(fit.data.why)}. {fit.data.check}.")
-    screen.print(joint_table(fit))
+    screen.print(_joint_table(fit))
     if fit.errors.sag_total == fit.errors.sag_total:  # not NaN
         how = "with the stiffness given" if not fit.errors.stiffness_assumed else "if joints are held softly (4 Hz)"
         screen.print(f"Held-out errors are worth {1e3 * fit.errors.sag_total:.2g} mm at the tip, {how}.")
@@ -311,3 +316,27 @@ def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str |
     if written != out_path:
         warn("the fit is not trusted, so its file is called so")
     note_written("page", page_path)
+
+
+def _joint_table(fit: Fit) -> Table:
+    """Return the errors of every measured joint."""
+    rows = table(
+        *("joint", "gravity ±95 %", "of gravity", "tolerated", "before", "fitted", "held out", "signal", "friction"),
+        title=f"Errors, root mean square [{fit.units}]",
+        left=("joint",),
+    )
+    for joint, name in enumerate(fit.robot.joint_names):
+        if math.isnan(fit.errors.signal[joint]):
+            continue
+        rows.add_row(
+            printable(name),
+            number(fit.errors.gravity[joint]),
+            gravity_share(fit, joint),
+            number(fit.errors.tolerated[joint]),
+            number(fit.errors.described[joint]),
+            number(fit.torque_rms[joint]),
+            number(fit.heldout_rms[joint]),
+            number(fit.errors.signal[joint]),
+            number(fit.errors.friction_band[joint]),
+        )
+    return rows

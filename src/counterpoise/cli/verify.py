@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..report import in_units
-from .calibration_output import number, print_verdict
 from .options import exit_codes, json_option, page_option
-from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_page, table
+from .output import (
+    EXIT_NOT_TRUSTED,
+    console,
+    note_written,
+    number,
+    print_json,
+    print_verdict,
+    printable,
+    refuse_page,
+    table,
+)
 from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
@@ -71,6 +80,7 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
     return {
         "holds": found.holds,
         "reasons": list(found.verdict.reasons),
+        "verdict": found.verdict,
         "robot": found.fit.robot.name,
         "joints": list(found.fit.robot.joint_names),
         "samples": found.samples,

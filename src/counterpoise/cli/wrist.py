@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .calibration_output import number, print_verdict
 from .options import exit_codes, json_option
-from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_file, table
+from .output import (
+    EXIT_NOT_TRUSTED,
+    console,
+    note_written,
+    number,
+    print_json,
+    print_verdict,
+    printable,
+    refuse_file,
+    table,
+)
 from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 

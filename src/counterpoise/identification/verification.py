@@ -36,7 +36,7 @@ from .data_choice import Stands, data_kind, stands_of
 from .estimate import COMMAND_UNITS
 from .fit import Evidence, Fit
 from .identity import data_fingerprint, no_torques
-from .motion import moving_samples
+from .motion import moving_samples, prepare
 from .runs import FittedRun
 from .statements import Sag, tip_sag, tips
 from .still_poses import poses_from_log, poses_from_rows, without_friction
@@ -319,7 +319,9 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> tuple[Samples, Stan
         return samples_of_poses(poses_from_rows(robot, data)[0]), None
     if fit.data.kind == "static" or kind == "static":
         return _of_poses(poses_from_log(robot, data).poses), None
-    samples = moving_samples(robot, data)
+    # The friction that was fitted is one over the calibration's own v₀, whatever this recording would suggest.
+    preparation = replace(prepare(robot, data, likeliest=False), v0=fit.data.v0)
+    samples = moving_samples(robot, data, preparation=preparation)
     return samples, stands_of(robot, data, samples) if kind == "both" else None
 
 

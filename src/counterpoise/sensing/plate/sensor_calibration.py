@@ -44,7 +44,7 @@ from ...doctor import (
 from ...dynamics import WRENCH_COMPONENTS, Robot
 from ...errors import InputError
 from ...fitting import inertial_root
-from ...foundation import Array, PublishedData, frozen, transform
+from ...foundation import Array, PublishedData, Verdict, frozen, transform
 from ...identification import Identity, data_fingerprint, identity_of
 from ...recording import Log, SampleFlag, filtered, increasing, interpolated
 from .readings import plate_readings
@@ -65,7 +65,7 @@ from .sensor_fit import (
     outlier_share,
     plate_data,
 )
-from .sensor_words import Spreads, determined, doubt, sentences, shown_gains
+from .sensor_words import Spreads, determined, explained, sentences, shown_gains, sign_certain
 from .variance import Uncertainty
 from .wrench_frame import Mounting, WrenchFrame, canonical_covariance
 
@@ -234,9 +234,9 @@ class SensorCalibration(PublishedData):
         return tuple(name for name, shown in self.determined.items() if not shown)
 
     @property
-    def doubt(self) -> str:
-        """Why these numbers are not to be relied on: what the model leaves unexplained; "" where nothing."""
-        return doubt(self.signal, self.residual_after)
+    def verdict(self) -> Verdict:
+        """Whether these numbers may be relied on: what the model leaves unexplained, and the sign."""
+        return Verdict([explained(self.signal, self.residual_after), sign_certain(shown=self.determined["sign"])])
 
     @property
     def residuals(self) -> tuple[tuple[str, float, float, float], ...]:
