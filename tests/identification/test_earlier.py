@@ -167,7 +167,7 @@ def test_part_of_a_path_starts_from_another() -> None:
     helped = calibrate(robot, first, start_from=earlier, findings=())
     assert helped.trusted, helped.reasons
     # Each fit predicts with the speed over which its own friction changes its sign.
-    prepared = [replace(prepare(robot, last), v0=fit.evidence.v0) for fit in (helped, both)]
+    prepared = [replace(prepare(robot, last), v0=fit.data.v0) for fit in (helped, both)]
     tested = [moving_samples(robot, last, preparation=one) for one in prepared]
     pairs = zip(tested, (helped, both), strict=True)
     errors = [np.sqrt(np.nanmean((samples.tau - fit.predict(samples)) ** 2, axis=0)) for samples, fit in pairs]

@@ -363,7 +363,9 @@ def _earlier(collected: Collected, tolerated: Array) -> list[Check]:
     name, unit = estimate.columns.joint_names[worst], estimate.effort_units[worst]
     if speaks >= BELONGS and CERTAIN * moved[worst] <= tolerated[worst]:
         return [
-            Check("earlier", True, "the recording agrees with the calibration that it starts from", speaks, BELONGS)
+            Check(
+                "earlier", True, "the recording agrees with the calibration that it starts from", speaks, BELONGS, "nat"
+            )
         ]
     if speaks >= BELONGS:
         told = (
@@ -380,7 +382,7 @@ def _earlier(collected: Collected, tolerated: Array) -> list[Check]:
             f"{estimate.columns.joint_names[worst]} differs by {changed[worst]:.3g} {estimate.effort_units[worst]}"
         )
     why = "It is of another arm or tool, the arm has changed, or this recording shows too little; calibrate without it"
-    return [Check("earlier", False, f"{told}. {why}", speaks, BELONGS)]
+    return [Check("earlier", False, f"{told}. {why}", speaks, BELONGS, "nat")]
 
 
 def _sag(estimate: Estimate, check: HeldOut, springs: Array) -> Sag:

@@ -410,6 +410,7 @@ def _weight(fit: Fit, change: WeightChange, margin: Array, promised: str) -> Che
         f"{change.weight_error[worst]:.2g}; {promised} {margin[worst]:.3g}{also}: {what}",
         float(change.weight[worst]),
         float(allowed[worst]),
+        fit.units,
     )
 
 
@@ -430,4 +431,5 @@ def _constant(fit: Fit, change: WeightChange) -> Check:
         "offset or a zero, or a load that pulls alike in all these poses",
         float(abs(change.offset[worst])),
         float(limit[worst]),
+        fit.units,
     )

@@ -40,6 +40,18 @@ def gravity_share(fit: Fit, joint: int) -> str:
     return f"{error / size:.1%}" if error <= size else "> 100%"
 
 
+def verification_columns(found: Verification) -> dict[str, Array]:
+    """Return what is shown of every joint, in the unit of the efforts, shapes (n,); NaN without measured effort."""
+    return {
+        "weight changed by": found.change.weight,
+        "± 95 %": found.change.weight_error,
+        "promised": found.fit.errors.gravity,
+        "constant changed by": found.change.offset,
+        "error in all": found.rms,
+        "signal": found.signal,
+    }
+
+
 FITTED, HELD = BLUE, ORANGE
 MOST_IN_PANEL = 14
 """Parameters in one panel."""
@@ -267,27 +279,11 @@ def verification_page(found: Verification) -> Page:
     ]
     if np.isfinite(found.sag.total):
         details.append(f"The errors are worth {_millimetres(found.sag.total)} at the tip.")
+    columns = verification_columns(found)
     rows = tuple(
-        (
-            name,
-            quantity(found.change.weight[joint], units[joint]),
-            quantity(found.change.weight_error[joint], units[joint]),
-            quantity(fit.errors.gravity[joint], units[joint]),
-            quantity(found.change.offset[joint], units[joint]),
-            quantity(found.rms[joint], units[joint]),
-            quantity(found.signal[joint], units[joint]),
-        )
+        (name, *(quantity(values[joint], units[joint]) for values in columns.values()))
         for joint, name in enumerate(fit.robot.joint_names)
         if np.isfinite(found.rms[joint])
-    )
-    columns = (
-        "joint",
-        "weight changed by",
-        "± 95 %",
-        "promised",
-        "constant changed by",
-        "error in all",
-        "signal",
     )
     caption = (
         "Promised: the gravity error that the calibration states. The error in all includes friction and all samples, "
@@ -296,7 +292,7 @@ def verification_page(found: Verification) -> Page:
     remarks = [f"error {quantity(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
         PageSection("Why", (_check_table(found.verdict),)),
-        PageSection("Joint by joint", (PageTable(columns, rows, left=("joint",), caption=caption),)),
+        PageSection("Joint by joint", (PageTable(("joint", *columns), rows, left=("joint",), caption=caption),)),
         PageSection("Measured against predicted", (predicted_chart(fit, found.evidence, units, remarks),)),
         PageSection("Error against joint position", (residual_chart(fit, found.evidence, units),)),
         _about_section(fit),

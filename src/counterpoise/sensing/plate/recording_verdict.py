@@ -64,7 +64,13 @@ def judged(found: RecordingTorques) -> RecordingVerdict:
             Check(
                 "samples", valid >= FEW_VALID, f"{share} of the samples are valid.", valid, FEW_VALID, decides=not valid
             ),
-            Check("joints", known > 0, f"Torques of {known} of {count} joints stand out from their bands.", known, 1.0),
+            Check(
+                "joints",
+                known > 0,
+                f"Torques of {known} of {count} joints stand out from their bands.",
+                float(known),
+                1.0,
+            ),
         )
     )
     notes += _joints(found) + _samples(found)
