@@ -122,7 +122,7 @@ def test_currents_without_constants_are_said_to_be_command_units() -> None:
     # What is called N m is in N m: friction, errors and signal are those of the torques, not of the currents.
     torques = calibrate(robot, motion(truth, coulomb=0.5, noise=0.05), findings=())
     np.testing.assert_allclose(both.errors.friction_band, 0.5, rtol=0.1)
-    np.testing.assert_allclose(both.errors.signal, torques.signal, rtol=0.1)
+    np.testing.assert_allclose(both.errors.signal, torques.errors.signal, rtol=0.1)
     np.testing.assert_allclose(both.per_joint("gain"), 1.0, rtol=0.05)
     assert any("efforts per torque, by the weighed load" in note for note in both.notes)
 
@@ -389,7 +389,7 @@ def test_a_drift_is_part_of_the_stated_error() -> None:
     log = motion(arm, coulomb=0.3, viscous=0.2, noise=0.05, duration=40.0)
     along = (log.time - log.time[0]) / np.ptp(log.time)
     drifting = replace(log, tau=log.tau * (1.1 - 0.2 * along)[:, None])
-    steady, drifts = (cp.calibrate(arm, one, findings=()).gravity_error for one in (log, drifting))
+    steady, drifts = (cp.calibrate(arm, one, findings=()).errors.gravity for one in (log, drifting))
     gravity = np.sqrt(np.mean(arm.gravity(log.q) ** 2, axis=0))
     assert np.all(drifts > 2.0 * steady)
     heavy = int(np.argmax(gravity))

@@ -109,9 +109,9 @@ def test_of_poses_at_rest_a_load_is_weighed_too(at_rest: Fit, arm: cp.Robot, tru
 def test_poses_outside_the_range_are_not_judged(at_rest: Fit, truth: cp.Robot) -> None:
     """Whatever they say: a wrong torque there is no reason against, a right one none for the calibration."""
     random = np.random.default_rng(0)
-    inner = at_rest.lower + (at_rest.upper - at_rest.lower) * random.uniform(0.1, 0.9, (10, 4))
+    inner = at_rest.data.lower + (at_rest.data.upper - at_rest.data.lower) * random.uniform(0.1, 0.9, (10, 4))
     outer = inner.copy()
-    outer[:, 1] = at_rest.upper[1] + 0.2 * (at_rest.upper[1] - at_rest.lower[1])
+    outer[:, 1] = at_rest.data.upper[1] + 0.2 * (at_rest.data.upper[1] - at_rest.data.lower[1])
     q = np.vstack([inner, outer])
     wrong = np.concatenate([np.zeros(10), np.full(10, 30.0)])[:, None]
     both = verify(at_rest, static_poses(truth.joint_names, q, truth.gravity(q) + wrong))
