@@ -17,7 +17,7 @@ from ..fitting import Samples
 from ..foundation import Array, Check, frozen
 from ..identification import COMMAND_UNITS, USES, Evidence, Fit, Verification, joint_ranges
 from .charts import BLUE, GREY, ORANGE, PINK, Chart, Cloud, PointPanel, bar_chart, point_chart
-from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, quantity
+from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, check_table, quantity, sentence
 
 NO_WEIGHT = 1e-6
 """A joint whose gravity effort is below this share of its signal carries no weight."""
@@ -245,7 +245,7 @@ def calibration_page(fit: Fit) -> Page:
     """Return the page of a fit; charts need its evidence, which a fit from a file no longer has."""
     units = joint_effort_units(fit)
     sections = [
-        PageSection("Why", (_check_table(fit.verdict),)),
+        PageSection("Why", (check_table(_shown(fit.verdict), CHECKS),)),
         _promise_section(fit, units),
         *_note_sections(fit),
         _errors_section(fit, units),
@@ -274,7 +274,7 @@ def verification_page(found: Verification) -> Page:
     if any(check.name in CHANGED for check in failed):
         headline = "THE CALIBRATION NO LONGER HOLDS"
     headline += in_units(fit)
-    details = [_sentence(check.sentence) for check in failed] or [
+    details = [sentence(check.sentence) for check in failed] or [
         "Every joint carries the weight that the calibration promised."
     ]
     if np.isfinite(found.sag.total):
@@ -291,7 +291,7 @@ def verification_page(found: Verification) -> Page:
     )
     remarks = [f"error {quantity(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
-        PageSection("Why", (_check_table(found.verdict),)),
+        PageSection("Why", (check_table(found.verdict, CHECKS),)),
         PageSection("Joint by joint", (PageTable(("joint", *columns), rows, left=("joint",), caption=caption),)),
         PageSection("Measured against predicted", (predicted_chart(fit, found.evidence, units, remarks),)),
         PageSection("Error against joint position", (residual_chart(fit, found.evidence, units),)),
@@ -318,26 +318,19 @@ def _headline(fit: Fit) -> VerdictBox:
     if fit.trusted:
         return VerdictBox("good", f"TRUSTED for {asked}{in_units(fit)}", tuple(facts))
     words = f"NOT TRUSTED for {asked}{in_units(fit)}"
-    return VerdictBox("bad", words, tuple(_sentence(reason) for reason in fit.reasons) + tuple(facts))
+    return VerdictBox("bad", words, tuple(sentence(reason) for reason in fit.reasons) + tuple(facts))
 
 
-def _check_table(checks: Sequence[Check]) -> PageTable:
-    rows = tuple(
-        ("passed" if check.passed else "FAILED", CHECKS.get(check.name, check.name), _found(check))
-        for check in sorted(checks, key=lambda check: check.passed)
-    )
-    return PageTable(("", "question", "what was found"), rows, left=("", "question", "what was found"))
-
-
-def _found(check: Check) -> str:
-    """Return what a check found; of a use, its sentence says what an arm does."""
-    good = check.passed and check.name in USES
-    return _sentence(f"good to {check.sentence}" if good else check.sentence)
+def _shown(checks: Sequence[Check]) -> list[Check]:
+    """Return checks as they are shown: that of a use that passed says what the arm is good to do."""
+    good = [check.passed and check.name in USES for check in checks]
+    shown = zip(checks, good, strict=True)
+    return [replace(check, sentence=f"good to {check.sentence}") if use else check for check, use in shown]
 
 
 def _note_sections(fit: Fit) -> list[PageSection]:
     """Return what happened on the way, which may be more than the verdict shows."""
-    notes = tuple(Paragraph(_sentence(note)) for note in dict.fromkeys(fit.notes))
+    notes = tuple(Paragraph(sentence(note)) for note in dict.fromkeys(fit.notes))
     return [PageSection("Worth knowing", notes)] if notes else []
 
 
@@ -448,7 +441,7 @@ def _parameter_section(fit: Fit) -> PageSection:
 
 
 def _unknown_section(fit: Fit) -> PageSection:
-    parts: list[Part] = [Paragraph(_sentence(sentence)) for sentence in fit.unreliable]
+    parts: list[Part] = [Paragraph(sentence(text)) for text in fit.unreliable]
     if fit.identifiable.undetermined:
         determined = tuple(
             (one.text, f"{one.value:.4g} ± {one.std:.2g}", one.unit) for one in fit.identifiable.determined
@@ -493,8 +486,3 @@ def _about_section(fit: Fit) -> PageSection:
 
 def _millimetres(length: float) -> str:
     return "< 0.001 mm" if length < 1e-6 else f"{1e3 * length:.2g} mm"
-
-
-def _sentence(text: str) -> str:
-    """Return text as a sentence."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from .plate.sensor import BaseSensor as BaseSensor
     from .plate.sensor_calibration import SensorCalibration as SensorCalibration
     from .plate.sensor_calibration import calibrate_sensor as calibrate_sensor
+    from .plate.sensor_calibration import load_sensor_calibration as load_sensor_calibration
     from .plate.sensor_calibration import parameter_root as parameter_root
-    from .plate.sensor_file import load_sensor_calibration as load_sensor_calibration
     from .plate.torque_estimate import TorqueEstimate as TorqueEstimate
     from .plate.variance import Uncertainty as Uncertainty
     from .plate.wrench_check import JointSummary as JointSummary
@@ -95,8 +95,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "plate.recording_torques": ("RecordingTorques", "recording_torques", "write_recording_torques"),
         "plate.recording_verdict": ("RecordingVerdict", "judged"),
         "plate.sensor": ("BaseSensor",),
-        "plate.sensor_calibration": ("SensorCalibration", "calibrate_sensor"),
-        "plate.sensor_file": ("load_sensor_calibration",),
+        "plate.sensor_calibration": ("SensorCalibration", "calibrate_sensor", "load_sensor_calibration"),
         "plate.torque_estimate": ("TorqueEstimate",),
         "plate.wrench_frame": ("WrenchFrame",),
         "recursive": ("RecursiveGravity",),

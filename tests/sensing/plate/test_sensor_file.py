@@ -10,8 +10,12 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.foundation import checksum
-from counterpoise.sensing.plate.sensor_calibration import SensorCalibration, calibrate_sensor
-from counterpoise.sensing.plate.sensor_file import VERSION, load_sensor_calibration
+from counterpoise.sensing.plate.sensor_calibration import (
+    VERSION,
+    SensorCalibration,
+    calibrate_sensor,
+    load_sensor_calibration,
+)
 from plate_recordings import random_truth, recorded
 
 
