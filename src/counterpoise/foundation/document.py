@@ -94,8 +94,8 @@ def read_document(
             raise DataFileError("is damaged: version or content is missing", path=path)
         if written != version:
             remedy = "Update counterpoise" if written > version else "Make it again: calibrate again from the recording"
-            told = f"has version {written} of the format; this package reads version {version}. {remedy}"
-            raise DataFileError(told, path=path)
+            message = f"has version {written} of the format; this package reads version {version}. {remedy}"
+            raise DataFileError(message, path=path)
         if document.get("checksum") != checksum(content):
             raise DataFileError(
                 "is damaged: its checksum does not fit its content. It was changed after it was written; calibrate "
@@ -136,16 +136,16 @@ def refuse_beyond(
         InputError: One is below ``least``, above ``most``, or NaN; the message names its field and place.
     """
     try:
-        given = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except OverflowError:  # a whole number of hundreds of digits
-        given = np.asarray(np.inf)
-    bad = np.argwhere(~((given >= least) & (given <= most)) & ~(unknown & np.isnan(given)))
+        numbers = np.asarray(np.inf)
+    bad = np.argwhere(~((numbers >= least) & (numbers <= most)) & ~(unknown & np.isnan(numbers)))
     if len(bad):
         place = tuple(bad[0].tolist())
-        low, high = (float(np.broadcast_to(bound, given.shape)[place]) for bound in (least, most))
+        low, high = (float(np.broadcast_to(bound, numbers.shape)[place]) for bound in (least, most))
         label = f" ({labels[place[0]]})" if labels else ""
         index = "".join(f"[{at}]" for at in place)
-        raise InputError(f"{name}{index}{label} is {given[place]:g}; expected {low:g} to {high:g}")
+        raise InputError(f"{name}{index}{label} is {numbers[place]:g}; expected {low:g} to {high:g}")
 
 
 def refuse_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
@@ -161,14 +161,14 @@ def refuse_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> 
 def _converted(content: dict[str, Any], table: type[Table], kind: str, path: str | Path) -> Table:
     """Return a document's content as its dataclass; what it would not be written as is refused, unknown keys too."""
     try:
-        made = msgspec.convert(_nan_for_null(content), table, dec_hook=_decoded)
-        rewritten = plain(made)
+        result = msgspec.convert(_nan_for_null(content), table, dec_hook=_decoded)
+        rewritten = plain(result)
     except (msgspec.ValidationError, OverflowError) as error:
         raise DataFileError(f"does not hold what a {kind} has: {error}", path=path) from error
     if rewritten != content:
         where = _first_difference(rewritten, content)
         raise DataFileError(f"does not hold what a {kind} has: '{where}' is unknown, missing or not plain", path=path)
-    return made
+    return result
 
 
 def _nan_for_null(value: Any) -> Any:
@@ -192,6 +192,7 @@ def _decoded(kind: Any, value: Any) -> Any:
 
 
 def _array(number: Any, value: Any) -> npt.NDArray[Any]:
+    """Return nested lists as an array of bool or float64, null as NaN; texts and mixed kinds are refused."""
     form: Any = bool if number is np.bool_ else float | None
     inner, depth = value, 0
     while isinstance(inner, list) and depth < MAX_DIMENSIONS:
