@@ -134,7 +134,7 @@ def test_a_contradiction_widens_the_stated_error() -> None:
 
 def test_both_state_a_smaller_error_than_either_alone() -> None:
     both, static, moving = (calibrated(use) for use in ("auto", "static", "moving"))
-    assert (both.data, static.data, moving.data) == ("both", "static", "moving")
+    assert (both.data.kind, static.data.kind, moving.data.kind) == ("both", "static", "moving")
     assert np.all(both.errors.gravity < 1.05 * static.errors.gravity)  # where one says nearly all, no more than that
     assert np.any(both.errors.gravity < 0.8 * static.errors.gravity)
     assert np.all(both.errors.gravity < moving.errors.gravity)
