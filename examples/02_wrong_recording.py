@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as folder:
     fit = cp.calibrate(drawn, cp.read_log(path, drawn, diagnosis.fix))
     print(f"\nCalibration: {'trusted' if fit.trusted else 'not trusted: ' + '; '.join(fit.reasons)}")
     print(f"  good for: {', '.join(statement.use for statement in fit.statements)}")
-    print(f"  gravity torques may be off by [N m]: {np.round(fit.gravity_error, 3).tolist()}")
+    print(f"  gravity torques may be off by [N m]: {np.round(fit.errors.gravity, 3).tolist()}")
     print(f"  error on poses it has not seen [N m]: {np.round(fit.heldout_rms, 3).tolist()}")
 
     # Other poses, midway between those: what is promised, is promised where the arm was.

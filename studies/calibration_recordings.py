@@ -106,7 +106,7 @@ def study() -> list[dict[str, Any]]:
                 "ratio_again": (compared.ours / compared.again).tolist(),
                 "units": compared.fit.units,
                 "default_split": whole.heldout_rms[active].tolist(),
-                "novelty": whole.novelty.tolist(),
+                "novelty": whole.data.novelty.tolist(),
                 "trusted": whole.trusted,
                 "reasons": list(whole.reasons),
             }

@@ -54,10 +54,10 @@ def stated_errors(fit: Fit, posterior: LoadPosterior | None, q: Array) -> Stated
         q: Poses of the calibrated range [rad or m], robot's order, shape (m, n).
     """
     std = np.full(q.shape, np.nan)
-    if posterior is not None and np.isfinite(fit.gravity_error[fit.columns.active]).all():
+    if posterior is not None and np.isfinite(fit.errors.gravity[fit.columns.active]).all():
         efforts = holding_efforts(fit, q, offsets=False)[:, fit.columns.active]
         std[:, fit.columns.active] = posterior.deviation_of(q, efforts)
-    return Stated(fit.gravity_error, std)
+    return Stated(fit.errors.gravity, std)
 
 
 def holding_efforts(fit: Fit, q: Array, *, offsets: bool) -> Array:
@@ -268,7 +268,7 @@ def _compared(case: Case, fit: Fit, posterior: LoadPosterior, fix: _Fix) -> dict
         "stated": _plain(stated.error[order]),
         "std": _plain(np.sqrt(np.mean(std**2, axis=0))),
         "covered": _plain(np.mean(np.abs(missed) <= COVERED * std, axis=0)[counted]),
-        "product_tolerates": _plain(fit.tolerated[order]),
+        "product_tolerates": _plain(fit.errors.tolerated[order]),
         "inside": bool(np.all(error[case.measured] <= allowed[case.measured])),
         "certified": bool(np.all(stated.error[order][case.measured] <= allowed[case.measured])),
         "worst": float(f"{np.max((error / allowed)[case.measured]):.4g}"),
@@ -323,8 +323,8 @@ def _statements(case: Case, fit: Fit, known: Known, order: Sequence[int]) -> lis
     """Return what the calibration says it is good for, and whether that is true."""
     if not fit.statements:
         return []
-    unsure = np.hypot(fit.gravity_error / SURE, fit.heldout_rms)[order]
-    told = Told(fit.stiffness[order], np.where(np.isfinite(unsure), np.maximum(unsure, 1e-12), np.inf))
+    unsure = np.hypot(fit.errors.gravity / SURE, fit.heldout_rms)[order]
+    told = Told(fit.errors.stiffness[order], np.where(np.isfinite(unsure), np.maximum(unsure, 1e-12), np.inf))
     return [one.as_row() for one in judged(fit.statements, told, known, Tips(case.urdf, case.names))]
 
 
@@ -332,15 +332,15 @@ def _verdict(fit: Fit, posterior: LoadPosterior) -> dict[str, Any]:
     return {
         "trusted": fit.trusted,
         "units": fit.units,
-        "data": fit.data,
-        "why": fit.why,
+        "data": fit.data.kind,
+        "why": fit.data.why,
         "cutoff": next((note for note in fit.notes if note.startswith("low-pass")), ""),
-        "failed": [check.name for check in fit.verdict.checks if not check.passed],
+        "failed": [check.name for check in fit.verdict if not check.passed],
         "reasons": [reason[:300] for reason in fit.reasons],
         "heldout": _plain(fit.heldout_rms),
         "fitted": _plain(fit.torque_rms),
-        "signal": _plain(fit.signal),
-        "novelty": _plain(fit.novelty),
+        "signal": _plain(fit.errors.signal),
+        "novelty": _plain(fit.data.novelty),
         "shown": [
             [fit.columns.joint_names[place] if place >= 0 else "", kind] for place, kind in sorted(posterior.shown)
         ],

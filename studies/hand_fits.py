@@ -286,9 +286,7 @@ def our_errors(fit: Fit, log: cp.Log, samples: Filtered, rows: BoolArray) -> Arr
         samples: The log after the filter.
         rows: Which samples.
     """
-    if fit.evidence is None:
-        raise ValueError("a calibration that was just made has its evidence")
-    matrix, v0 = log.declared.motor_per_link, fit.evidence.v0
+    matrix, v0 = log.declared.motor_per_link, fit.data.v0
     coupling = np.eye(fit.robot.n) if matrix is None else scaled_coupling(matrix)
     # Friction is a square wave: the efforts that it causes went through the filter, so it does, too.
     direction = samples.smooth(np.tanh(samples.dq @ coupling.T / v0))

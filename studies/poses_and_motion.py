@@ -158,9 +158,9 @@ def errors(recording: Recording, use: Use) -> dict[str, Any]:
     springs = [name in fit.columns.terms.joints("spring", fit.columns.joint_names) for name in robot.joint_names]
     missed[:, springs] -= missed[:, springs].mean(axis=0)  # the constant part of a spring is an offset as well
     return {
-        "data": fit.data,
+        "data": fit.data.kind,
         "error": np.sqrt(np.mean(missed**2, axis=0)).tolist(),
-        "stated": fit.gravity_error.tolist(),
+        "stated": fit.errors.gravity.tolist(),
         "gravity": np.sqrt(np.mean(gravity**2, axis=0)).tolist(),
     }
 

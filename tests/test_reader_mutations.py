@@ -26,7 +26,8 @@ from bag_writers import arm_messages, write_bag
 from calibration_data import other_masses
 from counterpoise.errors import CounterpoiseError
 from counterpoise.fitting import static_poses
-from counterpoise.identification import PosePlan, checksum, load_calibration, read_plan, read_poses
+from counterpoise.foundation import checksum
+from counterpoise.identification import PosePlan, load_calibration, read_plan, read_poses
 from counterpoise.recording import read_mapping
 from counterpoise.sensing import TrigonometricTable, calibrate_sensor, load_sensor_calibration, load_table, save_table
 from counterpoise.tasks import LawGains, TaughtPath, read_gains, read_path, write_path

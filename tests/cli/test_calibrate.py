@@ -63,7 +63,7 @@ def test_calibrate_prints_a_verdict_and_writes_file_and_page(run, recording: Pat
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("TRUSTED")
     assert "Not to be relied on" in result.stdout
-    assert json.loads(out.read_text())["content"]["robot"]["serial"] == "X1"
+    assert json.loads(out.read_text())["content"]["identity"]["serial"] == "X1"
     assert "TRUSTED" in page.read_text()
 
 
@@ -112,7 +112,7 @@ def test_a_mount_that_the_doctor_finds_is_used_at_once(run, run_json, tmp_path: 
     arm = cp.load("wam7")
     standing = arm.mounted(rpy=(0.3, -0.5, 0.7))
     paths = [tmp_path / "one.npz", tmp_path / "two.npz"]
-    for seed, path in enumerate(paths, 1):
+    for seed, path in zip((1, 3), paths, strict=True):
         cp.write_log(moving(standing, seed, coulomb=0.3, noise=0.05, seconds=30.0), path)
     fix = tmp_path / "fix.toml"
     document = run_json("doctor", paths[0], "--robot", "wam7", "--fix", fix, exit_code=3)

@@ -11,6 +11,7 @@ import pytest
 import counterpoise as cp
 from calibration_data import visits
 from counterpoise.cli.floating import parsed
+from counterpoise.foundation import Verdict
 from counterpoise.plants import SimulatedArm
 from counterpoise.tasks import TaughtPath, write_path
 from floating_arms import PLANAR, planar
@@ -220,10 +221,8 @@ def test_a_calibration_for_something_else_is_told(register, run, tmp_path):
     """It is trusted for what it was made for; that the arm floats with it is another question."""
     fit = cp.calibrate(PLANAR, visits(PLANAR, cp.design_poses(PLANAR, 8, seed=0), friction=0.5), findings=())
     other = tuple(one for one in fit.statements if one.use != "float")
-    checks = tuple(check for check in fit.verdict.checks if check.name != "float")
-    file = replace(fit, uses=("hold",), statements=other, verdict=replace(fit.verdict, checks=checks)).save(
-        tmp_path / "arm.calibration.json"
-    )
+    checks = Verdict(check for check in fit.verdict if check.name != "float")
+    file = replace(fit, uses=("hold",), statements=other, verdict=checks).save(tmp_path / "arm.calibration.json")
     register(Interrupted, np.inf)
     result = run("float", "mydriver", "--robot", "planar3", "--calibration", file)
     assert result.exit_code == 2

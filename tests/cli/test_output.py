@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from counterpoise.cli import output
-from counterpoise.cli.output import Progressing, fixed, limit, plain, printable
+from counterpoise.cli.output import Progressing, fixed, limit, printable
+from counterpoise.foundation import plain
 
 
 def test_plain_has_no_infinite_numbers_at_any_depth():

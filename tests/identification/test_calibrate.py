@@ -65,10 +65,10 @@ def test_poses_from_both_sides_tell_friction() -> None:
     truth = other_masses(robot)
     log = visits(truth, design_poses(robot, 10), friction=(1.0, 0.5, 0.2), noise=0.02)
     fit = calibrate(robot, log, use="static", findings=())
-    assert fit.data == "static"
-    assert fit.samples == 20  # both sides of ten poses, friction fitted beside
+    assert fit.data.kind == "static"
+    assert fit.data.samples == 20  # both sides of ten poses, friction fitted beside
     assert wrong_by(fit, truth) < 0.05
-    np.testing.assert_allclose(fit.friction_band, (1.0, 0.5, 0.2), atol=0.02)
+    np.testing.assert_allclose(fit.errors.friction_band, (1.0, 0.5, 0.2), atol=0.02)
     assert fit.trusted, fit.reasons
     assert any("total mass" in sentence for sentence in fit.unreliable)
     assert any("inertias" in sentence for sentence in fit.unreliable)
@@ -79,13 +79,13 @@ def test_a_motion_gives_weights_and_friction() -> None:
     robot = cp.load("planar3")
     truth = other_masses(robot)
     fit = calibrate(robot, motion(truth, coulomb=0.8, viscous=0.5, offset=0.3, noise=0.1), findings=())
-    assert fit.data == "moving"
+    assert fit.data.kind == "moving"
     assert fit.friction is not None
     np.testing.assert_allclose(fit.friction.coulomb, 0.8, atol=0.2)
     np.testing.assert_allclose(fit.friction.viscous, 0.5, atol=0.2)
     np.testing.assert_allclose(fit.offset, 0.3, atol=0.25)
-    assert np.all(fit.heldout_rms < 0.2 * fit.signal)
-    assert np.all(fit.heldout_rms < fit.described_rms)
+    assert np.all(fit.heldout_rms < 0.2 * fit.errors.signal)
+    assert np.all(fit.heldout_rms < fit.errors.described)
     assert fit.trusted, fit.reasons
 
 
@@ -112,7 +112,7 @@ def test_currents_without_constants_are_said_to_be_command_units() -> None:
     log = motion(truth, coulomb=0.5, noise=0.05, gain=0.4, declared=declared)
     fit = calibrate(robot, log, findings=())
     assert fit.units == "command units"
-    assert np.isnan(fit.sag.total)
+    assert np.isnan(fit.errors.sag_total)
     assert any("gains" in sentence for sentence in fit.unreliable)
     load = {"mass": 3.0, "com": (0.2, 0.0, 0.0)}
     loaded = motion(truth.with_payload(**load), coulomb=0.5, noise=0.05, gain=0.4, declared=declared, seed=1)  # type: ignore[arg-type]
@@ -121,8 +121,8 @@ def test_currents_without_constants_are_said_to_be_command_units() -> None:
     np.testing.assert_allclose(both.gains.gain, 0.4, rtol=0.05)
     # What is called N m is in N m: friction, errors and signal are those of the torques, not of the currents.
     torques = calibrate(robot, motion(truth, coulomb=0.5, noise=0.05), findings=())
-    np.testing.assert_allclose(both.friction_band, 0.5, rtol=0.1)
-    np.testing.assert_allclose(both.signal, torques.signal, rtol=0.1)
+    np.testing.assert_allclose(both.errors.friction_band, 0.5, rtol=0.1)
+    np.testing.assert_allclose(both.errors.signal, torques.errors.signal, rtol=0.1)
     np.testing.assert_allclose(both.per_joint("gain"), 1.0, rtol=0.05)
     assert any("efforts per torque, by the weighed load" in note for note in both.notes)
 
@@ -135,7 +135,7 @@ def test_further_recordings_are_divided_by_the_gains_too() -> None:
     loaded = [(carrying, motion(carrying, coulomb=0.5, noise=0.05, gain=0.4, declared=told, seed=1))]
     fit = calibrate(robot, log, also=[other], loaded=loaded, findings=())
     assert fit.units == "N m"
-    np.testing.assert_allclose(fit.friction_band, 0.5, rtol=0.1)
+    np.testing.assert_allclose(fit.errors.friction_band, 0.5, rtol=0.1)
     with pytest.raises(cp.InputError, match="current and torque; expected one"):
         calibrate(robot, log, also=[motion(robot, declared=Declared(effort_kind="torque"))], loaded=loaded, findings=())
     with pytest.raises(cp.InputError, match="carries none"):
@@ -150,7 +150,7 @@ def test_currents_fitted_without_gains_are_no_torques() -> None:
     assert calibrate(robot, moving, terms=Terms.moving(), findings=()).units == "command units"
     standing = replace(visits(robot, design_poses(robot, 8), friction=0.4, noise=0.02), declared=told)
     fit = calibrate(robot, standing, "coupled", use="static", findings=())
-    assert fit.units == "command units" and not np.isfinite(fit.sag.total)
+    assert fit.units == "command units" and not np.isfinite(fit.errors.sag_total)
 
 
 @pytest.mark.parametrize("name", ["slider", "gantry"])
@@ -184,14 +184,14 @@ def test_a_table_of_poses_is_a_list_of_poses(timed: bool) -> None:
     more = {} if declared is None else {"declared": declared}
     log = cp.Log(robot.joint_names, time, poses.q, 0.0 * poses.q, poses.tau, **more)
     fit = calibrate(robot, log, findings=())
-    assert fit.data == "static"
-    assert "every row is a pose" in fit.why
-    assert fit.samples == 10
+    assert fit.data.kind == "static"
+    assert "every row is a pose" in fit.data.why
+    assert fit.data.samples == 10
     twice = np.repeat(np.arange(10), 2)
     again = cp.Log(robot.joint_names, np.arange(20) * 3.0, poses.q[twice], 0.0 * poses.q[twice], poses.tau[twice])
     fit = calibrate(robot, again, findings=())
-    assert fit.data == "static"
-    assert fit.samples == 10
+    assert fit.data.kind == "static"
+    assert fit.data.samples == 10
     assert any("noted more than once" in note for note in fit.notes)
 
 
@@ -263,9 +263,9 @@ def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error
     weak = calibrate(robot, sprung, findings=())
     assert not weak.columns.terms.spring
     assert any("joint2 may show a spring" in note for note in weak.notes)
-    assert weak.gravity_error[1] > 3.0 * found.gravity_error[1]
+    assert weak.errors.gravity[1] > 3.0 * found.errors.gravity[1]
     held = np.sqrt(np.mean((weak.robot.gravity(log.q) - truth.gravity(log.q))[:, 1] ** 2))
-    assert held <= weak.gravity_error[1]
+    assert held <= weak.errors.gravity[1]
 
 
 def test_springs_at_many_joints_are_not_believed() -> None:
@@ -275,9 +275,9 @@ def test_springs_at_many_joints_are_not_believed() -> None:
     sprung = replace(log, tau=log.tau + 20.0 * (log.q - log.q.mean(axis=0)))
     found = calibrate(robot, sprung, findings=())
     assert any("springs at 3 joints at once" in reason for reason in found.reasons)
-    assert found.statements == () and np.isnan(found.gravity_error).all()
+    assert found.statements == () and np.isnan(found.errors.gravity).all()
     named = calibrate(robot, sprung, terms=Terms.moving().replace(spring=("all",)), findings=())
-    assert np.isfinite(named.gravity_error).all()
+    assert np.isfinite(named.errors.gravity).all()
 
 
 def test_a_finding_of_the_doctor_withdraws_trust() -> None:
@@ -289,7 +289,7 @@ def test_a_finding_of_the_doctor_withdraws_trust() -> None:
     spoiled = calibrate(robot, poses, findings=[sign])
     assert spoiled.reasons == ("The sign of joint1 is reversed. Turn it.",)
     assert spoiled.statements == ()
-    assert np.isnan(spoiled.gravity_error).all()
+    assert np.isnan(spoiled.errors.gravity).all()
     assert calibrate(robot, poses, findings=[offset]).trusted
     # A danger counts even where it is not sure; a lesser fault does not.
     assert not calibrate(robot, poses, findings=[replace(sign, confidence=0.5)]).trusted
@@ -389,7 +389,7 @@ def test_a_drift_is_part_of_the_stated_error() -> None:
     log = motion(arm, coulomb=0.3, viscous=0.2, noise=0.05, duration=40.0)
     along = (log.time - log.time[0]) / np.ptp(log.time)
     drifting = replace(log, tau=log.tau * (1.1 - 0.2 * along)[:, None])
-    steady, drifts = (cp.calibrate(arm, one, findings=()).gravity_error for one in (log, drifting))
+    steady, drifts = (cp.calibrate(arm, one, findings=()).errors.gravity for one in (log, drifting))
     gravity = np.sqrt(np.mean(arm.gravity(log.q) ** 2, axis=0))
     assert np.all(drifts > 2.0 * steady)
     heavy = int(np.argmax(gravity))
@@ -402,5 +402,5 @@ def test_an_offset_that_is_one_with_the_weight_is_part_of_the_stated_error() -> 
     log = motion(arm, coulomb=(4.0, 4.0, 4.0), noise=0.1, duration=30.0)
     fit = cp.calibrate(arm, log, findings=())
     assert not np.isfinite(fit.offset[2]) or fit.offset[2] == 0.0
-    assert fit.gravity_error[2] > 0.3  # of 4 N of friction; noise and rows alone say 0.07
-    assert np.all(fit.gravity_error[:2] < 0.01)  # horizontal slides carry nothing
+    assert fit.errors.gravity[2] > 0.3  # of 4 N of friction; noise and rows alone say 0.07
+    assert np.all(fit.errors.gravity[:2] < 0.01)  # horizontal slides carry nothing

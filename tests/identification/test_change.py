@@ -60,7 +60,7 @@ def test_a_tool_that_was_taken_off_is_weighed(with_tool: Fit, truth: cp.Robot, t
     assert load is not None and load.link == tip
     assert abs(load.mass + TOOL) < 2.0 * load.std
     assert load.std < 0.3 * TOOL
-    reason = next(check for check in found.verdict.checks if check.name == "weight")
+    reason = next(check for check in found.verdict if check.name == "weight")
     assert not reason.passed
     assert f"kg less at {tip}" in reason.sentence
 
@@ -78,7 +78,7 @@ def test_changed_friction_is_no_change_of_weight(with_tool: Fit, truth: cp.Robot
     """Worn or cold drives: the arm weighs what it did, and floats as it did."""
     changed = motion(truth.with_payload(TOOL, link=tip), coulomb=coulomb, noise=0.05, duration=15.0, seed=5)
     found = verify(with_tool, changed)
-    weight = next(check for check in found.verdict.checks if check.name == "weight")
+    weight = next(check for check in found.verdict if check.name == "weight")
     assert weight.passed, weight.sentence
     assert np.any(found.rms > 2.0 * with_tool.heldout_rms)
 
@@ -91,7 +91,7 @@ def test_a_shifted_offset_is_constant(with_tool: Fit, truth: cp.Robot, tip: str)
     )
     assert found.change.offset[2] == pytest.approx(6.0, abs=float(found.change.offset_error[2]))
     assert found.change.weight[2] <= found.allowed[2]
-    checks = {check.name: check for check in found.verdict.checks}
+    checks = {check.name: check for check in found.verdict}
     assert checks["weight"].passed, checks["weight"].sentence
     assert not checks["constant"].passed
     assert "joint3 has changed by a constant" in checks["constant"].sentence
@@ -109,15 +109,15 @@ def test_of_poses_at_rest_a_load_is_weighed_too(at_rest: Fit, arm: cp.Robot, tru
 def test_poses_outside_the_range_are_not_judged(at_rest: Fit, truth: cp.Robot) -> None:
     """Whatever they say: a wrong torque there is no reason against, a right one none for the calibration."""
     random = np.random.default_rng(0)
-    inner = at_rest.lower + (at_rest.upper - at_rest.lower) * random.uniform(0.1, 0.9, (10, 4))
+    inner = at_rest.data.lower + (at_rest.data.upper - at_rest.data.lower) * random.uniform(0.1, 0.9, (10, 4))
     outer = inner.copy()
-    outer[:, 1] = at_rest.upper[1] + 0.2 * (at_rest.upper[1] - at_rest.lower[1])
+    outer[:, 1] = at_rest.data.upper[1] + 0.2 * (at_rest.data.upper[1] - at_rest.data.lower[1])
     q = np.vstack([inner, outer])
     wrong = np.concatenate([np.zeros(10), np.full(10, 30.0)])[:, None]
     both = verify(at_rest, static_poses(truth.joint_names, q, truth.gravity(q) + wrong))
     assert both.outside == 0.5
     assert both.holds, both.verdict.reasons
-    assert "50% of the samples lie outside" in {check.name: check.sentence for check in both.verdict.checks}["range"]
+    assert "50% of the samples lie outside" in {check.name: check.sentence for check in both.verdict}["range"]
     alone = verify(at_rest, static_poses(truth.joint_names, outer, truth.gravity(outer)))
     assert not alone.holds
     assert np.isnan(alone.change.weight).all()
@@ -126,7 +126,7 @@ def test_poses_outside_the_range_are_not_judged(at_rest: Fit, truth: cp.Robot) -
 
 def inside(fit: Fit, q: np.ndarray) -> np.ndarray:
     """Return the poses that lie within the calibrated range."""
-    return q[np.all((q >= fit.lower) & (q <= fit.upper), axis=1)]
+    return q[np.all((q >= fit.data.lower) & (q <= fit.data.upper), axis=1)]
 
 
 @pytest.fixture(scope="module")
@@ -143,8 +143,9 @@ def half_range(arm: cp.Robot, truth: cp.Robot) -> Fit:
 def poses_beyond(fit: Fit, joint: int) -> np.ndarray:
     """Return poses within the calibrated range but for one joint, which is beyond it and within its limits."""
     random = np.random.default_rng(6)
-    q = fit.lower + (fit.upper - fit.lower) * random.uniform(0.1, 0.9, (12, fit.robot.n))
-    q[:, joint] = fit.upper[joint] + (fit.robot.upper[joint] - fit.upper[joint]) * random.uniform(0.3, 0.9, 12)
+    q = fit.data.lower + (fit.data.upper - fit.data.lower) * random.uniform(0.1, 0.9, (12, fit.robot.n))
+    beyond = fit.robot.upper[joint] - fit.data.upper[joint]
+    q[:, joint] = fit.data.upper[joint] + beyond * random.uniform(0.3, 0.9, 12)
     return q
 
 
@@ -177,9 +178,7 @@ def test_outside_a_calibration_that_extrapolates_is_judged(half_range: Fit, trut
     found = verify(half_range, right)
     assert found.holds, found.verdict.reasons
     assert found.elsewhere is not None and np.isnan(found.change.weight).all()
-    assert (
-        "judged by what the joints tolerate" in {check.name: check.sentence for check in found.verdict.checks}["range"]
-    )
+    assert "judged by what the joints tolerate" in {check.name: check.sentence for check in found.verdict}["range"]
     found = verify(half_range, wrong)
     assert not found.holds
     assert found.verdict.reasons[0].startswith("outside the calibrated range the ")
@@ -189,6 +188,6 @@ def test_outside_the_range_a_tolerable_error_is_tolerated(half_range: Fit, truth
     """Inside it would be one too many: there the calibration has promised more."""
     for joint, holds in ((0, False), (1, True)):
         q = poses_beyond(half_range, joint)
-        share = 0.5 * np.min(half_range.tolerated / np.maximum(np.abs(truth.gravity(q)).max(axis=0), 1e-9))
+        share = 0.5 * np.min(half_range.errors.tolerated / np.maximum(np.abs(truth.gravity(q)).max(axis=0), 1e-9))
         found = verify(half_range, static_poses(truth.joint_names, q, (1.0 + share) * truth.gravity(q)))
         assert found.holds is holds, found.verdict.reasons

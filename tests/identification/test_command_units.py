@@ -15,7 +15,7 @@ from calibration_data import motion, other_masses
 from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import DataFileError, InputError
 from counterpoise.exporters import export
-from counterpoise.identification import document
+from counterpoise.foundation import checksum
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.estimate import COMMAND_UNITS
 from counterpoise.identification.file import load_calibration
@@ -57,8 +57,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def test_the_file_says_what_was_guessed(made: Made) -> None:
     assert made.fit.units == COMMAND_UNITS
-    assert made.fit.guessed == (KEY,)
-    assert made.fit.rate_source == "recorded"
+    assert made.fit.data.guessed == (KEY,)
+    assert made.fit.data.rate_source == "recorded"
     content = json.loads(made.path.read_text())["content"]
     assert content["data"]["guessed"] == [KEY] and content["data"]["rate_source"] == "recorded"
 
@@ -66,7 +66,7 @@ def test_the_file_says_what_was_guessed(made: Made) -> None:
 def test_a_file_that_hides_its_units_is_refused(made: Made, tmp_path: Path) -> None:
     text = json.loads(made.path.read_text())
     text["content"]["units"] = "N m"
-    text["checksum"] = document.checksum(text["content"])
+    text["checksum"] = checksum(text["content"])
     changed = tmp_path / "changed.calibration.json"
     changed.write_text(json.dumps(text))
     with pytest.raises(DataFileError, match=f"although '{KEY}' of the mapping is guessed"):

@@ -44,9 +44,9 @@ def test_one_column_for_all_joints_and_one_of_pairs(tmp_path: Path) -> None:
     assert np.array_equal(log.pair, np.repeat(np.arange(10), 2))
     fit = cp.calibrate(ARM, log, findings=())
     np.testing.assert_allclose(fit.robot.gravity(q), TRUTH.gravity(q), atol=0.05)
-    np.testing.assert_allclose(fit.friction_band, FRICTION, rtol=0.05)
+    np.testing.assert_allclose(fit.errors.friction_band, FRICTION, rtol=0.05)
     blind = cp.calibrate(ARM, cp.read_log(path, ARM), use="rows", findings=())
-    assert np.isnan(blind.friction_band).all()
+    assert np.isnan(blind.errors.friction_band).all()
 
 
 def test_sides_alone_make_the_pairs(tmp_path: Path) -> None:

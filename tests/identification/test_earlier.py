@@ -103,8 +103,8 @@ def test_a_right_one_helps(arm: cp.Robot, truth: cp.Robot, before: Fit, little: 
     helped = calibrate(arm, little, start_from=before, findings=())
     assert helped.trusted, helped.reasons
     assert "the calibration of" in helped.prior and "CAD values" in helped.prior
-    assert np.all(helped.gravity_error <= 1.05 * alone.gravity_error)
-    assert np.any(helped.gravity_error < 0.7 * alone.gravity_error)
+    assert np.all(helped.errors.gravity <= 1.05 * alone.errors.gravity)
+    assert np.any(helped.errors.gravity < 0.7 * alone.errors.gravity)
     q = little.q[::20]
     wrong = [np.sqrt(np.mean((fit.robot.gravity(q) - truth.gravity(q)) ** 2)) for fit in (helped, alone)]
     assert wrong[0] < 0.7 * wrong[1]
@@ -116,7 +116,7 @@ def test_one_of_another_arm_is_named_and_never_trusted(arm: cp.Robot, little: Lo
     other = calibrate(arm, motion(other_arm, coulomb=0.5, noise=0.1), findings=())
     fit = calibrate(arm, little, start_from=other, findings=())
     assert not fit.trusted
-    assert next(check.name for check in fit.verdict.checks if not check.passed) == "earlier"
+    assert next(check.name for check in fit.verdict if not check.passed) == "earlier"
     assert any("calibration that it starts from" in reason for reason in fit.reasons)
 
 
@@ -149,7 +149,7 @@ def test_a_file_is_as_good_as_the_fit(arm: cp.Robot, before: Fit, little: Log, t
         atol=1e-5,
     )
     direct, by_file = (calibrate(arm, little, start_from=one, findings=()) for one in (before, read))
-    np.testing.assert_allclose(by_file.gravity_error, direct.gravity_error, rtol=1e-3)
+    np.testing.assert_allclose(by_file.errors.gravity, direct.errors.gravity, rtol=1e-3)
 
 
 def test_part_of_a_path_starts_from_another() -> None:
@@ -167,7 +167,7 @@ def test_part_of_a_path_starts_from_another() -> None:
     helped = calibrate(robot, first, start_from=earlier, findings=())
     assert helped.trusted, helped.reasons
     # Each fit predicts with the speed over which its own friction changes its sign.
-    prepared = [replace(prepare(robot, last), v0=fit.evidence.v0) for fit in (helped, both)]
+    prepared = [replace(prepare(robot, last), v0=fit.data.v0) for fit in (helped, both)]
     tested = [moving_samples(robot, last, preparation=one) for one in prepared]
     pairs = zip(tested, (helped, both), strict=True)
     errors = [np.sqrt(np.nanmean((samples.tau - fit.predict(samples)) ** 2, axis=0)) for samples, fit in pairs]

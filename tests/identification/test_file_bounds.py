@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import counterpoise as cp
 from calibration_data import motion, other_masses
 from counterpoise.fitting import Terms, static_poses
+from counterpoise.foundation import checksum
 from counterpoise.identification.calibration import calibrate
-from counterpoise.identification.document import checksum
 from counterpoise.identification.file import FileBounds, load_calibration
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.sensing import (
@@ -184,13 +184,15 @@ def test_a_plates_file_is_refused_or_harmless(
 @pytest.mark.parametrize("field", ["gain", "bias", "T_base_sensor", "lag", "noise", "outliers", "cutoff"])
 def test_a_plates_field_is_named(plate: tuple[SensorCalibration, Path], tmp_path: Path, field: str) -> None:
     document = json.loads(plate[1].read_text())
-    given_value = document["content"][field]
-    place: Path_ = {"gain": (field, 2, 2), "T_base_sensor": (field, 0, 3)}.get(
-        field, (field, 0) if isinstance(given_value, list) else (field,)
-    )
+    places: dict[str, Path_] = {
+        "gain": ("frame", "gain", 2, 2),
+        "T_base_sensor": ("frame", "T_base_sensor", 0, 3),
+        "bias": ("frame", "bias", 0),
+        "noise": ("noise", 0),
+    }
     path = tmp_path / "plate.json"
-    path.write_text(changed(document, place, 50.0 if field == "gain" else -1e7))
-    with pytest.raises(cp.errors.DataFileError, match=f"{field} holds"):
+    path.write_text(changed(document, places.get(field, (field,)), 50.0 if field == "gain" else -1e7))
+    with pytest.raises(cp.errors.DataFileError, match=rf"{field}[\[\]0-9]* is "):
         load_sensor_calibration(path, cp.load("puma560"))
 
 
@@ -200,9 +202,7 @@ def test_a_tables_moments_are_bounded(tmp_path: Path) -> None:
     save_table(TrigonometricTable.from_model(robot), path)
     document = json.loads(path.read_text())
     assert load_table(path, robot).source == "model"
-    for field, value in (("coefficients", [[1e300, 0.0, 0.0]]), ("constant", [0.0] * 5 + [1e200])):
-        made = copy.deepcopy(document)
-        made[field][: len(value)] = value
-        path.write_text(json.dumps(made))
-        with pytest.raises(cp.errors.DataFileError, match=f"{field} holds"):
+    for field, place, value in (("coefficients", (0, 0), 1e300), ("constant", (5,), 1e200), ("constant", (0,), None)):
+        path.write_text(changed(document, (field, *place), value))
+        with pytest.raises(cp.errors.DataFileError, match=rf"{field}[\[\]0-9]* is "):
             load_table(path, robot)

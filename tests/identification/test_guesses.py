@@ -70,4 +70,4 @@ def test_recordings_in_other_units_are_not_compared(log: Log, again: Log, sure: 
     for fit, other in ((sure, replace(again, declared=GUESSED_GAIN)), (doubtful, again)):
         found = verify(fit, other)
         assert not found.holds
-        assert [check.name for check in found.verdict.checks if not check.passed and check.name == "units"]
+        assert [check.name for check in found.verdict if not check.passed and check.name == "units"]

@@ -79,7 +79,7 @@ def test_every_recording_of_the_study_is_tested(study: ModuleType) -> None:
 def test_errors_are_like_those_of_a_careful_fit(name: str, compared: Callable[[str], Any]) -> None:
     """On the hand fit's test samples after its filter, fitted to what it was fitted to."""
     found = compared(name)
-    assert found.fit.data == "moving"
+    assert found.fit.data.kind == "moving"
     assert found.fit.units == ("command units" if name == "tiago" else "N m")
     median, worst = NOT_REACHED.get(name, (MEDIAN, WORST))
     assert np.median(found.ratio) <= median, found.ratio.round(2)
@@ -104,9 +104,9 @@ def test_the_default_split_is_a_fair_one(name: str, study: ModuleType, read: Cal
     """Our own split by regions: new poses, and errors far below the signal of every joint, or what it tolerates."""
     robot, logs = read(name)
     fit = cp.calibrate(robot, logs[study.HAND_FITS[name].tested], findings=())
-    assert fit.novelty[1] > 0.05
+    assert fit.data.novelty[1] > 0.05
     active = fit.columns.active
-    assert np.all(fit.heldout_rms[active] <= np.maximum(0.35 * fit.signal[active], fit.tolerated[active]))
+    assert np.all(fit.heldout_rms[active] <= np.maximum(0.35 * fit.errors.signal[active], fit.errors.tolerated[active]))
 
 
 def test_a_joint_that_was_not_excited_is_caught(read: Callable[[str], Any]) -> None:

@@ -134,15 +134,15 @@ def test_a_contradiction_widens_the_stated_error() -> None:
 
 def test_both_state_a_smaller_error_than_either_alone() -> None:
     both, static, moving = (calibrated(use) for use in ("auto", "static", "moving"))
-    assert (both.data, static.data, moving.data) == ("both", "static", "moving")
-    assert np.all(both.gravity_error < 1.05 * static.gravity_error)  # where one says nearly all, no more than that
-    assert np.any(both.gravity_error < 0.8 * static.gravity_error)
-    assert np.all(both.gravity_error < moving.gravity_error)
+    assert (both.data.kind, static.data.kind, moving.data.kind) == ("both", "static", "moving")
+    assert np.all(both.errors.gravity < 1.05 * static.errors.gravity)  # where one says nearly all, no more than that
+    assert np.any(both.errors.gravity < 0.8 * static.errors.gravity)
+    assert np.all(both.errors.gravity < moving.errors.gravity)
     missed = both.robot.gravity(recording().q) - TRUTH.gravity(recording().q)
-    ratio = np.sqrt(np.mean(missed**2, axis=0)) / both.gravity_error  # of one draw, 95 % each
+    ratio = np.sqrt(np.mean(missed**2, axis=0)) / both.errors.gravity  # of one draw, 95 % each
     assert np.all(ratio < 1.1) and np.median(ratio) < 0.6
     assert both.trusted, both.reasons
-    assert both.why.startswith("14 poses at rest and the motion: the arm stands still")
+    assert both.data.why.startswith("14 poses at rest and the motion: the arm stands still")
     assert "beside poses at rest" in both.summary()
 
 
@@ -195,15 +195,15 @@ def test_where_the_motion_contradicts_the_poses_these_are_fitted_alone() -> None
     speed = np.abs(np.gradient(log.q, log.time, axis=0)).max(axis=1)
     carried = np.where(speed[:, None] > 0.02, 0.3 * log.tau, log.tau)
     fit = cp.calibrate(ARM, replace(log, tau=carried), findings=())
-    assert fit.data == "static"
-    assert "poses alone are fitted" in fit.why
+    assert fit.data.kind == "static"
+    assert "poses alone are fitted" in fit.data.why
     missed = fit.robot.gravity(log.q) - TRUTH.gravity(log.q)
-    assert np.all(np.sqrt(np.mean(missed**2, axis=0)) < fit.gravity_error)
+    assert np.all(np.sqrt(np.mean(missed**2, axis=0)) < fit.errors.gravity)
 
 
 def test_verify_uses_both_as_the_calibration_did(tmp_path: Path) -> None:
     fit = load_calibration(calibrated("auto").save(tmp_path / "arm.calibration.json"), ARM)
-    assert fit.data == "both"
+    assert fit.data.kind == "both"
     found = verify(fit, recording(1))
     assert found.holds, found.verdict.reasons
     heavy = TRUTH.with_payload(1.5, com=(0.2, 0.0, 0.0))
@@ -216,9 +216,9 @@ def test_verify_uses_both_as_the_calibration_did(tmp_path: Path) -> None:
 
 def test_two_recordings_each_with_its_poses() -> None:
     both = cp.calibrate(ARM, recording(), also=[recording(1)], findings=())
-    assert both.data == "both"
-    assert both.why.startswith("28 poses at rest and the motion")
-    assert np.all(both.gravity_error < 1.05 * calibrated("auto").gravity_error)
+    assert both.data.kind == "both"
+    assert both.data.why.startswith("28 poses at rest and the motion")
+    assert np.all(both.errors.gravity < 1.05 * calibrated("auto").errors.gravity)
 
 
 def test_poses_without_their_motion_before_them_are_refused() -> None:
@@ -238,11 +238,11 @@ def test_pairs_add_to_single_poses() -> None:
     pair = np.where(np.isin(np.arange(17), (0, 16)), 0, -1)
     poses = StaticPoses(ARM.joint_names, q, tau, np.full(q.shape, np.nan), side, pair)
     fit = cp.calibrate(ARM, poses)
-    assert fit.samples == 17
-    np.testing.assert_allclose(fit.friction_band, FRICTION, atol=0.15)
+    assert fit.data.samples == 17
+    np.testing.assert_allclose(fit.errors.friction_band, FRICTION, atol=0.15)
     single = StaticPoses(ARM.joint_names, q[1:16], tau[1:16], np.full((15, ARM.n), np.nan), side[1:16], pair[1:16])
     without = cp.calibrate(ARM, single)
-    assert np.all(fit.gravity_error <= 1.05 * without.gravity_error)
+    assert np.all(fit.errors.gravity <= 1.05 * without.errors.gravity)
 
 
 def test_offsets_have_a_prior_at_rest() -> None:
@@ -252,7 +252,7 @@ def test_offsets_have_a_prior_at_rest() -> None:
     tau = ARM.gravity(q) + 0.3 * random.standard_normal(q.shape)
     fit = cp.calibrate(ARM, static_poses(ARM.joint_names, q, tau))
     assert np.all(np.abs(fit.offset) < 0.15 * np.sqrt(np.mean(tau**2, axis=0)))
-    assert np.all(np.abs(fit.robot.gravity(q) - ARM.gravity(q)).mean(axis=0) <= fit.gravity_error)
+    assert np.all(np.abs(fit.robot.gravity(q) - ARM.gravity(q)).mean(axis=0) <= fit.errors.gravity)
 
 
 def test_a_few_poses_are_fitted_beside_a_motion() -> None:
@@ -261,4 +261,4 @@ def test_a_few_poses_are_fitted_beside_a_motion() -> None:
     kind, why = data_kind(log, "auto", None, "weighted")
     assert kind == "both" and "4 different poses" in why  # where it began is one of them
     fit = cp.calibrate(ARM, log, findings=())
-    assert fit.data == "both" and "poses at rest and the motion" in fit.why
+    assert fit.data.kind == "both" and "poses at rest and the motion" in fit.data.why

@@ -163,9 +163,9 @@ def test_nothing_is_stated_of_a_model_that_lacks_what_shows() -> None:
     tau = log.tau.copy()
     tau[:, 1] *= grows
     fit = cp.calibrate(arm, replace(log, tau=tau), findings=())
-    assert [check.name for check in fit.verdict.checks if not check.passed][:1] == ["structure"]
+    assert [check.name for check in fit.verdict if not check.passed][:1] == ["structure"]
     assert fit.statements == () and not fit.trusted
-    assert np.isfinite(fit.gravity_error).all()
+    assert np.isfinite(fit.errors.gravity).all()
 
 
 def test_a_softer_hold_sags_more() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from counterpoise.doctor import Consequence, Finding, LogFault
 from counterpoise.fitting import Terms, better_than_described
-from counterpoise.identification.fit import SURE, Check, Verdict, judge, judge_recording
+from counterpoise.foundation import Check, Verdict
+from counterpoise.identification.result import SURE, judge, judge_recording
 from counterpoise.identification.statements import USES, Assessment, Promise, UseName, UseStatement
 
 REST = Terms.static()
@@ -35,9 +36,9 @@ def test_what_is_asked_for_and_held_is_trusted() -> None:
     verdict = judge(assessment("float", "hold"), ("hold", "float"), [SOUND])
     assert verdict.trusted
     assert verdict.reasons == ()
-    assert [check.name for check in verdict.checks] == ["recording", "structure", "hold", "float"]
-    assert verdict.checks[2].sentence == "hold so well"
-    assert verdict.checks[2].value == 0.25
+    assert [check.name for check in verdict] == ["recording", "structure", "hold", "float"]
+    assert verdict[2].sentence == "hold so well"
+    assert verdict[2].value == 0.25
 
 
 def test_what_is_asked_for_and_missing_is_not_trusted() -> None:
@@ -59,7 +60,7 @@ def test_every_use_can_be_missing(use: UseName) -> None:
 
 def test_with_an_unsound_recording_nothing_else_is_asked() -> None:
     verdict = judge(assessment("float"), ("float",), [UNSOUND])
-    assert verdict.checks == (UNSOUND,)
+    assert verdict == (UNSOUND,)
     assert not verdict.trusted
 
 

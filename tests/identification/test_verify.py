@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from counterpoise.identification.motion import moving_samples, prepare
 
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
-from counterpoise.fitting import static_poses
+from counterpoise.fitting import root_mean_square, static_poses
 from counterpoise.identification.calibration import calibrate
+from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.verification import verify
@@ -50,7 +53,20 @@ def test_a_load_that_nobody_mentioned_is_noticed(arm: cp.Robot, truth: cp.Robot,
     assert load is not None
     # The load sits 0.2 m beyond the frame at which it is looked for: it weighs less than it seems.
     assert 0.9 < load.mass < 1.6
-    assert found.sag.total > 10.0 * fit.sag.total
+    assert found.sag.total > 10.0 * fit.errors.sag_total
+
+
+def test_friction_is_predicted_over_the_calibrations_own_speed(arm: cp.Robot, truth: cp.Robot, tmp_path: Path) -> None:
+    """A slower recording would choose a smaller v₀, over which the fitted friction is another one."""
+    made = calibrate(arm, motion(truth, coulomb=0.5, viscous=0.2, noise=0.05), findings=())
+    slow = motion(truth, coulomb=0.5, viscous=0.2, noise=0.05, size=0.3, seed=4)
+    anew = prepare(arm, slow)
+    assert np.all(anew.v0 < 0.9 * made.data.v0)
+    samples = moving_samples(arm, slow, preparation=replace(anew, v0=made.data.v0))
+    expected = root_mean_square(samples.tau - made.predict(samples))
+    read = load_calibration(made.save(tmp_path / "arm.calibration.json"), arm)
+    np.testing.assert_allclose(read.data.v0, made.data.v0, rtol=0.0, atol=0.0)
+    np.testing.assert_allclose(verify(read, slow).rms, expected, rtol=1e-9)
 
 
 def test_one_pair_does_not_discard_the_other_poses(arm: cp.Robot, truth: cp.Robot, fit: Fit) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from analytic_log import moving_log
-from counterpoise.report.base_sensor import base_sensor_page
+from counterpoise.report.base_sensor import CHECKS, base_sensor_page
 from counterpoise.report.charts import Chart
 from counterpoise.report.page import PageTable, Paragraph, render
 from counterpoise.sensing import FrictionCurve, JointFriction, PlateFriction, judged, recording_torques
@@ -57,9 +57,11 @@ def test_verdict_is_on_top_and_sections_follow(found):
     assert page.verdict.headline == judged(found).headline and page.verdict.level == judged(found).level
     titles = [section.title for section in page.sections]
     assert titles == [
-        *("Joint by joint", "Torque at the joints", "The same without gravity", "Plate against model"),
+        *("Why", "Joint by joint", "Torque at the joints", "The same without gravity", "Plate against model"),
         *("What this cannot tell", "About"),
     ]
+    (table,) = parts(page_of(found), "Why", PageTable)
+    assert sorted(row[1:] for row in table.rows) == sorted((CHECKS[c.name], c.sentence) for c in judged(found).checks)
 
 
 def test_every_joint_has_a_panel_and_silent_ones_have_no_plate_line(found):

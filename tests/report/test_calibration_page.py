@@ -10,7 +10,8 @@ import pytest
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
 from counterpoise.fitting import static_poses
-from counterpoise.identification import Check, Fit, Verdict, calibrate, design_poses, verify
+from counterpoise.foundation import Check, Verdict
+from counterpoise.identification import Fit, calibrate, design_poses, verify
 from counterpoise.report.calibration import calibration_page, verification_page
 from counterpoise.report.charts import Chart
 from counterpoise.report.page import Page, PageTable, render
@@ -75,7 +76,7 @@ def test_the_promise_of_every_joint_is_on_the_page(static: Fit) -> None:
     row = dict(zip(table.columns, table.rows[0], strict=True))
     assert row["of gravity"].endswith("%")
     assert row["calibrated range"].endswith("rad")
-    unsound = replace(static, gravity_error=np.full(3, np.nan))
+    unsound = replace(static, errors=replace(static.errors, gravity=np.full(3, np.nan)))
     (section,) = (each for each in calibration_page(unsound).sections if each.title == "How far to believe it")
     assert not [part for part in section.parts if isinstance(part, PageTable)]
 
@@ -145,7 +146,7 @@ def test_a_verification_has_a_page(arm: cp.Robot, static: Fit) -> None:
 
 
 def test_what_was_not_tested_is_not_said_to_have_changed(arm: cp.Robot, static: Fit) -> None:
-    far = static_poses(arm.joint_names, static.upper + np.array([[0.5], [0.6], [0.7]]), np.zeros((3, 3)))
+    far = static_poses(arm.joint_names, static.data.upper + np.array([[0.5], [0.6], [0.7]]), np.zeros((3, 3)))
     page = verification_page(verify(static, far))
     assert page.verdict is not None
     assert page.verdict.headline == "IT IS NOT SHOWN THAT THE CALIBRATION HOLDS"
@@ -153,7 +154,7 @@ def test_what_was_not_tested_is_not_said_to_have_changed(arm: cp.Robot, static: 
 
 def test_hostile_text_stays_text(static: Fit) -> None:
     hostile = "</script><script>alert('x')</script>"
-    page = render(calibration_page(replace(static, notes=(hostile,), why=hostile)))
+    page = render(calibration_page(replace(static, notes=(hostile,), data=replace(static.data, why=hostile))))
     assert "<script>alert" not in page
 
 

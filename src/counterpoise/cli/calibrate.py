@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..report import in_units
-from .calibration_output import joint_table, print_verdict
+from ..report import gravity_share, in_units
 from .options import exit_codes, json_option, page_option
 from .output import (
     EXIT_NOT_TRUSTED,
@@ -15,16 +15,21 @@ from .output import (
     console,
     note,
     note_written,
+    number,
     print_json,
+    print_verdict,
     printable,
     refuse_file,
     refuse_page,
+    table,
     warn,
 )
 from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..dynamics import Robot
     from ..fitting import Terms
     from ..identification import Fit, LoadGains
@@ -282,11 +287,10 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
 
 
 def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str, Any]:
-    import msgspec
-
     from ..identification import content_of
 
-    content: dict[str, Any] = msgspec.to_builtins(content_of(fit))
+    content = content_of(fit)
+    content["robot"] = content.pop("identity")
     head = {"trusted": fit.trusted, "reasons": list(fit.reasons), "file": written, "page": page_path}
     return {**head, **content} if fit.gains is None else {**head, "gains": _gains(fit.gains), **content}
 
@@ -313,11 +317,11 @@ def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str |
     screen.print("Good to:" if fit.statements else "Good for nothing that can be stated.")
     for statement in fit.statements:
         screen.print(f"  - {printable(statement.sentence)}")
-    screen.print(f"{fit.counted}: {printable(fit.why)}. {fit.check}.")
-    screen.print(joint_table(fit))
-    if fit.sag.total == fit.sag.total:  # not NaN
-        how = "with the stiffness given" if not fit.stiffness_assumed else "if joints are held softly (4 Hz)"
-        screen.print(f"Held-out errors are worth {1e3 * fit.sag.total:.2g} mm at the tip, {how}.")
+    screen.print(f"{fit.counted}: {printable(fit.data.why)}. {fit.data.check}.")
+    screen.print(_joint_table(fit))
+    if fit.errors.sag_total == fit.errors.sag_total:  # not NaN
+        how = "with the stiffness given" if not fit.errors.stiffness_assumed else "if joints are held softly (4 Hz)"
+        screen.print(f"Held-out errors are worth {1e3 * fit.errors.sag_total:.2g} mm at the tip, {how}.")
     if fit.prior:
         screen.print(f"Prior: {printable(fit.prior)}.")
     screen.print("\nNot to be relied on:")
@@ -329,3 +333,27 @@ def _print(fit: Fit, out_path: str | None, written: str | None, page_path: str |
     if written != out_path:
         warn("the fit is not trusted, so its file is called so")
     note_written("page", page_path)
+
+
+def _joint_table(fit: Fit) -> Table:
+    """Return the errors of every measured joint."""
+    rows = table(
+        *("joint", "gravity ±95 %", "of gravity", "tolerated", "before", "fitted", "held out", "signal", "friction"),
+        title=f"Errors, root mean square [{fit.units}]",
+        left=("joint",),
+    )
+    for joint, name in enumerate(fit.robot.joint_names):
+        if math.isnan(fit.errors.signal[joint]):
+            continue
+        rows.add_row(
+            printable(name),
+            number(fit.errors.gravity[joint]),
+            gravity_share(fit, joint),
+            number(fit.errors.tolerated[joint]),
+            number(fit.errors.described[joint]),
+            number(fit.torque_rms[joint]),
+            number(fit.heldout_rms[joint]),
+            number(fit.errors.signal[joint]),
+            number(fit.errors.friction_band[joint]),
+        )
+    return rows

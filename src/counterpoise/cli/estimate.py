@@ -6,6 +6,7 @@ What ``estimate`` prints: the torques of every joint, the plate, friction; as te
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,15 @@ import click
 
 from ..dynamics import WRENCH_COMPONENTS
 from ..errors import InputError
-from .calibration_output import number
 from .options import exit_codes, json_option, page_option
 from .output import (
     EXIT_NOT_TRUSTED,
     Progressing,
     console,
     note_written,
+    number,
     print_json,
+    print_verdict,
     printable,
     refuse_file,
     refuse_page,
@@ -44,16 +46,13 @@ if TYPE_CHECKING:
     )
 
 
-STYLE = {"good": "bold green", "doubtful": "bold yellow", "bad": "bold red"}
-
-
 def print_torques(found: RecordingTorques, verdict: RecordingVerdict) -> None:
     """Print the verdict and a table of the joints."""
     from ..sensing import used_plate
 
     screen = console()
-    screen.print(printable(verdict.headline), style=STYLE[verdict.level])
-    for sentence in verdict.sentences:
+    print_verdict(screen, verdict.headline, verdict.checks)
+    for sentence in verdict.notes:
         screen.print(f"  - {printable(sentence)}")
     screen.print(printable(used_plate(found)))
     rows = table(
@@ -132,6 +131,7 @@ def document(found: RecordingTorques, verdict: RecordingVerdict, friction: Plate
         "verdict": verdict.level,
         "headline": verdict.headline,
         "sentences": list(verdict.sentences),
+        "checks": verdict.checks,
         "robot": found.robot.name,
         "form": found.form,
         "cutoff_hz": found.cutoff,
@@ -202,19 +202,11 @@ def _sensor(calibration: SensorCalibration) -> dict[str, Any]:
 
 
 def _joint_friction(joint: JointFriction) -> dict[str, Any]:
-    names = (
-        *("gain", "gain_std", "rotor_inertia", "rotor_inertia_std", "coulomb", "coulomb_std", "offset", "offset_std"),
-        *("viscous_positive", "viscous_positive_std", "viscous_negative", "viscous_negative_std"),
-        *("breakaway", "breakaway_std", "stribeck_velocity", "load", "load_std", "residual_rms"),
-    )
-    return {
-        "name": joint.name,
-        "determined": joint.determined,
-        "reason": joint.reason or None,
-        "terms": list(joint.terms),
-        "gain_determined": joint.gain_determined,
-        **{name: getattr(joint, name) for name in names},
-    }
+    from ..foundation import plain
+
+    table: dict[str, Any] = plain(replace(joint, curve=None))
+    del table["curve"]
+    return table | {"reason": joint.reason or None}
 
 
 EXAMPLES = """\b

@@ -14,7 +14,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table
+
+    from ..foundation import Verdict
 
 
 EXIT_ERROR = 1
@@ -42,6 +44,8 @@ PIPED_WIDTH = 120
 """Width of tables [characters] that go to a file or a pipe."""
 PROGRESS_DELAY = 1.0
 """How long work goes on before a progress bar appears [s]."""
+
+LEVEL_COLOURS = {"good": "green", "doubtful": "yellow", "bad": "red"}
 
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -91,24 +95,32 @@ def limit(value: float) -> str:
     return "–" if math.isinf(value) else f"{value:.5g}"
 
 
+def number(value: float) -> str:
+    """Return a number with three digits, a dash where there is none."""
+    return "–" if math.isnan(value) else f"{value:.3g}"
+
+
+def print_verdict(screen: Console, headline: str, verdict: Verdict, told_below: Collection[str] = ()) -> None:
+    """Print the headline in green, yellow or red, and every check with what was found, failed ones first.
+
+    Args:
+        screen: Where to.
+        headline: The verdict in capitals.
+        verdict: The checks.
+        told_below: Names of checks that are left out where they passed, because a list below says the same.
+    """
+    screen.print(printable(headline), style=f"bold {LEVEL_COLOURS[verdict.level]}")
+    shown = [check for check in verdict if not (check.passed and check.name in told_below)]
+    for check in sorted(shown, key=lambda check: check.passed):
+        mark, style = ("ok  ", "") if check.passed else ("FAIL", "red") if check.decides else ("CARE", "yellow")
+        screen.print(f"  {mark} {check.name}: {printable(check.sentence)}", style=style)
+
+
 def print_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON document on one line of stdout."""
+    """Print one JSON document on one line of stdout; dataclasses in it become tables."""
+    from ..foundation import plain
+
     click.echo(json.dumps(plain(document), allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """Return a value made of what JSON has: arrays as lists, infinite and undefined numbers as None."""
-    import numpy as np
-
-    if isinstance(value, np.ndarray):
-        return value.tolist() if np.isfinite(value).all() else plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def print_error(kind: str, message: str, *, as_json: bool, path: str | None = None, line: int | None = None) -> None:

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..report import in_units
-from .calibration_output import number, print_verdict
+from ..report import in_units, verification_columns
 from .options import exit_codes, json_option, page_option
-from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_page, table
+from .output import (
+    EXIT_NOT_TRUSTED,
+    console,
+    note_written,
+    number,
+    print_json,
+    print_verdict,
+    printable,
+    refuse_page,
+    table,
+)
 from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
@@ -71,30 +80,28 @@ def _document(found: Verification, page_path: str | None) -> dict[str, Any]:
     return {
         "holds": found.holds,
         "reasons": list(found.verdict.reasons),
+        "verdict": found.verdict,
         "robot": found.fit.robot.name,
         "joints": list(found.fit.robot.joint_names),
         "samples": found.samples,
         "units": found.fit.units,
-        "guessed": found.fit.guessed,
-        "rate_source": found.fit.rate_source,
+        "guessed": found.fit.data.guessed,
+        "rate_source": found.fit.data.rate_source,
         "rms": found.rms,
-        "weight_change": found.change.weight,
-        "weight_change_error": found.change.weight_error,
+        **_changes(found.change),
         "allowed": found.allowed,
-        "offset_change": found.change.offset,
-        "offset_change_error": found.change.offset_error,
         "load": _load(found.change.load),
         "signal": found.signal,
         "described_rms": found.described_rms,
         "sag": found.sag.per_joint,
         "sag_total": found.sag.total,
         "outside": found.outside,
-        "elsewhere": None if found.elsewhere is None else _elsewhere(found.elsewhere),
+        "elsewhere": None if found.elsewhere is None else _changes(found.elsewhere),
         "page": page_path,
     }
 
 
-def _elsewhere(change: WeightChange) -> dict[str, Any]:
+def _changes(change: WeightChange) -> dict[str, Any]:
     return {
         "weight_change": change.weight,
         "weight_change_error": change.weight_error,
@@ -111,16 +118,14 @@ def _print(found: Verification, page_path: str | None) -> None:
     screen, fit = console(), found.fit
     headline = f"{'IT HOLDS' if found.holds else 'IT DOES NOT HOLD'}{in_units(fit)}"
     print_verdict(screen, headline, found.verdict)
+    columns = verification_columns(found)
     rows = table(
-        *("joint", "weight changed", "± 95 %", "promised", "constant", "error in all", "signal"),
+        *("joint", *columns),
         title=f"Changes since the calibration, and errors, root mean square [{fit.units}], {found.samples} samples",
         left=("joint",),
     )
     for joint, name in enumerate(fit.robot.joint_names):
-        if math.isnan(found.rms[joint]):
-            continue
-        change = found.change
-        values = (change.weight, change.weight_error, fit.gravity_error, change.offset, found.rms, found.signal)
-        rows.add_row(printable(name), *(number(float(value[joint])) for value in values))
+        if not math.isnan(found.rms[joint]):
+            rows.add_row(printable(name), *(number(float(values[joint])) for values in columns.values()))
     screen.print(rows)
     note_written("page", page_path)

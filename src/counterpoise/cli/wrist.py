@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from .options import exit_codes, json_option
-from .output import EXIT_NOT_TRUSTED, console, note_written, print_json, printable, refuse_file, table
+from .output import (
+    EXIT_NOT_TRUSTED,
+    console,
+    note_written,
+    number,
+    print_json,
+    print_verdict,
+    printable,
+    refuse_file,
+    table,
+)
 from .recording import ReadingOptions, reading_options
 from .source import Source, source_options
 
@@ -79,8 +89,8 @@ def wrist(
     refuse_file("--out", out_path, (".json",))
     if "turn" in wanted and "axes" in wanted:
         raise click.UsageError("--find axes finds the turn too; leave --find turn out")
-    from ..foundation import rotation_from_rpy, transform
-    from ..sensing import calibrate_wrist_poses, save_wrist_fit, wrist_poses
+    from ..foundation import plain, rotation_from_rpy, transform
+    from ..sensing import calibrate_wrist_poses, wrist_poses
 
     robot, log = reading.robot_and_log(source, logs)
     fit = calibrate_wrist_poses(
@@ -93,9 +103,9 @@ def wrist(
         tilt="tilt" in wanted,
     )
     if out_path is not None:
-        save_wrist_fit(fit, robot, out_path)
+        fit.save(out_path)
     if as_json:
-        print_json(_document(fit, out_path))
+        print_json({"trusted": fit.trusted, "file": out_path, **plain(fit)})
     else:
         _print(fit)
         note_written("calibration", out_path)
@@ -103,36 +113,11 @@ def wrist(
         raise SystemExit(EXIT_NOT_TRUSTED)
 
 
-def _document(fit: WristFit, out_path: str | None) -> dict[str, Any]:
-    names = (
-        *(
-            "link",
-            "T_link_sensor",
-            "reads",
-            "mass",
-            "mass_std",
-            "com",
-            "com_std",
-            "bias",
-            "bias_std",
-            "turn",
-            "turn_std",
-        ),
-        *("gravity_base", "tilt", "tilt_std", "residual", "heldout", "spread", "poses", "source"),
-    )
-    plain = {name: getattr(fit, name) for name in names}
-    told = {"determined": dict(fit.determined), "checks": dict(fit.checks), "sentences": list(fit.sentences)}
-    return {"trusted": fit.trusted, "file": out_path, **plain, **told}
-
-
 def _print(fit: WristFit) -> None:
     from ..dynamics import WRENCH_COMPONENTS, WRENCH_UNITS
-    from .calibration_output import number
 
     screen = console()
-    screen.print("TRUSTED" if fit.trusted else "NOT TRUSTED", style="bold green" if fit.trusted else "bold red")
-    for check, passed in fit.checks.items():
-        screen.print(f"  {'ok  ' if passed else 'FAIL'} {printable(check)}", style="" if passed else "red")
+    print_verdict(screen, "TRUSTED" if fit.trusted else "NOT TRUSTED", fit.verdict)
     for sentence in fit.sentences:
         screen.print(printable(sentence))
     rows = table("channel", "zero", "±", "left over", "held out", "", title="The sensor", left=("channel", ""))

@@ -8,6 +8,13 @@ if TYPE_CHECKING:
     from .arrays import Array as Array
     from .arrays import PublishedData as PublishedData
     from .arrays import frozen as frozen
+    from .arrays import plain as plain
+    from .document import checksum as checksum
+    from .document import infinite_where_unknown as infinite_where_unknown
+    from .document import read_document as read_document
+    from .document import refuse_beyond as refuse_beyond
+    from .document import refuse_shape as refuse_shape
+    from .document import write_document as write_document
     from .files import read_bounded as read_bounded
     from .files import write_atomically as write_atomically
     from .lazy import lazy_names as lazy_names
@@ -45,6 +52,8 @@ if TYPE_CHECKING:
     from .toml import load_toml as load_toml
     from .toml import read_data as read_data
     from .toml import read_toml as read_toml
+    from .verdict import Check as Check
+    from .verdict import Verdict as Verdict
     from .xml import MAX_DEPTH as MAX_DEPTH
     from .xml import MAX_ELEMENTS as MAX_ELEMENTS
     from .xml import Element as Element
@@ -54,9 +63,18 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "arrays": ("Array",),
+        "verdict": ("Check", "Verdict"),
     },
     shared={
-        "arrays": ("PublishedData", "frozen"),
+        "arrays": ("PublishedData", "frozen", "plain"),
+        "document": (
+            "checksum",
+            "infinite_where_unknown",
+            "read_document",
+            "refuse_beyond",
+            "refuse_shape",
+            "write_document",
+        ),
         "files": ("read_bounded", "write_atomically"),
         "lazy": ("lazy_names",),
         "native_check": (

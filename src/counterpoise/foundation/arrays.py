@@ -1,9 +1,10 @@
-"""Read-only float64 arrays for published data, which stay read-only on their way to another process."""
+"""Read-only float64 arrays and published data: they stay read-only on their way to another process, and become JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -18,6 +19,22 @@ def frozen(values: npt.ArrayLike | Iterable[float]) -> Array:
     array = np.array(values, dtype=np.float64, order="C")
     array.setflags(write=False)
     return array
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of what JSON has: dataclasses as tables, arrays as lists, numbers that are none as None."""
+    if isinstance(value, np.ndarray | np.generic):
+        listed = value.tolist()
+        return listed if value.dtype.kind != "f" or np.isfinite(value).all() else plain(listed)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return value
 
 
 class PublishedData:

@@ -10,29 +10,22 @@ if TYPE_CHECKING:
     from .data_choice import DataChoice as DataChoice
     from .data_choice import data_kind as data_kind
     from .data_choice import stands_mostly as stands_mostly
-    from .document import RobotTable as RobotTable
-    from .document import checksum as checksum
-    from .document import read_for_robot as read_for_robot
-    from .document import refuse_beyond as refuse_beyond
-    from .document import robot_identity as robot_identity
-    from .document import robot_table as robot_table
-    from .document import rows as rows
-    from .document import write_document as write_document
     from .estimate import COMMAND_UNITS as COMMAND_UNITS
     from .estimate import Estimate as Estimate
     from .file import FileBounds as FileBounds
     from .file import content_of as content_of
     from .file import load_calibration as load_calibration
-    from .fit import Check as Check
     from .fit import Evidence as Evidence
     from .fit import Fit as Fit
-    from .fit import Verdict as Verdict
+    from .fit import FitData as FitData
+    from .fit import FitErrors as FitErrors
     from .heldout import split_samples as split_samples
     from .identity import Identity as Identity
     from .identity import data_fingerprint as data_fingerprint
     from .identity import identity_of as identity_of
     from .identity import kinematics_fingerprint as kinematics_fingerprint
     from .identity import mount_rpy as mount_rpy
+    from .identity import read_for_robot as read_for_robot
     from .identity import refuse_other_mount as refuse_other_mount
     from .load_gains import LoadGains as LoadGains
     from .load_posterior import LoadPosterior as LoadPosterior
@@ -83,7 +76,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "calibration": ("calibrate",),
         "file": ("load_calibration",),
-        "fit": ("Check", "Evidence", "Fit", "Verdict"),
+        "fit": ("Evidence", "Fit", "FitData", "FitErrors"),
         "load_gains": ("LoadGains",),
         "pose_design": ("PoseDesign", "design", "design_poses"),
         "pose_plan": ("PosePlan", "read_plan", "read_poses"),
@@ -100,16 +93,6 @@ __all__, __getattr__, __dir__ = lazy_names(
     },
     shared={
         "data_choice": ("DataChoice", "STILL_POSES", "data_kind", "stands_mostly"),
-        "document": (
-            "RobotTable",
-            "checksum",
-            "read_for_robot",
-            "refuse_beyond",
-            "robot_identity",
-            "robot_table",
-            "rows",
-            "write_document",
-        ),
         "estimate": ("COMMAND_UNITS", "Estimate"),
         "file": ("FileBounds", "content_of"),
         "heldout": ("split_samples",),
@@ -119,6 +102,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "identity_of",
             "kinematics_fingerprint",
             "mount_rpy",
+            "read_for_robot",
             "refuse_other_mount",
         ),
         "load_posterior": ("LoadPosterior",),

@@ -94,7 +94,7 @@ class EarlierCalibration:
         from .fit import NEWTON_METRES
 
         whose = f"the calibration to start from (of {fit.created or 'an unknown date'})"
-        if fit.identity.kinematics != kinematics_fingerprint(robot):
+        if fit.identity.kinematics_sha256 != kinematics_fingerprint(robot):
             raise InputError(
                 f"{whose} is of robot '{fit.robot.name}'; its geometry differs from that of '{robot.name}'"
             )
@@ -102,9 +102,9 @@ class EarlierCalibration:
             raise InputError(f"{whose} is in {fit.units}: it does not tell masses. Start from one in N m")
         if not fit.model_covariance.size:
             raise InputError(f"{whose} was made by method '{fit.method}'; only 'weighted' says how sure it is")
-        if fit.data_sha256 == data_sha256:
+        if fit.data.sha256 == data_sha256:
             raise InputError(f"{whose} was made from this recording; it would count twice. Give another recording")
-        refused = [check for check in fit.verdict.checks if check.name in ("recording", "structure", "earlier")]
+        refused = [check for check in fit.verdict if check.name in ("recording", "structure", "earlier")]
         wrong = [check.sentence for check in refused if not check.passed]
         if wrong:
             raise InputError(f"{whose} cannot be relied on: {wrong[0]}")

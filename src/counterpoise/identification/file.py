@@ -1,74 +1,51 @@
 """The calibration file: a fit that outlives the program, and that no other robot can be given by mistake.
 
-JSON with schema "counterpoise-calibration", version and checksum (document.py). A file of a newer version is refused,
-and so is one of version 1, which states no gravity errors. The file of a fit that is not trusted says so in its name
-and in its content (``status``).
+Its content is the fit's record (fit.py), a status that says whether it is trusted, and the model of which robot and
+numbers are made again. The file of a fit that is not trusted says so in its name, too.
 
-What the numbers of a calibration file can be: a checksum does not tell whether they are possible.
-
-Bounds are generous multiples of what an arm of this size can have; beyond them a number is a slip of a tool, a wrong
-unit or malice, and must not become a torque. They grow with the described masses and lengths. A calibration in command
-units has other units for the same things, and COMMAND_SCALE as much room.
+A checksum does not tell whether numbers are possible. Bounds are generous multiples of what an arm of this size can
+have; beyond them a number is a slip of a tool, a wrong unit or malice, and must not become a torque. They grow with the
+described masses and lengths. A calibration in command units has other units for the same things, and COMMAND_SCALE as
+much room.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ..dynamics import Robot
 from ..errors import DataFileError, InputError
 from ..fitting import (
     MOST_GAIN,
     ArmLimits,
-    Combination,
     EffortModel,
     EffortTerm,
-    Identifiability,
+    Selection,
     Terms,
     arm_reach,
+    covariance_root,
     marked,
     payload_parameters,
     with_inertial_parameters,
 )
-from ..foundation import Array, frozen
+from ..foundation import Array, frozen, plain, refuse_beyond, refuse_shape, write_document
 from ..recording import effort_guesses
-from .document import (
-    SCHEMA,
-    VERSION,
-    CheckTable,
-    CombinationTable,
-    ContentTable,
-    DataTable,
-    ErrorTable,
-    IdentifiableTable,
-    ModelTable,
-    Number,
-    ParameterTable,
-    StatementTable,
-    converted,
-    from_numbers,
-    from_triangle,
-    read_document,
-    refuse_other_robot,
-    robot_identity,
-    robot_table,
-    rows,
-    to_number,
-    to_numbers,
-    triangle,
-    write_document,
-)
 from .estimate import COMMAND_UNITS
-from .fit import Check, Fit, Parameter, Verdict
-from .identity import why_command_units
-from .statements import Sag, UseStatement
+from .fit import Fit, FitRecord
+from .identity import read_for_robot, why_command_units
 
+SCHEMA = "counterpoise-calibration"
+VERSION = 3
+NOT_TRUSTED = "not-trusted"
+ENDING = ".calibration.json"
+ROOT_DIGITS = 7
+"""Digits of a covariance's root: a rounded root is that of a covariance, a rounded covariance is not always one."""
 MOST_MASS = 1000.0
 """Largest mass of a body [kg], or MASS_FACTOR times the described moving mass where that is more."""
 MASS_FACTOR = 100.0
@@ -82,6 +59,8 @@ COMMAND_SCALE = 1e6
 MOST_DEVIATION = 1e3
 """Deviation of a value, over the largest that it may be: data without a prior leave much open."""
 MOST_COUPLING = 1e4
+LEAST_V0 = 1e-9
+"""Smallest speed over which friction changes its sign [rad/s or m/s]."""
 MOST_POSITION = 1e6
 """Joint positions [rad or m]: many turns of a wheel."""
 MOST = 1e15
@@ -128,129 +107,79 @@ class FileBounds:
         return kind.most(ArmLimits(self.scale * self.torque, self.scale * self.mass * self.length**2, MOST_LENGTH))
 
 
-def refuse_impossible(content: ContentTable, columns: EffortModel) -> None:
-    """Refuse numbers that no calibration of the robot has.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FittedModel:
+    """The model that was fitted, n joints and p numbers.
 
-    Args:
-        content: What the file says; its lengths fit the robot.
-        columns: The model that it states.
-
-    Raises:
-        InputError: A number lies beyond its bound; the message names its field.
+    Attributes:
+        terms: What was fitted.
+        measured: Which joints had a measured effort, shape (n,).
+        coupling: Of joints and actuators, shape (n, n).
+        names: Names of the numbers.
+        values: The numbers, shape (p,).
+        root: The lower triangle of L, row by row, with L Lᵀ the covariance of the values; () where there is none.
+        bodies: Inertial parameters of all moving bodies, shape (10 b,).
+        dynamics_allowed: Whether dynamics are computed with them, which real bodies may not have.
+        payload: What of ``bodies`` is declared payloads, shape (10 b,); empty for none.
     """
-    bounds = FileBounds.of(columns.robot, content.units)
-    model = content.model
-    for name, values in (("model.bodies", model.bodies), ("model.payload", model.payload)):
-        _within(name, values, np.tile(bounds.body, len(values) // 10 + 1)[: len(values)])
-    most = _value_bounds(columns, bounds)
-    _within("model.values", model.values, most, columns.names)
-    for index, row in enumerate(model.root):
-        _within(f"model.root[{index}]", row, MOST_DEVIATION * most[index])
-    gains = np.array(model.values)[columns.groups["gain"]]
-    if np.any(gains < 1.0 / MOST_GAIN):
-        raise InputError(f"model.values holds a torque gain of {gains.min():g}; expected {1.0 / MOST_GAIN:g} or more")
-    for index, row in enumerate(model.coupling):
-        _within(f"model.coupling[{index}]", row, MOST_COUPLING)
-    _check_parameters(content)
-    _check_covariance(content.covariance)
-    _check_errors(content, bounds)
+
+    terms: dict[str, Selection]
+    measured: npt.NDArray[np.bool_]
+    coupling: Array
+    names: tuple[str, ...]
+    values: Array
+    root: tuple[tuple[float, ...], ...]
+    bodies: Array
+    dynamics_allowed: bool
+    payload: Array
+
+    @staticmethod
+    def of(fit: Fit) -> FittedModel:
+        """Return the model of a fit."""
+        return FittedModel(
+            terms=fit.columns.terms.table(),
+            measured=fit.columns.active,
+            coupling=fit.columns.coupling,
+            names=fit.columns.names,
+            values=fit.x,
+            root=_triangle(fit.model_covariance),
+            bodies=fit.robot.inertial_parameters[10:],
+            dynamics_allowed=fit.robot.tree.refusal == "",
+            payload=payload_parameters(fit.described) if fit.described.payloads else np.zeros(0),
+        )
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the values, shape (p, p); empty where there is none."""
+        root = np.zeros((len(self.root), len(self.root)))
+        for at, row in enumerate(self.root):
+            root[at, : at + 1] = row
+        return frozen(root @ root.T)
 
 
-def _value_bounds(columns: EffortModel, bounds: FileBounds) -> Array:
-    most = np.empty(len(columns.names))
-    for term in columns.terms.chosen:
-        most[columns.groups[term.name]] = bounds.term(term)
-    most[columns.groups["bodies"]] = bounds.body[columns.body_parameters % columns.body_size]
-    return most
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CalibrationFile(FitRecord):
+    """All that a calibration file holds.
+
+    Attributes:
+        status: "trusted" or "not-trusted".
+        model: What robot and numbers are made of.
+    """
+
+    status: str
+    model: FittedModel
+
+    @staticmethod
+    def of(fit: Fit) -> CalibrationFile:
+        """Return what a fit's file holds."""
+        status = "trusted" if fit.trusted else NOT_TRUSTED
+        return CalibrationFile(status=status, model=FittedModel.of(fit), **fit.record())
 
 
-def _check_parameters(content: ContentTable) -> None:
-    for index, one in enumerate(content.parameters):
-        where = f"parameters[{index}]"
-        _within(f"{where}.value", [one.value], MOST)
-        _within(f"{where}.described", [one.described], MOST)
-        _within(f"{where}.std", [one.std], MOST, least=0.0)
-    for index, found in enumerate(content.identifiable.determined):
-        where = f"identifiable.determined[{index}]"
-        _within(f"{where}.value", [found.value], MOST)
-        _within(f"{where}.std", [found.std], MOST, least=0.0)
-        _within(f"{where}.information", [found.information], MOST_INFORMATION, least=0.0)
-        _within(f"{where}.coefficients", found.coefficients, MOST)
-    _within("identifiable.eigenvalues", content.identifiable.eigenvalues, MOST_INFORMATION)
-
-
-def _check_covariance(rows: Sequence[Sequence[float]]) -> None:
-    """Refuse what is no covariance: not symmetric, or with a negative variance along some direction."""
-    for index, row in enumerate(rows):
-        _within(f"covariance[{index}]", row, MOST)
-    matrix = np.array(rows, dtype=np.float64).reshape(len(rows), len(rows))
-    variance = np.diag(matrix)
-    if np.any(variance < 0.0):
-        at = int(np.argmin(variance))
-        raise InputError(f"covariance[{at}][{at}] is {variance[at]:g}; a variance is 0 or more")
-    std = np.sqrt(variance)
-    scale = np.where(std > 0.0, std, 1.0)
-    correlation = matrix / scale[:, None] / scale[None, :]
-    if not np.abs(correlation - correlation.T).max(initial=0.0) <= NEGATIVE:
-        raise InputError("covariance is not symmetric")
-    if len(matrix) and float(np.linalg.eigvalsh(correlation)[0]) < -NEGATIVE * max(1.0, len(matrix)):
-        raise InputError("covariance is not positive semidefinite: no errors vary together like that")
-
-
-def _check_errors(content: ContentTable, bounds: FileBounds) -> None:
-    errors, data = content.errors, content.data
-    for name in ("fitted", "heldout", "described", "signal", "gravity", "gravity_size", "tolerated", "friction_band"):
-        _within(f"errors.{name}", getattr(errors, name), bounds.scale * bounds.torque, least=0.0)
-    _within("errors.sag", errors.sag, MOST, least=0.0)
-    _within("errors.sag_total", [errors.sag_total], MOST, least=0.0)
-    _within("errors.sag_largest", [errors.sag_largest], MOST, least=0.0)
-    _within("errors.stiffness", errors.stiffness, MOST, least=0.0)
-    _within("data.lower", data.lower, MOST_POSITION)
-    _within("data.upper", data.upper, MOST_POSITION)
-    for index, (lower, upper) in enumerate(zip(data.lower, data.upper, strict=True)):
-        if lower > upper:
-            raise InputError(f"data.lower[{index}] is {lower:g}, above data.upper[{index}], {upper:g}")
-    _within("data.samples", [data.samples], MOST, least=0.0)
-    _within("data.novelty", data.novelty, MOST)
-    for index, statement in enumerate(content.statements):
-        _within(f"statements[{index}].value", [statement.value], MOST)
-    for index, check in enumerate(content.verdict):
-        _within(f"verdict[{index}].value", [check.value], MOST)
-        _within(f"verdict[{index}].limit", [check.limit], MOST)
-    if not content.verdict:
-        raise InputError("verdict holds no check, so nothing says that the fit may be trusted")
-
-
-def _within(
-    name: str,
-    values: Iterable[Number],
-    most: float | Array,
-    names: Sequence[str] = (),
-    *,
-    least: float | None = None,
-) -> None:
-    """Refuse a number beyond ±most, or below ``least``; null says nothing."""
-    given = np.array([0.0 if value is None else _as_float(value) for value in values])
-    lower = -np.asarray(most) if least is None else np.full(given.shape, least)
-    bad = np.flatnonzero(~((given <= most) & (given >= lower)))  # NaN too
-    if len(bad):
-        at = int(bad[0])
-        low, high = (float(np.broadcast_to(bound, given.shape)[at]) for bound in (lower, np.asarray(most)))
-        label = f" ({names[at]})" if names else ""
-        place = f"[{at}]" if len(given) > 1 else ""
-        raise InputError(f"{name}{place}{label} is {given[at]:g}; expected {low:g} to {high:g}")
-
-
-def _as_float(value: float) -> float:
-    """Return a number as a float; a whole number too long for one is infinite."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-NOT_TRUSTED = "not-trusted"
-ENDING = ".calibration.json"
+def content_of(fit: Fit) -> dict[str, Any]:
+    """Return what a fit's file says, as plain tables."""
+    content: dict[str, Any] = plain(CalibrationFile.of(fit))
+    return content
 
 
 def save_calibration(fit: Fit, path: str | Path) -> Path:
@@ -271,9 +200,7 @@ def save_calibration(fit: Fit, path: str | Path) -> Path:
     if not fit.trusted and NOT_TRUSTED not in target.name:
         stem = target.name.removesuffix(ENDING) if target.name.endswith(ENDING) else target.stem
         target = target.with_name(f"{stem}.{NOT_TRUSTED}{target.name[len(stem) :]}")
-    content = msgspec.to_builtins(content_of(fit))
-    write_document(target, SCHEMA, VERSION, content)
-    return target
+    return write_document(target, SCHEMA, VERSION, CalibrationFile.of(fit))
 
 
 def load_calibration(path: str | Path, robot: Robot) -> Fit:
@@ -284,202 +211,49 @@ def load_calibration(path: str | Path, robot: Robot) -> Fit:
         robot: The robot as described and mounted; its masses do not matter, the file has its own.
 
     Raises:
-        DataFileError: The file cannot be read, is no calibration, is damaged, was written by a newer version, belongs
+        DataFileError: The file cannot be read, is no calibration, is damaged, was written by another version, belongs
             to another robot or mounting, or holds numbers that no arm has; the message says which.
     """
-    content = read_content(path)
-    refuse_other_robot(content.robot, robot, path)
-    _refuse_other_payload(content.model.payload, robot, path)
-    try:
-        return _fit(content, robot)
-    except InputError as error:  # numbers that no fit has: lengths that differ, joints without measured effort
-        raise DataFileError(f"does not hold together: {error}", path=path) from error
+    made = partial(_fit, robot=robot, path=path)
+    return read_for_robot(path, robot, CalibrationFile, made, schema=SCHEMA, version=VERSION, kind="calibration")
 
 
-def read_content(path: str | Path) -> ContentTable:
-    """Read and check what a calibration file says, whichever robot it is for.
-
-    Raises:
-        DataFileError: The file cannot be read, is no calibration, is damaged, or was written by a newer version.
-    """
-    version, content = read_document(path, SCHEMA, VERSION, "calibration")
-    if version < VERSION:
-        raise DataFileError(
-            "was written by release 0.1.0, whose calibrations state no gravity errors; calibrate again from the "
-            "recording",
-            path=path,
-        )
-    return converted(content, ContentTable, "calibration", path)
-
-
-def content_of(fit: Fit) -> ContentTable:
-    """Return what a fit's file says, as plain tables."""
-    return ContentTable(
-        status="trusted" if fit.trusted else NOT_TRUSTED,
-        method=fit.method,
-        units=fit.units,
-        created=fit.created,
-        package=fit.version,
-        robot=robot_table(fit.identity, fit.robot.joint_names),
-        data=DataTable(
-            sha256=fit.data_sha256,
-            kind=fit.data,
-            why=fit.why,
-            samples=fit.samples,
-            check=fit.check,
-            novelty=tuple(fit.novelty.tolist()),
-            lower=tuple(fit.lower.tolist()),
-            upper=tuple(fit.upper.tolist()),
-            guessed=fit.guessed,
-            rate_source=fit.rate_source,
-        ),
-        model=ModelTable(
-            terms=fit.columns.terms.table(),
-            measured=tuple(bool(used) for used in fit.columns.active),
-            coupling=rows(fit.columns.coupling),
-            names=fit.columns.names,
-            values=tuple(fit.x.tolist()),
-            root=triangle(fit.model_covariance),
-            bodies=tuple(fit.robot.inertial_parameters[10:].tolist()),
-            dynamics_allowed=fit.robot.tree.refusal == "",
-            payload=tuple(payload_parameters(fit.described).tolist()) if fit.described.payloads else (),
-        ),
-        parameters=tuple(
-            ParameterTable(
-                name=one.name,
-                meaning=one.meaning,
-                unit=one.unit,
-                value=one.value,
-                std=to_number(one.std),
-                described=to_number(one.described),
-            )
-            for one in fit.parameters
-        ),
-        covariance=rows(fit.covariance),
-        identifiable=IdentifiableTable(
-            determined=tuple(
-                CombinationTable(
-                    text=one.text,
-                    unit=one.unit,
-                    value=one.value,
-                    std=one.std,
-                    information=one.information,
-                    coefficients=tuple(one.coefficients.tolist()),
-                )
-                for one in fit.identifiable.determined
-            ),
-            undetermined=fit.identifiable.undetermined,
-            eigenvalues=tuple(fit.identifiable.eigenvalues.tolist()),
-            never_felt=fit.identifiable.never_felt,
-        ),
-        errors=ErrorTable(
-            fitted=to_numbers(fit.torque_rms),
-            heldout=to_numbers(fit.heldout_rms),
-            described=to_numbers(fit.described_rms),
-            signal=to_numbers(fit.signal),
-            gravity=to_numbers(fit.gravity_error),
-            gravity_size=to_numbers(fit.gravity_size),
-            tolerated=to_numbers(fit.tolerated),
-            friction_band=to_numbers(fit.friction_band),
-            sag=to_numbers(fit.sag.per_joint),
-            sag_total=to_number(fit.sag.total),
-            sag_largest=to_number(fit.sag.largest),
-            stiffness=tuple(fit.stiffness.tolist()),
-            stiffness_assumed=fit.stiffness_assumed,
-        ),
-        prior=fit.prior,
-        unreliable=fit.unreliable,
-        notes=fit.notes,
-        uses=fit.uses,
-        statements=tuple(
-            StatementTable(use=one.use, sentence=one.sentence, value=to_number(one.value), unit=one.unit)
-            for one in fit.statements
-        ),
-        verdict=tuple(
-            CheckTable(
-                name=check.name,
-                passed=check.passed,
-                sentence=check.sentence,
-                value=to_number(check.value),
-                limit=to_number(check.limit),
-            )
-            for check in fit.verdict.checks
-        ),
-    )
-
-
-def _fit(content: ContentTable, robot: Robot) -> Fit:
-    model, errors, data = content.model, content.errors, content.data
+def _fit(content: CalibrationFile, robot: Robot, path: str | Path) -> Fit:
+    model, guessed = content.model, content.data.guessed
+    _refuse_other_payload(model.payload, robot, path)
     _require_lengths(content, robot)
-    terms = Terms.from_table(model.terms)
-    columns = EffortModel(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
+    columns = EffortModel(robot, Terms.from_table(model.terms), model.measured, model.coupling)
     if columns.names != model.names or len(model.values) != len(columns.names):
         raise InputError("the model's values are not those of its terms")
-    if (guessed := effort_guesses(data.guessed)) and content.units != COMMAND_UNITS:
-        raise InputError(f"its units are {content.units!r}, although {guessed}")
-    refuse_impossible(content, columns)
-    calibrated = with_inertial_parameters(robot, frozen(model.bodies), allow_unphysical=model.dynamics_allowed)
-    return Fit(
-        robot=marked(calibrated, why_command_units(data.guessed) if content.units == COMMAND_UNITS else ""),
+    if (guesses := effort_guesses(guessed)) and content.units != COMMAND_UNITS:
+        raise InputError(f"its units are {content.units!r}, although {guesses}")
+    _refuse_impossible(content, columns)
+    calibrated = with_inertial_parameters(robot, model.bodies, allow_unphysical=model.dynamics_allowed)
+    fit = Fit(
+        **content.record(),
+        robot=marked(calibrated, why_command_units(guessed) if content.units == COMMAND_UNITS else ""),
         described=robot,
-        method=content.method,
-        data=data.kind,
-        why=data.why,
         columns=columns,
-        x=frozen(model.values),
-        parameters=tuple(
-            Parameter(
-                one.name,
-                one.meaning,
-                one.unit,
-                one.value,
-                math.inf if one.std is None else one.std,
-                math.nan if one.described is None else one.described,
-            )
-            for one in content.parameters
-        ),
-        covariance=frozen(content.covariance),
-        model_covariance=from_triangle(model.root),
-        identifiable=_identifiable(content.identifiable),
-        units=content.units,
-        samples=data.samples,
-        torque_rms=from_numbers(errors.fitted),
-        heldout_rms=from_numbers(errors.heldout),
-        described_rms=from_numbers(errors.described),
-        signal=from_numbers(errors.signal),
-        check=data.check,
-        novelty=frozen(data.novelty),
-        sag=Sag(from_numbers(errors.sag), *from_numbers((errors.sag_total, errors.sag_largest)).tolist()),
-        stiffness=frozen(errors.stiffness),
-        stiffness_assumed=errors.stiffness_assumed,
-        friction_band=from_numbers(errors.friction_band),
-        gravity_error=from_numbers(errors.gravity),
-        gravity_size=from_numbers(errors.gravity_size),
-        tolerated=from_numbers(errors.tolerated),
-        lower=frozen(data.lower),
-        upper=frozen(data.upper),
-        prior=content.prior,
-        unreliable=content.unreliable,
-        notes=content.notes,
-        uses=content.uses,
-        statements=tuple(
-            UseStatement(one.use, one.sentence, math.nan if one.value is None else one.value, one.unit)
-            for one in content.statements
-        ),
-        verdict=_verdict(content),
-        identity=robot_identity(content.robot),
-        data_sha256=data.sha256,
-        guessed=data.guessed,
-        rate_source=data.rate_source,
-        created=content.created,
-        version=content.package,
+        x=model.values,
+        model_covariance=model.covariance,
     )
+    if not fit.verdict:
+        raise InputError("verdict holds no check, so nothing says that the fit may be trusted")
+    if content.status != ("trusted" if fit.trusted else NOT_TRUSTED):
+        raise InputError(f"its status is {content.status!r}, which its own checks contradict")
+    return fit
 
 
-def _refuse_other_payload(made_with: tuple[float, ...], robot: Robot, path: str | Path) -> None:
+def _triangle(covariance: Array) -> tuple[tuple[float, ...], ...]:
+    """Return the rows of a covariance's root, to ROOT_DIGITS digits."""
+    root = covariance_root(covariance) if covariance.size else covariance
+    return tuple(tuple(float(f"{value:.{ROOT_DIGITS}g}") for value in row[: at + 1]) for at, row in enumerate(root))
+
+
+def _refuse_other_payload(made_with: Array, robot: Robot, path: str | Path) -> None:
     """Refuse a robot with another load: the file's weights include the load it was made with, and no other one."""
     now = payload_parameters(robot)
-    then = np.array(made_with) if made_with else np.zeros(len(now))
+    then = made_with if made_with.size else np.zeros(len(now))
     if then.shape != now.shape or not np.allclose(then, now, rtol=0.0, atol=1e-9):
         raise DataFileError(
             f"was made with a declared payload of {then[::10].sum():.3g} kg; the robot carries {now[::10].sum():.3g} "
@@ -489,53 +263,111 @@ def _refuse_other_payload(made_with: tuple[float, ...], robot: Robot, path: str 
         )
 
 
-def _require_lengths(content: ContentTable, robot: Robot) -> None:
-    """Refuse tables whose lengths do not fit the robot."""
-    n, model, errors = robot.n, content.model, content.errors
-    per_joint = {
-        "model.measured": model.measured,
-        "model.coupling": model.coupling,
-        "data.lower": content.data.lower,
-        "data.upper": content.data.upper,
-        "errors.stiffness": errors.stiffness,
-        **{f"errors.{name}": getattr(errors, name) for name in ("fitted", "heldout", "described", "signal")},
-        **{
-            f"errors.{name}": getattr(errors, name)
-            for name in ("gravity", "gravity_size", "tolerated", "friction_band", "sag")
-        },
-    }
-    for name, values in per_joint.items():
-        if len(values) != n:
-            raise InputError(f"{name} has {len(values)} entries for {n} joints")
-    if any(len(row) != n for row in model.coupling):
-        raise InputError(f"model.coupling is no matrix of {n} rows and columns")
+PER_JOINT = (
+    *("fitted", "heldout", "described", "signal", "gravity", "gravity_size", "tolerated", "friction_band"),
+    *("sag", "stiffness"),
+)
+"""Errors that every joint has."""
+
+
+def _require_lengths(content: CalibrationFile, robot: Robot) -> None:
+    """Refuse arrays whose shapes do not fit the robot, or each other."""
+    n, model, size = robot.n, content.model, len(content.parameters)
+    refuse_shape("model.measured", model.measured, (n,))
+    refuse_shape("model.coupling", model.coupling, (n, n))
+    refuse_shape("model.values", model.values, (len(model.names),))
+    refuse_shape("model.bodies", model.bodies, (10 * robot.tree.bodies,))
+    for name in ("lower", "upper", "v0"):
+        refuse_shape(f"data.{name}", getattr(content.data, name), (n,))
+    for name in PER_JOINT:
+        refuse_shape(f"errors.{name}", getattr(content.errors, name), (n,))
     if model.root and [len(row) for row in model.root] != list(range(1, len(model.names) + 1)):
         raise InputError(f"model.root is no triangle of {len(model.names)} rows, one per name")
-    size = len(content.parameters)
-    if len(content.covariance) != size or any(len(row) != size for row in content.covariance):
-        raise InputError(f"covariance is no matrix of {size} rows and columns, one per parameter")
+    if size:
+        refuse_shape("covariance", content.covariance, (size, size))
 
 
-def _identifiable(table: IdentifiableTable) -> Identifiability:
-    return Identifiability(
-        determined=tuple(
-            Combination(one.text, one.unit, one.value, one.std, one.information, frozen(one.coefficients))
-            for one in table.determined
-        ),
-        undetermined=table.undetermined,
-        eigenvalues=frozen(table.eigenvalues),
-        never_felt=table.never_felt,
-    )
+def _refuse_impossible(content: CalibrationFile, columns: EffortModel) -> None:
+    """Refuse numbers that no calibration of the robot has.
+
+    Args:
+        content: What the file says; its shapes fit the robot.
+        columns: The model that it states.
+
+    Raises:
+        InputError: A number lies beyond its bound; the message names its field.
+    """
+    bounds = FileBounds.of(columns.robot, content.units)
+    model = content.model
+    for name, bodies in (("model.bodies", model.bodies), ("model.payload", model.payload)):
+        most = np.tile(bounds.body, len(bodies) // 10)
+        refuse_beyond(name, bodies, -most, most)
+    most = _value_bounds(columns, bounds)
+    least = -most
+    least[columns.groups["gain"]] = 1.0 / MOST_GAIN
+    refuse_beyond("model.values", model.values, least, most, labels=columns.names)
+    for index, row in enumerate(model.root):
+        refuse_beyond(f"model.root[{index}]", row, -MOST_DEVIATION * most[index], MOST_DEVIATION * most[index])
+    refuse_beyond("model.coupling", model.coupling, -MOST_COUPLING, MOST_COUPLING)
+    for index, one in enumerate(content.parameters):
+        refuse_beyond(f"parameters[{index}].value", one.value, -MOST, MOST)
+        refuse_beyond(f"parameters[{index}].described", one.described, -MOST, MOST, unknown=True)
+        refuse_beyond(f"parameters[{index}].std", np.nan if np.isinf(one.std) else one.std, 0.0, MOST, unknown=True)
+    for index, found in enumerate(content.identifiable.determined):
+        where = f"identifiable.determined[{index}]"
+        refuse_beyond(f"{where}.value", found.value, -MOST, MOST)
+        refuse_beyond(f"{where}.std", found.std, 0.0, MOST)
+        refuse_beyond(f"{where}.information", found.information, 0.0, MOST_INFORMATION)
+        refuse_beyond(f"{where}.coefficients", found.coefficients, -MOST, MOST)
+    values = content.identifiable.eigenvalues
+    refuse_beyond("identifiable.eigenvalues", values, -MOST_INFORMATION, MOST_INFORMATION)
+    _check_covariance(content.covariance)
+    _check_data(content, bounds)
 
 
-def _verdict(content: ContentTable) -> Verdict:
-    """Return the verdict; a status that contradicts its checks is refused."""
-    verdict = Verdict(
-        tuple(
-            Check(one.name, one.passed, one.sentence, *from_numbers((one.value, one.limit)).tolist())
-            for one in content.verdict
-        )
-    )
-    if content.status != ("trusted" if verdict.trusted else NOT_TRUSTED):
-        raise InputError(f"its status is {content.status!r}, which its own checks contradict")
-    return verdict
+def _value_bounds(columns: EffortModel, bounds: FileBounds) -> Array:
+    most = np.empty(len(columns.names))
+    for term in columns.terms.chosen:
+        most[columns.groups[term.name]] = bounds.term(term)
+    most[columns.groups["bodies"]] = bounds.body[columns.body_parameters % columns.body_size]
+    return most
+
+
+def _check_covariance(matrix: Array) -> None:
+    """Refuse what is no covariance: not symmetric, or with a negative variance along some direction."""
+    refuse_beyond("covariance", matrix, -MOST, MOST)
+    if not matrix.size:
+        return
+    variance = np.diag(matrix)
+    if np.any(variance < 0.0):
+        at = int(np.argmin(variance))
+        raise InputError(f"covariance[{at}][{at}] is {variance[at]:g}; a variance is 0 or more")
+    std = np.sqrt(variance)
+    scale = np.where(std > 0.0, std, 1.0)
+    correlation = matrix / scale[:, None] / scale[None, :]
+    if not np.abs(correlation - correlation.T).max() <= NEGATIVE:
+        raise InputError("covariance is not symmetric")
+    if float(np.linalg.eigvalsh(correlation)[0]) < -NEGATIVE * max(1.0, len(matrix)):
+        raise InputError("covariance is not positive semidefinite: no errors vary together like that")
+
+
+def _check_data(content: CalibrationFile, bounds: FileBounds) -> None:
+    errors, data = content.errors, content.data
+    for name in PER_JOINT:
+        most = MOST if name in ("sag", "stiffness") else bounds.scale * bounds.torque
+        refuse_beyond(f"errors.{name}", getattr(errors, name), 0.0, most, unknown=name != "stiffness")
+    refuse_beyond("errors.sag_total", errors.sag_total, 0.0, MOST, unknown=True)
+    refuse_beyond("errors.sag_largest", errors.sag_largest, 0.0, MOST, unknown=True)
+    refuse_beyond("data.lower", data.lower, -MOST_POSITION, MOST_POSITION)
+    refuse_beyond("data.upper", data.upper, -MOST_POSITION, MOST_POSITION)
+    for index, (lower, upper) in enumerate(zip(data.lower, data.upper, strict=True)):
+        if lower > upper:
+            raise InputError(f"data.lower[{index}] is {lower:g}, above data.upper[{index}], {upper:g}")
+    refuse_beyond("data.v0", data.v0, LEAST_V0, MOST_POSITION)
+    refuse_beyond("data.samples", data.samples, 0.0, MOST)
+    refuse_beyond("data.novelty", data.novelty, -MOST, MOST)
+    for index, statement in enumerate(content.statements):
+        refuse_beyond(f"statements[{index}].value", statement.value, -MOST, MOST, unknown=True)
+    for index, check in enumerate(content.verdict):
+        refuse_beyond(f"verdict[{index}].value", check.value, -MOST, MOST, unknown=True)
+        refuse_beyond(f"verdict[{index}].limit", check.limit, -MOST, MOST, unknown=True)

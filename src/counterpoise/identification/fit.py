@@ -1,7 +1,5 @@
 """The result of a calibration: a robot, how far to believe it, and why.
 
-Whether a fit may be trusted, and why: a list of checks, each with its number, its limit and one sentence.
-
 A fit is trusted when the recording is sound, the fit explains it better than the description does, and the calibration
 is good for everything that was asked for (statements.py).
 """
@@ -9,134 +7,21 @@ is good for everything that was asked for (statements.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor import Consequence, Finding, LogFault
 from ..dynamics import CoulombViscous, Robot
-from ..fitting import EffortModel, Identifiability, Samples, Terms
-from ..foundation import Array, frozen
+from ..fitting import EffortModel, Identifiability, Samples
+from ..foundation import Array, Verdict, frozen, infinite_where_unknown
 from ..recording import RateSource
 from .estimate import COMMAND_UNITS
 from .identity import Identity
 from .load_gains import LoadGains
-from .statements import Assessment, Sag, UseName, UseStatement
-
-SURE = 0.9
-"""A finding of the doctor counts from this confidence on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One question that a fit must answer.
-
-    Attributes:
-        name: What it is about: "recording", "structure", or a use that was asked for.
-        passed: Whether it did.
-        sentence: What was found, with the numbers that decide.
-        value: The deciding number; NaN where there is none.
-        limit: What it may be at most; NaN where there is none.
-    """
-
-    name: str
-    passed: bool
-    sentence: str
-    value: float = float("nan")
-    limit: float = float("nan")
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """All checks of a fit.
-
-    Attributes:
-        checks: In the order in which they were made.
-    """
-
-    checks: tuple[Check, ...]
-
-    @property
-    def trusted(self) -> bool:
-        """Whether every check passed."""
-        return all(check.passed for check in self.checks)
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why it is not trusted, one sentence each; empty for a trusted fit."""
-        return tuple(check.sentence for check in self.checks if not check.passed)
-
-
-def judge(
-    assessment: Assessment,
-    asked: Sequence[UseName],
-    recording: Sequence[Check],
-    structure: Sequence[str] = (),
-    earlier: Sequence[Check] = (),
-) -> Verdict:
-    """Judge a fit.
-
-    Args:
-        assessment: What it is good for.
-        asked: What it is asked for.
-        recording: Whether the recording is sound (:func:`judge_recording`).
-        structure: What the efforts show that the model does not have, one sentence each.
-        earlier: Whether the recording agrees with the calibration from which the fit started.
-    """
-    held = {statement.use: statement for statement in assessment.statements}
-    checks = list(recording)
-    if not all(check.passed for check in recording):
-        return Verdict(tuple(checks))
-    checks += [Check("structure", False, sentence) for sentence in structure]
-    if not structure:
-        checks.append(Check("structure", True, "the efforts show nothing at rest that the model does not have"))
-    checks += earlier
-    for use in asked:
-        if use in held:
-            checks.append(Check(use, True, held[use].sentence, held[use].value))
-        else:
-            checks.append(Check(use, False, f"not good to {VERBS[use]}: {assessment.missing[use]}"))
-    return Verdict(tuple(checks))
-
-
-VERBS: dict[UseName, str] = {
-    "hold": "hold a pose",
-    "float": "float",
-    "payload": "notice loads",
-    "contact": "notice pushes",
-    "extrapolate": "extrapolate",
-}
-"""What an arm does with a calibration."""
-
-
-def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[str] = ()) -> list[Check]:
-    """Return whether anything spoils a fit.
-
-    Args:
-        findings: What the doctor found.
-        terms: What is fitted.
-        doubts: What else is against the recording, one sentence each.
-    """
-    handled = {LogFault.PAYLOAD}  # unknown weight is what a calibration is for
-    handled |= {LogFault.OFFSET} if terms.offset else set()
-    handled |= {LogFault.GAIN, LogFault.EFFORT_IS_CURRENT} if terms.gain else set()
-    handled |= {LogFault.MOUNT} if terms.tilt else set()
-    bad = [
-        finding
-        for finding in findings
-        if (finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE and finding.fault not in handled)
-        or (finding.consequence == Consequence.DANGER and finding.fault not in handled)
-        or (terms.need_motion and finding.fault is LogFault.NO_TIME and finding.consequence >= Consequence.LIMITS)
-    ]
-    against = [
-        Check("recording", False, f"{finding.sentence} {finding.remedy}", float(finding.consequence)) for finding in bad
-    ]
-    against += [Check("recording", False, doubt) for doubt in doubts]
-    return against or [Check("recording", True, "the doctor found nothing that spoils a fit")]
-
+from .statements import UseName, UseStatement
 
 NEWTON_METRES: Final = "N m"
 """Unit of efforts that are torques (N of linear joints)."""
@@ -164,6 +49,10 @@ class Parameter:
     std: float
     described: float
 
+    def __post_init__(self) -> None:
+        """Take a standard error that is not known for infinite."""
+        infinite_where_unknown(self, "std")
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidence:
@@ -177,7 +66,6 @@ class Evidence:
         predicted: The fit's, shape (k, a).
         described: The description's, without friction and offset, shape (k, a).
         held: Which samples were held out for the check, shape (k,).
-        v0: Speed over which friction changes its sign [rad/s or m/s], shape (n,).
     """
 
     time: Array
@@ -187,7 +75,6 @@ class Evidence:
     predicted: Array
     described: Array
     held: npt.NDArray[np.bool_]
-    v0: Array
 
     @classmethod
     def of(
@@ -203,63 +90,136 @@ class Evidence:
             predicted=frozen(predicted[::step]),
             described=frozen(described[::step]),
             held=held[::step],
-            v0=samples.v0,
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Fit:
-    """A calibrated robot of n joints and what is known about it; arrays are read-only.
+@dataclass(frozen=True, slots=True, eq=False)
+class FitData:
+    """The recordings behind a fit of n joints, and how they were used.
 
-    Arrays of shape (n,) have NaN for joints without a measured effort.
+    Attributes:
+        sha256: Fingerprint of the recordings.
+        kind: "static" for poses at rest, "moving" for a motion, "both" for a motion and its poses at rest.
+        why: Why these data were taken so, in one sentence.
+        samples: Number of poses, or of samples of the motion, that were fitted.
+        check: How the held-out check was made, in words.
+        novelty: How far held-out poses lie from fitted ones, as a fraction of the joints' ranges: 10, 50 and 90 %,
+            shape (3,).
+        lower: Lowest positions [rad or m], shape (n,).
+        upper: Highest positions [rad or m], shape (n,).
+        v0: Speed over which the friction of each actuator changes its sign [rad/s or m/s], shape (n,).
+        guessed: Numbers of the recordings' mappings that are guessed, as dotted keys such as
+            "joints.elbow.effort_gain"; one that decides the size of efforts leaves them in command units.
+        rate_source: Who says how fast time goes in the recordings: "declared", "recorded", "measured" or "guessed"
+            (recording/declared.py), of several the worst; "" where nobody said.
+    """
+
+    sha256: str
+    kind: str
+    why: str
+    samples: int
+    check: str
+    novelty: Array
+    lower: Array
+    upper: Array
+    v0: Array
+    guessed: tuple[str, ...]
+    rate_source: RateSource | Literal[""]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitErrors:
+    """Errors of a fit of n joints in its units, root mean square, and what they mean; NaN without measured effort.
+
+    Attributes:
+        fitted: On all data after the last fit, shape (n,).
+        heldout: On data that a fit had not seen, shape (n,).
+        described: Of the description on all data, with the fit's gains but without friction and offset, shape (n,).
+        signal: Standard deviation of the measured efforts, shape (n,).
+        gravity: How far the gravity effort may be off where the arm was (95 %), over the recorded poses, shape (n,).
+            Springs and counterbalances count as gravity. NaN where nothing is stated.
+        gravity_size: Size of the gravity effort there, shape (n,).
+        tolerated: Gravity error that each joint can tolerate (statements.py), shape (n,).
+        friction_band: Friction that holds each joint, half the difference between directions, shape (n,).
+        sag: What the held-out errors mean at the tip, joint by joint [m], shape (n,); NaN in command units.
+        sag_total: By all errors at once [m].
+        sag_largest: The largest one at any pose looked at [m].
+        stiffness: Stiffness by which the sag was computed [N m/rad or N/m], shape (n,).
+        stiffness_assumed: Whether that stiffness is assumed (statements.py) rather than stated by the user.
+    """
+
+    fitted: Array
+    heldout: Array
+    described: Array
+    signal: Array
+    gravity: Array
+    gravity_size: Array
+    tolerated: Array
+    friction_band: Array
+    sag: Array
+    sag_total: float
+    sag_largest: float
+    stiffness: Array
+    stiffness_assumed: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class FitRecord:
+    """What a calibration file holds of a fit as it is; robot and model are made of it again (file.py).
+
+    Attributes:
+        method: "weighted", "iterative" or "coupled".
+        units: "N m" (N for linear joints), or "command units" where torque and effort could not be told apart.
+        created: When, as UTC in ISO 8601.
+        package: Version of the package that made it.
+        identity: Robot, serial number, tool and mounting.
+        data: The recordings and how they were used.
+        parameters: The numbers that may be spoken of.
+        covariance: Of their values, prior included, shape (s, s); what neither data nor prior tell is left out of it.
+        identifiable: Which combinations the data determine, which they do not.
+        errors: Errors of each joint, and what they mean.
+        prior: What the fit leaned on, in words; "" for the data alone.
+        unreliable: What of the calibrated robot may not be relied on, one sentence each.
+        notes: What happened on the way, one sentence each.
+        uses: What the calibration was asked for.
+        statements: What it is good for, each true by itself, whatever the verdict.
+        verdict: Whether it is good for all that it was asked for.
+    """
+
+    method: str
+    units: Literal["N m", "command units"]
+    created: str
+    package: str
+    identity: Identity
+    data: FitData
+    parameters: tuple[Parameter, ...]
+    covariance: Array
+    identifiable: Identifiability
+    errors: FitErrors
+    prior: str
+    unreliable: tuple[str, ...]
+    notes: tuple[str, ...]
+    uses: tuple[UseName, ...]
+    statements: tuple[UseStatement, ...]
+    verdict: Verdict
+
+    def record(self) -> dict[str, Any]:
+        """Return these fields by name."""
+        return {field.name: getattr(self, field.name) for field in fields(FitRecord)}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Fit(FitRecord):
+    """A calibrated robot of n joints and what is known about it; arrays are read-only.
 
     Attributes:
         robot: The robot, calibrated where identifiable, as described elsewhere. In command units its gravity is no
             torque: its description says so, and nothing drives an arm or writes files by it.
         described: The robot as described.
-        method: "weighted", "iterative" or "coupled".
-        data: "static" for poses at rest, "moving" for a motion, "both" for a motion and its poses at rest.
-        why: Why these data were taken so, in one sentence.
         columns: The model that was fitted.
         x: Its values, shape (p,), named by ``columns.names``.
-        parameters: The numbers that may be spoken of.
-        covariance: Of their values, prior included, shape (s, s); what neither data nor prior tell is left out of it.
         model_covariance: Of ``x``, prior and model error included, shape (p, p), for calibrations that start from this
             one; empty for methods "iterative" and "coupled".
-        identifiable: Which combinations the data determine, which they do not.
-        units: "N m" (N for linear joints), or "command units" where torque and effort could not be told apart.
-        samples: Number of poses, or of samples of the motion, that were fitted.
-        torque_rms: Error on all data after the last fit, shape (n,).
-        heldout_rms: Error on data that a fit had not seen, shape (n,).
-        described_rms: Error of the description on all data, with the fit's gains but without friction and offset, (n,).
-        signal: Standard deviation of the measured efforts, shape (n,).
-        check: How the held-out check was made, in words.
-        novelty: How far held-out poses lie from fitted ones, as a share of the joints' ranges: 10, 50 and 90 %, shape
-            (3,).
-        sag: What the held-out errors mean at the tip [m]; NaN in command units.
-        stiffness: Stiffness by which the sag was computed [N m/rad or N/m], shape (n,).
-        stiffness_assumed: Whether that stiffness is assumed (sag.py) rather than given.
-        friction_band: Friction that holds each joint, half the difference between directions, shape (n,).
-        gravity_error: How far each joint's gravity effort may be off where the arm was (95 %), root mean square over
-            the recorded poses, shape (n,). Springs and counterbalances count as gravity. NaN where nothing is stated.
-        gravity_size: Size of the gravity effort there, root mean square, shape (n,).
-        tolerated: Gravity error that each joint can tolerate (statements.py), shape (n,).
-        lower: Lowest positions among the data [rad or m], shape (n,).
-        upper: Highest ones [rad or m], shape (n,).
-        prior: What the fit leaned on, in words; "" for the data alone.
-        unreliable: What of ``robot`` may not be relied on, one sentence each.
-        notes: What happened on the way, one sentence each.
-        uses: What the calibration was asked for.
-        statements: What it is good for, each true by itself, whatever the verdict.
-        verdict: Whether it is good for all that it was asked for.
-        identity: Robot, serial number, tool and mounting.
-        data_sha256: Fingerprint of the recording.
-        guessed: Numbers of the recordings' mappings that are guessed, as dotted keys such as
-            "joints.elbow.effort_gain"; one that decides the size of efforts leaves ``units`` at "command units".
-        rate_source: Who says how fast time goes in the recordings: "declared", "recorded", "measured" or "guessed"
-            (recording/declared.py), of several the worst; "" where nobody said.
-        created: When, as UTC in ISO 8601.
-        version: Version of the package that made it.
         gains: Efforts per torque as a weighed load told them, by which the recordings were divided; None without such
             a load, and for a fit that was read from a file, whose notes tell them.
         evidence: Samples for charts; None for a fit that was read from a file.
@@ -267,46 +227,21 @@ class Fit:
 
     robot: Robot
     described: Robot
-    method: str
-    data: str
-    why: str
     columns: EffortModel
     x: Array
-    parameters: tuple[Parameter, ...]
-    covariance: Array
     model_covariance: Array
-    identifiable: Identifiability
-    units: Literal["N m", "command units"]
-    samples: int
-    torque_rms: Array
-    heldout_rms: Array
-    described_rms: Array
-    signal: Array
-    check: str
-    novelty: Array
-    sag: Sag
-    stiffness: Array
-    stiffness_assumed: bool
-    friction_band: Array
-    gravity_error: Array
-    gravity_size: Array
-    tolerated: Array
-    lower: Array
-    upper: Array
-    prior: str
-    unreliable: tuple[str, ...]
-    notes: tuple[str, ...]
-    uses: tuple[UseName, ...]
-    statements: tuple[UseStatement, ...]
-    verdict: Verdict
-    identity: Identity
-    data_sha256: str
-    guessed: tuple[str, ...]
-    rate_source: RateSource | Literal[""]
-    created: str
-    version: str
     gains: LoadGains | None = None
     evidence: Evidence | None = None
+
+    @property
+    def torque_rms(self) -> Array:
+        """Error on all data after the last fit, shape (n,)."""
+        return self.errors.fitted
+
+    @property
+    def heldout_rms(self) -> Array:
+        """Error on data that a fit had not seen, shape (n,)."""
+        return self.errors.heldout
 
     @property
     def trusted(self) -> bool:
@@ -374,18 +309,18 @@ class Fit:
         lines = [f"{head} for {', '.join(self.uses)}{unit}: {self.robot.name}, {self.method}, {self.counted}"]
         lines += [f"  - {reason}" for reason in self.reasons]
         lines += [f"  good to {statement.sentence}" for statement in self.statements]
-        lines.append(f"  gravity error, 95 % [{self.units}]  {_row(self.gravity_error)}")
-        lines.append(f"  of a gravity effort of          {_row(self.gravity_size)}")
+        lines.append(f"  gravity error, 95 % [{self.units}]  {_row(self.errors.gravity)}")
+        lines.append(f"  of a gravity effort of          {_row(self.errors.gravity_size)}")
         lines.append(f"  held-out error [{self.units}]       {_row(self.heldout_rms)}")
         if self.units != COMMAND_UNITS:
-            lines.append(f"  sag at the tip                  {1e3 * self.sag.total:.2g} mm")
+            lines.append(f"  sag at the tip                  {1e3 * self.errors.sag_total:.2g} mm")
         return "\n".join(lines)
 
     @property
     def counted(self) -> str:
         """What was fitted, in words, e.g. "24 poses at rest"; of a motion with poses at rest, the motion is counted."""
         words = {"static": "poses at rest", "both": "samples of a motion, beside poses at rest"}
-        return f"{self.samples} {words.get(self.data, 'samples of a motion')}"
+        return f"{self.data.samples} {words.get(self.data.kind, 'samples of a motion')}"
 
 
 def _row(values: Array | Sequence[float]) -> str:

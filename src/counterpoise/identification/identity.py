@@ -1,8 +1,6 @@
-"""Which robot a calibration belongs to: a fingerprint of its kinematics and names; and which recording.
+"""What a result was made with: robot, mounting and recordings, by fingerprints; and what of the recordings was guessed.
 
-What of a calibration's recordings was guessed: the size of efforts, how fast time goes; and what follows from it.
-
-Whether two gravity vectors in base axes belong to one mounting of a robot.
+The file of a result belongs to one robot: another geometry or mounting is refused.
 """
 
 from __future__ import annotations
@@ -10,16 +8,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
+from ..description import MAX_GRAVITY
 from ..dynamics import Robot
-from ..errors import InputError
+from ..errors import DataFileError, InputError
 from ..fitting import Samples, StaticPoses
-from ..foundation import Array
+from ..foundation import Array, read_document
 from ..recording import Log, RateSource, effort_guesses
 
 RATES: tuple[RateSource, ...] = get_args(RateSource)
@@ -118,23 +118,57 @@ machines."""
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a calibration was made with.
+    """What a result was made with.
 
     Attributes:
-        robot: The robot's name.
-        kinematics: Fingerprint of joints, their order and the geometry between them (sha256).
-        masses: Fingerprint of the description's masses (sha256); another one only changes the prior.
+        name: The robot's name.
+        joints: Its joints.
+        kinematics_sha256: Fingerprint of joints, their order and the geometry between them.
+        masses_sha256: Fingerprint of the description's masses; another one only changes the prior.
         serial: Serial number, where it was given.
         tool: What was mounted at the tip, where it was given.
         gravity_base: Gravity in the axes of the base [m/s²]: how it was mounted.
     """
 
-    robot: str
-    kinematics: str
-    masses: str
+    name: str
+    joints: tuple[str, ...]
+    kinematics_sha256: str
+    masses_sha256: str
     serial: str
     tool: str
     gravity_base: tuple[float, float, float]
+
+    def refuse_other(self, robot: Robot, path: str | Path) -> None:
+        """Refuse a robot of other joints, another geometry or another mounting than a file was made for.
+
+        Raises:
+            DataFileError: It is another; the message says how.
+        """
+        if self.joints != robot.joint_names:
+            raise DataFileError(
+                f"belongs to robot '{self.name}' with joints {', '.join(self.joints)}; robot '{robot.name}' has "
+                f"{', '.join(robot.joint_names)}",
+                path=path,
+            )
+        if self.kinematics_sha256 != kinematics_fingerprint(robot):
+            raise DataFileError(
+                f"belongs to robot '{self.name}': joints of the same names, but another geometry than robot "
+                f"'{robot.name}'. Load it with the description it was made with, or calibrate again",
+                path=path,
+            )
+        then, now = np.array(self.gravity_base), robot.gravity_base
+        if not np.abs(then).max() <= MAX_GRAVITY:
+            raise DataFileError(
+                f"identity.gravity_base holds {np.abs(then).max():g} m/s²; expected at most {MAX_GRAVITY:g}", path=path
+            )
+        strengths = np.linalg.norm([then, now], axis=1)
+        if mount_angle(then, now) > MOUNT_TOLERANCE or abs(strengths[0] - strengths[1]) > 0.01 * strengths[1]:
+            raise DataFileError(
+                f"was made with gravity along {np.round(then, 2).tolist()} in base axes; the robot is mounted with "
+                f"{np.round(now, 2).tolist()}. What was measured on one mounting does not tell all for another: mount "
+                "the robot as it was (robot.mounted), or calibrate again",
+                path=path,
+            )
 
 
 def identity_of(robot: Robot, *, serial: str = "", tool: str = "") -> Identity:
@@ -145,15 +179,63 @@ def identity_of(robot: Robot, *, serial: str = "", tool: str = "") -> Identity:
         serial: Serial number, "" where unknown.
         tool: What it carries, "" where unknown.
     """
-    gravity = tuple(float(value) for value in robot.gravity_base)
+    x, y, z = robot.gravity_base.tolist()
     return Identity(
-        robot=robot.name,
-        kinematics=kinematics_fingerprint(robot),
-        masses=_sha256([_rounded(robot.inertial_parameters)]),
+        name=robot.name,
+        joints=robot.joint_names,
+        kinematics_sha256=kinematics_fingerprint(robot),
+        masses_sha256=_sha256([_rounded(robot.inertial_parameters)]),
         serial=serial,
         tool=tool,
-        gravity_base=(gravity[0], gravity[1], gravity[2]),
+        gravity_base=(x, y, z),
     )
+
+
+class HasIdentity(Protocol):
+    """What a file of something that belongs to one robot holds."""
+
+    @property
+    def identity(self) -> Identity:
+        """Which robot it was made for."""
+
+
+OfRobot = TypeVar("OfRobot", bound=HasIdentity)
+Result = TypeVar("Result")
+
+
+def read_for_robot(
+    path: str | Path,
+    robot: Robot,
+    table: type[OfRobot],
+    made: Callable[[OfRobot], Result],
+    *,
+    schema: str,
+    version: int,
+    kind: str,
+) -> Result:
+    """Read a file that was made for one robot.
+
+    Args:
+        path: The file.
+        robot: The robot as described and mounted; its masses do not matter.
+        table: What the file holds.
+        made: Makes the result; it raises where numbers do not hold together.
+        schema: What the file must be.
+        version: The version that is read.
+        kind: What such a file is called in messages.
+
+    Raises:
+        DataFileError: The file cannot be read, is of another kind or version, is damaged, or belongs to another robot
+            or mounting; the message says which.
+    """
+    content = read_document(path, {schema: table}, version, kind=kind)
+    content.identity.refuse_other(robot, path)
+    try:
+        return made(content)
+    except DataFileError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:  # numbers that nothing real has, or rows of other lengths
+        raise DataFileError(f"does not hold together: {error}", path=path) from error
 
 
 def kinematics_fingerprint(robot: Robot) -> str:

@@ -1,4 +1,8 @@
-"""Putting a fit together: errors, sag, tolerance, what may not be relied on, verdict."""
+"""Putting a fit together: errors, sag, tolerance, what may not be relied on, and the verdict.
+
+A fit is trusted when the recording is sound, the fit explains it better than the description does, and the calibration
+is good for everything that was asked for (statements.py).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor import Finding
+from ..doctor import Consequence, Finding, LogFault
 from ..dynamics import Robot
 from ..errors import listed
 from ..fitting import (
@@ -17,6 +21,7 @@ from ..fitting import (
     Language,
     Samples,
     StaticPoses,
+    Terms,
     all_joints,
     at_rest,
     combination_text,
@@ -25,11 +30,11 @@ from ..fitting import (
     root_mean_square,
     unphysical_links,
 )
-from ..foundation import Array, frozen
+from ..foundation import Array, Check, Verdict, frozen
 from ..recording import Log
 from .earlier import BELONGS
 from .estimate import COMMAND_UNITS, Estimate
-from .fit import NEWTON_METRES, Check, Evidence, Fit, Parameter, judge, judge_recording
+from .fit import NEWTON_METRES, Evidence, Fit, FitData, FitErrors, Parameter
 from .heldout import HeldOut
 from .identity import data_fingerprint, guessed_keys, identity_of, rate_source, why_command_units
 from .load_gains import LoadGains
@@ -43,6 +48,8 @@ APART = 3.0
 """Distance of what poses at rest and motion say, over what is to be expected, from which on it is worth a word."""
 SHOWN_OPEN = 3
 """Open combinations named in a sentence."""
+SURE = 0.9
+"""A finding of the doctor counts from this confidence on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,12 +133,11 @@ def fit_of(
     verdict = judge(assessment, uses, sound, structure, _earlier(collected, assessment.promise.tolerated[active]))
     promise = assessment.promise
     guessed = guessed_keys(*recordings)
+    sag = _sag(estimate, check, springs)
     return Fit(
         robot=marked(estimate.calibrated, why_command_units(guessed) if estimate.command_units else ""),
         described=robot,
         method=method,
-        data=collected.data,
-        why=f"{collected.fitted}: {why}" if collected.fitted else why,
         columns=estimate.columns,
         x=frozen(estimate.x),
         parameters=parameters_of(estimate),
@@ -139,22 +145,34 @@ def fit_of(
         model_covariance=frozen(estimate.model_covariance),
         identifiable=estimate.identifiable,
         units=COMMAND_UNITS if estimate.command_units else NEWTON_METRES,
-        samples=len(samples),
-        torque_rms=all_joints(torque_rms, active),
-        heldout_rms=all_joints(check.rms, active),
-        described_rms=all_joints(root_mean_square(measured - described), active),
-        signal=all_joints(signal, active),
-        check=check.how,
-        novelty=frozen(check.novelty),
-        sag=_sag(estimate, check, springs),
-        stiffness=frozen(springs),
-        stiffness_assumed=stiffness is None,
-        friction_band=frozen(collected.band),
-        gravity_error=promise.error,
-        gravity_size=promise.gravity,
-        tolerated=promise.tolerated,
-        lower=frozen(samples.q.min(axis=0)),
-        upper=frozen(samples.q.max(axis=0)),
+        data=FitData(
+            sha256=data_fingerprint(*source),
+            kind=collected.data,
+            why=f"{collected.fitted}: {why}" if collected.fitted else why,
+            samples=len(samples),
+            check=check.how,
+            novelty=frozen(check.novelty),
+            lower=frozen(samples.q.min(axis=0)),
+            upper=frozen(samples.q.max(axis=0)),
+            v0=samples.v0,
+            guessed=guessed,
+            rate_source=rate_source(*recordings),
+        ),
+        errors=FitErrors(
+            fitted=all_joints(torque_rms, active),
+            heldout=all_joints(check.rms, active),
+            described=all_joints(root_mean_square(measured - described), active),
+            signal=all_joints(signal, active),
+            gravity=promise.error,
+            gravity_size=promise.gravity,
+            tolerated=promise.tolerated,
+            friction_band=frozen(collected.band),
+            sag=sag.per_joint,
+            sag_total=sag.total,
+            sag_largest=sag.largest,
+            stiffness=frozen(springs),
+            stiffness_assumed=stiffness is None,
+        ),
         prior=estimate.prior,
         unreliable=_unreliable(estimate),
         notes=(
@@ -167,14 +185,79 @@ def fit_of(
         statements=assessment.statements,
         verdict=verdict,
         identity=identity_of(robot, serial=serial, tool=tool),
-        data_sha256=data_fingerprint(*source),
-        guessed=guessed,
-        rate_source=rate_source(*recordings),
         created=created,
-        version=__version__,
+        package=__version__,
         gains=gains,
         evidence=Evidence.of(samples, measured, predicted, described, check.held),
     )
+
+
+def judge(
+    assessment: Assessment,
+    asked: Sequence[UseName],
+    recording: Sequence[Check],
+    structure: Sequence[str] = (),
+    earlier: Sequence[Check] = (),
+) -> Verdict:
+    """Judge a fit.
+
+    Args:
+        assessment: What it is good for.
+        asked: What it is asked for.
+        recording: Whether the recording is sound (:func:`judge_recording`).
+        structure: What the efforts show that the model does not have, one sentence each.
+        earlier: Whether the recording agrees with the calibration from which the fit started.
+    """
+    held = {statement.use: statement for statement in assessment.statements}
+    checks = list(recording)
+    if not all(check.passed for check in recording):
+        return Verdict(checks)
+    checks += [Check("structure", False, sentence) for sentence in structure]
+    if not structure:
+        checks.append(Check("structure", True, "the efforts show nothing at rest that the model does not have"))
+    checks += earlier
+    for use in asked:
+        if use in held:
+            checks.append(Check(use, True, held[use].sentence, held[use].value, unit=held[use].unit))
+        else:
+            checks.append(Check(use, False, f"not good to {VERBS[use]}: {assessment.missing[use]}"))
+    return Verdict(checks)
+
+
+VERBS: dict[UseName, str] = {
+    "hold": "hold a pose",
+    "float": "float",
+    "payload": "notice loads",
+    "contact": "notice pushes",
+    "extrapolate": "extrapolate",
+}
+"""What an arm does with a calibration."""
+
+
+def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[str] = ()) -> list[Check]:
+    """Return whether anything spoils a fit.
+
+    Args:
+        findings: What the doctor found.
+        terms: What is fitted.
+        doubts: What else is against the recording, one sentence each.
+    """
+    handled = {LogFault.PAYLOAD}  # unknown weight is what a calibration is for
+    handled |= {LogFault.OFFSET} if terms.offset else set()
+    handled |= {LogFault.GAIN, LogFault.EFFORT_IS_CURRENT} if terms.gain else set()
+    handled |= {LogFault.MOUNT} if terms.tilt else set()
+    bad = [
+        finding
+        for finding in findings
+        if (finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE and finding.fault not in handled)
+        or (finding.consequence == Consequence.DANGER and finding.fault not in handled)
+        or (terms.need_motion and finding.fault is LogFault.NO_TIME and finding.consequence >= Consequence.LIMITS)
+    ]
+    against = [
+        Check("recording", False, f"{finding.sentence} {finding.remedy}", float(finding.consequence)) for finding in bad
+    ]
+    against += [Check("recording", False, doubt) for doubt in doubts]
+    return against or [Check("recording", True, "the doctor found nothing that spoils a fit")]
 
 
 def _nothing(assessment: Assessment) -> Assessment:
@@ -283,7 +366,9 @@ def _earlier(collected: Collected, tolerated: Array) -> list[Check]:
     name, unit = estimate.columns.joint_names[worst], estimate.effort_units[worst]
     if speaks >= BELONGS and CERTAIN * moved[worst] <= tolerated[worst]:
         return [
-            Check("earlier", True, "the recording agrees with the calibration that it starts from", speaks, BELONGS)
+            Check(
+                "earlier", True, "the recording agrees with the calibration that it starts from", speaks, BELONGS, "nat"
+            )
         ]
     if speaks >= BELONGS:
         told = (
@@ -300,7 +385,7 @@ def _earlier(collected: Collected, tolerated: Array) -> list[Check]:
             f"{estimate.columns.joint_names[worst]} differs by {changed[worst]:.3g} {estimate.effort_units[worst]}"
         )
     why = "It is of another arm or tool, the arm has changed, or this recording shows too little; calibrate without it"
-    return [Check("earlier", False, f"{told}. {why}", speaks, BELONGS)]
+    return [Check("earlier", False, f"{told}. {why}", speaks, BELONGS, "nat")]
 
 
 def _sag(estimate: Estimate, check: HeldOut, springs: Array) -> Sag:

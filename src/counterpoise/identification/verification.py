@@ -1,4 +1,4 @@
-"""Holding a calibration against a fresh recording: does it still predict what the arm needs?
+"""A calibration against a fresh recording: does it still predict what the arm needs?
 
 What has changed since a calibration: the weight that each joint carries, constant offsets, a load at the tip.
 
@@ -30,13 +30,13 @@ from ..fitting import (
     root_mean_square,
     samples_of_poses,
 )
-from ..foundation import Array, PublishedData, frozen
+from ..foundation import Array, Check, PublishedData, Verdict, frozen
 from ..recording import Log
 from .data_choice import Stands, data_kind, stands_of
 from .estimate import COMMAND_UNITS
-from .fit import Check, Evidence, Fit, Verdict
+from .fit import Evidence, Fit
 from .identity import data_fingerprint, no_torques
-from .moving import moving_samples
+from .moving import moving_samples, prepare
 from .runs import FittedRun
 from .statements import Sag, tip_sag, tips
 from .still_poses import poses_from_log, poses_from_rows, without_friction
@@ -240,14 +240,14 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     extrapolates = any(statement.use == "extrapolate" for statement in fit.statements)
     elsewhere = _change(fit, samples, stands, far) if extrapolates else None
     change = _nothing(fit) if inside is None else inside
-    allowed = fit.gravity_error + change.weight_error
+    allowed = fit.errors.gravity + change.weight_error
     if fit.units == COMMAND_UNITS:
         sag = Sag.unknown(fit.robot.n)
     else:
-        sag = tip_sag(fit.robot, samples.q, error, fit.stiffness)
+        sag = tip_sag(fit.robot, samples.q, error, fit.errors.stiffness)
     active = fit.columns.active
     evidence = Evidence.of(samples, measured[:, active], predicted[:, active], described[:, active], ~beyond & known)
-    fresh = data_fingerprint(data) != fit.data_sha256
+    fresh = data_fingerprint(data) != fit.data.sha256
     outside = float(np.mean(beyond))
     verdict = _judge(fit, inside, elsewhere, outside, error, _units(fit, data), fresh=fresh)
     return Verification(
@@ -271,8 +271,8 @@ def _beyond(fit: Fit, q: Array) -> npt.NDArray[np.bool_]:
     terms, names = fit.columns.terms, fit.columns.joint_names
     own = {name for term in terms.chosen if term.follows_position for name in terms.joints(term.name, names)}
     counts = changing_gravity(fit.robot) | np.isin(fit.robot.joint_names, sorted(own)) | terms.tilt
-    span = np.maximum(fit.upper - fit.lower, 1e-9)
-    away = np.maximum(fit.lower - q, q - fit.upper) > OUTSIDE * span
+    span = np.maximum(fit.data.upper - fit.data.lower, 1e-9)
+    away = np.maximum(fit.data.lower - q, q - fit.data.upper) > OUTSIDE * span
     return np.asarray(np.any(away & counts, axis=1))
 
 
@@ -314,12 +314,14 @@ def _samples(fit: Fit, data: Log | StaticPoses | Samples) -> tuple[Samples, Stan
         return data, None
     if isinstance(data, StaticPoses):
         return _of_poses(data), None
-    kind = "moving" if fit.data == "moving" else data_kind(data, "auto", None, "weighted")[0]
+    kind = "moving" if fit.data.kind == "moving" else data_kind(data, "auto", None, "weighted")[0]
     if kind == "rows":
         return samples_of_poses(poses_from_rows(robot, data)[0]), None
-    if fit.data == "static" or kind == "static":
+    if fit.data.kind == "static" or kind == "static":
         return _of_poses(poses_from_log(robot, data).poses), None
-    samples = moving_samples(robot, data)
+    # The friction that was fitted is one over the calibration's own v₀, whatever this recording would suggest.
+    preparation = replace(prepare(robot, data, likeliest=False), v0=fit.data.v0)
+    samples = moving_samples(robot, data, preparation=preparation)
     return samples, stands_of(robot, data, samples) if kind == "both" else None
 
 
@@ -339,7 +341,7 @@ def _judge(
     fresh: bool,
 ) -> Verdict:
     names = fit.robot.joint_names
-    stated = bool(np.isfinite(fit.gravity_error[fit.columns.active]).all())
+    stated = bool(np.isfinite(fit.errors.gravity[fit.columns.active]).all())
     checks = [
         Check(
             "calibration",
@@ -367,15 +369,15 @@ def _judge(
     checks.append(Check("range", judged, told, outside))
     if change is not None and stated:
         promised = "it was promised to"
-        checks += [_weight(fit, change, fit.gravity_error, promised), _constant(fit, change)]
+        checks += [_weight(fit, change, fit.errors.gravity, promised), _constant(fit, change)]
     if elsewhere is not None and stated:
         checks.append(_elsewhere(fit, elsewhere))
-    return Verdict(tuple(checks))
+    return Verdict(checks)
 
 
 def _elsewhere(fit: Fit, change: WeightChange) -> Check:
     """Return whether the calibration is as right outside its range as the joints tolerate."""
-    for check in (_weight(fit, change, fit.tolerated, "it tolerates"), _constant(fit, change)):
+    for check in (_weight(fit, change, fit.errors.tolerated, "it tolerates"), _constant(fit, change)):
         if not check.passed:
             return replace(check, name="elsewhere", sentence=f"outside the calibrated range {check.sentence}")
     return Check("elsewhere", True, "outside the calibrated range no joint is off by more than it tolerates")
@@ -408,13 +410,14 @@ def _weight(fit: Fit, change: WeightChange, margin: Array, promised: str) -> Che
         f"{change.weight_error[worst]:.2g}; {promised} {margin[worst]:.3g}{also}: {what}",
         float(change.weight[worst]),
         float(allowed[worst]),
+        fit.units,
     )
 
 
 def _constant(fit: Fit, change: WeightChange) -> Check:
     """Return whether constant offsets are what they were."""
     names = fit.robot.joint_names
-    limit = np.maximum(fit.tolerated, fit.gravity_error) + change.offset_error
+    limit = np.maximum(fit.errors.tolerated, fit.errors.gravity) + change.offset_error
     shifted = [joint for joint in range(len(names)) if abs(change.offset[joint]) > limit[joint]]
     if not shifted:
         return Check("constant", True, "no constant effort has changed by more than its joint tolerates")
@@ -428,4 +431,5 @@ def _constant(fit: Fit, change: WeightChange) -> Check:
         "offset or a zero, or a load that pulls alike in all these poses",
         float(abs(change.offset[worst])),
         float(limit[worst]),
+        fit.units,
     )

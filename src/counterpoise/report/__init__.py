@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .calibration import calibration_page as calibration_page
     from .calibration import gravity_share as gravity_share
     from .calibration import in_units as in_units
+    from .calibration import verification_columns as verification_columns
     from .calibration import verification_page as verification_page
     from .doctor import doctor_page as doctor_page
     from .page import page_libraries as page_libraries
@@ -40,7 +41,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "track": ("track_page",),
     },
     shared={
-        "calibration": ("gravity_share", "in_units"),
+        "calibration": ("gravity_share", "in_units", "verification_columns"),
         "page": ("page_libraries",),
         "papers": ("number", "spread", "verdict_words"),
         "simulation": ("JointTracking", "SimulatedRun", "tracking"),

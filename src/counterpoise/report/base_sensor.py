@@ -13,7 +13,7 @@ from ..dynamics import WRENCH_COMPONENTS, WRENCH_UNITS, Robot, effort_units, pos
 from ..foundation import Array
 from ..sensing import PlateFriction, RecordingTorques, RecordingVerdict, SensorCalibration, WrenchCheck, used_plate
 from .charts import BLUE, GREEN, GREY, ORANGE, Chart, Cloud, PointPanel, Series, point_chart, time_chart
-from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, quantity
+from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, check_table, quantity
 
 PLATE, MOTOR, MODEL = BLUE, ORANGE, GREEN
 BAND = 2.0
@@ -131,6 +131,14 @@ def _finite(q: Array) -> Array:
     return filled
 
 
+CHECKS = {
+    "model": "Does the model explain the plate?",
+    "plate": "Is the plate mounted as declared?",
+    "zero": "Is the plate's zero right?",
+    "samples": "Are the samples valid?",
+    "joints": "Does the plate tell of a joint?",
+}
+"""What each check asks."""
 MANY = 12
 """Rows from which a table is folded."""
 
@@ -146,7 +154,7 @@ def base_sensor_page(
         verdict: What to think of them.
         friction: Friction of the joints, where it was fitted.
     """
-    sections = [_joints_section(found)]
+    sections = [PageSection("Why", (check_table(verdict.checks, CHECKS),)), _joints_section(found)]
     if found.torque.valid.any():
         sections.append(PageSection("Torque at the joints", _torque_parts(found)))
         if found.informative:
@@ -363,7 +371,7 @@ def _about_section(found: RecordingTorques) -> PageSection:
     if found.calibration is not None:
         made = found.calibration
         rows.append(
-            ("calibration", f"{made.created} by counterpoise {made.version}, recording sha256 {made.data_sha256}")
+            ("calibration", f"{made.created} by counterpoise {made.package}, recording sha256 {made.data_sha256}")
         )
     return PageSection("About", (PageTable(("", "value"), tuple(rows), left=("", "value")),))
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..dynamics import effort_units, position_units, rotary
 from ..fitting import Samples
-from ..foundation import Array, frozen
-from ..identification import COMMAND_UNITS, USES, Check, Evidence, Fit, Verification, joint_ranges
+from ..foundation import Array, Check, frozen
+from ..identification import COMMAND_UNITS, USES, Evidence, Fit, Verification, joint_ranges
 from .charts import BLUE, GREY, ORANGE, PINK, Chart, Cloud, PointPanel, bar_chart, point_chart
-from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, quantity
+from .page import Page, PageSection, PageTable, Paragraph, Part, VerdictBox, check_table, quantity, sentence
 
 NO_WEIGHT = 1e-6
 """A joint whose gravity effort is below this share of its signal carries no weight."""
@@ -34,10 +34,22 @@ def gravity_share(fit: Fit, joint: int) -> str:
 
     Above 100 % the number means nothing but that the weight is too small to be told.
     """
-    error, size = float(fit.gravity_error[joint]), float(fit.gravity_size[joint])
-    if not (error >= 0.0 and size > NO_WEIGHT * float(fit.signal[joint])):
+    error, size = float(fit.errors.gravity[joint]), float(fit.errors.gravity_size[joint])
+    if not (error >= 0.0 and size > NO_WEIGHT * float(fit.errors.signal[joint])):
         return "–"
     return f"{error / size:.1%}" if error <= size else "> 100%"
+
+
+def verification_columns(found: Verification) -> dict[str, Array]:
+    """Return what is shown of every joint, in the unit of the efforts, shapes (n,); NaN without measured effort."""
+    return {
+        "weight changed by": found.change.weight,
+        "± 95 %": found.change.weight_error,
+        "promised": found.fit.errors.gravity,
+        "constant changed by": found.change.offset,
+        "error in all": found.rms,
+        "signal": found.signal,
+    }
 
 
 FITTED, HELD = BLUE, ORANGE
@@ -75,7 +87,7 @@ def residual_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart:
         panels.append(
             PointPanel(
                 fit.robot.joint_names[joint],
-                f"gravity ±{fit.gravity_error[joint]:.3g} {units[joint]} (95 %)",
+                f"gravity ±{fit.errors.gravity[joint]:.3g} {units[joint]} (95 %)",
                 f"position [{positions[joint]}]",
                 f"error [{units[joint]}]",
                 clouds,
@@ -138,7 +150,8 @@ def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart 
             *_divided(evidence, speed, left),
             Cloud("fitted friction", speed[order], friction[order, joint], PINK, "lines"),
         )
-        band = f"holds {fit.friction_band[joint]:.3g} {units[joint]}" if np.isfinite(fit.friction_band[joint]) else ""
+        holding = fit.errors.friction_band[joint]
+        band = f"holds {holding:.3g} {units[joint]}" if np.isfinite(holding) else ""
         panels.append(
             PointPanel(
                 fit.robot.joint_names[joint],
@@ -202,7 +215,7 @@ def _without_acceleration(fit: Fit, evidence: Evidence) -> Samples:
         dq=evidence.dq,
         ddq=np.zeros_like(evidence.dq),
         tau=np.full(evidence.q.shape, np.nan),
-        v0=evidence.v0,
+        v0=fit.data.v0,
     )
 
 
@@ -233,7 +246,7 @@ def calibration_page(fit: Fit) -> Page:
     """Return the page of a fit; charts need its evidence, which a fit from a file no longer has."""
     units = joint_effort_units(fit)
     sections = [
-        PageSection("Why", (_check_table(fit.verdict.checks),)),
+        PageSection("Why", (check_table(_shown(fit.verdict), CHECKS),)),
         _promise_section(fit, units),
         *_note_sections(fit),
         _errors_section(fit, units),
@@ -257,37 +270,21 @@ def verification_page(found: Verification) -> Page:
     """Return the page of a calibration held against a fresh recording."""
     fit = found.fit
     units = joint_effort_units(fit)
-    failed = [check for check in found.verdict.checks if not check.passed]
+    failed = [check for check in found.verdict if not check.passed]
     headline = "THE CALIBRATION HOLDS" if found.holds else "IT IS NOT SHOWN THAT THE CALIBRATION HOLDS"
     if any(check.name in CHANGED for check in failed):
         headline = "THE CALIBRATION NO LONGER HOLDS"
     headline += in_units(fit)
-    details = [_sentence(check.sentence) for check in failed] or [
+    details = [sentence(check.sentence) for check in failed] or [
         "Every joint carries the weight that the calibration promised."
     ]
     if np.isfinite(found.sag.total):
         details.append(f"The errors are worth {_millimetres(found.sag.total)} at the tip.")
+    columns = verification_columns(found)
     rows = tuple(
-        (
-            name,
-            quantity(found.change.weight[joint], units[joint]),
-            quantity(found.change.weight_error[joint], units[joint]),
-            quantity(fit.gravity_error[joint], units[joint]),
-            quantity(found.change.offset[joint], units[joint]),
-            quantity(found.rms[joint], units[joint]),
-            quantity(found.signal[joint], units[joint]),
-        )
+        (name, *(quantity(values[joint], units[joint]) for values in columns.values()))
         for joint, name in enumerate(fit.robot.joint_names)
         if np.isfinite(found.rms[joint])
-    )
-    columns = (
-        "joint",
-        "weight changed by",
-        "± 95 %",
-        "promised",
-        "constant changed by",
-        "error in all",
-        "signal",
     )
     caption = (
         "Promised: the gravity error that the calibration states. The error in all includes friction and all samples, "
@@ -295,8 +292,8 @@ def verification_page(found: Verification) -> Page:
     )
     remarks = [f"error {quantity(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
-        PageSection("Why", (_check_table(found.verdict.checks),)),
-        PageSection("Joint by joint", (PageTable(columns, rows, left=("joint",), caption=caption),)),
+        PageSection("Why", (check_table(found.verdict, CHECKS),)),
+        PageSection("Joint by joint", (PageTable(("joint", *columns), rows, left=("joint",), caption=caption),)),
         PageSection("Measured against predicted", (predicted_chart(fit, found.evidence, units, remarks),)),
         PageSection("Error against joint position", (residual_chart(fit, found.evidence, units),)),
         _about_section(fit),
@@ -312,60 +309,54 @@ def joint_effort_units(fit: Fit) -> tuple[str, ...]:
 
 def _headline(fit: Fit) -> VerdictBox:
     facts = [f"Good to {statement.sentence}." for statement in fit.statements]
-    if np.isfinite(fit.sag.total):
-        held = "with the stiffness given" if not fit.stiffness_assumed else "if every joint is held softly (4 Hz)"
-        facts.append(f"Held-out errors are worth {_millimetres(fit.sag.total)} at the tip, {held}.")
+    if np.isfinite(fit.errors.sag_total):
+        assumed = fit.errors.stiffness_assumed
+        held = "if every joint is held softly (4 Hz)" if assumed else "with the stiffness given"
+        facts.append(f"Held-out errors are worth {_millimetres(fit.errors.sag_total)} at the tip, {held}.")
     if fit.units == COMMAND_UNITS:
         facts.append("Efforts are in command units: products of gain and mass are right, masses by themselves are not.")
     asked = ", ".join(fit.uses)
     if fit.trusted:
         return VerdictBox("good", f"TRUSTED for {asked}{in_units(fit)}", tuple(facts))
     words = f"NOT TRUSTED for {asked}{in_units(fit)}"
-    return VerdictBox("bad", words, tuple(_sentence(reason) for reason in fit.reasons) + tuple(facts))
+    return VerdictBox("bad", words, tuple(sentence(reason) for reason in fit.reasons) + tuple(facts))
 
 
-def _check_table(checks: Sequence[Check]) -> PageTable:
-    rows = tuple(
-        ("passed" if check.passed else "FAILED", CHECKS.get(check.name, check.name), _found(check))
-        for check in sorted(checks, key=lambda check: check.passed)
-    )
-    return PageTable(("", "question", "what was found"), rows, left=("", "question", "what was found"))
-
-
-def _found(check: Check) -> str:
-    """Return what a check found; of a use, its sentence says what an arm does."""
-    good = check.passed and check.name in USES
-    return _sentence(f"good to {check.sentence}" if good else check.sentence)
+def _shown(checks: Sequence[Check]) -> list[Check]:
+    """Return checks as they are shown: that of a use that passed says what the arm is good to do."""
+    good = [check.passed and check.name in USES for check in checks]
+    shown = zip(checks, good, strict=True)
+    return [replace(check, sentence=f"good to {check.sentence}") if use else check for check, use in shown]
 
 
 def _note_sections(fit: Fit) -> list[PageSection]:
     """Return what happened on the way, which may be more than the verdict shows."""
-    notes = tuple(Paragraph(_sentence(note)) for note in dict.fromkeys(fit.notes))
+    notes = tuple(Paragraph(sentence(note)) for note in dict.fromkeys(fit.notes))
     return [PageSection("Worth knowing", notes)] if notes else []
 
 
 def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
     """Return how far the gravity efforts may be off where the arm was."""
-    active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.tolerated[joint])]
+    active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.errors.tolerated[joint])]
     names, turns = fit.robot.joint_names, rotary(fit.robot)
-    if not np.isfinite(fit.gravity_error[active]).any():
+    if not np.isfinite(fit.errors.gravity[active]).any():
         return PageSection("How far to believe it", (Paragraph("The recording is not sound, so nothing is stated."),))
     rows = tuple(
         (
             names[joint],
-            quantity(fit.gravity_error[joint], units[joint]),
+            quantity(fit.errors.gravity[joint], units[joint]),
             gravity_share(fit, joint),
-            quantity(fit.gravity_size[joint], units[joint]),
-            quantity(fit.tolerated[joint], units[joint]),
-            f"{fit.lower[joint]:.3g} … {fit.upper[joint]:.3g} {'rad' if turns[joint] else 'm'}",
+            quantity(fit.errors.gravity_size[joint], units[joint]),
+            quantity(fit.errors.tolerated[joint], units[joint]),
+            f"{fit.data.lower[joint]:.3g} … {fit.data.upper[joint]:.3g} {'rad' if turns[joint] else 'm'}",
         )
         for joint in active
     )
     columns = ("joint", "gravity error, 95 %", "of gravity", "gravity effort", "tolerated", "calibrated range")
-    scale = np.maximum(fit.tolerated[active], 1e-300)
+    scale = np.maximum(fit.errors.tolerated[active], 1e-300)
     chart = bar_chart(
         [names[joint] for joint in active],
-        [("gravity error, 95 %", fit.gravity_error[active] / scale)],
+        [("gravity error, 95 %", fit.errors.gravity[active] / scale)],
         title="Gravity error as a share of what the joint tolerates",
         y_title="error / tolerated",
         caption="Up to 1, the dashed line, the error is tolerable: 10 % of the joint's gravity effort, or 2 % of its "
@@ -381,16 +372,16 @@ def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
 
 def _errors_section(fit: Fit, units: Sequence[str]) -> PageSection:
     names = fit.robot.joint_names
-    active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.signal[joint])]
+    active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.errors.signal[joint])]
     rows = tuple(
         (
             names[joint],
-            quantity(fit.described_rms[joint], units[joint]),
+            quantity(fit.errors.described[joint], units[joint]),
             quantity(fit.torque_rms[joint], units[joint]),
             quantity(fit.heldout_rms[joint], units[joint]),
-            f"{fit.heldout_rms[joint] / max(fit.signal[joint], 1e-300):.0%}",
-            quantity(fit.friction_band[joint], units[joint]),
-            "–" if np.isnan(fit.sag.per_joint[joint]) else _millimetres(fit.sag.per_joint[joint]),
+            f"{fit.heldout_rms[joint] / max(fit.errors.signal[joint], 1e-300):.0%}",
+            quantity(fit.errors.friction_band[joint], units[joint]),
+            "–" if np.isnan(fit.errors.sag[joint]) else _millimetres(fit.errors.sag[joint]),
         )
         for joint in active
     )
@@ -403,18 +394,18 @@ def _errors_section(fit: Fit, units: Sequence[str]) -> PageSection:
         "friction",
         "sag at the tip",
     )
-    scale = np.maximum(fit.signal[active], 1e-300)
+    scale = np.maximum(fit.errors.signal[active], 1e-300)
     chart = bar_chart(
         [names[joint] for joint in active],
         [
-            ("before: the description, no friction", fit.described_rms[active] / scale),
+            ("before: the description, no friction", fit.errors.described[active] / scale),
             ("after, on held-out data", fit.heldout_rms[active] / scale),
         ],
         title="Error as a share of the joint's signal",
         y_title="error / standard deviation of the effort",
         caption="What the model leaves unexplained while the arm moves: mostly friction that no simple law describes.",
     )
-    table = PageTable(columns, rows, left=("joint",), caption=f"Held-out check: {fit.check}.")
+    table = PageTable(columns, rows, left=("joint",), caption=f"Held-out check: {fit.data.check}.")
     return PageSection("Before and after", (chart, table))
 
 
@@ -423,7 +414,7 @@ def _evidence_sections(fit: Fit, evidence: Evidence, units: Sequence[str]) -> li
         f"error {quantity(fitted, unit)}, held out {quantity(heldout, unit)}"
         for fitted, heldout, unit in zip(fit.torque_rms, fit.heldout_rms, units, strict=True)
     ]
-    text = f"All data with the final fit. Held-out check before it: {fit.check}."
+    text = f"All data with the final fit. Held-out check before it: {fit.data.check}."
     return [
         PageSection("Measured against predicted", (Paragraph(text), predicted_chart(fit, evidence, units, remarks))),
         PageSection("Error against joint position", (residual_chart(fit, evidence, units),)),
@@ -451,7 +442,7 @@ def _parameter_section(fit: Fit) -> PageSection:
 
 
 def _unknown_section(fit: Fit) -> PageSection:
-    parts: list[Part] = [Paragraph(_sentence(sentence)) for sentence in fit.unreliable]
+    parts: list[Part] = [Paragraph(sentence(text)) for text in fit.unreliable]
     if fit.identifiable.undetermined:
         determined = tuple(
             (one.text, f"{one.value:.4g} ± {one.std:.2g}", one.unit) for one in fit.identifiable.determined
@@ -478,26 +469,21 @@ def _unknown_section(fit: Fit) -> PageSection:
 def _about_section(fit: Fit) -> PageSection:
     identity = fit.identity
     rows = [
-        ("robot", identity.robot),
+        ("robot", identity.name),
         ("serial number", identity.serial or "not given"),
         ("tool", identity.tool or "not given"),
         ("gravity in base axes", " ".join(f"{value:.4g}" for value in identity.gravity_base) + " m/s²"),
-        ("data", f"{fit.data}: {fit.why}"),
+        ("data", f"{fit.data.kind}: {fit.data.why}"),
         ("units", fit.units),
-        ("guessed numbers of the mapping", ", ".join(fit.guessed) or "none"),
-        ("who says how fast time goes", fit.rate_source or "nobody"),
+        ("guessed numbers of the mapping", ", ".join(fit.data.guessed) or "none"),
+        ("who says how fast time goes", fit.data.rate_source or "nobody"),
         ("prior", fit.prior or "none"),
-        ("recording", f"sha256 {fit.data_sha256}"),
-        ("robot's geometry", f"sha256 {identity.kinematics}"),
-        ("made", f"{fit.created} by counterpoise {fit.version}"),
+        ("recording", f"sha256 {fit.data.sha256}"),
+        ("robot's geometry", f"sha256 {identity.kinematics_sha256}"),
+        ("made", f"{fit.created} by counterpoise {fit.package}"),
     ]
     return PageSection("About", (PageTable(("", "value"), tuple(rows), left=("", "value")),))
 
 
 def _millimetres(length: float) -> str:
     return "< 0.001 mm" if length < 1e-6 else f"{1e3 * length:.2g} mm"
-
-
-def _sentence(text: str) -> str:
-    """Return text as a sentence."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from .. import __version__
 from ..errors import MissingExtraError
-from ..foundation import write_atomically
+from ..foundation import Check, write_atomically
 from .charts import Chart
 
 Level = Literal["good", "doubtful", "bad", "neutral"]
@@ -165,6 +165,26 @@ def quantity(value: float, unit: str) -> str:
     if not math.isfinite(value):
         return "–"
     return f"0 {unit}" if abs(value) < NOTHING else f"{value:.3g} {unit}"
+
+
+def sentence(text: str) -> str:
+    """Return text as a sentence."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def check_table(checks: Sequence[Check], questions: Mapping[str, str]) -> PageTable:
+    """Return the checks of a verdict, failed ones first.
+
+    Args:
+        checks: The checks.
+        questions: What each asks, by its name.
+    """
+    marks = {(True, True): "passed", (True, False): "passed", (False, True): "FAILED", (False, False): "with care"}
+    rows = tuple(
+        (marks[check.passed, check.decides], questions.get(check.name, check.name), sentence(check.sentence))
+        for check in sorted(checks, key=lambda check: check.passed)
+    )
+    return PageTable(("", "question", "what was found"), rows, left=("", "question", "what was found"))
 
 
 def settings_table(lines: Sequence[str], *, summary: str) -> PageTable:

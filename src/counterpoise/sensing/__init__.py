@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from .plate.sensor import BaseSensor as BaseSensor
     from .plate.sensor_calibration import SensorCalibration as SensorCalibration
     from .plate.sensor_calibration import calibrate_sensor as calibrate_sensor
+    from .plate.sensor_calibration import load_sensor_calibration as load_sensor_calibration
     from .plate.sensor_calibration import parameter_root as parameter_root
-    from .plate.sensor_file import load_sensor_calibration as load_sensor_calibration
     from .plate.torque_estimate import TorqueEstimate as TorqueEstimate
     from .plate.variance import Uncertainty as Uncertainty
     from .plate.wrench_check import JointSummary as JointSummary
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from .wrist_calibration import WristFit as WristFit
     from .wrist_calibration import calibrate_wrist_poses as calibrate_wrist_poses
     from .wrist_calibration import load_wrist_fit as load_wrist_fit
-    from .wrist_calibration import save_wrist_fit as save_wrist_fit
     from .wrist_calibration import wrist_poses as wrist_poses
     from .wrist_sensor import WristCalibration as WristCalibration
     from .wrist_sensor import calibrate_wrist_sensor as calibrate_wrist_sensor
@@ -95,13 +94,12 @@ __all__, __getattr__, __dir__ = lazy_names(
         "plate.recording_torques": ("RecordingTorques", "recording_torques", "write_recording_torques"),
         "plate.recording_verdict": ("RecordingVerdict", "judged"),
         "plate.sensor": ("BaseSensor",),
-        "plate.sensor_calibration": ("SensorCalibration", "calibrate_sensor"),
-        "plate.sensor_file": ("load_sensor_calibration",),
+        "plate.sensor_calibration": ("SensorCalibration", "calibrate_sensor", "load_sensor_calibration"),
         "plate.torque_estimate": ("TorqueEstimate",),
         "plate.wrench_frame": ("WrenchFrame",),
         "recursive": ("RecursiveGravity",),
         "track": ("Track", "Tracker"),
-        "wrist_calibration": ("WristFit", "calibrate_wrist_poses", "load_wrist_fit", "save_wrist_fit", "wrist_poses"),
+        "wrist_calibration": ("WristFit", "calibrate_wrist_poses", "load_wrist_fit", "wrist_poses"),
         "wrist_sensor": ("WristCalibration", "calibrate_wrist_sensor"),
     },
     shared={

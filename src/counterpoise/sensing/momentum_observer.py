@@ -58,7 +58,7 @@ def friction_band_of(robot: Robot, fit: Fit | None = None, given: npt.ArrayLike 
     if fit is None:
         return np.asarray(assumed)
     refuse_command_units(fit.robot)
-    found = fit.friction_band
+    found = fit.errors.friction_band
     return np.asarray(np.where(np.isfinite(found) & (found > 0.0), found, assumed))
 
 

@@ -4,13 +4,12 @@ At rest the reading is, along the sensor's axes and about its origin,
 
 .. math:: r = ± \begin{bmatrix} m g_s \\ m c × g_s \end{bmatrix} + b, \qquad g_s = R_s^T g,
 
-with the sensor's axes R_s = R_link(q) R_link_sensor in the base frame. Every pose is
-predicted from the others.
+with the sensor's axes R_s = R_link(q) R_link_sensor in the base frame. Every pose is predicted from the others.
 
-Mass, first moment and zero enter linearly; a turn of the sensor and a tilt of gravity by Gauss–Newton steps. Forces and
-moments each have one noise, estimated from what is left with the degrees of freedom that the fit took. Deviations are
-widened as few poses ask for (Student's t), so that two of them hold 95 %. What no pose tells has an infinite deviation.
-A result is saved as JSON with schema, version and checksum.
+It is a least-squares problem of ten numbers always, and of a turn and a tilt where asked for. Mass, first moment and
+zero enter linearly; a turn of the sensor and a tilt of gravity by Gauss–Newton steps. Forces and moments each have one
+noise, estimated from what is left with the degrees of freedom that the fit took. Deviations are widened as few poses
+ask for (Student's t), so that two of them hold 95 %. What no pose tells has an infinite deviation.
 """
 
 from __future__ import annotations
@@ -19,28 +18,32 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-from ..dynamics import Robot, numbers
+from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import CERTAIN, Linearised, gauss_newton
-from ..foundation import Array, PublishedData, frozen, rotation_from_vector, skew, transform
-from ..identification import (
-    DataChoice,
-    RobotTable,
-    data_kind,
-    identity_of,
-    read_for_robot,
+from ..foundation import (
+    Array,
+    Check,
+    PublishedData,
+    Verdict,
+    frozen,
+    infinite_where_unknown,
     refuse_beyond,
-    robot_table,
+    refuse_shape,
+    rotation_from_vector,
+    skew,
+    transform,
     write_document,
 )
+from ..identification import DataChoice, Identity, data_kind, identity_of, read_for_robot
 from ..recording import Log, still_segments
 from .plate.sensor_fit import missing_readings, refuse_unusable
 from .plate.wrench_frame import checked_pose
@@ -221,8 +224,11 @@ class WristFit(PublishedData):
         poses: Number of poses.
         source: Where they come from.
         determined: What was looked for, in words, and whether the poses show it.
-        checks: What a trusted result needs, in words, and whether it has it.
+        verdict: What a trusted result needs, and whether it has it.
         sentences: All of this in words.
+        identity: The robot it belongs to.
+        created: When it was made, ISO 8601.
+        package: Version of the package that made it.
     """
 
     link: str
@@ -245,13 +251,31 @@ class WristFit(PublishedData):
     poses: int
     source: str
     determined: Mapping[str, bool]
-    checks: Mapping[str, bool]
+    verdict: Verdict
     sentences: tuple[str, ...]
+    identity: Identity
+    created: str
+    package: str
+
+    def __post_init__(self) -> None:
+        """Take deviations that are not known for infinite."""
+        infinite_where_unknown(self, "com_std", "bias_std", "turn_std", "tilt_std")
 
     @property
     def trusted(self) -> bool:
         """Whether all that was looked for is shown, and the poses are predicted from each other."""
-        return all(self.checks.values())
+        return self.verdict.trusted
+
+    def save(self, path: str | Path) -> Path:
+        """Write the calibration file, all or nothing.
+
+        Returns:
+            The file that was written.
+
+        Raises:
+            DataFileError: It cannot be written.
+        """
+        return write_document(path, SCHEMA, VERSION, self)
 
     def calibration(self, robot: Robot) -> WristCalibration:
         """Return what removes the tool from readings at run time, for the robot that was fitted.
@@ -395,12 +419,18 @@ def _fit(
         shown["tilt of gravity"] = bool(tilt_std < SURE_TURN)
     weight = mass * float(np.linalg.norm(down))
     force, moment = float(np.sqrt(np.mean(heldout[:3] ** 2))), float(np.sqrt(np.mean(heldout[3:] ** 2)))
-    checks = {
-        "the poses show all that was looked for": all(shown.values()),
-        f"forces of a pose are predicted from the others within {SURE_FORCE:.0%} of the weight": force
-        < SURE_FORCE * weight,
-        f"moments are, within {1e3 * SURE_ARM:.0f} mm of its lever": moment < SURE_ARM * weight,
-    }
+    within = f"forces of a pose are predicted from the others within {SURE_FORCE:.0%} of the weight"
+    lever = f"moments are, within {1e3 * SURE_ARM:.0f} mm of its lever"
+    most_force, most_moment = SURE_FORCE * weight, SURE_ARM * weight
+    verdict = Verdict(
+        (
+            Check("shown", all(shown.values()), "the poses show all that was looked for"),
+            Check("forces", force < most_force, within, force, most_force, "N"),
+            Check("moments", moment < most_moment, lever, moment, most_moment, "N m"),
+        )
+    )
+    from .. import __version__
+
     result = WristFit(
         link=link,
         T_link_sensor=frozen(transform(found.axes, pose[:3, 3])),
@@ -422,8 +452,11 @@ def _fit(
         poses=len(poses.q),
         source=poses.source,
         determined=shown,
-        checks=checks,
+        verdict=verdict,
         sentences=(),
+        identity=identity_of(robot),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        package=__version__,
     )
     return _told(result, pose)
 
@@ -468,75 +501,9 @@ def _missing(spread: Array) -> str:
 
 
 SCHEMA = "counterpoise-wrist"
-VERSION = 1
-Row = tuple[float, ...]
-OpenRow = tuple[float | None, ...]
-"""None where a deviation is infinite."""
-_VECTORS = {"com": (3,), "bias": (6,), "gravity_base": (3,), "residual": (6,), "heldout": (6,), "spread": (3,)}
-_OPEN = {"com_std": 3, "bias_std": 6, "turn_std": 3}
+VERSION = 2
 MOST_MASS, MOST_LEVER, MOST_READING = 1e4, 10.0, 1e6
 """Heaviest tool [kg], farthest centre [m], largest reading [N, N m]."""
-
-
-class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """All that the checksum covers; names and units as in WristFit."""
-
-    robot: RobotTable
-    created: str
-    package: str
-    link: str
-    T_link_sensor: tuple[Row, ...]
-    reads: Literal["on_robot", "on_tool"]
-    mass: float
-    mass_std: float
-    com: Row
-    com_std: OpenRow
-    bias: Row
-    bias_std: OpenRow
-    turn: Turn
-    turn_std: OpenRow
-    gravity_base: Row
-    tilt: float
-    tilt_std: float
-    residual: Row
-    heldout: Row
-    spread: Row
-    poses: int
-    source: str
-    determined: dict[str, bool]
-    checks: dict[str, bool]
-    sentences: tuple[str, ...]
-
-
-_SAME = ("link", "reads", "mass", "mass_std", "turn", "tilt", "tilt_std", "poses", "source", "sentences")
-
-
-def save_wrist_fit(fit: WristFit, robot: Robot, path: str | Path) -> Path:
-    """Write a calibrated wrist sensor, all or nothing.
-
-    Args:
-        fit: The calibration.
-        robot: The robot that it was made with.
-        path: The file.
-
-    Returns:
-        The file that was written.
-
-    Raises:
-        DataFileError: It cannot be written.
-    """
-    from .. import __version__
-
-    content: dict[str, Any] = {name: getattr(fit, name) for name in _SAME}
-    content |= {name: getattr(fit, name).tolist() for name in (*_VECTORS, "T_link_sensor")}
-    content |= {
-        name: [value if np.isfinite(value) else None for value in getattr(fit, name).tolist()] for name in _OPEN
-    }
-    content |= {"determined": dict(fit.determined), "checks": dict(fit.checks)}
-    content |= {"created": datetime.now(UTC).isoformat(timespec="seconds"), "package": __version__}
-    content["robot"] = robot_table(identity_of(robot), robot.joint_names)
-    write_document(path, SCHEMA, VERSION, msgspec.to_builtins(content))
-    return Path(path)
 
 
 def load_wrist_fit(path: str | Path, robot: Robot) -> WristFit:
@@ -547,40 +514,43 @@ def load_wrist_fit(path: str | Path, robot: Robot) -> WristFit:
         robot: The robot as described and mounted; its masses do not matter.
 
     Raises:
-        DataFileError: The file cannot be read, is of another kind, is damaged, was written by a newer version, or
+        DataFileError: The file cannot be read, is of another kind, is damaged, was written by another version, or
             belongs to another robot or mounting; the message says which.
     """
-    return read_for_robot(
-        path,
-        robot,
-        _Content,
-        lambda content: _fit_of(content, robot),
-        schema=SCHEMA,
-        newest=VERSION,
-        kind="calibrated wrist sensor",
-    )
+    kind = "calibrated wrist sensor"
+    made = partial(_checked, robot=robot)
+    return read_for_robot(path, robot, WristFit, made, schema=SCHEMA, version=VERSION, kind=kind)
 
 
-def _fit_of(content: _Content, robot: Robot) -> WristFit:
-    given: dict[str, Any] = {name: numbers(getattr(content, name), name, shape) for name, shape in _VECTORS.items()}
-    for name, size in _OPEN.items():
-        row = np.array([np.inf if value is None else value for value in getattr(content, name)], dtype=np.float64)
-        if row.shape != (size,) or not np.all(row >= 0.0):
-            raise InputError(f"{name} is {row.tolist()}; expected {size} numbers from 0 on")
-        given[name] = frozen(row)
-    if content.link not in robot.link_names:
-        raise InputError(f"the robot has no link '{content.link}'")
-    for check in (
-        ("mass", content.mass, 0.0, MOST_MASS),
-        ("mass_std", content.mass_std, 0.0, MOST_MASS),
-        ("com", given["com"], -MOST_LEVER, MOST_LEVER),
-        ("bias", given["bias"], -MOST_READING, MOST_READING),
-        ("gravity_base", np.linalg.norm(given["gravity_base"]), 0.1, 100.0),
-        ("poses", content.poses, 1, 1e9),
-    ):
-        refuse_beyond(*check)
-    same = {name: getattr(content, name) for name in _SAME}
-    pose = checked_pose(content.T_link_sensor, "T_link_sensor")
-    return WristFit(
-        T_link_sensor=frozen(pose), determined=dict(content.determined), checks=dict(content.checks), **same, **given
-    )
+def _checked(fit: WristFit, robot: Robot) -> WristFit:
+    """Return the calibration of a file; refuse numbers that no sensor and no tool have.
+
+    Raises:
+        InputError: A shape does not fit, or a number lies beyond its bound; the message names its field.
+    """
+    if fit.link not in robot.link_names:
+        raise InputError(f"the robot has no link '{fit.link}'")
+    checked_pose(fit.T_link_sensor, "T_link_sensor")
+    unbounded = (0.0, math.inf)
+    bounds: dict[str, tuple[int, tuple[float, float]]] = {
+        "com": (3, (-MOST_LEVER, MOST_LEVER)),
+        "com_std": (3, unbounded),
+        "bias": (6, (-MOST_READING, MOST_READING)),
+        "bias_std": (6, unbounded),
+        "turn_std": (3, unbounded),
+        "gravity_base": (3, (-100.0, 100.0)),
+        "residual": (6, (0.0, MOST_READING)),
+        "heldout": (6, (0.0, MOST_READING)),
+        "spread": (3, (0.0, MOST_READING)),
+    }
+    for name, (size, (least, most)) in bounds.items():
+        refuse_shape(name, getattr(fit, name), (size,))
+        refuse_beyond(name, getattr(fit, name), least, most)
+    refuse_beyond("T_link_sensor", fit.T_link_sensor, -MOST_READING, MOST_READING)
+    refuse_beyond("mass", fit.mass, 0.0, MOST_MASS)
+    refuse_beyond("mass_std", fit.mass_std, 0.0, MOST_MASS)
+    refuse_beyond("gravity_base", float(np.linalg.norm(fit.gravity_base)), 0.1, 100.0)
+    refuse_beyond("tilt", fit.tilt, 0.0, math.pi)
+    refuse_beyond("tilt_std", fit.tilt_std, 0.0, math.inf)
+    refuse_beyond("poses", fit.poses, 1, 1e9)
+    return fit

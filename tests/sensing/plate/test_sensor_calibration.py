@@ -93,12 +93,12 @@ def test_the_simulated_puma() -> None:
 def test_a_shaking_arm_is_not_relied_on(puma: cp.Robot, calibrated: tuple[cp.Log, Truth, SensorCalibration]) -> None:
     """Forces that no rigid model explains: said first, and not of a good recording."""
     log, _, good = calibrated
-    assert good.doubt == "" and "rely" not in " ".join(good.sentences)
+    assert good.verdict.trusted and "rely" not in " ".join(good.sentences)
     shake = np.zeros(log.wrench.shape)
     shake[:, 0] = 0.5 * log.wrench[:, 0].std() * np.sign(np.sin(2.0 * np.pi * 1.3 * log.time))
     found = calibrate_sensor(puma, replace(log, wrench=log.wrench + shake), masses="exact")
-    assert found.doubt == found.sentences[0]
-    assert found.doubt.startswith("Do not rely on these numbers") and "fx (" in found.doubt
+    assert found.verdict.level == "bad" and found.verdict.reasons[0] == found.sentences[0]
+    assert found.verdict.reasons[0].startswith("Do not rely on these numbers") and "fx (" in found.verdict.reasons[0]
 
 
 def test_a_reversed_sign_is_found(puma: cp.Robot) -> None:

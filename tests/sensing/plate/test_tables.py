@@ -9,6 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.description import JointKind, parse_urdf
+from counterpoise.foundation import checksum
 from counterpoise.sensing.plate.gravity_table import (
     LinearTable,
     TrigonometricTable,
@@ -237,48 +238,101 @@ def test_tables_are_saved_and_loaded(tmp_path, kind) -> None:
             cp.BaseSensor(other).use_table(table=table)
 
 
+def change(path, **changes) -> None:
+    """Change a file's content, with a checksum that fits."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["content"] |= changes
+    path.write_text(json.dumps(document | {"checksum": checksum(document["content"])}), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
-    ("change", "word"),
+    ("changes", "word"),
     [
-        ({"schema": "counterpoise/other"}, "schema"),
-        ({"kind": "cubic"}, "kind"),
         ({"source": "guessed"}, "source"),
         ({"constant": [1.0, 2.0]}, "constant"),
+        ({"residual_rms": [None] * 6}, "residual_rms"),
         ({"coefficients": [[1.0, 2.0, 3.0]]}, "coefficients"),
-        ({"terms": [[["joint9", "cos"]]]}, "factor"),
-        ({"terms": [[["joint1", "position"]]]}, "factor"),
-        ({"terms": [[["joint1", "cos"], ["joint1", "sin"]]]}, "factor"),
+        ({"coefficients": "none"}, "coefficients"),
+        ({"terms": 24 * [[[9, 1]]]}, "factors"),
+        ({"terms": 24 * [[[-1, 1]]]}, "factors"),
+        ({"terms": 24 * [[[0, 0]]]}, "factors"),
+        ({"terms": 24 * [[[0, 3]]]}, "factors"),
+        ({"terms": 24 * [[[0, 1], [0, 2]]]}, "factors"),
         ({"surprise": 1}, "surprise"),
     ],
 )
-def test_damaged_files_are_refused(tmp_path, change, word) -> None:
+def test_damaged_files_are_refused(tmp_path, changes, word) -> None:
     """Every fault is a DataFileError that names the file."""
     path = tmp_path / "gravity.json"
     robot = cp.load("puma560")
     save_table(TrigonometricTable.from_model(robot), path)
-    content = json.loads(path.read_text(encoding="utf-8")) | change
-    path.write_text(json.dumps(content), encoding="utf-8")
+    change(path, **changes)
     with pytest.raises(cp.errors.DataFileError, match=word) as caught:
         load_table(path, robot)
     assert "gravity.json" in str(caught.value)
 
 
+@pytest.mark.parametrize("field", ["gravity_base", "tips"])
+def test_a_tag_without_numbers_belongs_to_no_robot(tmp_path, field) -> None:
+    """What is no number differs from nothing by any tolerance."""
+    path = tmp_path / "gravity.json"
+    robot = cp.load("puma560")
+    save_table(TrigonometricTable.from_model(robot), path)
+    tag = json.loads(path.read_text(encoding="utf-8"))["content"]["tag"]
+    change(path, tag=tag | {field: [None] * 3 if field == "gravity_base" else [[None] * 3]})
+    with pytest.raises(cp.errors.DataFileError, match=f"tag.{field}"):
+        load_table(path, robot)
+
+
+def test_a_sine_of_a_slider_is_refused(tmp_path) -> None:
+    path = tmp_path / "gravity.json"
+    robot = cp.load("scara").mounted(rpy=TILT)
+    table = TrigonometricTable.from_model(robot)
+    save_table(table, path)
+    slider = table.tag.rotary.index(False)
+    change(path, terms=len(table.terms) * [[[slider, 2]]])
+    with pytest.raises(cp.errors.DataFileError, match="factors"):
+        load_table(path, robot)
+
+
+def test_a_table_without_terms_comes_back(tmp_path) -> None:
+    """An arm whose weight no joint moves about."""
+    inertia = '<inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    text = f"""<robot name="top"><link name="base"/><link name="a">{inertia}</link><joint name="j" type="continuous">
+    <parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint></robot>"""
+    robot = cp.Robot(parse_urdf(text.encode()))
+    table = TrigonometricTable.from_model(robot)
+    assert not table.terms
+    save_table(table, tmp_path / "gravity.json")
+    again = load_table(tmp_path / "gravity.json", robot)
+    assert again.wrench(np.ones(1)).tobytes() == table.wrench(np.ones(1)).tobytes()
+
+
 def test_files_that_are_none_are_refused(tmp_path) -> None:
-    """A missing file, text that is no JSON, and a grid that does not fit its numbers."""
+    """A missing file, text that is no JSON, another document, and a grid that does not fit its numbers."""
     robot = first_three_joints()
     path = tmp_path / "table.json"
     with pytest.raises(cp.errors.DataFileError, match="no such file"):
         load_table(path, robot)
     path.write_bytes(b"{nonsense")
-    with pytest.raises(cp.errors.DataFileError, match="no gravity table"):
+    with pytest.raises(cp.errors.DataFileError, match="not JSON"):
         load_table(path, robot)
     save_table(LinearTable.from_model(robot, 1.0), path)
-    for change in ({"grid_counts": [2, 2, 2]}, {"grid_joints": ["joint7"] * 3}, {"grid_step": [0.0, 1.0, 1.0]}):
-        broken = json.loads(path.read_text(encoding="utf-8")) | change
-        other = tmp_path / "broken.json"
-        other.write_text(json.dumps(broken), encoding="utf-8")
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole.replace("counterpoise-gravity-grid", "counterpoise-sensor"), encoding="utf-8")
+    with pytest.raises(cp.errors.DataFileError, match="no gravity table"):
+        load_table(path, robot)
+    for changes in (
+        {"moments": [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]},
+        {"joints": [6, 6, 6]},
+        {"joints": [0, 1, 7]},
+        {"step": [0.0, 1.0, 1.0]},
+        {"lower": [0.0]},
+    ):
+        path.write_text(whole, encoding="utf-8")
+        change(path, **changes)
         with pytest.raises(cp.errors.DataFileError, match="grid"):
-            load_table(other, robot)
+            load_table(path, robot)
 
 
 @pytest.mark.parametrize("kind", ["trigonometric", "linear", "model"])

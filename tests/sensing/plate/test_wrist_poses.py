@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,12 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.errors import DataFileError, InputError
-from counterpoise.foundation import rotation_from_rpy, rotation_from_vector, rotation_vector, transform
+from counterpoise.foundation import checksum, rotation_from_rpy, rotation_from_vector, rotation_vector, transform
 from counterpoise.sensing.wrist_calibration import (
     WristFit,
     WristPoses,
     calibrate_wrist_poses,
     load_wrist_fit,
-    save_wrist_fit,
     wrist_poses,
 )
 
@@ -143,9 +143,9 @@ def test_poses_of_a_recording_and_of_a_table() -> None:
 
 def test_the_file_and_what_it_is_good_for(tmp_path: Path) -> None:
     fit = calibrate_wrist_poses(ROBOT, drawn(0, 12), link=LINK, T_link_sensor=MOUNT)
-    path = save_wrist_fit(fit, ROBOT, tmp_path / "arm.wrist.json")
+    path = fit.save(tmp_path / "arm.wrist.json")
     again = load_wrist_fit(path, ROBOT)
-    assert again.mass == fit.mass and np.array_equal(again.bias, fit.bias) and again.checks == fit.checks
+    assert again.mass == fit.mass and np.array_equal(again.bias, fit.bias) and again.verdict == fit.verdict
     other = drawn(9, 5)
     contact = again.calibration(ROBOT).contact_wrench(other.q, other.reading)
     assert np.all(np.abs(contact) < 6.0 * NOISE + 0.05)
@@ -156,3 +156,60 @@ def test_the_file_and_what_it_is_good_for(tmp_path: Path) -> None:
     path.write_text(json.dumps(text))
     with pytest.raises(DataFileError, match="checksum"):
         load_wrist_fit(path, ROBOT)
+
+
+def written(path: Path, place: tuple[object, ...], value: object) -> None:
+    """Change one value of a file's content, with a checksum that fits."""
+    document = json.loads(path.read_text())
+    inside = document["content"]
+    for key in place[:-1]:
+        inside = inside[key]
+    inside[place[-1]] = value
+    path.write_text(json.dumps(document | {"checksum": checksum(document["content"])}))
+
+
+def test_what_is_not_known_stays_infinite_in_the_file(tmp_path: Path) -> None:
+    """A wrist that turned about one axis only: part of the centre is not told."""
+    fit = calibrate_wrist_poses(ROBOT, drawn(0, 12), link=LINK, T_link_sensor=MOUNT)
+    unknown = replace(fit, com_std=np.array([0.001, np.inf, 0.002]), tilt_std=np.inf)
+    again = load_wrist_fit(unknown.save(tmp_path / "arm.wrist.json"), ROBOT)
+    np.testing.assert_array_equal(again.com_std, unknown.com_std)
+    assert again.tilt_std == np.inf and again.identity == fit.identity
+    for name in WristFit.__dataclass_fields__:
+        one, other = getattr(unknown, name), getattr(again, name)
+        assert np.array_equal(one, other) if isinstance(one, np.ndarray) else repr(one) == repr(other), name
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("mass",), -1.0, "mass is -1"),
+        (("mass",), None, "mass is nan"),
+        (("mass_std",), 1e300, "mass_std is"),
+        (("com",), [0.0, 0.0], "com has shape"),
+        (("com", 1), 1e3, r"com\[1\] is 1000"),
+        (("com", 1), None, r"com\[1\] is nan"),
+        (("com_std", 0), -1.0, r"com_std\[0\] is -1"),
+        (("bias", 0), 1e300, r"bias\[0\] is"),
+        (("gravity_base",), [0.0, 0.0, 0.0], "gravity_base is 0"),
+        (("T_link_sensor", 0, 0), 7.0, "T_link_sensor is no pose"),
+        (("T_link_sensor", 0, 3), 1e300, "T_link_sensor"),
+        (("poses",), 10**400, "poses is inf"),
+        (("link",), "nothing", "no link 'nothing'"),
+        (("reads",), "both", "does not hold what"),
+        (("turn",), "some", "does not hold what"),
+        (("verdict", 0, "passed"), 1, "does not hold what"),
+        (("identity", "gravity_base"), [0.0, 0.0, None], "does not hold what"),
+        (("identity", "gravity_base"), [0.0, 0.0, 1e9], "gravity_base holds"),
+        (("surprise",), 1, "surprise"),
+    ],
+)
+def test_a_file_with_impossible_numbers_is_refused(
+    tmp_path: Path, place: tuple[object, ...], value: object, words: str
+) -> None:
+    fit = calibrate_wrist_poses(ROBOT, drawn(0, 12), link=LINK, T_link_sensor=MOUNT)
+    path = fit.save(tmp_path / "arm.wrist.json")
+    written(path, place, value)
+    with pytest.raises(DataFileError, match=words) as caught:
+        load_wrist_fit(path, ROBOT)
+    assert str(path) in str(caught.value)

@@ -164,16 +164,16 @@ def test_rule_of_a_joint() -> None:
     assert not replace(JOINT, share=0.71).passed and replace(JOINT, share=0.69).passed
     assert not replace(JOINT, std=0.151).passed
     assert not replace(JOINT, held=9.55).passed
-    assert not replace(JOINT, crept=False).passed and "both sides" in replace(JOINT, crept=False).sentence()
+    assert not replace(JOINT, crept=False).passed and "both sides" in replace(JOINT, crept=False).check.sentence
     assert replace(JOINT, friction_law=0.8).left == pytest.approx(0.5 * 0.8)
     assert replace(JOINT, friction_law=1.4).left == pytest.approx(1.0 - 0.5 * 1.4)
     hopeless = replace(JOINT, held=12.0)
-    assert "no share is small enough" in hopeless.sentence() and hopeless.most_share < 0.0
+    assert "no share is small enough" in hopeless.check.sentence and hopeless.most_share < 0.0
     assert not replace(JOINT, friction=0.0, friction_law=0.0).passed
     slippery = replace(JOINT, held=10.0, friction=0.02, friction_law=0.02)
-    assert not slippery.passed and "no friction was found that would hold it" in slippery.sentence()
+    assert not slippery.passed and "no friction was found that would hold it" in slippery.check.sentence
     unknown = replace(JOINT, friction_law=0.0)  # a joint whose friction was not calibrated: none is compensated
-    assert unknown.passed and unknown.left == JOINT.friction and unknown.sentence() == ""
+    assert unknown.passed and unknown.left == JOINT.friction and unknown.check.passed
 
 
 def test_result_is_data_and_names_the_worst_first(exact: CheckResult) -> None:

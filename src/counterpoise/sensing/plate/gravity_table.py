@@ -29,6 +29,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -440,7 +441,7 @@ class TrigonometricTable:
     constant: Array
     terms: tuple[Monomial, ...]
     coefficients: Array
-    source: str = "model"
+    source: Literal["model", "measured"] = "model"
     residual_rms: Array = field(default_factory=lambda: frozen(np.zeros(6)))
 
     complete = True

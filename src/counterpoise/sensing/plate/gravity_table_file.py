@@ -1,86 +1,32 @@
-"""Gravity tables in files: JSON, strictly read, with the tag of what the table belongs to."""
+"""Gravity tables in files: the table as it is, read for the robot, mounting and payload that it was built for."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
 
-import msgspec
 import numpy as np
 
 from ...dynamics import Robot
 from ...errors import DataFileError, InputError
-from ...foundation import Array, frozen, read_data, write_atomically
+from ...foundation import frozen, read_document, refuse_beyond, refuse_shape, write_document
 from ...identification import FileBounds
 from .gravity_table import COS, SIN, LinearTable, Monomial, TableTag, TrigonometricTable
 
-SCHEMA = "counterpoise/gravity-table-1"
+TRIGONOMETRIC, LINEAR = "counterpoise-gravity-table", "counterpoise-gravity-grid"
+VERSION = 1
 MAX_TABLE_BYTES = 1 << 30
 
-_FUNCTIONS = {"cos": COS, "sin": SIN, "position": COS}
-Factors = list[tuple[str, str]]
-"""Factors of a term: joint name and "cos", "sin" or "position"."""
 
+def save_table(table: TrigonometricTable | LinearTable, path: str | Path) -> Path:
+    """Write a table, all or nothing.
 
-Three = Annotated[list[float], msgspec.Meta(min_length=3, max_length=3)]
-Six = Annotated[list[float], msgspec.Meta(min_length=6, max_length=6)]
-
-
-class GravityTableFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a file holds; the fields that begin with grid_ are a linear table's."""
-
-    schema: str
-    kind: str
-    source: str
-    robot: str
-    joints: list[tuple[str, bool]]
-    gravity_base: Three
-    payloads: list[tuple[str, float, tuple[float, float, float]]]
-    tips: list[Three]
-    constant: Six
-    coefficients: list[Three]
-    terms: list[Factors] = []
-    residual_rms: Six = msgspec.field(default_factory=lambda: [0.0] * 6)
-    grid_joints: list[str] = []
-    grid_lower: list[float] = []
-    grid_step: list[float] = []
-    grid_counts: list[int] = []
-
-
-def save_table(table: TrigonometricTable | LinearTable, path: str | Path) -> None:
-    """Write a table.
+    Returns:
+        The file that was written.
 
     Raises:
         DataFileError: The file cannot be written.
     """
-    tag = table.tag
-    content: dict[str, Any] = {
-        "schema": SCHEMA,
-        "kind": "trigonometric" if isinstance(table, TrigonometricTable) else "linear",
-        "source": table.source,
-        "robot": tag.robot,
-        "joints": [[name, turns] for name, turns in zip(tag.joint_names, tag.rotary, strict=True)],
-        "gravity_base": tag.gravity_base.tolist(),
-        "payloads": [[link, mass, list(com)] for link, mass, com in tag.payloads],
-        "tips": tag.tips.tolist(),
-    }
-    if isinstance(table, TrigonometricTable):
-        content |= {
-            "constant": table.constant.tolist(),
-            "residual_rms": table.residual_rms.tolist(),
-            "terms": [_factors(term, tag) for term in table.terms],
-            "coefficients": table.coefficients.tolist(),
-        }
-    else:
-        content |= {
-            "constant": [*table.force.tolist(), 0.0, 0.0, 0.0],
-            "grid_joints": [tag.joint_names[joint] for joint in table.joints],
-            "grid_lower": table.lower.tolist(),
-            "grid_step": table.step.tolist(),
-            "grid_counts": list(table.moments.shape[:-1]),
-            "coefficients": table.moments.reshape(-1, 3).tolist(),
-        }
-    write_atomically(path, msgspec.json.encode(content))
+    return write_document(path, TRIGONOMETRIC if isinstance(table, TrigonometricTable) else LINEAR, VERSION, table)
 
 
 def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTable:
@@ -89,94 +35,58 @@ def load_table(path: str | Path, robot: Robot) -> TrigonometricTable | LinearTab
     Raises:
         DataFileError: The file cannot be read, is no table, or belongs to another robot, mounting or payload.
     """
-    content = _decoded(path)
-    tag = TableTag(
-        content.robot,
-        tuple(name for name, _ in content.joints),
-        tuple(turns for _, turns in content.joints),
-        frozen(content.gravity_base),
-        tuple((link, mass, com) for link, mass, com in content.payloads),
-        frozen(np.array(content.tips).reshape(-1, 3)),
-    )
-    numbers = frozen(np.array(content.coefficients).reshape(-1, 3))
-    constant = frozen(content.constant)
-    for array in (tag.gravity_base, tag.tips, numbers, constant):
-        if not np.isfinite(array).all():
-            raise DataFileError("holds numbers that are not finite", path=path)
+    tables: dict[str, type[TrigonometricTable | LinearTable]] = {TRIGONOMETRIC: TrigonometricTable, LINEAR: LinearTable}
+    table = read_document(path, tables, VERSION, kind="gravity table", most=MAX_TABLE_BYTES)
     try:
-        tag.refuse_other(robot)
+        _check_tag(table.tag, robot)
+        most = FileBounds.of(robot, "N m").torque
+        return _trigonometric(table, most) if isinstance(table, TrigonometricTable) else _linear(table, most)
     except InputError as error:
         raise DataFileError(str(error), path=path) from error
-    _refuse_impossible(content, robot, path)
-    if content.kind == "trigonometric":
-        terms = tuple(_monomial(factors, tag, path) for factors in content.terms)
-        if len(terms) != len(numbers):
-            raise DataFileError(f"has {len(terms)} terms and {len(numbers)} coefficients", path=path)
-        rms = frozen(content.residual_rms)
-        return TrigonometricTable(tag, constant, terms, numbers, content.source, rms)
-    return _linear(content, tag, constant, numbers, path)
 
 
-def _refuse_impossible(content: GravityTableFile, robot: Robot, path: str | Path) -> None:
-    """Refuse forces and moments that no arm of the robot's size has.
-
-    Raises:
-        DataFileError: A number lies beyond its bound; the message names its field.
-    """
-    torque = FileBounds.of(robot, "N m").torque
-    for name, values in (
-        ("constant", content.constant),
-        ("coefficients", content.coefficients),
-        ("residual_rms", content.residual_rms),
-        ("grid_lower", content.grid_lower),
-        ("grid_step", content.grid_step),
-    ):
-        array = np.asarray(values, dtype=np.float64)
-        most = float(np.abs(array).max(initial=0.0))
-        if not most <= torque:  # NaN too
-            raise DataFileError(f"{name} holds {most:g}; expected at most {torque:g} for this robot", path=path)
+def _check_tag(tag: TableTag, robot: Robot) -> None:
+    """Refuse a table of another robot, mounting or payload."""
+    refuse_shape("tag.gravity_base", tag.gravity_base, (3,))
+    for name in ("gravity_base", "tips"):
+        values = getattr(tag, name)
+        refuse_beyond(f"tag.{name}", values, -np.inf, np.inf)  # NaN is within no tolerance, and beyond none
+    tag.refuse_other(robot)
 
 
-def _linear(content: GravityTableFile, tag: TableTag, constant: Array, numbers: Array, path: str | Path) -> LinearTable:
-    place = {name: index for index, name in enumerate(tag.joint_names)}
-    unknown = [name for name in content.grid_joints if name not in place]
-    sizes = {len(content.grid_joints), len(content.grid_lower), len(content.grid_step), len(content.grid_counts)}
-    if unknown or len(sizes) != 1 or int(np.prod(content.grid_counts, dtype=object)) != len(numbers):
-        raise DataFileError("is no gravity table: its grid does not fit its numbers", path=path)
-    if not all(count >= 2 for count in content.grid_counts) or not all(step > 0.0 for step in content.grid_step):
-        raise DataFileError("is no gravity table: its grid has no cells", path=path)
-    joints = tuple(place[name] for name in content.grid_joints)
-    lower, step = frozen(content.grid_lower), frozen(content.grid_step)
-    moments = frozen(numbers.reshape(*content.grid_counts, 3))
-    return LinearTable(tag, frozen(constant[:3]), joints, lower, step, moments)
+def _trigonometric(table: TrigonometricTable, most: float) -> TrigonometricTable:
+    """Return a table of a file; refuse terms that are none, and moments [N m] that no arm of the robot's size has."""
+    coefficients = table.coefficients if table.terms else frozen(np.zeros((0, 3)))
+    refuse_shape("constant", table.constant, (6,))
+    refuse_shape("residual_rms", table.residual_rms, (6,))
+    refuse_shape("coefficients", coefficients, (len(table.terms), 3))
+    refuse_beyond("constant", table.constant, -most, most)
+    refuse_beyond("coefficients", coefficients, -most, most)
+    refuse_beyond("residual_rms", table.residual_rms, 0.0, most)
+    for term in table.terms:
+        _check_term(term, table.tag)
+    return TrigonometricTable(table.tag, table.constant, table.terms, coefficients, table.source, table.residual_rms)
 
 
-def _decoded(path: str | Path) -> GravityTableFile:
-    data = read_data(path, MAX_TABLE_BYTES)
-    try:
-        content = msgspec.json.decode(data, type=GravityTableFile)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataFileError(f"is no gravity table: {error}", path=path) from error
-    if content.schema != SCHEMA or content.kind not in ("trigonometric", "linear"):
-        told = f"has schema {content.schema!r} and kind {content.kind!r}; this version reads {SCHEMA}"
-        raise DataFileError(told, path=path)
-    if content.source not in ("model", "measured"):
-        raise DataFileError(f"has source {content.source!r}; expected 'model' or 'measured'", path=path)
-    return content
+def _check_term(term: Monomial, tag: TableTag) -> None:
+    """Refuse a product that has no value: of a joint that is not there, of one joint twice, of another function."""
+    joints = [joint for joint, _ in term]
+    there = all(0 <= joint < len(tag.rotary) for joint in joints) and len(set(joints)) == len(joints)
+    if not there or not all(kind in ((COS, SIN) if tag.rotary[joint] else (COS,)) for joint, kind in term):
+        raise InputError(f"terms holds the factors {term}, which are none of this robot's")
 
 
-def _factors(term: Monomial, tag: TableTag) -> Factors:
-    words = {COS: "cos", SIN: "sin"}
-    return [(tag.joint_names[joint], words[kind] if tag.rotary[joint] else "position") for joint, kind in term]
-
-
-def _monomial(factors: Factors, tag: TableTag, path: str | Path) -> Monomial:
-    place = {name: index for index, name in enumerate(tag.joint_names)}
-    found: list[tuple[int, int]] = []
-    for name, word in factors:
-        joint = place.get(name)
-        fits = joint is not None and (word in ("cos", "sin")) == tag.rotary[joint] and word in _FUNCTIONS
-        if joint is None or not fits or joint in (known for known, _ in found):
-            raise DataFileError(f"is no gravity table: a term has the factor {word} {name!r}", path=path)
-        found.append((joint, _FUNCTIONS[word]))
-    return tuple(found)
+def _linear(table: LinearTable, most: float) -> LinearTable:
+    """Return a table of a file; refuse a grid that is none, and moments [N m] that no arm of the robot's size has."""
+    size, counts = len(table.joints), table.moments.shape[:-1]
+    if len(set(table.joints)) != size or not all(0 <= joint < len(table.tag.rotary) for joint in table.joints):
+        raise InputError(f"joints holds {table.joints}: the grid is none over this robot's joints")
+    if len(counts) != size or table.moments.shape[-1] != 3 or not all(count >= 2 for count in counts):
+        raise InputError(f"moments has shape {table.moments.shape}: it fits no grid over {size} joints")
+    refuse_shape("force", table.force, (3,))
+    for name in ("lower", "step"):
+        refuse_shape(f"grid {name}", getattr(table, name), (size,))
+        refuse_beyond(f"grid {name}", getattr(table, name), -most if name == "lower" else 1e-9, most)
+    refuse_beyond("force", table.force, -most, most)
+    refuse_beyond("moments", table.moments, -most, most)
+    return table

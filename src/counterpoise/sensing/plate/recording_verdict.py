@@ -9,6 +9,7 @@ import numpy as np
 
 from ...doctor import LEVER, Consequence
 from ...dynamics import WRENCH_COMPONENTS, WRENCH_UNITS
+from ...foundation import Check, Verdict
 from ...recording import still_segments
 from .recording_torques import RecordingTorques
 from .torque_estimate import UNUSABLE, EstimateFlag
@@ -30,43 +31,80 @@ class RecordingVerdict:
     """What to think of the torques.
 
     Attributes:
-        level: "good", "doubtful" or "bad"; bad means: do not use them.
         headline: One sentence.
-        sentences: Further sentences, the most important first.
+        checks: What usable torques need; "bad" means: do not use them.
+        notes: Further sentences.
     """
 
-    level: Literal["good", "doubtful", "bad"]
     headline: str
-    sentences: tuple[str, ...]
+    checks: Verdict
+    notes: tuple[str, ...]
+
+    @property
+    def level(self) -> Literal["good", "doubtful", "bad"]:
+        """The verdict in a word; "bad" means: do not use them."""
+        return self.checks.level
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What failed, and further sentences, the most important first."""
+        return (*self.checks.reasons, *self.notes)
 
 
 def judged(found: RecordingTorques) -> RecordingVerdict:
     """Judge the torques of a recording."""
-    worst = max((finding.consequence for finding in found.findings), default=Consequence.NOTE)
-    told = [finding.sentence for finding in found.findings if finding.consequence > Consequence.NOTE]
-    unrelated = found.check is not None and bool((found.check.explained[3:5] < POOR).all()) and _moves(found.check)
-    if unrelated:
-        shares = " and ".join(f"{max(share, 0.0):.0%}" for share in found.check.explained[3:5]) if found.check else ""
-        told.insert(0, f"The model explains only {shares} of the changes of mx and my.")
-    if (told or unrelated) and found.calibration is None:
-        told.append(CALIBRATE)
-    zero = _zero(found)
-    told += [zero] if zero else []
-    told += _joints(found) + _samples(found)
+    against = [*_model(found), *_findings(found)]
+    notes = [CALIBRATE] if against and found.calibration is None else []
+    valid, count, known = float(np.mean(found.torque.valid)), len(found.joints), len(found.informative)
+    share = f"{valid:.0%}" if valid in (0.0, 1.0) else f"{valid:.1%}"
+    checks = Verdict(
+        (
+            *against,
+            *_zero(found),
+            Check(
+                "samples", valid >= FEW_VALID, f"{share} of the samples are valid.", valid, FEW_VALID, decides=not valid
+            ),
+            Check(
+                "joints",
+                known > 0,
+                f"Torques of {known} of {count} joints stand out from their bands.",
+                float(known),
+                1.0,
+            ),
+        )
+    )
+    notes += _joints(found) + _samples(found)
     if found.effort_note:
-        told.append(f"Nothing to compare with: {found.effort_note}.")
-    valid = float(np.mean(found.torque.valid))
-    count, known = len(found.joints), len(found.informative)
-    if worst > Consequence.LIMITS or unrelated:
-        return RecordingVerdict("bad", "DO NOT USE: the plate does not read what the model expects", tuple(told))
-    if valid == 0.0:
-        return RecordingVerdict("bad", "DO NOT USE: no sample is valid", tuple(told))
-    if known == 0:
-        return RecordingVerdict("bad", "NO INFORMATION: no joint's torque stands out from its band", tuple(told))
+        notes.append(f"Nothing to compare with: {found.effort_note}.")
     which = f"all {count} joints" if known == count else f"{known} of {count} joints"
-    if worst == Consequence.LIMITS or zero or valid < FEW_VALID:
-        return RecordingVerdict("doubtful", f"USABLE WITH CARE: torques of {which}", tuple(told))
-    return RecordingVerdict("good", f"USABLE: torques of {which}", tuple(told))
+    if any(check.decides for check in against):
+        headline = "DO NOT USE: the plate does not read what the model expects"
+    elif valid == 0.0:
+        headline = "DO NOT USE: no sample is valid"
+    elif known == 0:
+        headline = "NO INFORMATION: no joint's torque stands out from its band"
+    else:
+        headline = f"{'USABLE' if checks.trusted else 'USABLE WITH CARE'}: torques of {which}"
+    return RecordingVerdict(headline, checks, tuple(notes))
+
+
+def _model(found: RecordingTorques) -> list[Check]:
+    """Return a failed check where the model explains too little of the moments."""
+    check = found.check
+    if check is None or not (check.explained[3:5] < POOR).all() or not _moves(check):
+        return []
+    explained = [max(float(part), 0.0) for part in check.explained[3:5]]
+    told = " and ".join(f"{part:.0%}" for part in explained)
+    return [Check("model", False, f"The model explains only {told} of the changes of mx and my.", max(explained), POOR)]
+
+
+def _findings(found: RecordingTorques) -> list[Check]:
+    """Return a failed check for each finding of the doctor that matters."""
+    return [
+        Check("plate", False, one.sentence, float(one.consequence), decides=one.consequence > Consequence.LIMITS)
+        for one in found.findings
+        if one.consequence > Consequence.NOTE
+    ]
 
 
 def used_plate(found: RecordingTorques) -> str:
@@ -94,11 +132,11 @@ def _moves(check: WrenchCheck) -> bool:
     return bool((check.signal[3:5] > 0.1 * np.maximum(check.left_over[3:5], 1e-9)).any())
 
 
-def _zero(found: RecordingTorques) -> str:
-    """Return that the plate's zero is off, where the untared form says so beyond what the masses explain."""
+def _zero(found: RecordingTorques) -> list[Check]:
+    """Return a failed check where the plate's zero is off by the untared form, beyond what the masses explain."""
     check = found.check
     if check is None or check.tared:
-        return ""
+        return []
     rows = np.isfinite(check.torque_difference).all(axis=1)
     q = found.log.q[rows][:: max(1, int(rows.sum()) // 50)]
     variance = found.sensor.variance
@@ -106,11 +144,15 @@ def _zero(found: RecordingTorques) -> str:
     std = variance.wrench_std(q, reading, q_tare=None, gravity=True, acceleration=None).mean(axis=0)
     weight = found.robot.total_mass * float(np.linalg.norm(found.robot.gravity_base))
     least = SMALL_OFF * weight * np.repeat([1.0, LEVER], 3)
-    off = [i for i in range(6) if abs(check.offset[i]) > max(OFF * std[i] + check.left_over[i], least[i])]
+    allowed = np.maximum(OFF * std + check.left_over, least)
+    off = np.flatnonzero(np.abs(check.offset) > allowed).tolist()
     if not off:
-        return ""
+        return []
     listed = ", ".join(f"{WRENCH_COMPONENTS[i]} {check.offset[i]:+.3g} {WRENCH_UNITS[i]}" for i in off)
-    return f"The plate's zero is off against the model: {listed}. {_tare_hint(found)}"
+    sentence = f"The plate's zero is off against the model: {listed}. {_tare_hint(found)}"
+    worst = max(off, key=lambda i: abs(check.offset[i]) / allowed[i])
+    numbers = abs(float(check.offset[worst])), float(allowed[worst])
+    return [Check("zero", False, sentence, *numbers, WRENCH_UNITS[worst], decides=False)]
 
 
 def _tare_hint(found: RecordingTorques) -> str:

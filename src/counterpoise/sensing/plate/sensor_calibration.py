@@ -41,8 +41,17 @@ from ...doctor import (
 from ...dynamics import WRENCH_COMPONENTS, Robot
 from ...errors import InputError
 from ...fitting import inertial_root
-from ...foundation import Array, PublishedData, frozen, transform
-from ...identification import Identity, data_fingerprint, identity_of
+from ...foundation import (
+    Array,
+    PublishedData,
+    Verdict,
+    frozen,
+    refuse_beyond,
+    refuse_shape,
+    transform,
+    write_document,
+)
+from ...identification import Identity, data_fingerprint, identity_of, read_for_robot
 from ...recording import GRID_CUTOFF, Log, Motion, SampleFlag, filtered, increasing, interpolated
 from .readings import plate_readings
 from .sensor import BaseSensor
@@ -62,9 +71,28 @@ from .sensor_fit import (
     outlier_share,
     plate_data,
 )
-from .sensor_words import Spreads, determined, doubt, sentences, shown_gains
+from .sensor_words import Spreads, determined, explained, sentences, shown_gains, sign_certain
 from .variance import Uncertainty
 from .wrench_frame import Mounting, WrenchFrame, canonical_covariance
+
+SCHEMA = "counterpoise-sensor"
+VERSION = 2
+
+SPREADS = {
+    **dict.fromkeys(("noise", "frame_error", "zero_error", "bias_std", "drift_std", "signal"), (6,)),
+    **dict.fromkeys(("residual_before", "residual_after", "heldout"), (6,)),
+    **dict.fromkeys(("rotation_std", "origin_std"), (3,)),
+    "gain_std": (6, 6),
+}
+"""Fields that are deviations, and their shapes."""
+MOST_ORIGIN = 100.0
+"""Farthest that a plate can lie from the base's origin [m]."""
+MOST_GAIN = 10.0
+"""A channel's own gain lies between this and its inverse; a fraction of a foreign component, per metre, within it."""
+MOST_READING = 1e6
+"""Zeros, noise and errors of a reading [N, N m]."""
+MOST_LAG = 10.0
+"""[s]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,10 +217,9 @@ class SensorCalibration(PublishedData):
         outliers: Share of the readings that were weighted down.
         sentences: All of this in words.
         identity: The robot it belongs to.
-        joint_names: Its joints.
         data_sha256: Fingerprint of the recording.
         created: When it was made, ISO 8601.
-        version: Of the package.
+        package: Version of the package that made it.
     """
 
     frame: WrenchFrame
@@ -222,10 +249,9 @@ class SensorCalibration(PublishedData):
     outliers: float
     sentences: tuple[str, ...]
     identity: Identity
-    joint_names: tuple[str, ...]
     data_sha256: str
     created: str
-    version: str
+    package: str
 
     @property
     def undetermined(self) -> tuple[str, ...]:
@@ -233,9 +259,9 @@ class SensorCalibration(PublishedData):
         return tuple(name for name, shown in self.determined.items() if not shown)
 
     @property
-    def doubt(self) -> str:
-        """Why these numbers are not to be relied on: what the model leaves unexplained; "" where nothing."""
-        return doubt(self.signal, self.residual_after)
+    def verdict(self) -> Verdict:
+        """Whether these numbers may be relied on: what the model leaves unexplained, and the sign."""
+        return Verdict([explained(self.signal, self.residual_after), sign_certain(shown=self.determined["sign"])])
 
     @property
     def residuals(self) -> tuple[tuple[str, float, float, float], ...]:
@@ -316,14 +342,15 @@ class SensorCalibration(PublishedData):
         return np.zeros(len(log))
 
     def save(self, path: str | Path) -> Path:
-        """Write the calibration file, all or nothing; see sensor_file.py.
+        """Write the calibration file, all or nothing.
+
+        Returns:
+            The file that was written.
 
         Raises:
             DataFileError: It cannot be written.
         """
-        from .sensor_file import save_sensor_calibration
-
-        return save_sensor_calibration(self, path)
+        return write_document(path, SCHEMA, VERSION, self)
 
     @property
     def turn(self) -> PlateTurn:
@@ -421,10 +448,9 @@ def calibrate_sensor(
         outliers=outlier_share(best),
         sentences=told,
         identity=identity_of(robot),
-        joint_names=robot.joint_names,
         data_sha256=data_fingerprint(log),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        version=__version__,
+        package=__version__,
     )
 
 
@@ -493,3 +519,47 @@ def _heldout(comparison: PlateComparison, found: FoundStart, prior: SensorPrior,
     left = (comparison.reading(trained.lag) - comparison.predicted(trained))[first:]
     std: Array = left.std(axis=0)
     return std
+
+
+def load_sensor_calibration(path: str | Path, robot: Robot) -> SensorCalibration:
+    """Read a calibrated plate for a robot.
+
+    Args:
+        path: The file.
+        robot: The robot as described and mounted; its masses do not matter.
+
+    Raises:
+        DataFileError: The file cannot be read, is of another kind, is damaged, was written by another version, or
+            belongs to another robot or mounting; the message says which.
+    """
+    kind = "calibrated plate"
+    return read_for_robot(path, robot, SensorCalibration, _checked, schema=SCHEMA, version=VERSION, kind=kind)
+
+
+def _checked(found: SensorCalibration) -> SensorCalibration:
+    """Return the calibration of a file; refuse numbers that no plate has.
+
+    Raises:
+        InputError: A shape does not fit, or a number lies beyond its bound; the message names its field.
+    """
+    frame = found.frame
+    WrenchFrame.checked(frame.T_base_sensor, frame.reads, point=frame.point, gain=frame.gain, bias=frame.bias)
+    own = np.diag(frame.gain)
+    refuse_beyond("frame.T_base_sensor", frame.T_base_sensor, -MOST_ORIGIN, MOST_ORIGIN)
+    refuse_beyond("frame.point", frame.point, -MOST_ORIGIN, MOST_ORIGIN)
+    refuse_beyond("frame.gain", own, 1.0 / MOST_GAIN, MOST_GAIN)
+    refuse_beyond("frame.gain", frame.gain - np.diag(own), -MOST_GAIN, MOST_GAIN)
+    refuse_beyond("frame.bias", frame.bias, -MOST_READING, MOST_READING)
+    for name, shape in SPREADS.items():
+        refuse_shape(name, getattr(found, name), shape)
+        refuse_beyond(name, getattr(found, name), 0.0, MOST_READING)
+    refuse_shape("drift", found.drift, (6,))
+    refuse_shape("gain_determined", found.gain_determined, (6, 6))
+    refuse_beyond("drift", found.drift, -MOST_READING, MOST_READING)
+    refuse_beyond("lag", found.lag, -MOST_LAG, MOST_LAG)
+    refuse_beyond("lag_std", found.lag_std, 0.0, np.inf)
+    refuse_beyond("reference", found.reference, -1e15, 1e15)
+    refuse_beyond("cutoff", found.cutoff, 0.0, MOST_READING)
+    refuse_beyond("samples", found.samples, 0.0, 1e15)
+    refuse_beyond("outliers", found.outliers, 0.0, 1.0)
+    return found

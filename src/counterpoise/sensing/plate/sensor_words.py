@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...doctor import PlateTurn, listed, percent, short, spread
 from ...dynamics import WRENCH_COMPONENTS
-from ...foundation import Array
+from ...foundation import Array, Check, Verdict
 from .wrench_frame import Mounting
 
 SURE_TURN = math.radians(2.0)
@@ -89,24 +89,40 @@ def determined(spreads: Spreads, parts: Collection[str], rate: float, *, sign_sh
     return found
 
 
-def doubt(signal: Array, left: Array) -> str:
-    """Say which channels the model does not explain; "" where it explains all.
+def explained(signal: Array, left: Array) -> Check:
+    """Return whether the model explains what every channel varies by.
 
     Args:
         signal: Deviation of each channel of the reading [N, N m], shape (6,).
         left: What is left over after the fit [N, N m], shape (6,).
     """
-    share = left / np.maximum(signal, 1e-12)
+    fraction = left / np.maximum(signal, 1e-12)
+    worst = float(fraction.max())
     poor = [
         f"{name} ({percent(float(part))})"
-        for name, part in zip(WRENCH_COMPONENTS, share, strict=True)
+        for name, part in zip(WRENCH_COMPONENTS, fraction, strict=True)
         if part > UNEXPLAINED
     ]
-    if not poor:
-        return ""
-    return (
-        f"Do not rely on these numbers: after the fit, {listed(poor)} of what the channel varies by stays unexplained. "
-        "The arm shakes, its gears yield, it was touched, or its masses are far off. Record a calmer motion."
+    sentence = f"After the fit, at most {percent(worst)} of what a channel varies by stays unexplained."
+    if poor:
+        sentence = (
+            f"Do not rely on these numbers: after the fit, {listed(poor)} of what the channel varies by stays "
+            "unexplained. The arm shakes, its gears yield, it was touched, or its masses are far off. Record a calmer "
+            "motion."
+        )
+    return Check("explained", not poor, sentence, worst, UNEXPLAINED)
+
+
+def sign_certain(*, shown: bool) -> Check:
+    """Return whether the recording tells the plate's sign."""
+    if shown:
+        return Check("sign", True, "The recording tells the plate's sign.")
+    return Check(
+        "sign",
+        False,
+        "The sign is not certain: the recording does not tell it from a turned plate. Faster motion, or a plate "
+        "that was not tared under the robot, would.",
+        decides=False,
     )
 
 
@@ -141,15 +157,10 @@ def sentences(
         outliers: Share of readings weighted down.
         masses: How well the robot's masses are known.
     """
-    doubtful = doubt(signal, residual[1])
-    told = [doubtful] if doubtful else []
+    told = list(Verdict([explained(signal, residual[1])]).reasons)
     if turned_over:
         told.append(f"The plate reads the opposite of what is declared: '{reads}'.")
-    if not shown["sign"]:
-        told.append(
-            "The sign is not certain: the recording does not tell it from a turned plate. Faster motion, or a plate "
-            "that was not tared under the robot, would."
-        )
+    told += Verdict([sign_certain(shown=shown["sign"])]).reasons
     if "yaw" in shown:
         told += _turn_sentences(mounting, declared, spreads, shown)
     if "height" in shown:

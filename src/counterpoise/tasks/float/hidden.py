@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...dynamics import Robot, effort_units
-from ...foundation import Array, PublishedData, frozen
+from ...foundation import Array, Check, PublishedData, Verdict, frozen
 
 SIGMAS = 2.0
 """How many standard deviations are added to the difference found."""
@@ -86,11 +86,17 @@ class JointCheck:
         spare = min(self.friction, self.friction_law) - abs(self.difference) - SIGMAS * self.std
         return spare / self.friction_law
 
-    def sentence(self) -> str:
-        """Say what is wrong and what to do; "" where nothing is."""
-        if self.passed:
-            return ""
+    @property
+    def check(self) -> Check:
+        """Whether what the model may be off by is smaller than what is left."""
+        error = abs(self.difference) + SIGMAS * self.std
+        return Check(self.joint, self.passed, self._sentence(), error, self.left, self.unit)
+
+    def _sentence(self) -> str:
+        """Say what was found; where that is wrong, what to do."""
         where = f"joint '{self.joint}'"
+        if self.passed:
+            return f"{where}: the model carries it, and its friction holds what the model may be off by"
         if not self.crept:
             return (
                 f"{where} did not come to rest from both sides: friction held it, or it swung. Free it, lock it, or "
@@ -137,6 +143,14 @@ class CheckResult(PublishedData):
     blindness: PoseBlindness | None = None
 
     @property
+    def verdict(self) -> Verdict:
+        """Whether the arm may float: a check of every joint, the worst one first."""
+        return Verdict(
+            joint.check
+            for joint in sorted(self.joints, key=lambda joint: (joint.crept, joint.passed, joint.most_share))
+        )
+
+    @property
     def passed(self) -> bool:
         """Whether the arm may float."""
         return all(joint.passed for joint in self.joints)
@@ -144,8 +158,7 @@ class CheckResult(PublishedData):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it may not, one sentence a joint, the worst one first."""
-        failed = [joint for joint in self.joints if not joint.passed]
-        return tuple(joint.sentence() for joint in sorted(failed, key=lambda joint: (joint.crept, joint.most_share)))
+        return self.verdict.reasons
 
     @property
     def hidden(self) -> tuple[HiddenLoad, ...]:
