@@ -28,7 +28,7 @@ from counterpoise.recording import kernel_cases as logs_cases
 from counterpoise.recording import parse_rows_reference
 from counterpoise.recording.bags import reference
 from counterpoise.recording.bags import reference as walk
-from counterpoise.sensing import ReferencePlateKernel, gate, hold, square_root
+from counterpoise.sensing import ReferencePlateKernel, hold, square_root
 from counterpoise.sensing import kernel_cases as estimation_cases
 
 Array = npt.NDArray[np.float64]
@@ -152,8 +152,8 @@ SPECIFICATIONS = {
     "sensing": (
         estimation_cases.CASES,
         SimpleNamespace(
-            watch=gate.watch,
-            **{name: getattr(hold, name) for name in ("judge", "relearn", "summarise")},
+            judge=hold.judge,
+            relearn=hold.relearn,
             **{
                 name: getattr(square_root, name) for name in ("fold", "fold_torques", "head", "solve", "tail_variances")
             },

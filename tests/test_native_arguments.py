@@ -181,8 +181,6 @@ def spoilt(data: st.DataObject, arguments: Arguments) -> Arguments:
 
 N, P, B = 3, 9, 3
 ESTIMATION: dict[str, Arguments] = {
-    "watch": [np.zeros(11 * N), np.zeros(N), np.zeros(N), np.zeros(N), np.ones(5), True],
-    "summarise": [np.zeros(5 * N), np.ones(11 * N), 4, np.zeros(N), np.ones(N), np.ones(N), 0.1],
     "judge": [np.ones((2, N)), np.ones(N), np.ones(N)],
     "relearn": [np.ones(N), np.ones(N), np.ones((2, N)), 0.1, 9.0, 0.5, 2.0],
     "fold": [np.eye(P, P + 1), np.ones(P + 1)],

@@ -226,7 +226,7 @@ def test_only_a_hold_that_was_looked_at_to_its_end_counts_as_one_without_news() 
     robot = cp.load("wam7")
     pose = workspace_poses(robot, 1, seed=4, margin=0.3)[0]
     tau = robot.gravity(pose)
-    for ticks in range(0, 54, 3):  # from not at all, over too short for a mean, into the joints' turns
+    for ticks in range(0, 75, 3):  # from not at all, over too short for a mean, into the joints' turns
         est = cp.OnlineGravity(robot, DT)
         for step in range(40):
             est.update(pose + 0.01 * step, np.full(7, 1.0), tau)
@@ -235,7 +235,7 @@ def test_only_a_hold_that_was_looked_at_to_its_end_counts_as_one_without_news() 
             est.update(pose + 0.01 * step, np.full(7, 1.0), tau)
         assert (inner(est).frozen_holds, inner(est).holds) == (0, 0), ticks
     hold(est, pose, tau, 100)
-    hold(est, pose + 0.2, robot.gravity(pose + 0.2), 1)
+    hold(est, pose + 0.2, robot.gravity(pose + 0.2), 2)
     assert inner(est).holds + inner(est).frozen_holds == 1
 
 
@@ -353,7 +353,7 @@ def test_a_contradiction_that_is_borne_out_is_learned_everywhere() -> None:
     before, learned = relative_error(est, loaded, np.array([one, other])), inner(est).holds
     for pose in (one, other, one, other, one):
         hold(est, pose, loaded.gravity(pose))
-    hold(est, one + 0.2, loaded.gravity(one + 0.2), 1)
+    hold(est, one + 0.2, loaded.gravity(one + 0.2), 2)
     assert inner(est).doubted_holds == 1
     assert inner(est).holds == learned + 4
     assert relative_error(est, loaded, np.array([one, other])) < 0.8 * before
@@ -401,7 +401,7 @@ def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
     widest = (1.0 + 1e-6) / np.sqrt(LEAST_PRIOR)
     largest = 0.0
     for tick in range(60_000):
-        if tick % 70 == 0:
+        if tick % 100 == 0:
             q = rng.uniform(-1.0, 1.0, 7)
             tau = rng.standard_normal(7) * 10.0 ** rng.uniform(-2.0, 2.0)
         sample = [q.copy(), 1e-3 * rng.standard_normal(7), tau + 0.01 * rng.standard_normal(7)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..foundation import Array
-from ..recording import Log, increasing
+from ..recording import Log, increasing, sides_by_order
 from .motion import RecordedMotion
 from .prepared import Indices, Prepared
 
@@ -115,6 +115,4 @@ def _sides(log: Log, rows: Indices) -> Array:
     """
     if log.side is not None:
         return np.asarray(log.side[rows])
-    q = log.q[rows]
-    steps = np.diff(q, axis=0, prepend=q[:1])
-    return np.where(np.abs(steps) > SEPARATE, np.sign(steps), 0.0)
+    return sides_by_order(log.q[rows], SEPARATE)

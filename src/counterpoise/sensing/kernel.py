@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..foundation import native_part
-from . import gate, hold, square_root
+from . import hold, square_root
 
 __all__ = [
     "NATIVE",
@@ -18,9 +18,7 @@ __all__ = [
     "judge",
     "relearn",
     "solve",
-    "summarise",
     "tail_variances",
-    "watch",
 ]
 
 
@@ -30,13 +28,11 @@ NATIVE = _MODULE is not None
 """Whether the native loops are in use."""
 
 if TYPE_CHECKING:
-    watch = gate.watch
-    judge, relearn, summarise = hold.judge, hold.relearn, hold.summarise
+    judge, relearn = hold.judge, hold.relearn
     fold, fold_torques, head = square_root.fold, square_root.fold_torques, square_root.head
     solve, tail_variances = square_root.solve, square_root.tail_variances
 else:
-    watch = (_MODULE or gate).watch
-    judge, relearn, summarise = (getattr(_MODULE or hold, name) for name in ("judge", "relearn", "summarise"))
+    judge, relearn = (getattr(_MODULE or hold, name) for name in ("judge", "relearn"))
     fold, fold_torques, head, solve, tail_variances = (
         getattr(_MODULE or square_root, name) for name in ("fold", "fold_torques", "head", "solve", "tail_variances")
     )

@@ -31,7 +31,7 @@ from ...dynamics import Robot, refuse_other_joints
 from ...errors import DataFileError, InputError
 from ...fitting import robust_std
 from ...foundation import Array, frozen, write_atomically
-from ...recording import Log, csv_blocks, effort_guesses, interpolated, parquet_library, smoothed, still_segments
+from ...recording import Log, csv_blocks, effort_guesses, find_rests, interpolated, parquet_library, smoothed
 from .log_estimate import CUTOFF, LogEstimate, estimate_log, raw_flags
 from .readings import plate_readings
 from .sensor import BaseSensor
@@ -248,7 +248,7 @@ def _tared(sensor: BaseSensor, log: Log, begin: float, end: float) -> Tare:
     except InputError as error:
         stands = [
             f"{log.time[segment.start] - start:.3g}:{log.time[segment.end - 1] - start:.3g}"
-            for segment in still_segments(log)[:3]
+            for segment in find_rests(log)[:3]
         ]
         hint = f"the arm stands in {', '.join(stands)} s" if stands else "the arm never stands in this recording"
         raise InputError(f"{shown}: {error}; {hint}") from error
