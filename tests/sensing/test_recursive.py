@@ -369,6 +369,27 @@ def test_an_arm_that_starts_on_its_brakes_keeps_its_weight() -> None:
     np.testing.assert_allclose(est.gravity(everywhere), robot.gravity(everywhere), atol=1e-9)
 
 
+def test_a_pose_that_is_not_endured_teaches_nothing() -> None:
+    """While a drive is saturated or a joint rests at its stop, the torque does not carry the weight; later it may."""
+    robot = cp.load("wam7")
+    pose = workspace_poses(robot, 1, seed=4, margin=0.3)[0]
+    tau, stop = robot.gravity(pose), pose.copy()
+    stop[1] = robot.upper[1] - 0.005
+    saturated = tau.copy()
+    saturated[1] = 0.99 * robot.effort_limit[1]
+    for q, torque in ((stop, robot.gravity(stop)), (pose, saturated)):
+        est = cp.OnlineGravity(robot, DT)
+        before = inner(est).parameters
+        hold(est, q, torque, 200)
+        hold(est, q + 0.2, robot.gravity(q + 0.2), 2)
+        np.testing.assert_array_equal(inner(est).parameters, before)
+        assert (inner(est).holds, inner(est).frozen_holds, inner(est).doubted_holds) == (0, 0, 0)
+    hold(est, pose, saturated, 100)
+    hold(est, pose, tau, 50)
+    hold(est, pose + 0.2, robot.gravity(pose + 0.2), 2)
+    assert inner(est).holds == 1
+
+
 def test_the_side_is_followed_while_nothing_is_learned() -> None:
     """Up by 1 rad and back by 0.3 while learning is off: the joint rests on the friction of the way down."""
     robot = cp.load("pendulum")

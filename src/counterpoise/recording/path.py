@@ -56,7 +56,7 @@ class Follower:
 
     def update(self, q: Array) -> None:
         """Drag it along to positions q [rad or m], shape (n,), finite."""
-        if np.isnan(self.place[0]):
+        if self.place[0] != self.place[0]:  # NaN
             self.place[:] = q
         pushed, moved = self._pushed, self._moved
         np.subtract(q, self._reach, out=pushed)

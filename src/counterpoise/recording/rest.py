@@ -15,7 +15,7 @@ differ where they do not see the same:
 - it does not bridge what is missing: a slot without a valid sample ends the rest;
 - of a swing with a period of WINDOW the two ends of the window see nothing. So a joint that goes farther than the band
   (or faster than FAST) from one slot to the next moves, too;
-- a rest ends where the mean of what was collected is left by more than CREEP, or by a torque or a wrench as the caller
+- a rest ends where the mean of its first slots is left by more than CREEP, or by a torque or a wrench as the caller
   states: what was attached meanwhile is another measurement. find_rests leaves that to those who use the rests.
 """
 
@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ SLOT = 0.02
 FAST = 0.05
 """Speed from slot to slot above which a joint moves at any rate [rad/s or m/s]."""
 FEW_SLOTS = 10
-"""Slots that make a mean from which another slot can be told."""
+"""First slots of a rest, whose mean the others are compared with."""
 LEFT_SLOTS = 3
 """Slots in a row that must have left the mean: one may be a knock."""
 ROUNDING = 1e-9
@@ -252,8 +252,9 @@ class RestGatherer:
         refused: Samples that were flagged, missing or absurd.
         slot_done: Whether the last sample completed a slot; only then anything below has changed.
         phase: What the slot is that was judged: the one WINDOW/2 before.
-        q: Its mean position [rad or m], shape (n,); to be read, and copied where it is kept.
-        tau: Its mean effort [N m or N], shape (n,); likewise.
+        slot: Its mean position and effort [rad or m, N m or N], shape (2 n,); to be read, and copied where it is kept.
+        q: Its mean position, shape (n,); part of ``slot``.
+        tau: Its mean effort, shape (n,); likewise.
         follower: What the joints drag along behind them up to that slot: direction and place.
         finished: The rest that ended with it; None where none did.
     """
@@ -285,9 +286,9 @@ class RestGatherer:
         self.period = samples * dt
         self._n, self._shape, self._samples, self._dt = n, (n,), samples, dt
         self._settle, self._least_time = settle, least_time
-        self._band = np.array(np.broadcast_to(np.asarray(band, dtype=np.float64), (n,)))
-        self._hop = np.maximum(self._band, FAST * self.period)
-        self.reversal = np.maximum(REVERSAL, 1.5 * self._band)
+        stands = np.broadcast_to(np.asarray(band, dtype=np.float64), (n,))
+        self._limits = np.array([stands, np.maximum(stands, FAST * self.period)])
+        self.reversal = np.maximum(REVERSAL, 1.5 * stands)
         steps = (np.full(n, CREEP), np.broadcast_to(torque_step, (n,)), np.broadcast_to(wrench_step, (6,)))
         self._steps = np.concatenate(steps).astype(np.float64)
         # Half a window, in slots: a whole number and a fraction.
@@ -298,10 +299,11 @@ class RestGatherer:
         width = 2 * n + 6
         self._motion, self._plate = np.zeros((samples, 3 * n)), np.zeros((samples, 6))
         self._rows = [(row[:n], row[2 * n :], row[n : 2 * n]) for row in self._motion]  # q, dq, tau
-        self._magnitude, self._valid = np.zeros((samples, 3 * n)), np.ones((samples, 3 * n), dtype=bool)
         self._weighed = 0
         self._ring = np.zeros((2 * self._lag + 1, width))
-        self._change, self._other = np.zeros((2, n))
+        self._views = [(row[: 2 * n], row[:n], row[n : 2 * n]) for row in self._ring]
+        self._places = [q for _, q, _ in self._views]
+        self._change, self._reference = np.zeros((2, n)), np.zeros(width)
         self._filled = self._slots = self._known = 0
         self._means = Means(width)
         self._first = self._last = self._left = 0
@@ -309,7 +311,7 @@ class RestGatherer:
         self.refused = 0
         self.slot_done = False
         self.phase = Phase.UNKNOWN
-        self.q, self.tau = self._ring[0, :n], self._ring[0, n : 2 * n]
+        self.slot, self.q, self.tau = self._views[0]
         self.follower = Follower(np.full(n, np.nan), self.reversal)
         self.finished: Rest | None = None
 
@@ -400,7 +402,7 @@ class RestGatherer:
             return
         stands = self._stands(judged)
         values = self._ring[judged % len(self._ring)]
-        self.q, self.tau = values[:n], values[n : 2 * n]
+        self.slot, self.q, self.tau = self._views[judged % len(self._ring)]
         if not stands:
             self._close()
             self._standing_since = None
@@ -416,44 +418,43 @@ class RestGatherer:
 
     def _average(self, row: Array) -> bool:
         """Write the means of the slot's valid samples into ``row``; return whether there was one."""
-        n = self._n
-        good: Any = slice(None)
-        np.abs(self._motion, out=self._magnitude)
-        np.less_equal(self._magnitude, MAX_INPUT, out=self._valid)  # false for NaN
-        if not self._valid.all():
-            good = np.flatnonzero(self._valid.all(axis=1))
-            count = len(good)
-            self.refused += self._samples - count
-            if count == 0:
+        n, motion, samples = self._n, self._motion, self._samples
+        good = motion
+        if not np.vdot(motion, motion) <= MAX_INPUT:  # the usual case at once; false for NaN
+            good = motion[(np.abs(motion) <= MAX_INPUT).all(axis=1)]
+            self.refused += samples - len(good)
+            if len(good) == 0:
                 return False
-        np.mean(self._motion[good, : 2 * n], axis=0, out=row[: 2 * n])
-        row[2 * n :] = np.nan
-        if self._weighed == self._samples and (np.abs(self._plate) <= MAX_INPUT).all():
-            np.mean(self._plate[good], axis=0, out=row[2 * n :])
+        if samples == 1:
+            row[: 2 * n] = good[0, : 2 * n]
+        else:
+            np.add.reduce(good[:, : 2 * n], axis=0, out=row[: 2 * n])
+            row[: 2 * n] /= len(good)
+        if self._weighed == samples and (np.abs(self._plate) <= MAX_INPUT).all():
+            np.mean(self._plate, axis=0, out=row[2 * n :])
+        else:
+            row[2 * n :] = np.nan
         return True
 
     def _stands(self, slot: int) -> bool:
         """Return whether all joints stand at a slot, counted from the first one that is known."""
-        ring, n, whole, fraction = self._ring, self._n, self._whole, self._fraction
-        size, change = len(ring), self._change
-        np.subtract(ring[(slot + whole) % size, :n], ring[(slot - whole) % size, :n], out=change)
+        places, whole, fraction = self._places, self._whole, self._fraction
+        size = len(places)
+        change, hop = self._change
+        np.subtract(places[(slot + whole) % size], places[(slot - whole) % size], out=change)
         if fraction:
-            other = self._other
-            np.subtract(ring[(slot + whole + 1) % size, :n], ring[(slot - whole - 1) % size, :n], out=other)
             change *= 1.0 - fraction
-            other *= fraction
-            change += other
-        np.abs(change, out=change)
-        if not (change <= self._band).all():
-            return False
-        np.subtract(ring[slot % size, :n], ring[(slot - 1) % size, :n], out=change)
-        np.abs(change, out=change)
-        return bool((change <= self._hop).all())
+            change += fraction * (places[(slot + whole + 1) % size] - places[(slot - whole - 1) % size])
+        np.subtract(places[slot % size], places[(slot - 1) % size], out=hop)
+        np.abs(self._change, out=self._change)
+        return bool((self._change <= self._limits).all())
 
     def _collected(self, values: Array, slot: int) -> Phase:
         """Add a slot to the rest, unless it has left the rest's mean; return what the slot is."""
         means = self._means
-        if means.count >= FEW_SLOTS and np.any(np.abs(values - means.mean()) > self._steps):  # false without a plate
+        if means.count == FEW_SLOTS:
+            self._reference[:] = means.mean()
+        if means.count >= FEW_SLOTS and (np.abs(values - self._reference) > self._steps).any():  # false without a plate
             self._left += 1
             if self._left < LEFT_SLOTS:
                 return Phase.RESTS

@@ -77,11 +77,13 @@ class Sliding:
     def note(self, tau: Array) -> None:
         """Note the torques of the joints that slide; tau [N m or N], shape (n,), are those of the latest slot."""
         place = self._follower.place
-        if np.isnan(self._slid_at[0]):
+        if self._slid_at[0] != self._slid_at[0]:  # NaN: the first one
             self._before[:] = tau
-        slides = ~(np.abs(place - self._slid_at) <= SLID * self._reversal)  # true for NaN too
-        np.copyto(self.torque, self._before, where=slides)
-        np.copyto(self._slid_at, place, where=slides)
+            self._slid_at[:] = np.inf
+        slides = np.abs(place - self._slid_at) > SLID * self._reversal
+        if slides.any():
+            np.copyto(self.torque, self._before, where=slides)
+            np.copyto(self._slid_at, place, where=slides)
         self._before[:] = tau
 
     def since_hold(self) -> npt.NDArray[np.bool_]:

@@ -65,8 +65,8 @@ LOOK_SLOTS = 25
 class PayloadEstimator:
     """Watches a stream of samples for a payload: when it comes, on which link, how heavy, and when it goes.
 
-    It learns from poses at rest only: while the arm moves, nothing is estimated. Every pose held for half a second
-    counts once. Most ticks cost a copy; a look at all hypotheses is taken twice a second while the arm stands, and when
+    It learns from poses at rest only: while the arm moves, nothing is estimated. Every pose held for 0.7 s counts
+    once. Most ticks cost a copy; a look at all hypotheses is taken twice a second while the arm stands, and when
     it leaves a pose. A look takes some milliseconds, spread over ticks, some tenths of a millisecond each. A loop that
     cannot spare those says ``look_in_tick=False`` and calls :meth:`look` from another thread.
 

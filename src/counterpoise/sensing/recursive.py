@@ -264,7 +264,7 @@ class RecursiveGravity:
         self._joint = 0
         self._regressor = np.zeros((n, len(robot.gravity_parameters)))
         self.rests = RestGatherer(n, dt, band=band) if rests is None else rests
-        self._means, self._row = Means(2 * n), np.zeros(2 * n)
+        self._means = Means(2 * n)
         self._sliding = Sliding(self.rests.follower, self.rests.reversal)
         self._forget = memory
         self._longest_slots = math.ceil(LONGEST / self.rests.period)
@@ -382,7 +382,7 @@ class RecursiveGravity:
         return [(weight / total, belief) for weight, belief in pairs]
 
     def _take_slot(self) -> None:
-        """Collect the slot that the gatherer has judged, if the arm rests and endures."""
+        """Collect the slot that the gatherer has judged, if the arm rests."""
         rests, means = self.rests, self._means
         if rests.phase != Phase.UNKNOWN:  # also while nothing is learned: the sides must be known afterwards
             self._sliding.note(rests.tau)
@@ -391,11 +391,7 @@ class RecursiveGravity:
                 self._end_segment()
                 self._fresh = True
             return
-        if not bears_weight(self.robot, rests.q, rests.tau).all():
-            return
-        n = self.robot.n
-        self._row[:n], self._row[n:] = rests.q, rests.tau
-        means.add(self._row)
+        means.add(rests.slot)
         if not self._told:
             if means.count >= self._window_slots:
                 self._take_means()
@@ -447,10 +443,13 @@ class RecursiveGravity:
             self._publish()
 
     def _take_means(self) -> None:
-        """Take the means of the hold and their errors."""
+        """Take the means of the hold and their errors; begin anew where the drives do not carry the arm alone."""
         told, slid = self._told_rows, self._sliding.since_hold()
         side = np.where(slid, self.rests.follower.direction, 0.0)
         summarise(told, self._means, side, self._sliding.torque, self._friction_square, self._hold)
+        if not bears_weight(self.robot, told[Told.POSE], told[Told.TORQUE]).all():
+            self._means.clear()
+            return
         self._told = self._first = True
         self._same = self.states.friction_at >= 0 and not slid.any()
         if self._same:
