@@ -231,7 +231,7 @@ def test_offsets_beyond_the_row_are_refused(place: int, value: int) -> None:
 
 
 @pytest.mark.parametrize("bad", [[1], "text", None, Numberish(), [None]])
-@pytest.mark.parametrize(("name", "place"), [("fold_torques", 7), ("relearn", 3), ("summarise", 2), ("head", 5)])
+@pytest.mark.parametrize(("name", "place"), [("fold_torques", 7), ("relearn", 3), ("head", 5)])
 def test_what_is_no_number_is_a_type_error(name: str, place: int, bad: Any) -> None:
     """The first bad one is told, also when a good or a bad one follows; it was a SystemError."""
     arguments = [fresh(value) for value in ESTIMATION[name]]
