@@ -1,8 +1,8 @@
-// The inner loops of the recursive estimator, natively: watching a sample (gate.py), summing up a hold (hold.py) and
-// folding measured torques into the triangular factor (square_root.py). The Python files beside are the specification;
-// both give the same numbers to rounding.
+// The inner loops of the recursive estimator, natively: judging a hold (hold.py) and folding measured torques into the
+// triangular factor (square_root.py). The Python files beside are the specification; both give the same numbers to
+// rounding.
 //
-// Only counterpoise/estimation/kernel.py calls these functions. Arguments of a wrong type, size or range raise TypeError,
+// Only counterpoise/sensing/kernel.py calls these functions. Arguments of a wrong type, size or range raise TypeError,
 // ValueError, OverflowError or BufferError, whoever calls (tests/test_native_arguments.py).
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -15,16 +15,7 @@
 
 namespace {
 
-constexpr Py_ssize_t MEMORY_ROWS = 11;
-enum Row { ANCHOR, SUM_Q, SUM_TAU, SUM_SQUARE, DIRECTION, FOLLOWER, LOWER, UPPER, EFFORT, SLIDING, SLID_AT };
-enum Seen { INVALID = 0, MOVED = 1, LOADED = 2, STILL = 3 };
-constexpr double MOST = 1e9;
 constexpr Py_ssize_t MOST_TAIL = 512;
-constexpr Py_ssize_t TOLD_ROWS = 5;
-enum Told { POSE, TORQUE, SIDE, SIGMA, SIGMA_FREE };
-constexpr double UNEVEN = 0.05;  // by how much friction differs from hold to hold, as a share of itself
-constexpr double LET_GO = 0.5;  // share of the friction by which a torque may change and still tell the side
-constexpr double SLID = 0.1;  // of `reversal`: how far a joint must slide for its torque to be one of sliding
 
 // A C-contiguous buffer of 8-byte items, released when it goes out of scope.
 struct Numbers {
@@ -65,104 +56,6 @@ bool take_whole(PyObject* const* args, Py_ssize_t count, Py_ssize_t* into) {
 PyObject* wrong_count(const char* name, Py_ssize_t expected) {
     PyErr_Format(PyExc_TypeError, "%s takes %zd arguments", name, expected);
     return nullptr;
-}
-
-// The joints of a gate's memory; −1 and an exception if it is none.
-Py_ssize_t joints_of(const Numbers& memory) {
-    if (memory.count() % MEMORY_ROWS == 0) return memory.count() / MEMORY_ROWS;
-    PyErr_SetString(PyExc_ValueError, "memory has the wrong type or size");
-    return -1;
-}
-
-// watch(memory, q, dq, tau, thresholds, collect) -> Seen; thresholds: band, speed, effort share, stop margin, reversal.
-PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t given) {
-    if (given != 6) return wrong_count("watch", 6);
-    Numbers memory, q, dq, tau, thresholds;
-    if (!memory.take(args[0], "memory", "d", -1, true)) return nullptr;
-    const Py_ssize_t n = joints_of(memory);
-    if (n < 0) return nullptr;
-    if (!q.take(args[1], "q", "d", n, false) || !dq.take(args[2], "dq", "d", n, false) ||
-        !tau.take(args[3], "tau", "d", n, false) || !thresholds.take(args[4], "thresholds", "d", 5, false))
-        return nullptr;
-    const int collect = PyObject_IsTrue(args[5]);
-    if (collect < 0) return nullptr;
-    const double *position = q.doubles(), *speed = dq.doubles(), *torque = tau.doubles(), *limits = thresholds.doubles();
-    for (Py_ssize_t i = 0; i < n; ++i)
-        if (!(std::fabs(position[i]) <= MOST && std::fabs(speed[i]) <= MOST && std::fabs(torque[i]) <= MOST))
-            return PyLong_FromLong(INVALID);
-    double* row[MEMORY_ROWS];
-    for (Py_ssize_t r = 0; r < MEMORY_ROWS; ++r) row[r] = memory.doubles() + r * n;
-    const double band = limits[0], fast = limits[1], share = limits[2], margin = limits[3], reversal = limits[4];
-    bool moved = false, loaded = false;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-        double& follower = row[FOLLOWER][i];
-        if (std::isnan(follower)) follower = position[i];
-        if (position[i] - reversal > follower) {
-            follower = position[i] - reversal;
-            row[DIRECTION][i] = 1.0;
-        } else if (position[i] + reversal < follower) {
-            follower = position[i] + reversal;
-            row[DIRECTION][i] = -1.0;
-        }
-        if (!(std::fabs(follower - row[SLID_AT][i]) <= SLID * reversal)) {
-            row[SLID_AT][i] = follower;
-            row[SLIDING][i] = torque[i];
-        }
-        moved |= !(std::fabs(position[i] - row[ANCHOR][i]) <= band) || std::fabs(speed[i]) > fast;
-        const double low = row[LOWER][i], high = row[UPPER][i];
-        const double room = std::fmin(position[i] - low, high - position[i]);
-        loaded |= std::fabs(torque[i]) >= share * row[EFFORT][i] || (room < margin && high - low > 4.0 * margin);
-    }
-    if (moved) {
-        for (Py_ssize_t i = 0; i < n; ++i) {
-            row[ANCHOR][i] = position[i];
-            row[SUM_Q][i] = row[SUM_TAU][i] = row[SUM_SQUARE][i] = 0.0;
-        }
-        return PyLong_FromLong(MOVED);
-    }
-    if (loaded) return PyLong_FromLong(LOADED);
-    if (collect)
-        for (Py_ssize_t i = 0; i < n; ++i) {
-            row[SUM_Q][i] += position[i] - row[ANCHOR][i];
-            row[SUM_TAU][i] += torque[i];
-            row[SUM_SQUARE][i] += torque[i] * torque[i];
-        }
-    return PyLong_FromLong(STILL);
-}
-
-// summarise(told, memory, count, slid_from, friction_square, noise, reversal) -> (whether any joint has slid, largest share)
-PyObject* summarise(PyObject*, PyObject* const* args, Py_ssize_t given) {
-    if (given != 7) return wrong_count("summarise", 7);
-    Numbers told, memory, slid_from, friction_square, noise;
-    if (!memory.take(args[1], "memory", "d", -1, false)) return nullptr;
-    const Py_ssize_t n = joints_of(memory);
-    if (n < 0) return nullptr;
-    if (!told.take(args[0], "told", "d", TOLD_ROWS * n, true) || !slid_from.take(args[3], "slid_from", "d", n, false) ||
-        !friction_square.take(args[4], "friction_square", "d", n, false) || !noise.take(args[5], "noise", "d", n, false))
-        return nullptr;
-    double count, reversal;
-    if (!take_numbers(args + 2, 1, &count) || !take_numbers(args + 6, 1, &reversal)) return nullptr;
-    const double* row[MEMORY_ROWS];
-    for (Py_ssize_t r = 0; r < MEMORY_ROWS; ++r) row[r] = memory.doubles() + r * n;
-    double* out[TOLD_ROWS];
-    for (Py_ssize_t r = 0; r < TOLD_ROWS; ++r) out[r] = told.doubles() + r * n;
-    bool any = false;
-    double largest = 0.0;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-        const double mean = row[SUM_TAU][i] / count, own = noise.doubles()[i], square = friction_square.doubles()[i];
-        const double free = own * own + std::fmax(row[SUM_SQUARE][i] / count - mean * mean, 0.0) / count;
-        const bool slid = !(std::fabs(row[FOLLOWER][i] - slid_from.doubles()[i]) <= reversal);
-        any |= slid;
-        largest = std::fmax(largest, std::fabs(mean) / row[EFFORT][i]);
-        const double change = mean - row[SLIDING][i], changed = change * change;
-        const double side = slid && changed < LET_GO * LET_GO * square ? row[DIRECTION][i] : 0.0;
-        out[POSE][i] = row[ANCHOR][i] + row[SUM_Q][i] / count;
-        out[TORQUE][i] = mean;
-        out[SIDE][i] = side;
-        out[SIGMA][i] = std::sqrt(free + (side == 0.0 ? square : changed + UNEVEN * UNEVEN * square));
-        out[SIGMA_FREE][i] = std::sqrt(free);
-    }
-    return Py_BuildValue("Od", any ? Py_True : Py_False, largest);
 }
 
 // judge(left, side, sigma) -> (largest |innovation|, least kept, log probability)
@@ -359,9 +252,7 @@ PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t))
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-PyMethodDef methods[] = {{"watch", fast(watch), METH_FASTCALL, "Look at one sample; see gate.py."},
-                         {"fold", fast(fold), METH_FASTCALL, "Fold one row into the factor; see square_root.py."},
-                         {"summarise", fast(summarise), METH_FASTCALL, "Sum up a hold; see hold.py."},
+PyMethodDef methods[] = {{"fold", fast(fold), METH_FASTCALL, "Fold one row into the factor; see square_root.py."},
                          {"judge", fast(judge), METH_FASTCALL, "Say how a hold fits in; see hold.py."},
                          {"relearn", fast(relearn), METH_FASTCALL, "Learn the noise of holds; see hold.py."},
                          {"head", fast(head), METH_FASTCALL, "Head for the mean of two estimates; see square_root.py."},
