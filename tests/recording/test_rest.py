@@ -15,9 +15,9 @@ from counterpoise.recording.rest import (
     CREEP,
     LEAST_TIME,
     SETTLE,
-    Phase,
     Rest,
     RestGatherer,
+    RestPhase,
     find_rests,
     on_stops,
     sides_by_order,
@@ -164,7 +164,7 @@ def test_the_present_rest_grows_until_it_ends() -> None:
             np.testing.assert_array_equal(rest.tau, last.tau)
             ended += 1
         present = gatherer.present()
-        assert present is None or (present.duration > LEAST_TIME - 1e-6 and gatherer.phase is Phase.RESTS)
+        assert present is None or (present.duration > LEAST_TIME - 1e-6 and gatherer.phase is RestPhase.RESTS)
         last = present
     assert ended > 10
 
@@ -185,10 +185,10 @@ def test_a_bad_sample_is_left_out_and_a_bad_slot_ends_the_rest() -> None:
     assert present is not None and present.tau[0] == 1.0 and present.scatter[0] == 0.0
     assert gatherer.refused == 3
     (rest,) = stream(gatherer, 40, flags=int(SampleFlag.Q_INVALID))
-    assert rest.end <= 1300 and gatherer.phase is Phase.UNKNOWN and gatherer.present() is None
+    assert rest.end <= 1300 and gatherer.phase is RestPhase.UNKNOWN and gatherer.present() is None
     assert gatherer.refused == 43
     stream(gatherer, 500)
-    assert gatherer.phase is Phase.RESTS
+    assert gatherer.phase is RestPhase.RESTS
 
 
 def test_the_side_outlasts_a_gap() -> None:
@@ -208,7 +208,7 @@ def test_a_swing_with_the_windows_period_is_no_rest() -> None:
     gatherer = RestGatherer(1, 1e-3)
     for tick in range(4000):
         stream(gatherer, 1, 0.01 * np.sin(2.0 * np.pi * 5.0 * 1e-3 * tick))
-        assert gatherer.phase is not Phase.RESTS or gatherer.present() is None
+        assert gatherer.phase is not RestPhase.RESTS or gatherer.present() is None
 
 
 @pytest.mark.parametrize("step", [{"tau": 2.0}, {"wrench": [0.0, 0.0, 5.0, 0.0, 0.0, 0.0]}, {"q": 0.0}])
@@ -233,7 +233,7 @@ def test_a_creep_never_rests(speed: float) -> None:
         gatherer = RestGatherer(1, dt)
         for tick in range(round(3.0 / dt)):
             stream(gatherer, 1, speed * tick * dt)
-            assert gatherer.phase in (Phase.UNKNOWN, Phase.MOVES) or tick * dt < 0.2
+            assert gatherer.phase in (RestPhase.UNKNOWN, RestPhase.MOVES) or tick * dt < 0.2
 
 
 def test_a_slow_creep_is_another_pose_after_a_while() -> None:
@@ -251,7 +251,7 @@ def test_what_is_no_sample_is_refused(wrong: dict[str, Any]) -> None:
     stream(gatherer, 30)
     with pytest.raises(cp.InputError, match=next(iter(wrong))):
         gatherer.add(**({"q": [0.0], "dq": [0.0], "tau": [1.0]} | wrong))
-    assert stream(gatherer, 20) == [] and gatherer.phase is Phase.RESTS
+    assert stream(gatherer, 20) == [] and gatherer.phase is RestPhase.RESTS
 
 
 def test_samples_cost_no_memory() -> None:

@@ -75,9 +75,9 @@ if TYPE_CHECKING:
     from .rest import SETTLE as SETTLE
     from .rest import UNUSABLE as UNUSABLE
     from .rest import Means as Means
-    from .rest import Phase as Phase
     from .rest import Rest as Rest
     from .rest import RestGatherer as RestGatherer
+    from .rest import RestPhase as RestPhase
     from .rest import find_rests as find_rests
     from .rest import measured_means as measured_means
     from .rest import on_stops as on_stops
@@ -93,7 +93,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "mapping": ("LogMapping", "mapping_toml", "read_mapping", "write_mapping"),
         "own_format": ("write_log",),
         "reading": ("propose_mapping", "read_log", "remapped", "stream_log"),
-        "rest": ("Rest", "RestGatherer", "find_rests"),
+        "rest": ("Rest", "RestGatherer", "RestPhase", "find_rests"),
     },
     shared={
         "bags.kernel": ("NATIVE",),
@@ -147,7 +147,6 @@ __all__, __getattr__, __dir__ = lazy_names(
             "SETTLE",
             "UNUSABLE",
             "Means",
-            "Phase",
             "measured_means",
             "on_stops",
             "sides_by_order",

@@ -191,7 +191,7 @@ def on_stops(robot: Robot, q: Array) -> Mask:
     return np.asarray((np.minimum(q - lower, upper - q) < STOP_MARGIN) & (upper - lower > 4.0 * STOP_MARGIN))
 
 
-class Phase(IntEnum):
+class RestPhase(IntEnum):
     """What the gatherer says of the slot that it judged last."""
 
     UNKNOWN = 0
@@ -310,7 +310,7 @@ class RestGatherer:
         self._standing_since: float | None = None
         self.refused = 0
         self.slot_done = False
-        self.phase = Phase.UNKNOWN
+        self.phase = RestPhase.UNKNOWN
         self.slot, self.q, self.tau = self._views[0]
         self.follower = Follower(np.full(n, np.nan), self.reversal)
         self.finished: Rest | None = None
@@ -390,7 +390,7 @@ class RestGatherer:
             self._close()
             self._known = 0
             self._standing_since = None
-            self.phase = Phase.UNKNOWN
+            self.phase = RestPhase.UNKNOWN
             return
         n = self._n
         if self._known == 0:
@@ -398,7 +398,7 @@ class RestGatherer:
         self._known += 1
         judged = self._known - 1 - self._lag
         if judged < 0:
-            self.phase = Phase.UNKNOWN
+            self.phase = RestPhase.UNKNOWN
             return
         stands = self._stands(judged)
         values = self._ring[judged % len(self._ring)]
@@ -406,14 +406,14 @@ class RestGatherer:
         if not stands:
             self._close()
             self._standing_since = None
-            self.phase = Phase.MOVES
+            self.phase = RestPhase.MOVES
         else:
             slot = self._slots - self._lag
             time = self._time(slot)
             if self._standing_since is None:
                 self._standing_since = time
             settles = time < self._standing_since + self._settle - ROUNDING
-            self.phase = Phase.SETTLES if settles else self._collected(values, slot)
+            self.phase = RestPhase.SETTLES if settles else self._collected(values, slot)
         self.follower.update(self.q)
 
     def _average(self, row: Array) -> bool:
@@ -449,7 +449,7 @@ class RestGatherer:
         np.abs(self._change, out=self._change)
         return bool((self._change <= self._limits).all())
 
-    def _collected(self, values: Array, slot: int) -> Phase:
+    def _collected(self, values: Array, slot: int) -> RestPhase:
         """Add a slot to the rest, unless it has left the rest's mean; return what the slot is."""
         means = self._means
         if means.count == FEW_SLOTS:
@@ -457,15 +457,15 @@ class RestGatherer:
         if means.count >= FEW_SLOTS and (np.abs(values - self._reference) > self._steps).any():  # false without a plate
             self._left += 1
             if self._left < LEFT_SLOTS:
-                return Phase.RESTS
+                return RestPhase.RESTS
             self._close()
             self._standing_since = self._time(slot)
-            return Phase.SETTLES
+            return RestPhase.SETTLES
         if means.count == 0:
             self._first = slot
         self._left, self._last = 0, slot
         means.add(values)
-        return Phase.RESTS
+        return RestPhase.RESTS
 
     def _close(self) -> None:
         """End the rest."""

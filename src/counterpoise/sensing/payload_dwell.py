@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..foundation import Array, frozen
-from ..recording import CREEP, Phase, Rest, RestGatherer
+from ..recording import CREEP, Rest, RestGatherer, RestPhase
 
 LEAST_TIME = 0.18
 """Shortest rest that counts [s], after settling: what friction holds is unknown by far more than noise makes of ten
@@ -96,9 +96,9 @@ class HeldPoses:
             fresh = self.finished.fresh
             self._counted_q[fresh] = self.finished.rest.q[fresh]
             self._counted_tau[fresh] = self.finished.rest.tau[fresh]
-        if rests.phase != Phase.UNKNOWN:
+        if rests.phase != RestPhase.UNKNOWN:
             self._wind(rests.q, rests.tau)
-        if rests.phase != Phase.RESTS:
+        if rests.phase != RestPhase.RESTS:
             self._count = 0
             return
         if self._count == 0:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..dynamics import WRENCH_COMPONENTS, Robot, as_rows, refuse_command_units
 from ..errors import InputError
 from ..foundation import Array
-from ..recording import Phase, RestGatherer, Sample, SampleFlag
+from ..recording import RestGatherer, RestPhase, Sample, SampleFlag
 from .hold import bears_weight
 from .momentum_observer import friction_band_of, positive_row
 from .payload_change import ChangeEvent, PayloadHistory
@@ -230,7 +230,7 @@ class PayloadEstimator:
             self._waiting.append(held.finished)
             self._present = None
             self._until_look = 0
-        elif self.rests.phase != Phase.RESTS:
+        elif self.rests.phase != RestPhase.RESTS:
             self._present = None
             self._until_look = 0
             return

@@ -45,7 +45,7 @@ import numpy.typing as npt
 from ..dynamics import Robot, as_rows
 from ..errors import InputError
 from ..foundation import Array
-from ..recording import BAND, Means, Phase, RestGatherer
+from ..recording import BAND, Means, RestGatherer, RestPhase
 from .gravity_prior import PriorChoice, States, states_of
 from .hold import Sliding, Told, bears_weight, first_noise, summarise
 from .kernel import fold, fold_torques, head, judge, relearn, solve, tail_variances
@@ -384,9 +384,9 @@ class RecursiveGravity:
     def _take_slot(self) -> None:
         """Collect the slot that the gatherer has judged, if the arm rests."""
         rests, means = self.rests, self._means
-        if rests.phase != Phase.UNKNOWN:  # also while nothing is learned: the sides must be known afterwards
+        if rests.phase != RestPhase.UNKNOWN:  # also while nothing is learned: the sides must be known afterwards
             self._sliding.note(rests.tau)
-        if rests.phase != Phase.RESTS or not self.learning:
+        if rests.phase != RestPhase.RESTS or not self.learning:
             if means.count:
                 self._end_segment()
                 self._fresh = True
