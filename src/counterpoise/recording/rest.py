@@ -299,11 +299,12 @@ class RestGatherer:
         width = 2 * n + 6
         self._motion, self._plate = np.zeros((samples, 3 * n)), np.zeros((samples, 6))
         self._rows = [(row[:n], row[2 * n :], row[n : 2 * n]) for row in self._motion]  # q, dq, tau
-        self._weighed = 0
-        self._ring = np.zeros((2 * self._lag + 1, width))
+        self._weighed, self._plate_seen = 0, False
+        self._ring = np.full((2 * self._lag + 1, width), np.nan)
         self._views = [(row[: 2 * n], row[:n], row[n : 2 * n]) for row in self._ring]
         self._places = [q for _, q, _ in self._views]
-        self._change, self._reference = np.zeros((2, n)), np.zeros(width)
+        self._change = np.zeros((2, n))
+        self._reference, self._away = np.zeros((2, width))
         self._filled = self._slots = self._known = 0
         self._means = Means(width)
         self._first = self._last = self._left = 0
@@ -343,6 +344,7 @@ class RestGatherer:
         if wrench is not None:
             self._plate[self._filled] = _numbers(wrench, "wrench", (6,))
             self._weighed += 1
+            self._plate_seen = True
         if flags:
             if int(flags) & UNUSABLE:
                 q_row[:] = np.nan
@@ -430,10 +432,9 @@ class RestGatherer:
         else:
             np.add.reduce(good[:, : 2 * n], axis=0, out=row[: 2 * n])
             row[: 2 * n] /= len(good)
-        if self._weighed == samples and (np.abs(self._plate) <= MAX_INPUT).all():
-            np.mean(self._plate, axis=0, out=row[2 * n :])
-        else:
-            row[2 * n :] = np.nan
+        if self._plate_seen:
+            known = self._weighed == samples and bool((np.abs(self._plate) <= MAX_INPUT).all())
+            row[2 * n :] = self._plate.mean(axis=0) if known else np.nan
         return True
 
     def _stands(self, slot: int) -> bool:
@@ -454,7 +455,10 @@ class RestGatherer:
         means = self._means
         if means.count == FEW_SLOTS:
             self._reference[:] = means.mean()
-        if means.count >= FEW_SLOTS and (np.abs(values - self._reference) > self._steps).any():  # false without a plate
+        away = self._away
+        np.subtract(values, self._reference, out=away)
+        np.abs(away, out=away)
+        if means.count >= FEW_SLOTS and (away > self._steps).any():  # false without a plate
             self._left += 1
             if self._left < LEFT_SLOTS:
                 return RestPhase.RESTS
