@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -252,6 +255,23 @@ def test_what_is_no_sample_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(cp.InputError, match=next(iter(wrong))):
         gatherer.add(**({"q": [0.0], "dq": [0.0], "tau": [1.0]} | wrong))
     assert stream(gatherer, 20) == [] and gatherer.phase is RestPhase.RESTS
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_copy_goes_its_own_way(copied: Callable[[RestGatherer], RestGatherer]) -> None:
+    """Made in the middle of a slot and of a rest, it finds the same rests as the first, and changes nothing there."""
+    log, first = worked(1e-3, seconds=10.0), RestGatherer(2, 1e-3)
+    found: list[list[Rest]] = [[], []]
+    for row in range(2007):
+        first.add(log.q[row], log.dq[row], log.tau[row])
+    for gatherer, rests in zip((copied(first), first), found, strict=True):
+        for row in range(2007, len(log)):
+            rest = gatherer.add(log.q[row], log.dq[row], log.tau[row])
+            rests.extend([] if rest is None else [rest])
+    assert len(found[0]) == len(found[1]) > 1
+    for one, other in zip(*found, strict=True):
+        assert one.start == other.start
+        np.testing.assert_array_equal(one.tau, other.tau)
 
 
 def test_samples_cost_no_memory() -> None:

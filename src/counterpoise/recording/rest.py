@@ -252,9 +252,6 @@ class RestGatherer:
         refused: Samples that were flagged, missing or absurd.
         slot_done: Whether the last sample completed a slot; only then anything below has changed.
         phase: What the slot is that was judged: the one WINDOW/2 before.
-        slot: Its mean position and effort [rad or m, N m or N], shape (2 n,); to be read, and copied where it is kept.
-        q: Its mean position, shape (n,); part of ``slot``.
-        tau: Its mean effort, shape (n,); likewise.
         follower: What the joints drag along behind them up to that slot: direction and place.
         finished: The rest that ended with it; None where none did.
     """
@@ -297,12 +294,10 @@ class RestGatherer:
         self._fraction = half - self._whole if half - self._whole > ROUNDING else 0.0
         self._lag = self._whole + (self._fraction > 0.0)
         width = 2 * n + 6
-        self._motion, self._plate = np.zeros((samples, 3 * n)), np.zeros((samples, 6))
-        self._rows = [(row[:n], row[2 * n :], row[n : 2 * n]) for row in self._motion]  # q, dq, tau
+        self._motion, self._plate = np.zeros((samples, 3 * n)), np.zeros((samples, 6))  # q, tau, dq; wrench
         self._weighed, self._plate_seen = 0, False
-        self._ring = np.full((2 * self._lag + 1, width), np.nan)
-        self._views = [(row[: 2 * n], row[:n], row[n : 2 * n]) for row in self._ring]
-        self._places = [q for _, q, _ in self._views]
+        self._ring = [np.full(width, np.nan) for _ in range(2 * self._lag + 1)]  # of slots: q, tau, wrench
+        self._judged = self._ring[0]
         self._change = np.zeros((2, n))
         self._reference, self._away = np.zeros((2, width))
         self._filled = self._slots = self._known = 0
@@ -312,7 +307,6 @@ class RestGatherer:
         self.refused = 0
         self.slot_done = False
         self.phase = RestPhase.UNKNOWN
-        self.slot, self.q, self.tau = self._views[0]
         self.follower = Follower(np.full(n, np.nan), self.reversal)
         self.finished: Rest | None = None
 
@@ -336,18 +330,17 @@ class RestGatherer:
         Raises:
             InputError: A shape or a type does not fit, or an array is missing.
         """
-        q_row, dq_row, tau_row = self._rows[self._filled]
-        shape = self._shape
-        q_row[:] = q if type(q) is np.ndarray and q.shape == shape else _numbers(q, "q", shape)
-        dq_row[:] = dq if type(dq) is np.ndarray and dq.shape == shape else _numbers(dq, "dq", shape)
-        tau_row[:] = tau if type(tau) is np.ndarray and tau.shape == shape else _numbers(tau, "tau", shape)
+        row, n, shape = self._motion[self._filled], self._n, self._shape
+        row[:n] = q if type(q) is np.ndarray and q.shape == shape else _numbers(q, "q", shape)
+        row[2 * n :] = dq if type(dq) is np.ndarray and dq.shape == shape else _numbers(dq, "dq", shape)
+        row[n : 2 * n] = tau if type(tau) is np.ndarray and tau.shape == shape else _numbers(tau, "tau", shape)
         if wrench is not None:
             self._plate[self._filled] = _numbers(wrench, "wrench", (6,))
             self._weighed += 1
             self._plate_seen = True
         if flags:
             if int(flags) & UNUSABLE:
-                q_row[:] = np.nan
+                row[:n] = np.nan
             if int(flags) & WITHOUT_WRENCH:
                 self._weighed = -self._samples  # too few for a mean
         self._filled += 1
@@ -360,6 +353,21 @@ class RestGatherer:
         self._slots += 1
         self._weighed = 0
         return self.finished
+
+    @property
+    def slot(self) -> Array:
+        """Mean positions and efforts of the slot that was judged [rad or m, N m or N], shape (2 n,): for reading."""
+        return self._judged[: 2 * self._n]
+
+    @property
+    def q(self) -> Array:
+        """Mean positions of the slot that was judged [rad or m], shape (n,): for reading."""
+        return self._judged[: self._n]
+
+    @property
+    def tau(self) -> Array:
+        """Mean efforts of the slot that was judged [N m or N], shape (n,): for reading."""
+        return self._judged[self._n : 2 * self._n]
 
     def present(self) -> Rest | None:
         """Return the rest that goes on; None where there is none yet that counts."""
@@ -396,15 +404,15 @@ class RestGatherer:
             return
         n = self._n
         if self._known == 0:
-            self._ring[:, :n] = row[:n]  # before the first slot the arm was where it is then
+            for other in self._ring:
+                other[:n] = row[:n]  # before the first slot the arm was where it is then
         self._known += 1
         judged = self._known - 1 - self._lag
         if judged < 0:
             self.phase = RestPhase.UNKNOWN
             return
         stands = self._stands(judged)
-        values = self._ring[judged % len(self._ring)]
-        self.slot, self.q, self.tau = self._views[judged % len(self._ring)]
+        self._judged = self._ring[judged % len(self._ring)]
         if not stands:
             self._close()
             self._standing_since = None
@@ -415,7 +423,7 @@ class RestGatherer:
             if self._standing_since is None:
                 self._standing_since = time
             settles = time < self._standing_since + self._settle - ROUNDING
-            self.phase = RestPhase.SETTLES if settles else self._collected(values, slot)
+            self.phase = RestPhase.SETTLES if settles else self._collected(self._judged, slot)
         self.follower.update(self.q)
 
     def _average(self, row: Array) -> bool:
@@ -439,14 +447,14 @@ class RestGatherer:
 
     def _stands(self, slot: int) -> bool:
         """Return whether all joints stand at a slot, counted from the first one that is known."""
-        places, whole, fraction = self._places, self._whole, self._fraction
-        size = len(places)
+        ring, n, whole, fraction = self._ring, self._n, self._whole, self._fraction
+        size = len(ring)
         change, hop = self._change
-        np.subtract(places[(slot + whole) % size], places[(slot - whole) % size], out=change)
+        np.subtract(ring[(slot + whole) % size][:n], ring[(slot - whole) % size][:n], out=change)
         if fraction:
             change *= 1.0 - fraction
-            change += fraction * (places[(slot + whole + 1) % size] - places[(slot - whole - 1) % size])
-        np.subtract(places[slot % size], places[(slot - 1) % size], out=hop)
+            change += fraction * (ring[(slot + whole + 1) % size][:n] - ring[(slot - whole - 1) % size][:n])
+        np.subtract(ring[slot % size][:n], ring[(slot - 1) % size][:n], out=hop)
         np.abs(self._change, out=self._change)
         return bool((self._change <= self._limits).all())
 
