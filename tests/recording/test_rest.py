@@ -247,6 +247,12 @@ def test_a_slow_creep_is_another_pose_after_a_while() -> None:
     assert all(rest.duration * 4e-3 < 2.5 * CREEP for rest in ended)
 
 
+def test_settings_that_mean_nothing_are_refused() -> None:
+    for wrong in ({"dt": 0.0}, {"dt": np.nan}, {"band": -1.0}, {"band": [1e-3, 1e-3]}, {"band": np.inf}):
+        with pytest.raises(cp.InputError, match=next(iter(wrong))):
+            RestGatherer(**({"n": 3, "dt": 0.01} | wrong))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("wrong", [{"q": [0.0, 1.0]}, {"dq": "fast"}, {"tau": None}, {"wrench": [1.0]}])
 def test_what_is_no_sample_is_refused(wrong: dict[str, Any]) -> None:
     """By its name, and nothing is changed."""

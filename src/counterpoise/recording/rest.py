@@ -278,7 +278,14 @@ class RestGatherer:
             least_time: Shortest rest that counts [s], after settling.
             torque_step: A torque that leaves the mean by more ends the rest [N m or N], one or (n,).
             wrench_step: Likewise of the plate [N, N m], one or (6,).
+
+        Raises:
+            InputError: A time or a band makes no sense.
         """
+        if not 0.0 < dt <= 1.0:
+            raise InputError(f"dt is {dt!r}; expected the time between samples in s, above 0 and at most 1")
+        if not np.all((np.asarray(band) > 0.0) & np.isfinite(band)) or np.shape(band) not in ((), (n,)):
+            raise InputError(f"band is {band!r}; expected positive distances [rad or m], one or {n}")
         samples = max(1, round(SLOT / dt))
         self.period = samples * dt
         self._n, self._shape, self._samples, self._dt = n, (n,), samples, dt
