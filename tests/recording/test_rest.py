@@ -229,6 +229,79 @@ def test_a_step_ends_the_rest(step: dict[str, Any]) -> None:
         assert present is not None and present.tau[0] == step.get("tau", 1.0)
 
 
+def test_what_was_attached_settles() -> None:
+    """After a step of the torque SETTLE passes before the next rest begins, as after a motion."""
+    gatherer = RestGatherer(1, 0.02, torque_step=0.5)
+    stream(gatherer, 60)
+    phases = []
+    for _ in range(40):
+        stream(gatherer, 1, tau=2.0)
+        phases.append(gatherer.phase)
+    assert phases.count(RestPhase.SETTLES) == round(SETTLE / 0.02)
+
+
+def test_knocks_end_nothing_however_many() -> None:
+    """Two slots that left, and one that did not, again and again: they are not of the rest, which goes on."""
+    gatherer = RestGatherer(1, 0.02, torque_step=0.5)
+    stream(gatherer, 60)
+    for _ in range(10):
+        assert stream(gatherer, 2, tau=3.0) + stream(gatherer, 1) == []
+    stream(gatherer, 10)
+    present = gatherer.present()
+    assert present is not None and present.tau[0] == 1.0 and present.end == 60 + 40 - 5
+
+
+def test_the_way_on_is_not_of_the_rest() -> None:
+    """A joint that came from below leaves downwards at once: the side is that of its arrival, the mean its place."""
+    gatherer = RestGatherer(1, 0.01)
+    for q in np.linspace(0.0, 0.3, 50):
+        stream(gatherer, 1, q)
+    stream(gatherer, 120, 0.3)
+    (rest,) = stream(gatherer, 10, 0.2)
+    assert rest.side[0] == 1.0
+    assert rest.q[0] == pytest.approx(0.3, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "missing", [{"wrench": None}, {"flags": int(SampleFlag.WRENCH_INVALID)}, {"wrench": [1e30] * 6}]
+)
+def test_a_plate_that_fails_makes_no_wrench(missing: dict[str, Any]) -> None:
+    """One reading of a rest without a number, or with an absurd one: no mean of readings, and the rest goes on."""
+    gatherer = RestGatherer(1, 1e-3, wrench_step=2.0)
+    plate = {"wrench": [0.0, 0.0, 9.0, 0.0, 0.0, 0.0]}
+    stream(gatherer, 1000, **plate)
+    present = gatherer.present()
+    assert present is not None and present.wrench is not None and present.wrench[2] == 9.0
+    assert stream(gatherer, 1, **(plate | missing)) + stream(gatherer, 400, **plate) == []
+    present = gatherer.present()
+    assert present is not None and present.wrench is None and present.tau[0] == 1.0
+
+
+def test_after_a_gap_it_begins_anew() -> None:
+    """No slot is judged by what was before the gap; without one, half a window passes before the first is judged."""
+    gatherer = RestGatherer(1, 0.02)
+    stream(gatherer, 30)
+    stream(gatherer, 1, np.nan)
+    phases = []
+    for _ in range(8):
+        stream(gatherer, 1, 0.5)
+        phases.append(gatherer.phase)
+    assert phases == [RestPhase.UNKNOWN] * 5 + [RestPhase.SETTLES] * 3
+
+
+def test_coarse_counts_are_no_turn() -> None:
+    """With a band of two counts of 2 mrad, one and a half of the band back is no travel the other way."""
+    for back, side in ((5.9e-3, 1.0), (6.1e-3, -1.0)):
+        gatherer = RestGatherer(1, 0.02, band=4e-3)
+        for q in np.linspace(0.0, 0.3, 30):
+            stream(gatherer, 1, q)
+        for q in np.linspace(0.0, 2.0 * back, 5):  # the follower is the reversal behind
+            stream(gatherer, 1, 0.3 - q)
+        stream(gatherer, 60, 0.3 - 2.0 * back)
+        present = gatherer.present()
+        assert present is not None and present.side[0] == side
+
+
 @pytest.mark.parametrize("speed", [6e-3, -0.05])
 def test_a_creep_never_rests(speed: float) -> None:
     """A little above STILL_SPEED, at any rate of samples."""

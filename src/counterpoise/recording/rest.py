@@ -491,7 +491,6 @@ class RestGatherer:
         if self._means.count:
             self.finished = self.present()
             self._means.clear()
-        self._left = 0
 
 
 def _numbers(value: object, name: str, shape: tuple[int, ...]) -> Array:
