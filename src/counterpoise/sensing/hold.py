@@ -22,9 +22,9 @@ from ..recording import Follower, Means, on_stops
 
 EFFORT_SHARE = 0.98
 """Share of the effort limit that counts as saturated."""
-SLID = 0.05
+SLID = 0.03
 """How far a joint must slide, as a fraction of the travel that reverses its side, for its torque to be one of sliding:
-not by mere noise."""
+not by the noise of a slot's mean; and little, for the last torque before a soft stop is the one that friction keeps."""
 UNEVEN = 0.05
 """By how much, as a share of itself, the friction that holds a joint differs from hold to hold (standard deviation):
 what it is at the end of a slide depends on the speed and the load."""
