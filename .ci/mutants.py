@@ -60,7 +60,6 @@ TWINS: dict[str, tuple[str, ...]] = {
         ("tests/sensing/plate/test_joint_torques.py",),
     ),
     "control/filter_core.py": ("tests/control/test_filter_conformance.py", "tests/control/test_safety.py"),
-    "sensing/gate.py": ("tests/sensing/test_gate.py",),
     "sensing/hold.py": ("tests/sensing/test_hold.py",),
     "sensing/square_root.py": ("tests/sensing/test_square_root.py",),
 }

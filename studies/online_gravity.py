@@ -216,13 +216,13 @@ def abused(updates: int, seed: int, name: str = "wam7") -> dict[str, float]:
     largest, widest, finite = 0.0, 0.0, True
     bad = (np.nan, np.inf, -np.inf, 1e300)
     for tick in range(updates):
-        if tick % 70 == 0:
+        if tick % 100 == 0:
             q = random.uniform(-1.0, 1.0, robot.n)
             tau = random.standard_normal(robot.n) * 10.0 ** random.uniform(-2.0, 2.0)
-            noise = 0.01 * random.standard_normal((70, robot.n))
-            faults = random.random(70) < 0.02
-            flags = np.where(random.random(70) < 0.05, 32, 0).tolist()
-        at = tick % 70
+            noise = 0.01 * random.standard_normal((100, robot.n))
+            faults = random.random(100) < 0.02
+            flags = np.where(random.random(100) < 0.05, 32, 0).tolist()
+        at = tick % 100
         torque = tau + noise[at]
         if faults[at]:
             torque[int(random.integers(robot.n))] = bad[int(random.integers(4))]

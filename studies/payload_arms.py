@@ -13,7 +13,7 @@ import counterpoise as cp
 from counterpoise.control import ControlLoop, PDGravity, PoseList, careful_gains
 from counterpoise.fitting import with_masses
 from counterpoise.plants import Preset, preset
-from counterpoise.recording import StillSegment, still_segments
+from counterpoise.recording import Rest, find_rests
 from counterpoise.sensing import WRENCH_STD, Places, places_of
 
 Array = npt.NDArray[np.float64]
@@ -72,9 +72,9 @@ def simulated_arm(name: str, count: int, seed: int = SEED) -> Arm:
         report = ControlLoop(arm, law, robot).run(reference.duration + 0.5, log=True)
     if report.log is None or made.config.drive.friction is None:
         raise SystemExit("the presets have friction and the run was recorded; this study needs both")
-    found = still_segments(report.log, settle=0.3)
+    found = find_rests(report.log, settle=0.3)
     residue = np.array([segment.tau - robot.gravity(segment.q) for segment in found])
-    side = np.array([segment.approach for segment in found])
+    side = np.array([segment.side for segment in found])
     known = np.all(side != 0.0, axis=1)
     band = np.broadcast_to(np.asarray(made.config.drive.friction.coulomb, dtype=np.float64), (robot.n,))
     motion, torque = (
@@ -83,7 +83,7 @@ def simulated_arm(name: str, count: int, seed: int = SEED) -> Arm:
     return Arm(robot, places_of(robot), np.array(band), residue[known], side[known], motion, torque)
 
 
-def _coming_to_rest(robot: cp.Robot, log: cp.Log, segment: StillSegment) -> tuple[Array, Array]:
+def _coming_to_rest(robot: cp.Robot, log: cp.Log, segment: Rest) -> tuple[Array, Array]:
     """Return means over SLOT of the positions about the rest and of the torques beside the weight, shapes (n, m)."""
     per_slot = max(1, round(SLOT * log.rate))
     slots = round((BEFORE + AFTER) / SLOT)

@@ -27,7 +27,7 @@ from counterpoise.plants.reference import ReferenceDrives, ReferenceLowPass, Ref
 from counterpoise.recording import kernel_cases as recording_cases
 from counterpoise.recording import parse_rows_reference
 from counterpoise.recording.bags import reference
-from counterpoise.sensing import gate, hold, square_root
+from counterpoise.sensing import hold, square_root
 from counterpoise.sensing import kernel_cases as sensing_cases
 
 Array = npt.NDArray[np.float64]
@@ -137,8 +137,8 @@ SPECIFICATIONS = {
     "sensing": (
         sensing_cases.CASES,
         SimpleNamespace(
-            watch=gate.watch,
-            **{name: getattr(hold, name) for name in ("judge", "relearn", "summarise")},
+            judge=hold.judge,
+            relearn=hold.relearn,
             **{
                 name: getattr(square_root, name) for name in ("fold", "fold_torques", "head", "solve", "tail_variances")
             },

@@ -177,8 +177,6 @@ def spoilt(data: st.DataObject, arguments: Arguments) -> Arguments:
 
 N, P, B = 3, 9, 3
 ESTIMATION: dict[str, Arguments] = {
-    "watch": [np.zeros(11 * N), np.zeros(N), np.zeros(N), np.zeros(N), np.ones(5), True],
-    "summarise": [np.zeros(5 * N), np.ones(11 * N), 4, np.zeros(N), np.ones(N), np.ones(N), 0.1],
     "judge": [np.ones((2, N)), np.ones(N), np.ones(N)],
     "relearn": [np.ones(N), np.ones(N), np.ones((2, N)), 0.1, 9.0, 0.5, 2.0],
     "fold": [np.eye(P, P + 1), np.ones(P + 1)],
@@ -229,7 +227,7 @@ def test_offsets_beyond_the_row_are_refused(place: int, value: int) -> None:
 
 
 @pytest.mark.parametrize("bad", [[1], "text", None, Numberish(), [None]])
-@pytest.mark.parametrize(("name", "place"), [("fold_torques", 7), ("relearn", 3), ("summarise", 2), ("head", 5)])
+@pytest.mark.parametrize(("name", "place"), [("fold_torques", 7), ("relearn", 3), ("head", 5)])
 def test_what_is_no_number_is_a_type_error(name: str, place: int, bad: Any) -> None:
     """The first bad one is told, also when a good or a bad one follows; it was a SystemError."""
     arguments = [fresh(value) for value in ESTIMATION[name]]

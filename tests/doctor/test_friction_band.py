@@ -11,7 +11,7 @@ import counterpoise as cp
 from analytic_log import moving_log, standing_log
 from counterpoise.doctor.coverage import check_friction, check_one_sided, friction_bands, standing_poses
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.recording import Motion, still_segments
+from counterpoise.recording import Motion, find_rests
 
 PUMA = cp.load("puma560")
 
@@ -66,8 +66,8 @@ def test_both_sides_or_few_poses_are_not(sides):
 def test_short_stands_on_the_way_are_no_poses():
     """A point that is passed from the other side, with a short stop, before each pose."""
     log = standing_log(PUMA, [1.0] * 8)
-    poses = still_segments(log)
-    via = [replace(pose, duration=0.3 * pose.duration, approach=-pose.approach, q=pose.q + 0.1) for pose in poses]
+    poses = find_rests(log)
+    via = [replace(pose, duration=0.3 * pose.duration, side=-pose.side, q=pose.q + 0.1) for pose in poses]
     between = [one for pair in zip(via, poses, strict=True) for one in pair][3:]
     assert standing_poses(between) == list(poses[1:])
     equal = [replace(one, duration=poses[0].duration) for one in between]

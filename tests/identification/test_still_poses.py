@@ -10,13 +10,12 @@ import pytest
 import counterpoise as cp
 from calibration_data import RATE, visits
 from counterpoise.identification.still_poses import (
-    SETTLE,
     friction_bands,
     poses_from_log,
     poses_from_rows,
     without_friction,
 )
-from counterpoise.recording import still_segments
+from counterpoise.recording import SETTLE, find_rests
 
 POSES = np.array([[0.4, -0.5, 0.3], [-0.6, 0.2, 0.8], [1.0, 0.7, -0.4], [0.1, -0.9, -0.7]])
 
@@ -68,7 +67,7 @@ def test_a_touched_arm_is_left_out(arm: cp.Robot) -> None:
     """Somebody leans on the arm during one dwell: that segment goes, the others stay."""
     log = visits(arm, POSES, noise=0.02)
     first = poses_from_log(arm, log)
-    third = still_segments(log, settle=SETTLE)[2]
+    third = find_rests(log, settle=SETTLE)[2]
     begin = third.start + round(0.4 * RATE)
     tau = log.tau.copy()
     tau[begin : begin + 30, 1] += 3.0
@@ -83,7 +82,7 @@ def test_a_joint_that_creeps_far_is_left_out(arm: cp.Robot, creep: float, left_o
     """Milliradians are a joint that friction just holds; a hundredth of a radian is no pose."""
     log = visits(arm, POSES, noise=0.01, dwell=4.0)
     first = poses_from_log(arm, log)
-    fifth = still_segments(log, settle=SETTLE)[4]
+    fifth = find_rests(log, settle=SETTLE)[4]
     q = log.q.copy()
     q[fifth.start : fifth.end, 0] += np.linspace(0.0, creep, fifth.end - fifth.start)
     found = poses_from_log(arm, replace(log, q=q))
@@ -107,7 +106,7 @@ def test_poses_on_stops_are_left_out_and_all_of_them_refused() -> None:
 def test_missing_torques_leave_a_segment_out(arm: cp.Robot) -> None:
     log = visits(arm, POSES)
     first = poses_from_log(arm, log)
-    fourth = still_segments(log, settle=SETTLE)[3]
+    fourth = find_rests(log, settle=SETTLE)[3]
     inside = slice(fourth.start - 10, fourth.end + 10)
     tau = log.tau.copy()
     tau[inside, 2] = np.nan

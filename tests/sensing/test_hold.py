@@ -5,54 +5,67 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import counterpoise as cp
+from counterpoise.recording import REVERSAL, Follower, Means
 from counterpoise.sensing import hold, kernel
-from counterpoise.sensing.gate import Row
-from counterpoise.sensing.hold import LET_GO, UNEVEN, Told
+from counterpoise.sensing.hold import LET_GO, UNEVEN, Sliding, Told, bears_weight, summarise
 
-REVERSAL = 2e-3
-
-
-def summed(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
-    """Return a gate's memory after so many samples of n joints."""
-    memory = rng.standard_normal((len(Row), n))
-    torques = 5.0 + 0.1 * rng.standard_normal((count, n))
-    memory[Row.SUM_TAU], memory[Row.SUM_SQUARE] = torques.sum(axis=0), (torques**2).sum(axis=0)
-    memory[Row.SUM_Q], memory[Row.SLIDING] = 1e-3 * count, 5.0 + 0.3 * rng.standard_normal(n)
-    memory[Row.DIRECTION], memory[Row.EFFORT] = rng.choice([-1.0, 1.0], n), 50.0
-    return memory
+ROBOT = cp.load("wam7")
+POSE = np.array([0.1, -0.5, 0.2, 1.0, 0.1, 0.3, 0.2])
 
 
-@pytest.mark.parametrize("module", [hold, kernel])
-def test_sides_and_errors_of_a_hold(module: object) -> None:
+def test_sides_and_errors_of_a_hold() -> None:
     """A joint that slid keeps its side, with the change of torque since as an error; others count with all friction."""
-    rng = np.random.default_rng(0)
-    memory, told = summed(rng, 3, 100), np.zeros((len(Told), 3))
+    random = np.random.default_rng(0)
+    means, told = Means(6), np.zeros((len(Told), 3))
+    rows = np.hstack([0.3 + np.zeros((100, 3)), 5.0 + 0.1 * random.standard_normal((100, 3))])
+    for row in rows:
+        means.add(row)
     square, noise = np.full(3, 4.0), np.full(3, 0.2)
-    memory[Row.SLIDING] = [5.0, 5.0, 5.0 + 1.1 * LET_GO * 2.0]
-    slid_from = memory[Row.FOLLOWER] + [0.1, 1e-3, 0.1]
-    slid, effort = module.summarise(told, memory, 100, slid_from, square, noise, REVERSAL)  # type: ignore[attr-defined]
-    assert slid
-    assert effort == pytest.approx(0.1, rel=0.02)
-    np.testing.assert_array_equal(told[Told.SIDE], [memory[Row.DIRECTION, 0], 0.0, 0.0])
-    np.testing.assert_allclose(told[Told.POSE], memory[Row.ANCHOR] + 1e-3)
-    np.testing.assert_allclose(told[Told.TORQUE], 5.0, atol=0.05)
-    np.testing.assert_allclose(told[Told.SIGMA_FREE], 0.2, rtol=1e-2)
+    sliding = np.array([5.0, 5.0, 5.0 + 1.1 * LET_GO * 2.0])
+    summarise(told, means, np.array([-1.0, 0.0, 1.0]), sliding, square, noise)
+    np.testing.assert_array_equal(told[Told.SIDE], [-1.0, 0.0, 0.0])
+    np.testing.assert_allclose(told[Told.POSE], 0.3, rtol=1e-12)
+    np.testing.assert_allclose(told[Told.TORQUE], rows[:, 3:].mean(axis=0), rtol=1e-12)
+    free = np.sqrt(0.2**2 + rows[:, 3:].var(axis=0, ddof=1) / 100)
+    np.testing.assert_allclose(told[Told.SIGMA_FREE], free, rtol=1e-9)
     np.testing.assert_allclose(told[Told.SIGMA], [np.hypot(0.2, UNEVEN * 2.0), 2.01, 2.01], rtol=1e-2)
-    slid, _ = module.summarise(told, memory, 100, memory[Row.FOLLOWER].copy(), square, noise, REVERSAL)  # type: ignore[attr-defined]
-    assert not slid
+
+
+def test_a_joint_has_slid_when_its_follower_was_dragged_away() -> None:
+    """Travel within the play is no slide since the hold; the torque is that of the last slot with one."""
+    follower, reversal = Follower(np.full(2, np.nan), REVERSAL), np.full(2, REVERSAL)
+    sliding = Sliding(follower, reversal)
+    assert sliding.since_hold().all()  # nothing is known yet
+    path = [(0.0, 1.0), (0.1, 2.0), (0.2, 3.0), (0.2, 7.0), (0.2 - 0.5 * REVERSAL, 8.0), (0.2, 9.0)]
+    for q, tau in path:
+        follower.update(np.array([q, 0.5]))
+        sliding.note(np.full(2, tau))
+    np.testing.assert_array_equal(sliding.torque, [2.0, 1.0])
+    sliding.hold()
+    assert not sliding.since_hold().any()
+    for q in (0.2 - 0.5 * REVERSAL, 0.2 - 4.0 * REVERSAL):
+        follower.update(np.array([q, 0.5]))
+    np.testing.assert_array_equal(sliding.since_hold(), [True, False])
+
+
+@pytest.mark.parametrize("share", [0.99, -0.99])
+def test_a_saturated_drive_or_a_stop_bears_no_weight(share: float) -> None:
+    """Each is told of its joint alone; 90 % of the limit are borne."""
+    tau = np.zeros(7)
+    tau[3] = share * ROBOT.effort_limit[3]
+    np.testing.assert_array_equal(np.flatnonzero(~bears_weight(ROBOT, POSE, tau)), [3])
+    assert bears_weight(ROBOT, POSE, 0.9 * tau).all()
+    pose = POSE.copy()
+    pose[1] = ROBOT.upper[1] - 0.005
+    np.testing.assert_array_equal(np.flatnonzero(~bears_weight(ROBOT, pose, 0.9 * tau)), [1])
 
 
 def test_native_and_specification_agree() -> None:
     rng = np.random.default_rng(1)
     for n in (1, 7, 19):
-        memory, both = summed(rng, n, 40), np.zeros((2, len(Told), n))
-        slid_from = memory[Row.FOLLOWER] + rng.choice([0.0, 0.1], n)
-        slid_from[0] = np.nan
-        arguments = (memory, 40, slid_from, rng.uniform(0.0, 2.0, n), rng.uniform(0.1, 0.3, n), REVERSAL)
-        assert kernel.summarise(both[0], *arguments) == pytest.approx(hold.summarise(both[1], *arguments))
-        np.testing.assert_allclose(both[0], both[1], rtol=1e-12)
         left = np.array([rng.standard_normal(n), rng.uniform(0.1, 1.0, n)])
-        rows = (left, both[0, Told.SIDE], both[0, Told.SIGMA])
+        rows = (left, rng.choice([-1.0, 0.0, 1.0], n), rng.uniform(0.1, 0.3, n))
         assert kernel.judge(*rows) == pytest.approx(hold.judge(*rows))
         noise, start = np.tile(rng.uniform(0.1, 0.3, n), (2, 1)), np.full(n, 0.2)
         for module, values in zip((kernel, hold), noise, strict=True):

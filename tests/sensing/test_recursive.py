@@ -226,7 +226,7 @@ def test_only_a_hold_that_was_looked_at_to_its_end_counts_as_one_without_news() 
     robot = cp.load("wam7")
     pose = workspace_poses(robot, 1, seed=4, margin=0.3)[0]
     tau = robot.gravity(pose)
-    for ticks in range(0, 54, 3):  # from not at all, over too short for a mean, into the joints' turns
+    for ticks in range(0, 75, 3):  # from not at all, over too short for a mean, into the joints' turns
         est = cp.OnlineGravity(robot, DT)
         for step in range(40):
             est.update(pose + 0.01 * step, np.full(7, 1.0), tau)
@@ -235,7 +235,7 @@ def test_only_a_hold_that_was_looked_at_to_its_end_counts_as_one_without_news() 
             est.update(pose + 0.01 * step, np.full(7, 1.0), tau)
         assert (inner(est).frozen_holds, inner(est).holds) == (0, 0), ticks
     hold(est, pose, tau, 100)
-    hold(est, pose + 0.2, robot.gravity(pose + 0.2), 1)
+    hold(est, pose + 0.2, robot.gravity(pose + 0.2), 2)
     assert inner(est).holds + inner(est).frozen_holds == 1
 
 
@@ -353,7 +353,7 @@ def test_a_contradiction_that_is_borne_out_is_learned_everywhere() -> None:
     before, learned = relative_error(est, loaded, np.array([one, other])), inner(est).holds
     for pose in (one, other, one, other, one):
         hold(est, pose, loaded.gravity(pose))
-    hold(est, one + 0.2, loaded.gravity(one + 0.2), 1)
+    hold(est, one + 0.2, loaded.gravity(one + 0.2), 2)
     assert inner(est).doubted_holds == 1
     assert inner(est).holds == learned + 4
     assert relative_error(est, loaded, np.array([one, other])) < 0.8 * before
@@ -367,6 +367,27 @@ def test_an_arm_that_starts_on_its_brakes_keeps_its_weight() -> None:
     for pose in workspace_poses(robot, 2, seed=1, margin=0.2):
         hold(est, pose, 1e-4 * robot.effort_limit * random.normal(size=7))
     np.testing.assert_allclose(est.gravity(everywhere), robot.gravity(everywhere), atol=1e-9)
+
+
+def test_a_pose_that_is_not_endured_teaches_nothing() -> None:
+    """While a drive is saturated or a joint rests at its stop, the torque does not carry the weight; later it may."""
+    robot = cp.load("wam7")
+    pose = workspace_poses(robot, 1, seed=4, margin=0.3)[0]
+    tau, stop = robot.gravity(pose), pose.copy()
+    stop[1] = robot.upper[1] - 0.005
+    saturated = tau.copy()
+    saturated[1] = 0.99 * robot.effort_limit[1]
+    for q, torque in ((stop, robot.gravity(stop)), (pose, saturated)):
+        est = cp.OnlineGravity(robot, DT)
+        before = inner(est).parameters
+        hold(est, q, torque, 200)
+        hold(est, q + 0.2, robot.gravity(q + 0.2), 2)
+        np.testing.assert_array_equal(inner(est).parameters, before)
+        assert (inner(est).holds, inner(est).frozen_holds, inner(est).doubted_holds) == (0, 0, 0)
+    hold(est, pose, saturated, 100)
+    hold(est, pose, tau, 50)
+    hold(est, pose + 0.2, robot.gravity(pose + 0.2), 2)
+    assert inner(est).holds == 1
 
 
 def test_the_side_is_followed_while_nothing_is_learned() -> None:
@@ -401,7 +422,7 @@ def test_random_and_faulty_input_stays_finite_and_bounded() -> None:
     widest = (1.0 + 1e-6) / np.sqrt(LEAST_PRIOR)
     largest = 0.0
     for tick in range(60_000):
-        if tick % 70 == 0:
+        if tick % 100 == 0:
             q = rng.uniform(-1.0, 1.0, 7)
             tau = rng.standard_normal(7) * 10.0 ** rng.uniform(-2.0, 2.0)
         sample = [q.copy(), 1e-3 * rng.standard_normal(7), tau + 0.01 * rng.standard_normal(7)]

@@ -44,3 +44,32 @@ def test_absurd_positions_end_nothing() -> None:
         tracker.update(np.full(7, 1e12), np.zeros(7), np.zeros(7))
     assert tracker.finished().samples == 30
     assert tracker.payload.estimate.text().startswith("nothing known of a payload")
+
+
+def test_one_gatherer_serves_both_estimators() -> None:
+    """What gravity learns from the payload estimator's rests is what it learns from its own, where no torque steps."""
+    random = np.random.default_rng(4)
+    shared, alone = Tracker(WAM, DT, friction_band=FRICTION), cp.OnlineGravity(WAM, DT)
+    payload = cp.PayloadEstimator(WAM, DT, friction_band=FRICTION)
+    gravity = cp.OnlineGravity(WAM, DT, rests=payload.rests)
+    for sample in stream([WAM] * 6, random_poses(WAM, 6, random), FRICTION, DT, random):
+        payload.update(*sample)
+        gravity.follow()
+        alone.update(*sample)
+        shared.update(*sample)
+    q = random_poses(WAM, 20, random)
+    np.testing.assert_array_equal(gravity.gravity(q), alone.gravity(q))
+    np.testing.assert_array_equal(gravity.std(q), alone.std(q))
+    assert np.abs(gravity.gravity(q) - cp.OnlineGravity(WAM, DT).gravity(q)).max() > 1e-3
+    assert shared.gravity.estimator.rests is shared.payload.rests  # type: ignore[union-attr]
+
+
+def test_a_gatherer_is_fed_once() -> None:
+    """What follows takes no samples, what is fed follows nothing, and a law that learns one pose has no rests."""
+    payload = cp.PayloadEstimator(WAM, DT)
+    with pytest.raises(cp.InputError, match="follow"):
+        cp.OnlineGravity(WAM, DT, rests=payload.rests).update(np.zeros(7), np.zeros(7), np.zeros(7))
+    with pytest.raises(cp.InputError, match="rests="):
+        cp.OnlineGravity(WAM, DT).follow()
+    with pytest.raises(cp.InputError, match="rests"):
+        cp.OnlineGravity(WAM, DT, "inverse-regressor", q_gain=1.0, kp=9.0, kd=9.0, rests=payload.rests)

@@ -26,7 +26,7 @@ import numpy as np
 from ..dynamics import Robot, effort_units
 from ..errors import PhysicalConsistencyError
 from ..foundation import Array
-from ..recording import EARLIER_SHARE, Log, Motion, StillSegment, novelty, still_segments
+from ..recording import EARLIER_SHARE, Log, Motion, Rest, find_rests, novelty
 from .finding import Consequence, Finding, LogFault, listed, percent, short
 from .priors import INDEPENDENT_RATE, parameter_spread
 
@@ -361,10 +361,10 @@ def check_one_sided(log: Log) -> list[Finding]:
     Args:
         log: The recording.
     """
-    poses = standing_poses(still_segments(log, least_time=LEAST_STANDING))
+    poses = standing_poses(find_rests(log, least_time=LEAST_STANDING))
     if len(poses) < LEAST_POSES:
         return []
-    approach = np.array([segment.approach for segment in poses])
+    approach = np.array([segment.side for segment in poses])
     held = log.declared.held
     one_sided: dict[str, dict[str, int]] = {}
     chance, judged = 1.0, 0
@@ -401,10 +401,10 @@ def _nearly_all(one_sided: Mapping[str, Mapping[str, int]]) -> str:
     return "all" if clean else "nearly all"
 
 
-def standing_poses(segments: Sequence[StillSegment]) -> list[StillSegment]:
+def standing_poses(segments: Sequence[Rest]) -> list[Rest]:
     """Return the stands that are poses: not short stops on the way, nor one pose that goes on without a motion."""
     usual = float(np.median([segment.duration for segment in segments])) if segments else 0.0
-    poses: list[StillSegment] = []
+    poses: list[Rest] = []
     for segment in segments:
         if segment.duration < VIA * usual:
             continue
@@ -413,10 +413,10 @@ def standing_poses(segments: Sequence[StillSegment]) -> list[StillSegment]:
     return poses
 
 
-def _goes_on(before: StillSegment, after: StillSegment) -> bool:
+def _goes_on(before: Rest, after: Rest) -> bool:
     """Return whether two stands are one pose: at the same place and reached from the same side."""
     near = bool(np.abs(after.q - before.q).max() < SEPARATE)
-    return near and np.array_equal(after.approach, before.approach)
+    return near and np.array_equal(after.side, before.side)
 
 
 MARGIN = 0.01

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..foundation import Array
-from ..recording import Log, Motion, increasing
+from ..recording import Log, Motion, increasing, sides_by_order
 from .points import MotionPoints
 
 Indices = npt.NDArray[np.intp]
@@ -117,6 +117,4 @@ def _sides(log: Log, rows: Indices) -> Array:
     """
     if log.side is not None:
         return np.asarray(log.side[rows])
-    q = log.q[rows]
-    steps = np.diff(q, axis=0, prepend=q[:1])
-    return np.where(np.abs(steps) > SEPARATE, np.sign(steps), 0.0)
+    return sides_by_order(log.q[rows], SEPARATE)

@@ -20,7 +20,7 @@ from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import Samples, StaticPoses, Terms, same_places
 from ..foundation import Array, frozen
-from ..recording import Log, still_segments
+from ..recording import Log, find_rests
 from .runs import FittedRun
 from .still_poses import friction_bands, poses_from_log
 
@@ -95,7 +95,7 @@ def stands_mostly(log: Log) -> bool:
 
 def _standing(log: Log) -> tuple[float, int]:
     """Return the share of a recording in which the arm stands, and in how many different poses."""
-    segments = still_segments(log)
+    segments = find_rests(log)
     total = float(np.ptp(log.time[np.isfinite(log.time)]))
     share = sum(segment.duration for segment in segments) / max(total, 1e-9)
     return share, len(np.unique(same_places(np.array([segment.q for segment in segments]))))

@@ -1,23 +1,21 @@
 """From a recording to poses at rest: where the arm stands, which side it came from, and what must not be used.
 
-A recording of a plan (``counterpoise record``) carries its windows; any other one is searched for still segments
-(recording/stillness.py). Per segment the mean position and torque are taken. A mean's standard error counts how many
-samples are independent, by the blocking of autocorrelation.py.
+A recording of a plan (``counterpoise record``) carries its windows; any other one is searched for rests
+(recording/rest.py). Per rest the mean position and torque are taken. A mean's standard error counts how many samples
+are independent, by the blocking of autocorrelation.py.
 
-Left out, each with its reason, is a segment
+Left out, each with its reason, is a rest
 
 - in which a joint drifts: a position that creeps is no pose, and a torque that wanders far more than in the arm's other
-  segments is that of an arm which somebody touches, or which has not settled;
-- that rests at a joint limit of the model: a stop may carry part of the load;
+  rests is that of an arm which somebody touches, or which has not settled;
+- at a joint limit of the model: a stop may carry part of the load;
 - in which a measured joint has no torque, or a position is missing.
 
-Two segments at the same pose that were reached from opposite sides are a pair; friction cancels in their mean.
+Two rests at the same pose that were reached from opposite sides are a pair; friction cancels in their mean.
 
-Whether each joint of a recording really came to rest from the side that its plan states.
-
-A joint that friction held at the offset, or that swung back, carries friction of an unknown sign into the mean of both
-sides. That shows in the measured positions alone: from the beginning of the creep to the end of the window a joint must
-move towards the pose, and must not go back.
+A plan states from which side each joint arrives. A joint that friction held at the offset, or that swung back, carries
+friction of an unknown sign into the mean of both sides. That shows in the measured positions alone: from the beginning
+of the creep to the end of the window a joint must move towards the pose, and must not go back.
 """
 
 from __future__ import annotations
@@ -33,7 +31,17 @@ from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import SAME_POSE, StaticPoses, inflation_of, same_places, static_poses
 from ..foundation import Array, frozen
-from ..recording import Log, increasing, resolution, still_segments
+from ..recording import (
+    CREEP,
+    SETTLE,
+    Log,
+    find_rests,
+    increasing,
+    measured_means,
+    on_stops,
+    resolution,
+    sides_by_order,
+)
 from .moving import effort_of
 
 LEAST_MOVED = 0.1
@@ -118,9 +126,6 @@ def arrival_of(q: Array, pose: int, side: str, approach: Array) -> Arrival:
     return Arrival(pose, side, frozen(progress[-1]), frozen(back), frozen(approach))
 
 
-SETTLE = 0.3
-"""Time cut off at the beginning of a still segment [s]: drives and gears come to rest after the joint does. A plan has
-its own."""
 LEAST_SAMPLES = 8
 """Fewer samples than this make no mean."""
 BLOCKS = 8
@@ -129,12 +134,6 @@ WANDERS = 8.0
 """A torque whose stretches scatter by more than this many times the usual (median over the segments) ..."""
 WANDER_SHARE = 0.02
 """... and by more than this share of the joint's whole torque range was disturbed."""
-CREEP = 0.01
-"""A joint may creep by this much while it stands [rad or m]. Where friction just holds, a joint held by a soft loop
-goes on creeping towards its pose by milliradians; the holding torque hardly changes by that, and friction keeps its
-side."""
-STOP_MARGIN = 0.01
-"""Distance from a joint limit that counts as resting on it [rad or m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,9 +317,7 @@ def with_sides_by_order(poses: StaticPoses) -> StaticPoses:
     Args:
         poses: Different poses without sides.
     """
-    moved = np.diff(poses.q, axis=0, prepend=poses.q[:1])
-    side = np.where(np.abs(moved) > SAME_POSE, np.sign(moved), 0.0)
-    return replace(poses, side=side.astype(np.int64))
+    return replace(poses, side=sides_by_order(poses.q, SAME_POSE).astype(np.int64))
 
 
 def means_of_repeated(poses: StaticPoses) -> tuple[StaticPoses, int]:
@@ -400,10 +397,9 @@ def _from_plan(log: Log) -> Iterator[_Segment]:
 def _from_stillness(log: Log) -> Iterator[_Segment]:
     usable = np.zeros(len(log), dtype=bool)
     usable[increasing(log.time)] = True
-    for segment in still_segments(log, settle=SETTLE):
-        rows = segment.start + np.flatnonzero(usable[segment.start : segment.end])
-        if len(rows) >= LEAST_SAMPLES:
-            yield _Segment(rows, segment.approach, -1)
+    for rest in find_rests(log, settle=SETTLE):  # a plan has its own settling time
+        if rest.count >= LEAST_SAMPLES:
+            yield _Segment(rest.start + np.flatnonzero(usable[rest.start : rest.end]), rest.side, -1)
 
 
 def _stretches(values: Array) -> Array:
@@ -457,8 +453,8 @@ def _reason_against(
 
 def _at_stop(robot: Robot, q: Array) -> int:
     """Return the joint that rests at a limit of the model, −1 for none."""
+    stopped = np.flatnonzero(on_stops(robot, q))
     room = np.minimum(q - robot.lower, robot.upper - q)
-    stopped = np.flatnonzero((room < STOP_MARGIN) & (robot.upper - robot.lower > 4.0 * STOP_MARGIN))
     return int(stopped[np.argmin(room[stopped])]) if len(stopped) else -1
 
 
@@ -466,11 +462,9 @@ def _poses(robot: Robot, log: Log, kept: list[_Segment], measured: npt.NDArray[n
     q, tau, error = [], [], []
     for segment in kept:
         values = log.tau[segment.rows]
-        counts = np.isfinite(values).sum(axis=0)
-        mean = np.full(robot.n, np.nan)
-        np.divide(np.nan_to_num(values).sum(axis=0), counts, out=mean, where=measured & (counts > 0))
-        spread = np.sqrt((np.nan_to_num(values - mean) ** 2).sum(axis=0) / np.maximum(counts - 1, 1))
-        error.append(np.where(measured, spread * np.sqrt(inflation_of(values - mean) / np.maximum(counts, 1)), np.nan))
+        mean, scatter = measured_means(values)
+        counts = np.maximum(np.isfinite(values).sum(axis=0), 1)
+        error.append(np.where(measured, scatter * np.sqrt(inflation_of(values - mean) / counts), np.nan))
         q.append(log.q[segment.rows].mean(axis=0))
         tau.append(mean)
     side = np.array([segment.side for segment in kept]).astype(np.int64)

@@ -1,5 +1,5 @@
-// The inner loops of the recursive estimator: watching a sample (gate.py), summing up a hold (hold.py) and folding
-// measured torques into the triangular factor (square_root.py). These Python files of counterpoise/sensing are the
+// The inner loops of the recursive estimator: judging a hold (hold.py) and folding measured torques into the triangular
+// factor (square_root.py). These Python files of counterpoise/sensing are the
 // specification; both give the same numbers to rounding. Only counterpoise/sensing/kernel.py calls these functions.
 #include <cmath>
 
@@ -8,121 +8,11 @@
 namespace counterpoise {
 namespace {
 
-#define MEMORY_ROWS(X) \
-    X(ANCHOR) X(SUM_Q) X(SUM_TAU) X(SUM_SQUARE) X(DIRECTION) X(FOLLOWER) X(LOWER) X(UPPER) X(EFFORT) X(SLIDING) X(SLID_AT)
-#define HOLD_ROWS(X) X(POSE) X(TORQUE) X(SIDE) X(SIGMA) X(SIGMA_FREE)
-#define SEEN(X) X(INVALID, 0) X(MOVED, 1) X(LOADED, 2) X(STILL, 3)
-enum MemoryRow { MEMORY_ROWS(COUNTERPOISE_ROW) MEMORY_ROW_COUNT };
-enum HoldRow { HOLD_ROWS(COUNTERPOISE_ROW) HOLD_ROW_COUNT };
-enum Seen { SEEN(COUNTERPOISE_ENUMERATOR) };
-constexpr double LARGEST_INPUT = 1e9;
 constexpr Py_ssize_t MOST_TAIL = 512;
-constexpr double UNEVEN = 0.05;  // by how much friction differs from hold to hold, as a fraction of itself
-constexpr double LET_GO = 0.5;   // fraction of the friction by which a torque may change and still tell the side
-constexpr double SLID = 0.1;     // of `reversal`: how far a joint must slide for its torque to be one of sliding
 
 using Input = Buffer<const double>;
 using InOut = Buffer<double>;
 using Columns = Buffer<const std::int64_t>;
-
-// The joints of a gate's memory; −1 and an exception if it is none.
-Py_ssize_t joints_of(Py_ssize_t memory_count) {
-    if (memory_count % MEMORY_ROW_COUNT == 0) return memory_count / MEMORY_ROW_COUNT;
-    refuse("memory has the wrong type or size");
-    return -1;
-}
-
-// watch(memory, q, dq, tau, thresholds, collect) -> Seen; thresholds: band, speed, effort share, stop margin, reversal.
-PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t given) {
-    if (!has_arguments("watch", given, 6)) return nullptr;
-    InOut memory;
-    Input q, dq, tau, thresholds;
-    if (!memory.take(args[0], "memory")) return nullptr;
-    const Py_ssize_t n = joints_of(memory.count());
-    if (n < 0) return nullptr;
-    bool collect;
-    if (!q.take(args[1], "q", n) || !dq.take(args[2], "dq", n) || !tau.take(args[3], "tau", n) ||
-        !thresholds.take(args[4], "thresholds", 5) || !take(args[5], collect))
-        return nullptr;
-    const double *position = q.data(), *speed = dq.data(), *torque = tau.data(), *limits = thresholds.data();
-    for (Py_ssize_t i = 0; i < n; ++i)
-        for (double number : {position[i], speed[i], torque[i]})
-            if (!(std::fabs(number) <= LARGEST_INPUT)) return PyLong_FromLong(INVALID);
-    double* row[MEMORY_ROW_COUNT];
-    for (Py_ssize_t r = 0; r < MEMORY_ROW_COUNT; ++r) row[r] = memory.data() + r * n;
-    const double band = limits[0], fast = limits[1], share = limits[2], margin = limits[3], reversal = limits[4];
-    bool moved = false, loaded = false;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-        double& follower = row[FOLLOWER][i];
-        if (std::isnan(follower)) follower = position[i];
-        if (position[i] - reversal > follower) {
-            follower = position[i] - reversal;
-            row[DIRECTION][i] = 1.0;
-        } else if (position[i] + reversal < follower) {
-            follower = position[i] + reversal;
-            row[DIRECTION][i] = -1.0;
-        }
-        if (!(std::fabs(follower - row[SLID_AT][i]) <= SLID * reversal)) {
-            row[SLID_AT][i] = follower;
-            row[SLIDING][i] = torque[i];
-        }
-        moved |= !(std::fabs(position[i] - row[ANCHOR][i]) <= band) || std::fabs(speed[i]) > fast;
-        const double low = row[LOWER][i], high = row[UPPER][i];
-        const double room = std::fmin(position[i] - low, high - position[i]);
-        loaded |= std::fabs(torque[i]) >= share * row[EFFORT][i] || (room < margin && high - low > 4.0 * margin);
-    }
-    if (moved) {
-        for (Py_ssize_t i = 0; i < n; ++i) {
-            row[ANCHOR][i] = position[i];
-            row[SUM_Q][i] = row[SUM_TAU][i] = row[SUM_SQUARE][i] = 0.0;
-        }
-        return PyLong_FromLong(MOVED);
-    }
-    if (loaded) return PyLong_FromLong(LOADED);
-    if (collect)
-        for (Py_ssize_t i = 0; i < n; ++i) {
-            row[SUM_Q][i] += position[i] - row[ANCHOR][i];
-            row[SUM_TAU][i] += torque[i];
-            row[SUM_SQUARE][i] += torque[i] * torque[i];
-        }
-    return PyLong_FromLong(STILL);
-}
-
-// summarise(told, memory, count, slid_from, friction_square, noise, reversal) -> (whether any joint has slid, largest share)
-PyObject* summarise(PyObject*, PyObject* const* args, Py_ssize_t given) {
-    if (!has_arguments("summarise", given, 7)) return nullptr;
-    InOut told;
-    Input memory, slid_from, friction_square, noise;
-    if (!memory.take(args[1], "memory")) return nullptr;
-    const Py_ssize_t n = joints_of(memory.count());
-    if (n < 0) return nullptr;
-    if (!told.take(args[0], "told", HOLD_ROW_COUNT * n) || !slid_from.take(args[3], "slid_from", n) ||
-        !friction_square.take(args[4], "friction_square", n) || !noise.take(args[5], "noise", n))
-        return nullptr;
-    double count, reversal;
-    if (!take(args[2], count) || !take(args[6], reversal)) return nullptr;
-    const double* row[MEMORY_ROW_COUNT];
-    for (Py_ssize_t r = 0; r < MEMORY_ROW_COUNT; ++r) row[r] = memory.data() + r * n;
-    double* out[HOLD_ROW_COUNT];
-    for (Py_ssize_t r = 0; r < HOLD_ROW_COUNT; ++r) out[r] = told.data() + r * n;
-    bool any = false;
-    double largest = 0.0;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-        const double mean = row[SUM_TAU][i] / count, own = noise[i], square = friction_square[i];
-        const double free = own * own + std::fmax(row[SUM_SQUARE][i] / count - mean * mean, 0.0) / count;
-        const bool slid = !(std::fabs(row[FOLLOWER][i] - slid_from[i]) <= reversal);
-        any |= slid;
-        largest = std::fmax(largest, std::fabs(mean) / row[EFFORT][i]);
-        const double change = mean - row[SLIDING][i], changed = change * change;
-        const double side = slid && changed < LET_GO * LET_GO * square ? row[DIRECTION][i] : 0.0;
-        out[POSE][i] = row[ANCHOR][i] + row[SUM_Q][i] / count;
-        out[TORQUE][i] = mean;
-        out[SIDE][i] = side;
-        out[SIGMA][i] = std::sqrt(free + (side == 0.0 ? square : changed + UNEVEN * UNEVEN * square));
-        out[SIGMA_FREE][i] = std::sqrt(free);
-    }
-    return Py_BuildValue("Od", any ? Py_True : Py_False, largest);
-}
 
 // judge(left, side, sigma) -> (largest |innovation|, least kept, log probability)
 PyObject* judge(PyObject*, PyObject* const* args, Py_ssize_t given) {
@@ -306,9 +196,7 @@ PyObject* head(PyObject*, PyObject* const* args, Py_ssize_t given) {
     Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {{"watch", fast(watch), METH_FASTCALL, "Look at one sample; see gate.py."},
-                         {"fold", fast(fold), METH_FASTCALL, "Fold one row into the factor; see square_root.py."},
-                         {"summarise", fast(summarise), METH_FASTCALL, "Sum up a hold; see hold.py."},
+PyMethodDef methods[] = {{"fold", fast(fold), METH_FASTCALL, "Fold one row into the factor; see square_root.py."},
                          {"judge", fast(judge), METH_FASTCALL, "Say how a hold fits in; see hold.py."},
                          {"relearn", fast(relearn), METH_FASTCALL, "Learn the noise of holds; see hold.py."},
                          {"head", fast(head), METH_FASTCALL, "Head for the mean of two estimates; see square_root.py."},
@@ -319,13 +207,6 @@ PyMethodDef methods[] = {{"watch", fast(watch), METH_FASTCALL, "Look at one samp
 
 }  // namespace
 
-bool add_sensing(PyObject* part) {
-    return PyModule_AddFunctions(part, methods) == 0 &&
-           add_names(part, "MEMORY_ROWS", {MEMORY_ROWS(COUNTERPOISE_NAME)}) &&
-           add_names(part, "HOLD_ROWS", {HOLD_ROWS(COUNTERPOISE_NAME)}) &&
-           add_numbers(part, "Seen", {SEEN(COUNTERPOISE_NUMBER)}) &&
-           add_numbers(part, "CONSTANTS",
-                       {{"MAX_INPUT", LARGEST_INPUT}, {"UNEVEN", UNEVEN}, {"LET_GO", LET_GO}, {"SLID", SLID}});
-}
+bool add_sensing(PyObject* part) { return PyModule_AddFunctions(part, methods) == 0; }
 
 }  // namespace counterpoise

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .parquet_files import parquet_library as parquet_library
     from .path import EARLIER_SHARE as EARLIER_SHARE
     from .path import REVERSAL as REVERSAL
+    from .path import Follower as Follower
     from .path import direction_of_travel as direction_of_travel
     from .path import joint_scales as joint_scales
     from .path import novelty as novelty
@@ -77,10 +78,18 @@ if TYPE_CHECKING:
     from .reading import read_log as read_log
     from .reading import remapped as remapped
     from .reading import stream_log as stream_log
-    from .stillness import STILL_SPEED as STILL_SPEED
-    from .stillness import WINDOW as WINDOW
-    from .stillness import StillSegment as StillSegment
-    from .stillness import still_segments as still_segments
+    from .rest import BAND as BAND
+    from .rest import CREEP as CREEP
+    from .rest import SETTLE as SETTLE
+    from .rest import UNUSABLE as UNUSABLE
+    from .rest import Means as Means
+    from .rest import Rest as Rest
+    from .rest import RestGatherer as RestGatherer
+    from .rest import RestPhase as RestPhase
+    from .rest import find_rests as find_rests
+    from .rest import measured_means as measured_means
+    from .rest import on_stops as on_stops
+    from .rest import sides_by_order as sides_by_order
     from .text_files import CsvSource as CsvSource
 
 __all__, __getattr__, __dir__ = lazy_names(
@@ -94,7 +103,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "motion": ("Motion",),
         "own_format": ("write_log",),
         "reading": ("propose_mapping", "read_log", "remapped", "stream_log"),
-        "stillness": ("StillSegment", "still_segments"),
+        "rest": ("Rest", "RestGatherer", "RestPhase", "find_rests"),
     },
     shared={
         "bags.records": ("ZSTD_MODULE",),
@@ -136,6 +145,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "path": (
             "EARLIER_SHARE",
             "REVERSAL",
+            "Follower",
             "direction_of_travel",
             "joint_scales",
             "novelty",
@@ -144,7 +154,16 @@ __all__, __getattr__, __dir__ = lazy_names(
         ),
         "proposal": ("FASTEST", "SLOWEST"),
         "provenance": ("REFERENCES", "dotted", "effort_guesses", "flattened", "scales_efforts"),
-        "stillness": ("STILL_SPEED", "WINDOW"),
+        "rest": (
+            "BAND",
+            "CREEP",
+            "SETTLE",
+            "UNUSABLE",
+            "Means",
+            "measured_means",
+            "on_stops",
+            "sides_by_order",
+        ),
         "text_files": ("CsvSource",),
     },
 )

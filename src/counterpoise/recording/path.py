@@ -32,16 +32,41 @@ def direction_of_travel(q: Array, reversal: Array | float = REVERSAL) -> Array:
         q: Positions [rad or m], shape (k, n), finite.
         reversal: Travel that counts as motion [rad or m], one or (n,).
     """
-    follower = q[0].copy()
+    follower = Follower(q[0], reversal)
     directions = np.zeros_like(q)
-    direction = np.zeros(q.shape[1])
-    reach = np.broadcast_to(np.asarray(reversal, dtype=np.float64), direction.shape)
-    for row, (above, below) in enumerate(zip(q + reach, q - reach, strict=True)):
-        pushed = np.minimum(np.maximum(follower, below), above)
-        direction = np.where(pushed != follower, np.sign(pushed - follower), direction)
-        follower = pushed
-        directions[row] = direction
+    for row, place in enumerate(q):
+        follower.update(place)
+        directions[row] = follower.direction
     return directions
+
+
+class Follower:
+    """What each joint drags along behind it with a play of ``reversal`` to either side, as a slider with friction.
+
+    Attributes:
+        place: Where it is [rad or m], shape (n,).
+        direction: Direction of each joint's last motion, shape (n,): −1, 0 (not moved yet) or +1.
+    """
+
+    def __init__(self, q: Array, reversal: Array | float = REVERSAL) -> None:
+        """Begin at positions q [rad or m], shape (n,), NaN for the first that comes; ``reversal`` one or (n,)."""
+        self.place, self.direction = q.copy(), np.zeros(q.shape)
+        self._reach = np.broadcast_to(np.asarray(reversal, dtype=np.float64), q.shape)
+        self._pushed, self._moved = np.zeros((2, *q.shape))
+
+    def update(self, q: Array) -> None:
+        """Drag it along to positions q [rad or m], shape (n,), finite."""
+        if self.place[0] != self.place[0]:  # NaN
+            self.place[:] = q
+        pushed, moved = self._pushed, self._moved
+        np.subtract(q, self._reach, out=pushed)
+        np.add(q, self._reach, out=moved)
+        np.maximum(self.place, pushed, out=pushed)
+        np.minimum(pushed, moved, out=pushed)
+        np.subtract(pushed, self.place, out=moved)
+        np.sign(moved, out=moved)
+        np.copyto(self.direction, moved, where=moved != 0.0)
+        self.place, self._pushed = pushed, self.place
 
 
 def joint_scales(q: Array) -> Array:

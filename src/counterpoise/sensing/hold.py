@@ -1,4 +1,7 @@
-"""What a hold says: the means of the collected torques, the sides from which the joints came, and the errors of both.
+"""A hold of the recursive estimator: what its torques say, from which side, and how far that is to be believed.
+
+Gravity may be learned from a rest only where the arm **endures** it ("gravity-endurable", [Jo], section III): no drive
+is saturated and no joint rests at a stop, else the measured torque alone does not carry the weight.
 
 A joint that stuck while its torque changed is not held by its whole friction any more: by how much the torque differs
 from that of its last sliding is an error of the measurement. Where that is much, or the joint has not slid at all since
@@ -12,10 +15,16 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics import Robot
 from ..errors import InputError
 from ..foundation import Array
-from .gate import Row
+from ..recording import Follower, Means, on_stops
 
+EFFORT_SHARE = 0.98
+"""Share of the effort limit that counts as saturated."""
+SLID = 0.03
+"""How far a joint must slide, as a fraction of the travel that reverses its side, for its torque to be one of sliding:
+not by the noise of a slot's mean; and little, for the last torque before a soft stop is the one that friction keeps."""
 UNEVEN = 0.05
 """By how much, as a share of itself, the friction that holds a joint differs from hold to hold (standard deviation):
 what it is at the end of a slide depends on the speed and the load."""
@@ -38,36 +47,75 @@ class Told(IntEnum):
     """... and where there is no friction."""
 
 
-def summarise(
-    told: Array, memory: Array, count: int, slid_from: Array, friction_square: Array, noise: Array, reversal: float
-) -> tuple[bool, float]:
+def bears_weight(robot: Robot, q: Array, tau: Array) -> npt.NDArray[np.bool_]:
+    """Return which drives carry their joint's weight alone at rest: not saturated, the joint at no stop; shape (n,).
+
+    Args:
+        robot: The arm.
+        q: Positions [rad or m], shape (n,).
+        tau: Torques of the actuators [N m or N], shape (n,).
+    """
+    return ~(on_stops(robot, q) | (np.abs(tau) >= EFFORT_SHARE * robot.effort_limit))
+
+
+class Sliding:
+    """Which joints have slid since the hold before, and the torque of each when it last slid.
+
+    The mean position of a slot lags behind a joint that comes to a stop in it, so that the joint seems to slide in the
+    slot after. The torque is that of the slot before: where a joint rests, it may already have been let go of.
+
+    Attributes:
+        torque: Torque of the last sliding [N m or N], shape (n,).
+    """
+
+    def __init__(self, follower: Follower, reversal: Array) -> None:
+        """Look at what the joints drag along behind them, with a play of ``reversal`` [rad or m], shape (n,)."""
+        self._follower, self._reversal = follower, reversal
+        self.torque, self._before = np.zeros((2, len(reversal)))
+        self._slid_at, self._held_at = np.full((2, len(reversal)), np.nan)
+
+    def note(self, tau: Array) -> None:
+        """Note the torques of the joints that slide; tau [N m or N], shape (n,), are those of the latest slot."""
+        place = self._follower.place
+        if self._slid_at[0] != self._slid_at[0]:  # NaN: the first one
+            self._before[:] = tau
+            self._slid_at[:] = np.inf
+        slides = np.abs(place - self._slid_at) > SLID * self._reversal
+        if slides.any():
+            np.copyto(self.torque, self._before, where=slides)
+            np.copyto(self._slid_at, place, where=slides)
+        self._before[:] = tau
+
+    def since_hold(self) -> npt.NDArray[np.bool_]:
+        """Return which joints have slid since the last :meth:`hold`, shape (n,)."""
+        return np.asarray(~(np.abs(self._follower.place - self._held_at) <= self._reversal))
+
+    def hold(self) -> None:
+        """Remember where the joints are held."""
+        self._held_at[:] = self._follower.place
+
+
+def summarise(told: Array, means: Means, side: Array, sliding: Array, friction_square: Array, noise: Array) -> None:
     """Write what a hold says.
 
     Args:
         told: Rows of :class:`Told`, shape (5, n).
-        memory: The gate's (gate.py), with the sums of ``count`` samples.
-        count: Number of samples collected.
-        slid_from: The gate's followers at the hold before [rad or m], shape (n,); NaN before the first.
+        means: Of positions and torques of the hold [rad or m, N m or N].
+        side: Side from which each joint came, 0 where it has not slid since the hold before, shape (n,).
+        sliding: Torque of the last sliding [N m or N], shape (n,).
         friction_square: Mean square of what friction may hold [N² m² or N²], shape (n,).
         noise: Standard deviation of what a held pose leaves unexplained [N m or N], shape (n,).
-        reversal: Play of the gate's followers [rad or m].
-
-    Returns:
-        Whether any joint has slid since the hold before; and the largest torque, as a share of the effort limit, 0 for
-        joints without one.
     """
-    mean = memory[Row.SUM_TAU] / count
-    free = noise**2 + np.maximum(memory[Row.SUM_SQUARE] / count - mean * mean, 0.0) / count
-    slid = ~(np.abs(memory[Row.FOLLOWER] - slid_from) <= reversal)
-    changed = (mean - memory[Row.SLIDING]) ** 2
-    known = slid & (changed < LET_GO**2 * friction_square)
-    told[Told.POSE] = memory[Row.ANCHOR] + memory[Row.SUM_Q] / count
-    told[Told.TORQUE] = mean
-    told[Told.SIDE] = np.where(known, memory[Row.DIRECTION], 0.0)
-    held = np.where(told[Told.SIDE] == 0.0, friction_square, changed + UNEVEN**2 * friction_square)
-    told[Told.SIGMA] = np.sqrt(free + held)
+    n = len(side)
+    mean = means.mean()
+    told[Told.POSE], torque = mean[:n], mean[n:]
+    free = noise**2 + means.scatter()[n:] ** 2 / means.count
+    changed_square = (torque - sliding) ** 2
+    told[Told.TORQUE] = torque
+    told[Told.SIDE] = np.where(changed_square < LET_GO**2 * friction_square, side, 0.0)
+    uneven = changed_square + UNEVEN**2 * friction_square
+    told[Told.SIGMA] = np.sqrt(free + np.where(told[Told.SIDE] == 0.0, friction_square, uneven))
     told[Told.SIGMA_FREE] = np.sqrt(free)
-    return bool(slid.any()), float(np.max(np.abs(mean) / memory[Row.EFFORT], initial=0.0))
 
 
 def judge(left: Array, side: Array, sigma: Array) -> tuple[float, float, float]:

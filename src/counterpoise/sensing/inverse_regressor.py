@@ -73,8 +73,9 @@ from ..dynamics import MAX_INPUT, REVOLUTE, Robot, ancestors, mass_matrix_with_r
 from ..errors import InputError, ModelError
 from ..foundation import Array, frozen
 from ..identification import workspace_poses
-from .gate import EFFORT_SHARE, UNUSABLE
+from ..recording import UNUSABLE
 from .gravity_prior import PriorChoice
+from .hold import EFFORT_SHARE
 
 POSES = 200
 """Poses, spread over the workspace, whose inertias are looked at ..."""

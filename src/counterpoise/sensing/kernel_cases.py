@@ -1,4 +1,4 @@
-"""What the native loops are checked with before they are used: one case per entry point, and the layouts.
+"""What the native loops are checked with before they are used: one case per entry point.
 
 Each case calls a function of the given part and returns all that it wrote. The stored results are those of the Python
 specification (``tests/store_results.py``).
@@ -11,41 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics import MAX_INPUT, pattern
+from ..dynamics import pattern
 from ..foundation import Array, Cases, Layout
-from . import gate, hold
 
 JOINTS = 3
-MEMORY_ROWS = 11
-LIMITS = np.array([0.01, 0.05, 0.98, 0.01, 0.02])
 COLUMNS = np.array([1, 4, 6, 11], dtype=np.int64)
-
-
-def _memory() -> Array:
-    memory = np.zeros((MEMORY_ROWS, JOINTS))
-    memory[[0, 5, 10]] = 0.5  # anchor, follower, where it slid
-    memory[6], memory[7], memory[8] = -2.0, 2.0, 8.0  # limits of position and effort
-    return memory
-
-
-def _watch(module: Any) -> Iterable[float]:
-    """A joint that moves, stands and slides back; a drive at its limit; a joint at its stop; a bad number."""
-    memory = _memory()
-    still, torque = np.full(JOINTS, 0.5), np.array([1.0, -2.0, 3.0])
-    rows = [(still + step, 0.0 * still, torque) for step in (0.005, 0.03, 0.032, 0.03, -0.03, -0.03)]
-    rows += [(still - 0.03, 0.0 * still, 8.0 * torque), (still - 0.03, 0.0 * still + 0.1, torque)]
-    rows += [(4.0 * still, 0.0 * still, torque), (4.0 * still, 0.0 * still, torque), (np.nan * still, still, torque)]
-    seen = [module.watch(memory, *row, LIMITS, True) for row in rows]
-    return [*seen, *memory.ravel().tolist()]
-
-
-def _summarise(module: Any) -> Iterable[float]:
-    memory, told = _memory(), np.zeros((5, JOINTS))
-    memory[1:5] = [[0.02, -0.01, 0.03], [20.0, -12.0, 7.0], [42.0, 16.0, 6.0], [1.0, -1.0, 1.0]]
-    memory[9] = [2.1, -1.2, 3.0]
-    friction_square, noise = np.full(JOINTS, 0.25), np.full(JOINTS, 0.1)
-    said = module.summarise(told, memory, 10, np.array([0.1, 0.5, 0.2]), friction_square, noise, 0.02)
-    return [*said, *told.ravel().tolist()]
 
 
 def _left() -> Array:
@@ -102,13 +72,8 @@ def _tail_variances(module: Any) -> Iterable[float]:
 
 
 CASES: Cases = {
-    run.__name__[1:]: run
-    for run in (_watch, _summarise, _judge, _relearn, _fold, _fold_torques, _solve, _head, _tail_variances)
+    run.__name__[1:]: run for run in (_judge, _relearn, _fold, _fold_torques, _solve, _head, _tail_variances)
 }
 """Per entry point of the part a function of it."""
-LAYOUT: Layout = {
-    "MEMORY_ROWS": tuple(gate.Row.__members__),
-    "HOLD_ROWS": tuple(hold.Told.__members__),
-    "Seen": gate.Seen.__members__,
-    "CONSTANTS": {"MAX_INPUT": MAX_INPUT, "UNEVEN": hold.UNEVEN, "LET_GO": hold.LET_GO, "SLID": gate.SLID},
-}
+LAYOUT: Layout = {}
+"""Nothing: the functions take numbers and arrays."""

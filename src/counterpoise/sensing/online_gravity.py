@@ -10,9 +10,8 @@ import numpy.typing as npt
 from ..dynamics import Robot, check_out
 from ..errors import InputError
 from ..foundation import Array
-from ..recording import Sample
+from ..recording import BAND, RestGatherer, Sample
 from .center_of_mass import CenterOfMass, estimated_center
-from .gate import BAND
 from .gravity_prior import PriorChoice
 from .inverse_regressor import IntegratingGravity, InverseRegressor, TransposeRegressor
 from .recursive import GAIN_STD, MEMORY, RecursiveGravity
@@ -50,6 +49,7 @@ class OnlineGravity:
         hold_noise: npt.ArrayLike | None = None,
         memory: float = MEMORY,
         band: float = BAND,
+        rests: RestGatherer | None = None,
         q_gain: npt.ArrayLike | None = None,
         kp: npt.ArrayLike | None = None,
         kd: npt.ArrayLike | None = None,
@@ -70,7 +70,10 @@ class OnlineGravity:
             hold_noise: Recursive: what a held pose leaves unexplained at first [N m or N], one or (n,); None for 0.2 %
                 of the effort limits. It is learned.
             memory: Recursive: share of the old data's information that one more hold leaves.
-            band: Recursive: how far a standing joint may wander [rad or m].
+            band: Recursive: change of position over 0.2 s up to which a joint stands [rad or m]; two counts of an
+                encoder where that is more than the usual.
+            rests: Recursive: what gathers the rests, where another estimator on the same samples has it already
+                (``PayloadEstimator.rests``); :meth:`follow` then takes the place of :meth:`update`.
             q_gain: Published laws: Q [1/s], one or (n,); refused above half the stability bound.
             kp: Published laws: K_p of the position loop [N m/rad], one or (n,).
             kd: Published laws: K_d of the position loop [N m s/rad], one or (n,).
@@ -83,6 +86,7 @@ class OnlineGravity:
             raise InputError(f"dt is {dt!r}; expected a time from 1e-6 to 1 s")
         gains = {"q_gain": q_gain, "kp": kp, "kd": kd}
         self.robot, self.dt, self.method = robot, float(dt), method
+        self._follows = rests is not None
         self.estimator: RecursiveGravity | IntegratingGravity
         if method == "recursive":
             given = [name for name, value in gains.items() if value is not None]
@@ -98,8 +102,11 @@ class OnlineGravity:
                 hold_noise=hold_noise,
                 memory=memory,
                 band=band,
+                rests=rests,
             )
             return
+        if rests is not None:
+            raise InputError(f"method='{method}' learns from every sample, not from rests; leave rests= out")
         laws: dict[str, type[IntegratingGravity]] = {
             "inverse-regressor": InverseRegressor,
             "transpose-regressor": TransposeRegressor,
@@ -146,14 +153,22 @@ class OnlineGravity:
             q, dq, tau, flags = sample.q, sample.dq, sample.effort, int(sample.flags)
         estimator = self.estimator
         if isinstance(estimator, RecursiveGravity):
-            try:
-                estimator.update(cast(Array, q), cast(Array, dq), cast(Array, tau), flags)
-            except (TypeError, ValueError, OverflowError):
-                # Lists, other kinds of numbers, strided arrays; or the wrong shape, which says so now.
-                estimator.update(self._row(q, "q"), self._row(dq, "dq"), self._row(tau, "tau"), flags)
+            if self._follows:
+                raise InputError("the samples come from the gatherer given as rests=; call follow() after each of them")
+            estimator.update(q, cast(npt.ArrayLike, dq), cast(npt.ArrayLike, tau), flags)
             return
         torque = None if tau is None else self._row(tau, "tau")
         estimator.update(self._row(q, "q"), self._row(dq, "dq"), torque, self._row(q_desired, "q_desired"), flags)
+
+    def follow(self) -> None:
+        """Take in one tick of the gatherer that was given as ``rests=``, after it was fed.
+
+        Raises:
+            InputError: None was given.
+        """
+        if not isinstance(self.estimator, RecursiveGravity) or not self._follows:
+            raise InputError("there is no gatherer to follow; give one as rests=, or call update() with each sample")
+        self.estimator.follow()
 
     def gravity(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
         """Return the estimate of g(q) [N m or N], shape (n,) or (k, n).

@@ -294,8 +294,8 @@ class PayloadEstimate(PublishedData):
         if not self.detected or self.link is None:
             if self.poses == 0:
                 return (
-                    "nothing known of a payload: no pose was held at rest for half a second yet; a load of any mass "
-                    "could go unnoticed"
+                    "nothing known of a payload: no pose was held at rest for 0.7 s yet; a load of any mass could "
+                    "go unnoticed"
                 )
             poses = "one pose" if self.poses == 1 else f"{self.poses} poses"
             left = "a load of any mass" if np.isinf(self.unnoticed_mass) else f"up to {self.unnoticed_mass:.2g} kg"

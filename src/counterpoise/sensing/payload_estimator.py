@@ -12,11 +12,11 @@ import numpy.typing as npt
 from ..dynamics import WRENCH_COMPONENTS, Robot, as_rows, refuse_command_units
 from ..errors import InputError
 from ..foundation import Array
-from ..recording import Sample, SampleFlag
-from .gate import EFFORT_SHARE, STOP_MARGIN
+from ..recording import RestGatherer, RestPhase, Sample, SampleFlag
+from .hold import bears_weight
 from .momentum_observer import friction_band_of, positive_row
 from .payload_change import ChangeEvent, PayloadHistory
-from .payload_dwell import DwellGatherer, HeldPose
+from .payload_dwell import HeldPose, HeldPoses
 from .payload_estimate import (
     LIKELY_WEIGHT,
     PayloadEstimate,
@@ -60,15 +60,13 @@ STEP_TIME = 1e-3
 _DONE = object()
 LOOK_SLOTS = 25
 """Slots between two looks while the arm stands: twice a second."""
-_BAD = SampleFlag.Q_INVALID | SampleFlag.DQ_INVALID | SampleFlag.EFFORT_INVALID | SampleFlag.STALE
-_BAD_WRENCH = SampleFlag.WRENCH_INVALID | SampleFlag.WRENCH_SATURATED
 
 
 class PayloadEstimator:
     """Watches a stream of samples for a payload: when it comes, on which link, how heavy, and when it goes.
 
-    It learns from poses at rest only: while the arm moves, nothing is estimated. Every pose held for half a second
-    counts once. Most ticks cost a copy; a look at all hypotheses is taken twice a second while the arm stands, and when
+    It learns from poses at rest only: while the arm moves, nothing is estimated. Every pose held for 0.7 s counts
+    once. Most ticks cost a copy; a look at all hypotheses is taken twice a second while the arm stands, and when
     it leaves a pose. A look takes some milliseconds, spread over ticks, some tenths of a millisecond each. A loop that
     cannot spare those says ``look_in_tick=False`` and calls :meth:`look` from another thread.
 
@@ -130,7 +128,7 @@ class PayloadEstimator:
         self._share = control_tolerance
         self._baseline = _baseline(self.places, fit, self._band, scatter, wrench_std)
         self._history = PayloadHistory(self._baseline, max_mass=self._max_mass, false_alarm=false_alarm)
-        self._gatherer = DwellGatherer(robot.n, dt, self._band)
+        self._held = HeldPoses(robot.n, dt, self._band)
         self._dt = dt
         self._ticks = 0
         self._until_look = 0
@@ -140,7 +138,6 @@ class PayloadEstimator:
         self._waiting: deque[HeldPose] = deque(maxlen=MOST_WAITING)
         self._present: HeldPose | None = None
         self._for_control: PayloadEstimate | None = None
-        self._not_measured = np.full(robot.n, np.nan)
         self.estimate = no_payload(robot, 0)
         self.events: list[tuple[float, ChangeEvent]] = []
 
@@ -148,6 +145,11 @@ class PayloadEstimator:
     def time(self) -> float:
         """Time since the start [s]."""
         return self._ticks * self._dt
+
+    @property
+    def rests(self) -> RestGatherer:
+        """What gathers poses at rest out of the samples; other estimators may follow it."""
+        return self._held.rests
 
     @property
     def friction_band(self) -> Array:
@@ -181,14 +183,9 @@ class PayloadEstimator:
             InputError: A shape or a type does not fit.
         """
         self._ticks += 1
-        if flags:
-            if flags & _BAD:
-                tau = self._not_measured
-            if flags & _BAD_WRENCH:
-                wrench = None
-        gatherer = self._gatherer
-        gatherer.add(q, dq, tau, wrench)
-        if gatherer.slot_done:
+        self.rests.add(q, dq, tau, wrench, flags)
+        if self.rests.slot_done:
+            self._held.follow()
             self._after_slot()
         if self._work is not None:
             self._go_on(self._work)
@@ -214,11 +211,11 @@ class PayloadEstimator:
         present, q = self._present, None
         while self._waiting:
             pose = self._waiting.popleft()
-            self._history.add(self._sums(pose), weighed=pose.wrench is not None)
-            q = pose.q
+            self._history.add(self._sums(pose), weighed=pose.rest.wrench is not None)
+            q = pose.rest.q
             yield from self._judging(None, q)
         if present is not None and (q is None or present is self._present):
-            yield from self._judging(self._sums(present), present.q)
+            yield from self._judging(self._sums(present), present.rest.q)
 
     def _go_on(self, work: Generator[None, None, None]) -> None:
         """Do one tick's share of a look."""
@@ -228,18 +225,18 @@ class PayloadEstimator:
                 return
 
     def _after_slot(self) -> None:
-        gatherer = self._gatherer
-        if gatherer.finished is not None:
-            self._waiting.append(gatherer.finished)
+        held = self._held
+        if held.finished is not None:
+            self._waiting.append(held.finished)
             self._present = None
             self._until_look = 0
-        elif gatherer.count == 0:
+        elif self.rests.phase != RestPhase.RESTS:
             self._present = None
             self._until_look = 0
             return
         else:
             self._until_look -= 1
-            if self._until_look > 0 or (present := gatherer.present()) is None:
+            if self._until_look > 0 or (present := held.present()) is None:
                 return
             self._present = present
             self._until_look = LOOK_SLOTS
@@ -247,35 +244,25 @@ class PayloadEstimator:
             self._work = self._looking()
 
     def _sums(self, pose: HeldPose) -> Sums:
-        used = pose.fresh & self._carries(pose)
-        gravity, band = self.robot.gravity, self._band
+        rest, band = pose.rest, self._band
         # By how much more than UNEVEN the torque beside the weight has changed since the joint slid, its friction may
         # have let go.
-        changed = pose.tau - gravity(pose.q) - pose.slid_tau + gravity(pose.slid_q)
+        gravity = self.robot.gravity(rest.q)
+        changed = rest.tau - gravity - pose.slid_tau + self.robot.gravity(pose.slid_q)
         let_go = np.maximum(np.abs(changed) / band - UNEVEN, 0.0)
+        # Where all drives are limp although the empty arm would need many times their friction, brakes hold it, or
+        # somebody does.
+        limp = np.all(np.abs(rest.tau) < LIMP_SHARE * band) and np.any(np.abs(gravity) > LIMP_WEIGHT * band)
         return self._baseline.sums(
-            pose.q,
-            pose.tau,
-            tau_std=pose.tau_std,
-            wrench=pose.wrench,
-            side=pose.side,
-            side_std=np.minimum(np.hypot(pose.side_std, let_go), 1.0),
-            time=pose.time,
-            used=used,
+            rest.q,
+            rest.tau,
+            tau_std=rest.scatter / np.sqrt(rest.count),
+            wrench=rest.wrench,
+            side=pose.friction_fraction,
+            side_std=np.minimum(np.hypot(pose.fraction_std, let_go), 1.0),
+            time=rest.begin + 0.5 * rest.duration,
+            used=pose.fresh & bears_weight(self.robot, rest.q, rest.tau) & (not limp),
         )
-
-    def _carries(self, pose: HeldPose) -> npt.NDArray[np.bool_]:
-        """Say which drives carry their joint's weight alone, shape (n,).
-
-        Not one that is saturated, nor one whose joint rests at a stop; and none where all are limp although the empty
-        arm would need many times their friction: brakes hold it, or somebody does.
-        """
-        robot = self.robot
-        room = np.minimum(pose.q - robot.lower, robot.upper - pose.q)
-        stopped = (room < STOP_MARGIN) & (robot.upper - robot.lower > 4.0 * STOP_MARGIN)
-        limp = np.all(np.abs(pose.tau) < LIMP_SHARE * self._band)
-        limp = limp and np.any(np.abs(robot.gravity(pose.q)) > LIMP_WEIGHT * self._band)
-        return ~(stopped | (np.abs(pose.tau) >= EFFORT_SHARE * robot.effort_limit) | limp)
 
     def _judging(self, present: Sums | None, q: Array) -> Generator[None, None, None]:
         self.estimate, event = yield from self._history.looking(present)

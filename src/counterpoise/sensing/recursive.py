@@ -8,8 +8,8 @@ with side_i the side from which joint i came. While the arm stands, e_i does not
 holds, not noise. A thousand samples of one pose are therefore **one** measurement, of standard deviation
 √(hold_i² + scatter_i²/N), and the estimator counts holds, not samples:
 
-- after SETTLE the torques of a hold are averaged over WINDOW and folded into a copy of what was known before
-  (square_root.py), one joint per tick or so, so that no tick is long;
+- when the arm rests (recording/rest.py), its torques are averaged over WINDOW and folded into a copy of what was known
+  before (square_root.py), one joint per tick or so, so that no tick is long;
 - then the hold has told all it can. Where friction holds, the torque of an arm that stands says nothing more: it
   follows whatever a controller adds, and friction makes up for it. Only where friction is declared absent is a longer
   hold looked at again, every LONGEST;
@@ -32,8 +32,6 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
 - hold_i is learned from the innovations, each weighed by how much of it was foreseen.
 
 The values that :meth:`gravity` uses follow the estimate over BLEND, so that a controller that adds them sees no step.
-
-What is known under one assumption about the arm: a triangle before the hold at hand, one with it, one being made.
 """
 
 from __future__ import annotations
@@ -47,15 +45,17 @@ import numpy.typing as npt
 from ..dynamics import Robot, as_rows
 from ..errors import InputError
 from ..foundation import Array
-from .gate import BAND, UNUSABLE, Row, Seen, fresh_memory, thresholds
+from ..recording import BAND, Means, RestGatherer, RestPhase
 from .gravity_prior import PriorChoice, States, states_of
-from .hold import Told, first_noise
-from .kernel import fold, fold_torques, head, judge, relearn, solve, summarise, tail_variances, watch
+from .hold import Sliding, Told, bears_weight, first_noise, summarise
+from .kernel import fold, fold_torques, head, judge, relearn, solve, tail_variances
 from .square_root import covariance_of, factor_of, sensitivities, standard_deviations
 
 
 class Belief:
     """Knowledge of the unknowns, or of all but the friction torques, as a triangle [R z …] (square_root.py).
+
+    It is what is known under one assumption about the arm: before the hold at hand, with it, and one being made.
 
     Attributes:
         size: Number of unknowns, p.
@@ -147,15 +147,13 @@ class Belief:
         return standard_deviations(factor, rows)
 
 
-SETTLE = 0.3
-"""Time cut off at the beginning of a hold [s]: drives and gears come to rest after the joint does."""
 WINDOW = 0.2
 """Time over which torques are averaged [s]."""
 PASS_TIME = 0.05
 """What folding in all joints is spread over [s]; at high rates each tick folds one."""
 REFRESH_TIME = 0.4
-"""What folding in the prior again is spread over [s]: less than SETTLE and WINDOW, so that it is done before the next
-pass begins."""
+"""What folding in the prior again is spread over [s]: less than the arm takes to come to rest and WINDOW, so that it is
+done before the next pass begins."""
 LONGEST = 2.0
 """Without friction a hold is looked at again after this time [s]; it is learned from only if it surprises."""
 GAIN_STD = 0.015
@@ -203,7 +201,7 @@ class RecursiveGravity:
         holds: Number of holds that were learned from.
         frozen_holds: Number of holds that had nothing to teach.
         doubted_holds: Number of holds that contradicted what is known and were not learned from.
-        refused: Number of samples that were flagged, missing or absurd.
+        rests: What gathers the rests that it learns from.
     """
 
     def __init__(
@@ -218,6 +216,7 @@ class RecursiveGravity:
         hold_noise: npt.ArrayLike | None = None,
         memory: float = MEMORY,
         band: float = BAND,
+        rests: RestGatherer | None = None,
     ) -> None:
         """Start from a prior.
 
@@ -230,7 +229,8 @@ class RecursiveGravity:
             gain_std: Standard deviation of the torque constants' relative errors; 0 where they are exact.
             hold_noise: First value of hold_i [N m or N], shape (n,) or one; None for HOLD_SHARE of the effort limits.
             memory: Share of the old data's information that one more hold leaves, FLOOR to 1.
-            band: How far a standing joint may wander [rad or m].
+            band: Change of position over 0.2 s up to which a joint stands [rad or m].
+            rests: A gatherer that another estimator feeds, to be followed by :meth:`follow`; ``band`` is then its own.
 
         Raises:
             InputError: A value makes no sense, or the prior does not fit the robot.
@@ -244,7 +244,7 @@ class RecursiveGravity:
         self.robot = robot
         self.states = states_of(robot, prior, offset=offset, friction=friction)
         self.learning = True
-        self.holds = self.frozen_holds = self.doubted_holds = self.refused = 0
+        self.holds = self.frozen_holds = self.doubted_holds = 0
         n = robot.n
         self._columns = np.array(robot.base_parameters.columns, dtype=np.int64)
         self._hold_start = first_noise(hold_noise, HOLD_SHARE * self.states.effort)
@@ -263,27 +263,31 @@ class RecursiveGravity:
         self._step: Callable[[], None] | None = None
         self._joint = 0
         self._regressor = np.zeros((n, len(robot.gravity_parameters)))
-        self._memory, self._limits = fresh_memory(robot), thresholds(band=band)
-        self._reversal = float(self._limits[-1])
+        self.rests = RestGatherer(n, dt, band=band) if rests is None else rests
+        self._means = Means(2 * n)
+        self._sliding = Sliding(self.rests.follower, self.rests.reversal)
         self._forget = memory
-        self._settle_ticks, self._longest_ticks = math.ceil(SETTLE / dt), math.ceil(LONGEST / dt)
-        self._window_ticks = max(2, math.ceil(WINDOW / dt))
+        self._longest_slots = math.ceil(LONGEST / self.rests.period)
+        self._window_slots = max(2, math.ceil(WINDOW / self.rests.period - 1e-9))
         self._rows_per_tick = max(1, math.ceil(n * dt / PASS_TIME))
         self._refresh_per_tick = max(1, math.ceil(self._full.size * dt / REFRESH_TIME))
         self._blend_ticks = max(1, math.ceil(BLEND / dt))
         self._values = np.zeros(len(robot.gravity_parameters))
         self._values[self._columns] = self.states.mean[: self.states.base]
         self._from, self._way, self._blend = self._values.copy(), np.zeros_like(self._values), 0
-        self._standing = 0
         self._fresh = True
-        self._slid_from = np.full(n, np.nan)
         self._doubted_at: Array | None = None
         self._begin_segment()
 
     @property
     def standing(self) -> bool:
-        """Whether the arm stands and its torques are being collected."""
-        return self._standing > self._settle_ticks
+        """Whether the arm rests and its torques are being collected."""
+        return self._means.count > 0
+
+    @property
+    def refused(self) -> int:
+        """Number of samples that were flagged, missing or absurd."""
+        return self.rests.refused
 
     @property
     def parameters(self) -> Array:
@@ -315,40 +319,32 @@ class RecursiveGravity:
         """Standard deviation hold_i of what a held pose leaves unexplained, as learned [N m or N], shape (n,)."""
         return self._hold.copy()
 
-    def update(self, q: Array, dq: Array, tau: Array, flags: int = 0) -> None:
+    def update(self, q: npt.ArrayLike, dq: npt.ArrayLike, tau: npt.ArrayLike, flags: int = 0) -> None:
         """Take in one sample. It never raises for what was measured; what cannot be used is counted in ``refused``.
 
         Args:
-            q: Positions [rad or m], shape (n,), float64.
-            dq: Velocities [rad/s or m/s], shape (n,), float64.
-            tau: Torques of the actuators, link side [N m or N], shape (n,), float64.
-            flags: What the source knows to be wrong (logs.sample.SampleFlag).
+            q: Positions [rad or m], shape (n,).
+            dq: Velocities [rad/s or m/s], shape (n,).
+            tau: Torques of the actuators, link side [N m or N], shape (n,).
+            flags: What the source knows to be wrong (SampleFlag).
+
+        Raises:
+            InputError: An array has the wrong shape or is missing.
         """
+        self.rests.add(q, dq, tau, None, flags)
+        self.follow()
+
+    def follow(self) -> None:
+        """Take in what the gatherer made of one more sample."""
         if self._refreshed < self._full.size:
             self._refresh(self._refresh_per_tick)
-        if flags & UNUSABLE:
-            self._follow()
-            self.refused += 1
-            return
-        # Watched even while nothing is learned: the side from which a joint comes must be known afterwards. It may
-        # refuse the arrays, so nothing is changed before.
-        collect = self.learning and self._standing >= self._settle_ticks
-        seen = watch(self._memory, q, dq, tau, self._limits, collect)
-        self._follow()
-        if not self.learning:
-            if self._standing:
-                self._end_segment()
-                self._standing, self._fresh = 0, True
-        elif seen == Seen.STILL:
-            self._standing += 1
-            if self._standing > self._settle_ticks:
-                self._collected += 1
-                self._advance()
-        elif seen == Seen.MOVED:
-            self._end_segment()
-            self._standing, self._fresh = 0, True
-        elif seen == Seen.INVALID:
-            self.refused += 1
+        self._blend_in()
+        step = self._step
+        if self.rests.slot_done:
+            self._take_slot()
+        if step is not None and step is self._step:  # it was not begun just now, and the hold has not ended
+            self._step = None
+            step()
 
     def gravity(self, q: npt.ArrayLike) -> Array:
         """Return the estimated gravity torques ĝ(q) [N m or N], shape (n,) or (k, n)."""
@@ -385,10 +381,27 @@ class RecursiveGravity:
         total = sum(weight for weight, _ in pairs)
         return [(weight / total, belief) for weight, belief in pairs]
 
+    def _take_slot(self) -> None:
+        """Collect the slot that the gatherer has judged, if the arm rests."""
+        rests, means = self.rests, self._means
+        if rests.phase != RestPhase.UNKNOWN:  # also while nothing is learned: the sides must be known afterwards
+            self._sliding.note(rests.tau)
+        if rests.phase != RestPhase.RESTS or not self.learning:
+            if means.count:
+                self._end_segment()
+                self._fresh = True
+            return
+        means.add(rests.slot)
+        if not self._told:
+            if means.count >= self._window_slots:
+                self._take_means()
+        elif self._step is None and self.states.friction_at < 0 and means.count >= self._longest_slots:
+            self._end_segment()
+            self._fresh = False
+
     def _begin_segment(self) -> None:
-        """Forget the sums; keep what is known."""
-        self._memory[Row.SUM_Q : Row.SUM_SQUARE + 1] = 0.0
-        self._collected = 0
+        """Forget the means; keep what is known."""
+        self._means.clear()
         self._step = None
         self._learned = self._told = self._same = self._doubted = False
 
@@ -429,31 +442,21 @@ class RecursiveGravity:
                 belief.solve()
             self._publish()
 
-    def _advance(self) -> None:
-        """Do one tick's share of a hold: its means, some of its joints, or the verdict."""
-        if self._step is not None:
-            step, self._step = self._step, None
-            step()
-        elif not self._told:
-            if self._collected >= self._window_ticks:
-                self._take_means()
-        elif self.states.friction_at < 0 and self._collected >= self._longest_ticks:
-            self._end_segment()
-            self._fresh = False
-
     def _take_means(self) -> None:
-        """Take the means of the hold and their errors."""
-        told, square = self._told_rows, self._friction_square
-        slid, effort = summarise(
-            told, self._memory, self._collected, self._slid_from, square, self._hold, self._reversal
-        )
+        """Take the means of the hold and their errors; begin anew where the drives do not carry the arm alone."""
+        told, slid = self._told_rows, self._sliding.since_hold()
+        side = np.where(slid, self.rests.follower.direction, 0.0)
+        summarise(told, self._means, side, self._sliding.torque, self._friction_square, self._hold)
+        if not bears_weight(self.robot, told[Told.POSE], told[Told.TORQUE]).all():
+            self._means.clear()
+            return
         self._told = self._first = True
-        self._same = self.states.friction_at >= 0 and not slid
+        self._same = self.states.friction_at >= 0 and not slid.any()
         if self._same:
             return
-        self._slid_from[:] = self._memory[Row.FOLLOWER]
+        self._sliding.hold()
         self.robot.gravity_regressor(told[Told.POSE], self._regressor)
-        self._doubted = effort < HOLD_SHARE and self._limp()
+        self._doubted = self._limp()
         if not self._doubted:
             self._step = self._begin_first
 
@@ -524,7 +527,7 @@ class RecursiveGravity:
         self._learned = True
         self._publish()
 
-    def _follow(self) -> None:
+    def _blend_in(self) -> None:
         """Let the values in use follow the estimate by one tick."""
         if self._blend:
             self._blend -= 1

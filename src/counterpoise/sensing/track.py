@@ -99,8 +99,8 @@ class Tracker:
             friction_band: Torque that friction may hold at rest [N m or N], shape (n,); None as PayloadEstimator does.
             max_mass: Heaviest load [kg]; None for half of the arm's moving mass.
         """
-        self.gravity = OnlineGravity(robot, dt, prior="cad" if fit is None else fit)
         self.payload = PayloadEstimator(robot, dt, fit=fit, friction_band=friction_band, max_mass=max_mass)
+        self.gravity = OnlineGravity(robot, dt, prior="cad" if fit is None else fit, rests=self.payload.rests)
         self._every = max(1, round(NOTED_EVERY / dt))
         self._dt = dt
         self._count = 0
@@ -121,7 +121,7 @@ class Tracker:
         self.payload.update(q, dq, tau, wrench, flags)
         found = self.payload.estimate
         self.gravity.learning = not (found.detected or found.undecided)
-        self.gravity.update(q, dq, tau, flags=int(flags))
+        self.gravity.follow()
         if self._count % self._every == 0 and np.all(np.abs(q) <= MAX_INPUT):  # false for NaN too
             self._note(q, tau)
         self._count += 1

@@ -44,7 +44,7 @@ from ..foundation import (
     write_document,
 )
 from ..identification import DataChoice, Identity, data_kind, identity_of, read_for_robot
-from ..recording import Log, still_segments
+from ..recording import SETTLE, Log, find_rests
 from .plate.sensor_fit import missing_readings, refuse_unusable
 from .plate.wrench_frame import checked_pose
 from .wrist_sensor import SURE_CENTRE, SURE_MASS, SURE_TURN, WristCalibration, WristReads, orientations
@@ -177,8 +177,6 @@ def _columns(felt: Array, x: Array, axes: Array | None = None, gravity: Array | 
 
 
 LEAST_POSES = 4
-SETTLE = 0.3
-"""Time at the beginning of a standing that is left out [s]: arm and sensor ring."""
 SURE_FORCE, SURE_ARM = 0.05, 0.01
 """Held-out errors that are still trusted: of forces as a share of the tool's weight, of moments as its lever [m]."""
 
@@ -323,7 +321,7 @@ def wrist_poses(robot: Robot, log: Log, *, use: DataChoice = "auto") -> WristPos
     else:
         chosen = [
             rows
-            for segment in still_segments(log, settle=SETTLE)
+            for segment in find_rests(log, settle=SETTLE)
             if (rows := segment.start + np.flatnonzero(known[segment.start : segment.end])).size
         ]
         q = np.array([log.q[rows].mean(axis=0) for rows in chosen]).reshape(-1, robot.n)

@@ -24,10 +24,8 @@ from ..control import joint_array
 from ..dynamics import Robot, as_rows
 from ..errors import InputError, listed
 from ..foundation import Array, frozen
-from ..recording import Log, StillSegment, still_segments
+from ..recording import SETTLE, Log, Rest, find_rests
 
-SETTLE = 0.3
-"""Time cut off at the beginning of each standing [s]."""
 SURE = 0.2
 """A stiffness whose relative standard deviation is greater is not known."""
 GOAL_MOVES = 1e-3
@@ -102,7 +100,7 @@ def identify_stiffness(
     """
     goals = _goals(robot, log, goal)
     given = _known(robot, known)
-    segments = still_segments(log, settle=settle)
+    segments = find_rests(log, settle=settle)
     if not segments:
         raise InputError("the arm stands still nowhere in this recording; hold each pose for a second")
     parts = [_Joint.of(robot, log, goals, segments, joint) for joint in range(robot.n)]
@@ -149,14 +147,14 @@ class _Joint:
     side: Array
 
     @staticmethod
-    def of(robot: Robot, log: Log, goals: Array, segments: tuple[StillSegment, ...], joint: int) -> _Joint:
+    def of(robot: Robot, log: Log, goals: Array, segments: tuple[Rest, ...], joint: int) -> _Joint:
         rows: list[tuple[float, float, float]] = []
         for segment in segments:
             held = goals[segment.start : segment.end, joint]
             if not np.isfinite(held).all() or np.ptp(held) > GOAL_MOVES:
                 continue
             load = float(robot.gravity(segment.q)[joint])
-            rows.append((load, float(held.mean() - segment.q[joint]), float(segment.approach[joint])))
+            rows.append((load, float(held.mean() - segment.q[joint]), float(segment.side[joint])))
         table = np.array(rows).reshape(-1, 3)
         return _Joint(table[:, 0], table[:, 1], table[:, 2])
 

@@ -36,9 +36,9 @@ from ...recording import (
     Motion,
     csv_blocks,
     effort_guesses,
+    find_rests,
     interpolated,
     parquet_library,
-    still_segments,
 )
 from .log_estimate import CUTOFF, LogEstimate, estimate_motion, measured_motion, raw_flags
 from .readings import plate_readings
@@ -257,7 +257,7 @@ def _tared(sensor: BaseSensor, log: Log, begin: float, end: float) -> Tare:
     except InputError as error:
         stands = [
             f"{log.time[segment.start] - start:.3g}:{log.time[segment.end - 1] - start:.3g}"
-            for segment in still_segments(log)[:3]
+            for segment in find_rests(log)[:3]
         ]
         hint = f"the arm stands in {', '.join(stands)} s" if stands else "the arm never stands in this recording"
         raise InputError(f"{shown}: {error}; {hint}") from error

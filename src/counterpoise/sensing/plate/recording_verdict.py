@@ -10,7 +10,7 @@ import numpy as np
 from ...doctor import LEVER, Consequence
 from ...dynamics import WRENCH_COMPONENTS, WRENCH_UNITS
 from ...foundation import Check, Verdict
-from ...recording import still_segments
+from ...recording import find_rests
 from .recording_torques import RecordingTorques
 from .torque_estimate import UNUSABLE, EstimateFlag
 from .wrench_check import JointSummary, WrenchCheck
@@ -158,7 +158,7 @@ def _zero(found: RecordingTorques) -> list[Check]:
 def _tare_hint(found: RecordingTorques) -> str:
     """Return what to do about a zero that is off, with the first rest of the recording where there is one."""
     time = found.log.time
-    rests = still_segments(found.log)
+    rests = find_rests(found.log)
     again = "calibrate the plate on this recording (--calibrate-sensor)"
     if not rests:
         return f"The arm never stands here, so that it cannot be tared: {again}."

@@ -61,7 +61,17 @@ from ...fitting import (
 )
 from ...foundation import Array
 from ...identification import LEAST_INFLATION, motion_of, prepare, samples_of
-from ...recording import EDGE_PERIODS, MOST_OF_RATE, Log, Motion, bridged, motion_band, near_times, still_segments
+from ...recording import (
+    EDGE_PERIODS,
+    MOST_OF_RATE,
+    SETTLE,
+    Log,
+    Motion,
+    bridged,
+    find_rests,
+    motion_band,
+    near_times,
+)
 from .base_parameters import PlateBase, wrench_columns
 from .log_estimate import raw_flags
 from .readings import plate_readings, short_gaps
@@ -71,8 +81,6 @@ from .torque_estimate import UNUSABLE, EstimateFlag
 CUTOFFS = (6.0, 10.0)
 """Least and greatest cutoff [Hz]. Sines of wide swings have harmonics far above the motion's own frequency, and a
 wrench of smoothed positions is not the smoothed wrench; what a reversal does must be over before the next one."""
-SETTLE = 0.3
-"""Time cut off at the beginning of each standing [s]: gears and plate come to rest after the joints do."""
 LEAST_SHARE = 0.5
 """Share of the readings that must be usable."""
 
@@ -183,7 +191,7 @@ def static_plate_samples(robot: Robot, log: Log, sensor: BaseSensor) -> PlateSam
     usable = checked_log(robot, log, sensor)
     reading = plate_readings(log)
     times, poses, wrenches = [], [], []
-    for segment in still_segments(log, settle=SETTLE):
+    for segment in find_rests(log, settle=SETTLE):
         rows = np.arange(segment.start, segment.end)
         rows = rows[usable[rows]]
         if len(rows):

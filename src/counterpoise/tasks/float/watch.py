@@ -151,7 +151,11 @@ class DriftWatch:
 
 
 class StillWatch:
-    """Notices when an arm has come to rest: no joint has moved by more than ``travel`` for ``time``."""
+    """Notices when an arm has come to rest: no joint has moved by more than ``travel`` for ``time``.
+
+    Not a ``RestGatherer`` (recording/rest.py), which judges by the same speed but 0.1 s later, and means poses that are
+    worth a measurement: a law that holds what was let go has to say so at once, and is copied while it runs.
+    """
 
     def __init__(self, travel: Array, time: float) -> None:
         """Ask for rest within ``travel`` [rad or m], shape (n,), for ``time`` [s]."""

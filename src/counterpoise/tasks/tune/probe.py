@@ -145,7 +145,8 @@ HARD_SWING, WATCHED = 0.1, 0.3
 """Share of the effort limit by which a torque may swing before a probe is broken off; how often it is looked at [s]."""
 
 STILL = 2e-4
-"""How far a joint may move while the plate is tared [rad or m]: what accelerates it is taken for its weight."""
+"""How far a joint may move in the samples that the plate is tared with [rad or m]: what accelerates it is taken for
+its weight. A rest (recording/rest.py) allows five times as much, which friction's side and a pose's mean bear."""
 SETTLE_TIMES = (1.5, 4.0)
 """Times for which an arm that moved while the plate was tared is held before the next attempts [s]."""
 
