@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
+NATIVE := $(wildcard src/counterpoise/native/*.* src/counterpoise/native/*/*)
 unexport PYTHONDONTWRITEBYTECODE # the tests start many processes: what is compiled once is kept
 
 .PHONY: demo test check lint types tests sanitize mutants docs bench format build clean
@@ -58,15 +59,15 @@ $(VENV)/bin/python:
 	  { echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
 	@$(BIN)/python -m pip install -q --upgrade pip
 
-$(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
+$(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml setup.py $(NATIVE)
 	@echo "Installing counterpoise, MuJoCo and what its pages need into $(VENV) (90 MB to download) ..."
 	@$(BIN)/pip install -q -e '.[sim,report]'
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml setup.py $(wildcard src/counterpoise/*/native/*)
+$(VENV)/test.stamp: $(VENV)/bin/python pyproject.toml setup.py $(NATIVE)
 	@echo "Installing counterpoise and its test tools into $(VENV) (420 MB to download; Pinocchio and MuJoCo are the oracles) ..."
 	@$(BIN)/pip install -q -e '.[test]'
 	@touch $@ $(VENV)/demo.stamp
 
 clean:
-	rm -rf $(VENV) build dist site src/*.egg-info src/counterpoise/*/_native*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site src/*.egg-info src/counterpoise/_native*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -57,7 +57,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(
         [f"sensing/plate/{stem}.py" for stem in ("gravity_wrench", "joint_analyzer")],
-        ("tests/sensing/plate/test_plate_kernel.py",),
+        ("tests/sensing/plate/test_joint_torques.py",),
     ),
     "control/filter_core.py": ("tests/control/test_filter_conformance.py", "tests/control/test_safety.py"),
     "sensing/hold.py": ("tests/sensing/test_hold.py",),

@@ -14,7 +14,6 @@ import numpy as np
 import counterpoise as cp
 from counterpoise.identification import PosePlan
 from counterpoise.plants import SimulatedArm, preset
-from counterpoise.tasks import record
 
 # The arm as drawn, and the arm as it is: a tool of 0.8 kg that the drawing lacks.
 made = preset("wam7")
@@ -26,7 +25,7 @@ def recording(poses: np.ndarray, seed: int) -> cp.Log:
     """Go to some poses, each from both sides, and record; the logger writes the elbow's torque with the wrong sign."""
     arm = SimulatedArm(real, made.config.replaced(seed=seed))
     with arm:
-        log = record(arm, drawn, PosePlan.of(drawn, poses, dwell=0.5, travel_speed=np.full(drawn.n, 1.5)))
+        log = cp.record(cp.Rig(arm, drawn), PosePlan.of(drawn, poses, dwell=0.5, travel_speed=np.full(drawn.n, 1.5)))
     sign = np.ones(drawn.n)
     sign[3] = -1.0
     return replace(log, tau=log.tau * sign)

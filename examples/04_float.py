@@ -9,7 +9,6 @@ import numpy as np
 
 import counterpoise as cp
 from counterpoise.plants import Push, preset
-from counterpoise.tasks import Floating
 
 made = preset("puma550")
 robot = made.robot()
@@ -19,7 +18,7 @@ light = robot.mounted(gravity=0.9 * robot.gravity_world)
 arm = made.arm(seed=1)
 with arm:
     try:
-        Floating(arm, light, share=0.5).run(1.0)
+        cp.float_arm(cp.Rig(arm, light), 1.0, friction_fraction=0.5)
     except cp.SafetyError as error:
         print(f"refused: {str(error).split('; ')[0]}\n")
 
@@ -33,7 +32,7 @@ def push() -> None:
 
 
 with arm:
-    report = Floating(arm, robot, share=0.5, began=push).run(5.0, log=True)
+    report = cp.float_arm(cp.Rig(arm, robot), 5.0, friction_fraction=0.5, began=push, log=True)
 
 log = report.run.log[: report.run.ticks - report.run.stop_ticks]  # without the safe stop at the end
 tip = robot.forward_kinematics(log.q, at="link6")[:, :3, 3]

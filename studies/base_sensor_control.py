@@ -21,7 +21,7 @@ import numpy as np
 from docs_page import commit, put
 
 from counterpoise.plants import SingleJoint, preset
-from counterpoise.tasks import TriangleTask, TuningRule, tuned
+from counterpoise.tasks import Rig, TriangleTask, TuningRule, tuned
 
 PLANTS = ("stiff", "50Hz", "20Hz", "no friction")
 DOCS = Path(__file__).parents[1] / "docs" / "base-sensor-control.md"
@@ -46,9 +46,9 @@ def one(plant: str, seed: int, rule: TuningRule | None = None) -> dict[str, Any]
     """Tune both laws on one plant and run the task on another seed; angles in degrees."""
     make = maker(plant)
     robot = make(seed).robot
-    pid = tuned(lambda: make(seed), robot, "pid", rule=rule)
-    bsc = tuned(lambda: make(seed), robot, "bsc", rule=rule, position=pid.gains)
-    task = TriangleTask(lambda: make(seed + SEED), robot)
+    pid = tuned(lambda: Rig(make(seed), robot), "pid", rule=rule)
+    bsc = tuned(lambda: Rig(make(seed), robot), "bsc", rule=rule, position=pid.gains)
+    task = TriangleTask(lambda: Rig(make(seed + SEED), robot))
     result: dict[str, Any] = {"seed": seed, "gains": bsc.gains.as_data() | {"ki": pid.gains.ki.tolist()}}
     for tuning in (pid, bsc):
         error = np.rad2deg(task.errors(tuning.gains))

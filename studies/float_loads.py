@@ -37,7 +37,7 @@ from counterpoise.dynamics import CoulombViscous
 from counterpoise.foundation import Array
 from counterpoise.plants import AttachPayload, SimulatedArm, preset
 from counterpoise.recording import Sample
-from counterpoise.tasks import FloatLaw
+from counterpoise.tasks import FloatLaw, FloatSettings
 
 ARMS = ("wam7", "puma550", "dualarm19", "titan2")
 FRICTION = {
@@ -85,11 +85,9 @@ def fallen(name: str, link: str, mass: float, pose: Array, seed: int) -> dict[st
     safety = SafetyFilter(robot, plant=plant)
     law = FloatLaw(
         robot,
-        CoulombViscous(FRICTION[name]),
-        SHARE,
+        FloatSettings(friction=CoulombViscous(FRICTION[name]), friction_fraction=SHARE, locked=LOCKED.get(name, ())),
         limits=safety.limits,
         dt=plant.dt,
-        locked=LOCKED.get(name, ()),
     )
     begun: list[Array] = []
     acted: list[float] = []
@@ -150,7 +148,11 @@ def guided(name: str, seed: int, seconds: float, *, leads: bool = True) -> dict[
         viscous=VISCOUS[name] * dry,
         gain_error=random.uniform(-0.015, 0.015, robot.n),
     )
-    law = FloatLaw(robot, CoulombViscous(dry), SHARE, dt=GUIDED_DT, locked=LOCKED.get(name, ()))
+    law = FloatLaw(
+        robot,
+        FloatSettings(friction=CoulombViscous(dry), friction_fraction=SHARE, locked=LOCKED.get(name, ())),
+        dt=GUIDED_DT,
+    )
     hand = RandomHand(
         grips,
         lambda link, q: robot.forward_kinematics(q, at=link),

@@ -27,7 +27,7 @@ from docs_page import put
 import counterpoise as cp
 from counterpoise.foundation import Array
 from counterpoise.plants import SimulatedArm, preset
-from counterpoise.tasks import CheckResult, FloatCheck
+from counterpoise.tasks import CheckResult, FloatCheck, FloatSettings, Rig
 
 ARMS = ("wam7", "puma550", "dualarm19", "titan2")
 LOCKED = {"titan2": ("joint4", "joint5", "joint6")}
@@ -63,7 +63,7 @@ def checked(name: str, seed: int, *, exact: bool) -> CheckResult:
         config = config.replaced(drive=replace(config.drive, actuator=actuator))
     plant = SimulatedArm(robot, config)
     with plant:
-        result = FloatCheck(plant, robot, locked=LOCKED.get(name, ())).run()
+        result = FloatCheck(Rig(plant, robot), FloatSettings(locked=LOCKED.get(name, ()))).run()
     if result is None:
         raise RuntimeError("the check was not completed")
     return result

@@ -41,7 +41,7 @@ from counterpoise.plants import (
     preset,
 )
 from counterpoise.recording import Sample
-from counterpoise.tasks import CheckResult, FloatCheck, FloatLaw, WatchSettings
+from counterpoise.tasks import CheckResult, FloatCheck, FloatLaw, FloatSettings, Rig, WatchSettings
 
 ARMS = ("wam7", "puma550", "gantry")
 SHARES = (0.0, 0.5, 0.7, 0.8)
@@ -110,7 +110,7 @@ def checked(arm: Arm, seed: int, low: float, share: float = CHECKED_SHARE) -> Ch
     """Check an arm with a model that is too light by ``low``."""
     plant, model = arm.make(seed), _lighter(arm.robot, low)
     with plant:
-        result = FloatCheck(plant, model, share=share).run()
+        result = FloatCheck(Rig(plant, model), FloatSettings(friction_fraction=share)).run()
     if result is None:
         raise RuntimeError("the check was broken off")
     return result
@@ -180,12 +180,11 @@ def floated(
     safety = SafetyFilter(model, plant=plant, velocity_limit=np.inf if factor > 1.0 else None)
     law = FloatLaw(
         model,
-        CoulombViscous(factor * friction),
-        share,
+        FloatSettings(
+            friction=CoulombViscous(factor * friction), friction_fraction=share, watch=UNWATCHED, yields=yields
+        ),
         limits=safety.limits,
         dt=plant.dt,
-        watch=UNWATCHED,
-        yields=yields,
     )
     hand = Hand(plant, arm, in_motion)
     fault = ""

@@ -25,7 +25,7 @@ from docs_page import put, write_result
 from counterpoise.control import PD, IntegralCompensator, Law, PlateTorque, Reference, TorqueLoop, Triangle
 from counterpoise.lab import RULE, MakeJoint, TunedJoint, follow, puma_joint_1, random_joint, rms, tuned_joint
 from counterpoise.recording import Sample
-from counterpoise.tasks import JointTuner, LawGains, Prober, learned_friction
+from counterpoise.tasks import JointTuner, LawGains, Prober, Rig, learned_friction
 
 Array = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
@@ -97,8 +97,9 @@ class CandidateGains(LawGains):
         """Return gains that differ on one joint."""
         return candidate(super().with_joint(joint, **gains), self.candidate, self.frequency)
 
-    def laws(self, plant: Any, robot: Any, reference: Any = None, *, sensor: Any = None, **_: Any) -> tuple[Law, ...]:
+    def laws(self, rig: Rig, reference: Any = None, *, sensor: Any = None, **_: Any) -> tuple[Law, ...]:
         """Return the law."""
+        plant, robot = rig.plant, rig.robot
         shared: dict[str, Any] = {"dt": plant.dt, "integral_limit": plant.effort_limit}
         compensator: IntegralCompensator = DoubleIntegral(self.k_int, **shared)
         if self.candidate == "notch":
@@ -122,18 +123,17 @@ def candidate(gains: LawGains, name: str, frequency: float) -> CandidateGains:
 
 def retuned(joint: TunedJoint, name: str, frequency: float) -> LawGains:
     """Return the candidate's gains: k_int found again by the rule."""
-    plant = joint.make(None)
-    with plant:
-        q = plant.read().q.copy()
-    prober = Prober(lambda: joint.make(None), joint.robot, 0, RULE)
-    tuner = JointTuner(prober, joint.robot, 0, q, RULE, plant.dt, float(plant.effort_limit[0]))
+    rig = joint.rig()
+    with rig.plant:
+        q = rig.plant.read().q.copy()
+    tuner = JointTuner(Prober(joint.rig, 0, RULE), rig, 0, q, RULE)
     return tuner.tune(candidate(joint.bsc.gains, name, frequency), joint.pid.gains)
 
 
 def error(joint: TunedJoint, gains: LawGains, ahead: Any = None) -> float:
     """Return the rms error of the task of Fig. 8 [deg]."""
     used = gains if ahead is None else gains.with_friction(0, ahead)
-    made = follow(joint.make(NOISE), joint.robot, used, Triangle([math.radians(0.1)], 10.0), 12.5)
+    made = follow(joint.rig(NOISE), used, Triangle([math.radians(0.1)], 10.0), 12.5)
     return math.degrees(rms(made.after(2.5).error()))
 
 
@@ -142,7 +142,7 @@ def one(name: str) -> dict[str, Any]:
     make: MakeJoint = random_joint(int(name)).plant if name.isdigit() else puma_joint_1(name)
     joint = tuned_joint(make, RULE)
     met = joint.bsc.joints[0].structural_frequency or joint.pid.joints[0].structural_frequency
-    learned = learned_friction(lambda: make(None), joint.robot, joint.bsc.gains).law
+    learned = learned_friction(joint.rig, joint.bsc.gains).law
     row: dict[str, Any] = {"plant": name, "frequency": met, "k_int": float(joint.bsc.gains.k_int[0])}
     row["integral"] = error(joint, joint.bsc.gains)
     row["ahead"] = error(joint, joint.bsc.gains, learned)

@@ -39,11 +39,11 @@ from payload_arms import (
     simulated_arm,
 )
 
-from counterpoise.cli.track import Load, track_simulated
 from counterpoise.foundation import frozen
 from counterpoise.plants import preset
 from counterpoise.recording import SampleFlag
 from counterpoise.sensing import ExternalTorque, PayloadEstimator, estimate_payload, tip_wrench, touched_link
+from counterpoise.tasks import Load, track_simulated
 
 ARMS = ("wam7", "puma550")
 MASSES = (1.0, 3.0)

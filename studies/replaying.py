@@ -21,7 +21,17 @@ from docs_page import put, write_result
 
 from counterpoise.plants import GuidingHand, SimulatedArm, loop_way, preset
 from counterpoise.recording import Sample
-from counterpoise.tasks import Replay, Taught, TaughtPath, Teaching, plan_replay, read_path, write_path
+from counterpoise.tasks import (
+    FloatSettings,
+    Replay,
+    Rig,
+    Taught,
+    TaughtPath,
+    Teaching,
+    plan_replay,
+    read_path,
+    write_path,
+)
 
 SEED = 9
 ARMS = ("puma550", "wam7")
@@ -40,7 +50,7 @@ def taught_loop(name: str, seconds: float = SECONDS) -> tuple[Taught, float]:
     arm = preset(name).arm(seed=SEED)
     hand = GuidingHand(arm, loop_way(), seconds)
     with arm:
-        teaching = Teaching(arm, arm.robot, each=hand, share=0.3)
+        teaching = Teaching(Rig(arm, arm.robot), FloatSettings(friction_fraction=0.3), each=hand)
         teaching.run(seconds + 1.5)
     return teaching.teacher.finish("loop"), hand.peak_force
 
@@ -67,7 +77,7 @@ def replayed(
 
     with arm:
         plan = plan_replay(robot, path, speed, start=arm.read().q, plant=arm)
-        report = Replay(arm, robot, plan, law=law, bound=1.0).run(watch=watch)
+        report = Replay(Rig(arm, robot), plan, law=law, bound=1.0).run(watch=watch)
     trace, tip = report.trace, report.tips[0]
     on_path = (np.array(clock) >= trace.clock[0]) & (np.array(clock) <= trace.clock[-1])
     times, places = np.array(clock)[on_path], np.array(truth)[on_path]

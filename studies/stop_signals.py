@@ -46,10 +46,12 @@ from counterpoise.control import ControlLoop, PDGravity, careful_gains
 from counterpoise.identification import PosePlan
 from counterpoise.tasks import (
     Floating,
+    FloatSettings,
     LawGains,
     Prober,
     Recording,
     Replay,
+    Rig,
     TaughtPath,
     Teaching,
     TuningRule,
@@ -160,19 +162,19 @@ def _for_two_seconds(job: Floating | Teaching) -> None:
 def floating_start_as_in_0_1_0(plant: RecordingPlant) -> None:
     """The pattern of the docstring at 0.1.0."""
     with plant:
-        _for_two_seconds(Floating(plant, ROBOT, repeats=2))
+        _for_two_seconds(Floating(Rig(plant, ROBOT), FloatSettings(repeats=2)))
 
 
 def floating_start(plant: RecordingPlant) -> None:
     """The pattern of the docstring."""
     with SignalSafe(plant):
-        _for_two_seconds(Floating(plant, ROBOT, repeats=2))
+        _for_two_seconds(Floating(Rig(plant, ROBOT), FloatSettings(repeats=2)))
 
 
 def floating_start_and_an_error(plant: RecordingPlant) -> None:
     """The same; besides, the block ends by an exception at a random instant."""
     with SignalSafe(plant):
-        floating = Floating(plant, ROBOT, repeats=2)
+        floating = Floating(Rig(plant, ROBOT), FloatSettings(repeats=2))
         floating.start()
         time.sleep(random.uniform(0.0, 0.5))
         raise ValueError("of the caller")
@@ -181,7 +183,7 @@ def floating_start_and_an_error(plant: RecordingPlant) -> None:
 def floating_run(plant: RecordingPlant) -> None:
     """Check and float in the main thread."""
     with plant:
-        Floating(plant, ROBOT, repeats=2).run(80.0)
+        Floating(Rig(plant, ROBOT), FloatSettings(repeats=2)).run(80.0)
 
 
 def control_loop(plant: RecordingPlant) -> None:
@@ -218,25 +220,25 @@ def recording(plant: RecordingPlant) -> None:
     """A plan of two poses."""
     plan = PosePlan.of(ROBOT, [[0.8], [1.0]], settle=0.3, dwell=1.0)
     with SignalSafe(plant):
-        Recording(plant, ROBOT, plan).run()
+        Recording(Rig(plant, ROBOT), plan).run()
 
 
 def teaching(plant: RecordingPlant) -> None:
     """Teaching in its thread."""
     with SignalSafe(plant):
-        _for_two_seconds(Teaching(plant, ROBOT, repeats=2))
+        _for_two_seconds(Teaching(Rig(plant, ROBOT), FloatSettings(repeats=2)))
 
 
 def replaying(plant: RecordingPlant) -> None:
     """A path there and back."""
     with SignalSafe(plant):
         plan = plan_replay(ROBOT, _path(), 1.0, start=plant.read().q, plant=plant)
-        Replay(plant, ROBOT, plan).run()
+        Replay(Rig(plant, ROBOT), plan).run()
 
 
 def tuning(plant: RecordingPlant) -> None:
     """Probes of PID gains, one after the other."""
-    prober = Prober(lambda: plant, ROBOT, 0, TuningRule())
+    prober = Prober(lambda: Rig(plant, ROBOT), 0, TuningRule())
     gains = _gains(plant)
     zero = np.zeros(1)
     tried = LawGains("pid", ROBOT.joint_names, gains.kp, gains.kd, zero, zero)

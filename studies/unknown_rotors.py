@@ -47,7 +47,7 @@ from counterpoise.plants import (
     TorqueSource,
     preset,
 )
-from counterpoise.tasks import Recording
+from counterpoise.tasks import Recording, Rig
 from counterpoise.view import with_limits, without_followers
 
 PRESETS = ("puma550", "puma550:50Hz", "puma550:20Hz", "wam7", "titan2", "dualarm19")
@@ -189,7 +189,7 @@ def recorded(case: Case, *, old: bool = False) -> dict[str, Any]:
     given = model.with_rotor_inertia(np.zeros(n)) if old else model
     began, error = wall.perf_counter(), ""
     with plant:
-        recording = Recording(plant, given, plan, announce=lambda _: None)
+        recording = Recording(Rig(plant, given, announce=lambda _: None), plan)
         try:
             if old:
                 recording.loop.run(recording.duration_from(plant.read().q), log=True)

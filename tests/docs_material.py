@@ -13,7 +13,7 @@ import counterpoise as cp
 from analytic_log import RATE, measured
 from bag_writers import JOINT_STATE, START, Sent, joint_state, write_bag
 from counterpoise.exporters import urdf_text
-from counterpoise.recording import Declared
+from counterpoise.recording import Declared, Motion
 from counterpoise.sensing import tool_columns
 from counterpoise.tasks import LawGains
 from plate_recordings import fast_motion
@@ -68,7 +68,7 @@ def recording(robot: cp.Robot, seed: int) -> cp.Log:
 def wrist_recording(robot: cp.Robot) -> cp.Log:
     """Return a recording whose wrench is that of a wrist sensor with a tool of 0.8 kg, 5 cm long."""
     log = recording(robot, 3)
-    columns = tool_columns(robot, "toolplate", np.eye(4), log.q, log.dq, log.acceleration(5.0))
+    columns = tool_columns(robot, "toolplate", np.eye(4), log.q, log.dq, Motion.at_samples(log, 5.0).ddq)
     return replace(log, wrench=BIAS + columns @ (0.8 * np.array([1.0, 0.01, 0.02, 0.05])), declared=Declared())
 
 

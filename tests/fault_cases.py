@@ -232,7 +232,7 @@ def try_fault(arm: Any, robot: cp.Robot, case: Case) -> None:
         safety = SafetyFilter(robot, plant=plant, settings=SETTINGS, upper=upper, velocity_limit=speed)
         inertia = joint_inertias(robot, first.q)
         law = case.law(PDGravity(robot, 100.0 * inertia, 16.0 * inertia, Sine(np.full(robot.n, 0.05), 1000.0 * dt)))
-        loop = ControlLoop(plant, law, robot, safety=safety, pace="clock" if clock else "plant", clock=clock)
+        loop = ControlLoop(plant, law, robot, safety=safety, clock=clock)
         report = run(loop, case, RUN_TICKS * dt)
         assert plant.told_to_stop, "the declared stop must be ordered before the plant's context is left"
     assert report.end is case.end

@@ -1,6 +1,6 @@
-"""Test builds of the dynamics extension: its eight-lane templates compiled for AVX2, with stations to break them at.
+"""Test builds of the extension: its eight-lane templates compiled for AVX2, with stations to break them at.
 
-A build takes half a minute. It is kept in build/ under a name made from everything it depends on, and made once however
+A build takes a minute. It is kept in build/ under a name made from everything it depends on, and made once however
 many test processes ask for it.
 """
 
@@ -25,15 +25,20 @@ import pytest
 from counterpoise.foundation import native_disabled
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ROOT / "src" / "counterpoise" / "dynamics" / "native"
+SOURCES = ROOT / "src" / "counterpoise" / "native"
 FLAGS = ["-std=c++17", "-O1", "-fno-math-errno", "-ffp-contract=fast", "-g0", "-fPIC", "-Wno-psabi"]
 DEFINED = ["-DCOUNTERPOISE_AVX=1", "-DCOUNTERPOISE_TEST_BUILD=1"]
 PORTABLE = ["-DCOUNTERPOISE_PORTABLE_LANES=1"]
 AVX2 = ["-mavx2", "-mfma"]
-BASELINE: dict[str, list[str]] = {"module": [], "kernels_baseline": []}
+EXACT = ["-ffp-contract=off"]
+BASELINE: dict[str, list[str]] = {
+    **{unit: [] for unit in ("module", "dynamics", "dynamics/kernels_baseline", "sensing")},
+    **dict.fromkeys(("control", "plants", "recording"), EXACT),
+}
+VECTORS = {**BASELINE, "dynamics/kernels_avx2": AVX2, "dynamics/kernels_avx512": AVX2}
 UNITS: dict[str, tuple[list[str], dict[str, list[str]]]] = {
-    "system": (DEFINED, {**BASELINE, "kernels_avx2": AVX2, "kernels_avx512": AVX2}),
-    "ziglang": (DEFINED, {**BASELINE, "kernels_avx2": AVX2, "kernels_avx512": AVX2}),
+    "system": (DEFINED, VECTORS),
+    "ziglang": (DEFINED, VECTORS),
     "portable": (PORTABLE, BASELINE),
 }
 """Per build: what is defined, and the units with their flags. "portable" has the lanes of compilers without vectors."""
@@ -70,7 +75,7 @@ def _made(name: str, command: list[str], folder: Path) -> None:
     objects = []
     defined, units = UNITS[name]
     for unit, flags in units.items():
-        objects.append(str(folder / f"{unit}.o"))
+        objects.append(str(folder / f"{Path(unit).name}.o"))
         _run([*command, *FLAGS, *defined, *flags, *_headers(), "-c", str(SOURCES / f"{unit}.cpp"), "-o", objects[-1]])
     # What asks the CPU for its features lives in libgcc, which zig does not bring.
     runtime = []
@@ -90,8 +95,8 @@ def built(name: str) -> Path:
     _skip_elsewhere()
     command = compiler_command(name)
     key = hashlib.sha256()
-    for path in sorted(SOURCES.iterdir()):
-        key.update(path.name.encode() + path.read_bytes())
+    for path in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
+        key.update(path.relative_to(SOURCES).as_posix().encode() + path.read_bytes())
     version = subprocess.run([*command[:4], "--version"], capture_output=True, check=False).stdout
     key.update(repr((FLAGS, UNITS[name], sys.version, np.__version__)).encode() + version)
     folder = ROOT / "build" / "native_tests" / key.hexdigest()[:16]
@@ -110,8 +115,8 @@ def built(name: str) -> Path:
 
 @cache
 def made_build(name: str = "system") -> Any:
-    """The module of a test build."""
-    return loaded(built(name), f"{name}_test_build")
+    """The kernels of a test build."""
+    return loaded(built(name), f"{name}_test_build").dynamics
 
 
 def loaded(library: Path, package: str) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 
 from counterpoise.dynamics import kernel
 from counterpoise.dynamics.reference import ReferenceKernel
-from counterpoise.sensing import ReferencePlateKernel
 from native_builds import made_build
 
 
@@ -18,27 +17,22 @@ class NativeSet:
     """The kernels of one instruction set of one build."""
 
     label: str
-    module: Any
+    part: Any
     name: str
 
     def kernel(self, tree: Any) -> Any:
         """A kernel for a tree."""
-        return self.module.make_kernel(ReferenceKernel)(tree, self.name)
-
-    def plate(self, tree: Any) -> Any:
-        """A bare plate's kernel for a tree."""
-        kernel_of_robot = self.kernel(tree)
-        return self.module.make_plate_kernel(ReferencePlateKernel)(kernel_of_robot)
+        return self.part.make_kernel(ReferenceKernel)(tree, self.name)
 
 
 def set_names() -> list[str]:
     """The instruction sets that this machine has, of the installed extension; none where it is not in use."""
-    return list(kernel._MODULE.instruction_sets()) if kernel.NATIVE else []
+    return list(kernel._PART.instruction_sets()) if kernel.NATIVE else []
 
 
 def installed_sets() -> list[NativeSet]:
     """Their kernels."""
-    return [NativeSet(name, kernel._MODULE, name) for name in set_names()]
+    return [NativeSet(name, kernel._PART, name) for name in set_names()]
 
 
 def eight_lanes(compiler: str = "system") -> NativeSet:
@@ -49,9 +43,9 @@ def eight_lanes(compiler: str = "system") -> NativeSet:
 @contextmanager
 def using(name: str) -> Iterator[None]:
     """Let robots that are made in the meantime compute with an instruction set of the installed extension."""
-    before = kernel._MODULE.instruction_set()
-    kernel._MODULE.use(name)
+    before = kernel._PART.instruction_set()
+    kernel._PART.use(name)
     try:
         yield
     finally:
-        kernel._MODULE.use(before)
+        kernel._PART.use(before)

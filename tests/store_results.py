@@ -24,12 +24,11 @@ from counterpoise.foundation import Cases
 from counterpoise.foundation.native_check import STORED, flat, store_results
 from counterpoise.plants import kernel_cases as plants_cases
 from counterpoise.plants.reference import ReferenceDrives, ReferenceLowPass, ReferenceOneJoint
-from counterpoise.recording import kernel_cases as logs_cases
+from counterpoise.recording import kernel_cases as recording_cases
 from counterpoise.recording import parse_rows_reference
 from counterpoise.recording.bags import reference
-from counterpoise.recording.bags import reference as walk
-from counterpoise.sensing import ReferencePlateKernel, hold, square_root
-from counterpoise.sensing import kernel_cases as estimation_cases
+from counterpoise.sensing import hold, square_root
+from counterpoise.sensing import kernel_cases as sensing_cases
 
 Array = npt.NDArray[np.float64]
 
@@ -109,20 +108,6 @@ def robot_of(arm: arms.CheckedArm) -> cp.Robot:
     return cp.Robot(parse_urdf(urdf(arm.name))).mounted(rpy=(0.7, -0.4, 0.3))
 
 
-class SpecifiedPlate:
-    """The plate's kernel as the NumPy specification has it, with the two forms of the cases."""
-
-    def __init__(self, robot: cp.Robot) -> None:
-        self._robot, self._reference = robot, ReferenceKernel(robot.tree)
-
-    def joint_torques(self, q: Array, wrench: Array, dq: Any = None, ddq: Any = None, form: str = "full") -> Array:
-        """w = X reading − offset, less the model's gravity wrench in the form "full"; then the joint analyzer."""
-        w = wrench @ arms.plate_matrix().T - arms.PLATE_OFFSET
-        if form == "full":
-            w = w - self._reference.base_wrench(q)
-        return ReferencePlateKernel(self._robot).joint_torques(q, w, dq, ddq)
-
-
 def dynamics_results() -> Array:
     """The trees of the arms and the results of the operations, as kernel_cases.stored_arms reads them."""
     pieces: list[Any] = []
@@ -134,14 +119,14 @@ def dynamics_results() -> Array:
         for field in arms.TREE_FIELDS:
             values = np.asarray(getattr(tree, field), dtype=np.float64)
             pieces.append(values[links] if field.startswith("link_") else values)
-        kernel, plate = ReferenceKernel(tree), SpecifiedPlate(robot)
+        kernel = ReferenceKernel(tree)
         for operation in arm.operations:
-            result = operation.run(kernel, plate, arms.poses(arm.n).part(operation.most_rows))
+            result = operation.run(kernel, arms.poses(arm.n).part(operation.most_rows))
             pieces += [[result.size // operation.most_rows], result]
     return np.concatenate([np.ravel(piece) for piece in pieces])
 
 
-def room_results(cases: Cases, specification: Any) -> Array:
+def part_results(cases: Cases, specification: Any) -> Array:
     """Number of cases, their lengths, and their results."""
     results = [flat(run(specification)) for run in cases.values()]
     return np.concatenate([[len(results)], [result.size for result in results], *results]).astype(np.float64)
@@ -150,7 +135,7 @@ def room_results(cases: Cases, specification: Any) -> Array:
 SPECIFICATIONS = {
     "control": (control_cases.CASES, SimpleNamespace(NativeFilterCore=ReferenceFilterCore)),
     "sensing": (
-        estimation_cases.CASES,
+        sensing_cases.CASES,
         SimpleNamespace(
             judge=hold.judge,
             relearn=hold.relearn,
@@ -160,13 +145,13 @@ SPECIFICATIONS = {
         ),
     ),
     "recording": (
-        logs_cases.CASES,
+        recording_cases.CASES,
         SimpleNamespace(
             parse_rows=parse_rows_reference,
             joint_states=reference.joint_states,
             wrenches=reference.wrenches,
-            mcap_messages=walk.mcap_messages,
-            ros1_messages=walk.ros1_messages,
+            mcap_messages=reference.mcap_messages,
+            ros1_messages=reference.ros1_messages,
         ),
     ),
     "plants": (
@@ -177,15 +162,15 @@ SPECIFICATIONS = {
 
 
 def all_results() -> dict[str, Array]:
-    """What is stored, by room."""
-    rooms = {room: room_results(cases, specification) for room, (cases, specification) in SPECIFICATIONS.items()}
-    return {"dynamics": dynamics_results(), **rooms}
+    """What is stored, by subpackage."""
+    parts = {name: part_results(cases, specification) for name, (cases, specification) in SPECIFICATIONS.items()}
+    return {"dynamics": dynamics_results(), **parts}
 
 
 def main() -> None:
     STORED.mkdir(exist_ok=True)
-    for room, numbers in all_results().items():
-        print(f"{store_results(room, numbers)}: {numbers.size} numbers")
+    for subpackage, numbers in all_results().items():
+        print(f"{store_results(subpackage, numbers)}: {numbers.size} numbers")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ import pytest
 import counterpoise as cp
 from counterpoise.dynamics import kernel
 from counterpoise.dynamics.reference import ReferenceKernel
+from counterpoise.foundation import PARTS
 
-ROOMS = ("control", "dynamics", "plants", "recording", "sensing")
 POSES = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 7))
 
 
@@ -39,7 +39,7 @@ def test_version() -> None:
     ("package", "names"),
     [
         ("counterpoise", ["py.typed"]),
-        ("counterpoise.foundation", [f"stored/{room}.f64" for room in ROOMS]),
+        ("counterpoise.foundation", [f"stored/{name}.f64" for name in PARTS]),
         ("counterpoise.report", ["page.html", "page.css", "page.js"]),
         ("counterpoise.description.bundled", [f"{entry.name}.toml" for entry in cp.catalog()]),
     ],

@@ -80,3 +80,12 @@ def test_the_picture_is_true() -> None:
     assert tuple(name for name, _ in drawing.ROOMS) == ORDER[1:]
     assert {room for _, _, steps in drawing.FLOWS for _, room in steps} <= set(ORDER)
     assert (figures / "architecture.svg").read_text(encoding="utf-8") == drawing.picture()
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.glob("*/__init__.py")), ids=lambda path: path.parent.name)
+def test_no_module_has_the_name_of_what_a_subpackage_lists(path: Path) -> None:
+    """Importing the module would put it in the place of the function of that name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    listed = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    modules = {file.stem for file in path.parent.glob("*.py")} | {file.name for file in path.parent.glob("*/")}
+    assert not listed & modules

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -19,53 +21,48 @@ NAMES = {
     "BaseSensor",
     "ControlLoop",
     "CounterpoiseError",
-    "BudgetError",
-    "DataFileError",
-    "EndOfLogError",
-    "FallError",
-    "InfeasiblePathError",
+    "Gravity",
     "InputError",
-    "JointLimitError",
-    "LawError",
+    "Law",
     "Log",
-    "MissingExtraError",
     "ModelError",
-    "ModelFileError",
     "OnlineGravity",
-    "OverrunError",
+    "PD",
+    "PDGravity",
+    "PID",
     "PayloadEstimator",
-    "PhysicalConsistencyError",
-    "PlantError",
+    "Plant",
+    "Rig",
     "Robot",
     "SafetyError",
-    "SafetyFilter",
     "Sample",
-    "SensorFaultError",
-    "StaleSampleError",
-    "UnsupportedJointError",
+    "SimulatedArm",
+    "TorqueLoop",
     "calibrate",
+    "calibrate_sensor",
     "catalog",
     "design_poses",
     "diagnose",
     "export",
+    "float_arm",
     "load",
     "load_calibration",
     "read_log",
-    "stream_log",
+    "record",
     "verify",
     "write_log",
+}
+SUBPACKAGES = {
+    *("control", "description", "doctor", "dynamics", "exporters", "fitting", "identification", "lab", "plants"),
+    *("recording", "report", "sensing", "tasks", "view"),
 }
 ROBOT_METHODS = [name for name, member in inspect.getmembers(cp.Robot) if not name.startswith("_") and callable(member)]
 
 
 def test_top_level_names() -> None:
-    """The top level holds the public names and, besides them, only the package's own rooms."""
-    rooms = {
-        *("errors", "description", "dynamics", "friction", "logs", "doctor", "calibration", "base_sensor", "control"),
-        *("estimation", "plants", "papers", "report", "view", "tour", "exporters", "cli"),
-    }
-    found = {name for name in dir(cp) if not name.startswith("_")}
-    assert found - rooms == NAMES
+    """The top level holds the public names, the subpackages and the module of all exceptions, and nothing else."""
+    assert set(cp.__all__) == NAMES
+    assert set(dir(cp)) == {*NAMES, *SUBPACKAGES, "errors"}
     assert len(NAMES) <= 40
 
 
@@ -78,9 +75,14 @@ def test_names_of_functions_are_not_hidden_by_packages() -> None:
     assert run_python(code).split() == ["True", "True"]
 
 
-def test_every_exception_is_at_the_top() -> None:
-    """What the package raises is caught as cp.<name>, whichever room raised it."""
-    assert {name for name, _ in inspect.getmembers(cp.errors, inspect.isclass) if name.endswith("Error")} <= NAMES
+def test_exceptions_at_the_top_are_the_roots() -> None:
+    """All that the package raises is caught as one of four names at the top; the kinds are in cp.errors."""
+    kinds = [kind for _, kind in inspect.getmembers(cp.errors, inspect.isclass) if issubclass(kind, Exception)]
+    assert len(kinds) > 10
+    assert all(issubclass(kind, cp.CounterpoiseError) for kind in kinds)
+    assert {name for name in NAMES if name.endswith("Error")} == {
+        *("CounterpoiseError", "InputError", "ModelError", "SafetyError")
+    }
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
@@ -101,12 +103,25 @@ def test_every_argument_is_documented(name: str) -> None:
         assert not missing
 
 
-def test_names_for_type_checkers_are_the_names_at_run_time() -> None:
+PACKAGES = [
+    cp,
+    *(importlib.import_module(f"counterpoise.{name}") for name in (*sorted(SUBPACKAGES), "foundation")),
+]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_names_for_type_checkers_are_the_names_at_run_time(package: ModuleType) -> None:
     """Every lazily imported name is also imported, from the same module, for type checkers."""
-    tree = ast.parse(inspect.getsource(cp))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    told = {item.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for item in node.names}
-    assert told == cp._MODULE_OF
+    tree = ast.parse(inspect.getsource(package))
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    lazily = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom) and node.module]
+    for node in lazily:
+        for item in node.names:
+            source = importlib.import_module("." * node.level + str(node.module), package.__name__)
+            assert item.asname == item.name
+            assert getattr(package, item.name) is getattr(source, item.name)
+    stated = {item.name for node in lazily for item in node.names}
+    assert set(package.__all__) <= stated | set(vars(package))
 
 
 def run_python(code: str, **environment: str) -> str:

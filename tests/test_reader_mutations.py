@@ -37,7 +37,7 @@ SECONDS = 60.0
 """More than any of these small files may take on a loaded machine."""
 PUMA = cp.load("puma560")
 PENDULUM = cp.load("pendulum")
-CATALOG = Path(cp.__file__).parent / "description" / "catalog"
+CATALOG = Path(cp.__file__).parent / "description" / "bundled"
 
 URDF = """<?xml version="1.0"?>
 <robot name="two"><link name="base"/><link name="a"><inertial><origin xyz="0 0 0.1" rpy="0 0 0"/><mass value="1.5"/>

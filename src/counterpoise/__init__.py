@@ -60,6 +60,7 @@ if _TYPE_CHECKING:
     from .sensing import OnlineGravity as OnlineGravity
     from .sensing import PayloadEstimator as PayloadEstimator
     from .sensing import calibrate_sensor as calibrate_sensor
+    from .tasks import Rig as Rig
     from .tasks import float_arm as float_arm
     from .tasks import record as record
 
@@ -79,7 +80,7 @@ _NAMES, _get, _ = _lazy_names(
         "plants": ("SimulatedArm",),
         "recording": ("Log", "Sample", "read_log", "write_log"),
         "sensing": ("BaseSensor", "OnlineGravity", "PayloadEstimator", "calibrate_sensor"),
-        "tasks": ("float_arm", "record"),
+        "tasks": ("Rig", "float_arm", "record"),
     },
 )
 __all__ = [  # noqa: PLE0604  computed

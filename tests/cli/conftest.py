@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from counterpoise import tasks
 from counterpoise.cli.main import main
-from counterpoise.tasks import Floating
 
 Run = Callable[..., Result]
 RunJson = Callable[..., Any]
@@ -70,7 +71,7 @@ def refuse(constant: str) -> None:
 def creeping_twice() -> Iterator[None]:
     """Before an arm floats, the check creeps to either side twice, the least it may, instead of three times."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(Floating.__init__.__kwdefaults__, "repeats", 2)
+        patch.setattr(tasks, "FloatSettings", partial(tasks.FloatSettings, repeats=2))
         yield
 
 

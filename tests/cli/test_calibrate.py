@@ -11,6 +11,7 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses, visits
+from counterpoise.fitting import registered_terms
 from counterpoise.identification import design_poses, mount_rpy, read_plan
 from counterpoise.recording import Declared
 from simulated_motion import recording as moving
@@ -142,7 +143,25 @@ def test_terms_are_added_by_name(run, run_json, truth: cp.Robot, tmp_path: Path)
     document = run_json("calibrate", "planar3", path, "--use", "moving", "--add", "spring:joint1")
     assert "joint1.spring" in document["model"]["names"]
     assert run("calibrate", "planar3", path, "--add", "spring:joint1").exit_code == 2
-    assert run("calibrate", "planar3", path, "--use", "moving", "--add", "springs").exit_code == 2
+    unknown = run("calibrate", "planar3", path, "--use", "moving", "--add", "springs")
+    assert unknown.exit_code == 2
+    assert "there are offset, coulomb" in " ".join(unknown.stderr.split())
+    listed = run("calibrate", "--terms")
+    assert listed.exit_code == 0
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    assert names == [term.name for term in registered_terms()][1:]
+
+
+def test_a_term_of_one_file_is_fitted_by_name(run_json, truth: cp.Robot, tmp_path: Path) -> None:
+    """Friction that grows with the load, with its unit, fraction and error in the document."""
+    path = tmp_path / "run.npz"
+    cp.write_log(motion(truth, coulomb=0.3, noise=0.05), path)
+    document = run_json("calibrate", "planar3", path, "--use", "moving", "--add", "load_friction:joint1")
+    (number,) = [one for one in document["parameters"] if one["name"] == "joint1.load_friction"]
+    assert abs(number["value"]) < 0.02
+    assert number["unit"] == ""
+    assert document["model"]["terms"]["load_friction"] == ["joint1"]
+    assert "stribeck" not in document["model"]["terms"]
 
 
 def test_a_weighed_load_tells_gains_from_masses(run_json, arm, truth, tmp_path: Path) -> None:

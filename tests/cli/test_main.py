@@ -91,7 +91,7 @@ def test_wrong_command_line_with_json_is_json_and_exit_code_2(run_json):
 
 
 def test_control_characters_of_a_file_never_reach_the_terminal(run, tmp_path):
-    catalog = Path(counterpoise.__file__).parent / "description" / "catalog"
+    catalog = Path(counterpoise.__file__).parent / "description" / "bundled"
     text = (catalog / "pendulum.toml").read_text()
     file = tmp_path / "hostile.toml"
     file.write_text(text.replace('name = "joint1"', 'name = "\\u001b[31m[bold]evil"'))

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.cli.estimate import _sensor
-from counterpoise.doctor import Finding, LogFault, PlateTurn, check_plate, prepare
-from counterpoise.recording import Declared, remapped
+from counterpoise.doctor import Finding, LogFault, PlateTurn, check_plate
+from counterpoise.recording import Declared, Motion, remapped
 from counterpoise.sensing import calibrate_sensor
 
 ROBOT = cp.load("puma560")
@@ -78,7 +78,7 @@ def read_by(true: np.ndarray, declared: np.ndarray, moments: float = 1.0) -> cp.
 
 
 def findings_of(log: cp.Log, robot: cp.Robot = ROBOT) -> list[Finding]:
-    return check_plate(robot, log, prepare(log))
+    return check_plate(robot, log, Motion.on_grid(log))
 
 
 def stated(findings: list[Finding]) -> np.ndarray:

@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import counterpoise as cp
-from counterpoise.cli import driven as rotors
+from counterpoise.cli import plant as commands
 from counterpoise.cli.main import main
 from counterpoise.cli.source import stated_rotors
+from ideal_arm import IdealArm
 from two_link_arm import two_links
 
 
@@ -44,6 +45,10 @@ def test_simulated_arms_bring_their_rotors() -> None:
     """Stating them is refused."""
     ran = CliRunner().invoke(main, ["float", "wam7", "--rotor-inertia", "1,1,1,1,1,1,1"])
     assert ran.exit_code == 2 and "--rotor-inertia" in ran.output
+
+
+def driven(robot: cp.Robot, simulated: bool) -> commands.Driven:
+    return commands.Driven("arm", simulated, IdealArm(robot), robot, None)
 
 
 class Terminal:
@@ -80,9 +85,9 @@ def test_pulses_are_announced_and_asked_about(
 ) -> None:
     """Asked at a terminal before a real arm is switched on; said on stderr in any case."""
     questions: list[str] = []
-    monkeypatch.setattr(rotors.sys, "stdin", Terminal(terminal))
-    monkeypatch.setattr(rotors.click, "confirm", lambda text, **_: questions.append(text) or answer)
-    settings = rotors.settled(two_links(tmp_path), choice, simulated=simulated)
+    monkeypatch.setattr(commands.sys, "stdin", Terminal(terminal))
+    monkeypatch.setattr(commands.click, "confirm", lambda text, **_: questions.append(text) or answer)
+    settings = driven(two_links(tmp_path), simulated).rotors(choice)
     assert settings["measure_rotors"] is measures and bool(questions) is asked
     said = capsys.readouterr().err
     assert ("torque pulses" in said) is (choice is not False)
@@ -93,10 +98,10 @@ def test_nothing_is_asked_where_all_is_known(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nor where the unknown joints are locked."""
-    monkeypatch.setattr(rotors.sys, "stdin", Terminal(True))
+    monkeypatch.setattr(commands.sys, "stdin", Terminal(True))
     robot = cp.load("planar3")
-    rotors.settled(robot, None, simulated=False)
-    rotors.settled(robot.with_rotor_inertia({"joint2": None}), None, simulated=False, locked=["joint2"])
+    driven(robot, False).rotors(None)
+    driven(robot.with_rotor_inertia({"joint2": None}), False).rotors(None, ["joint2"])
     assert capsys.readouterr().err == ""
 
 

@@ -13,6 +13,18 @@ from counterpoise.dynamics.kernel_cases import NAMES
 from native_sets import set_names
 
 
+def importer(missing: str, raised: ImportError):
+    """What imports every module but one."""
+    real = importlib.import_module
+
+    def imported(name: str, package: str | None = None):
+        if name == missing:
+            raise raised
+        return real(name, package)
+
+    return imported
+
+
 def test_this_installation_is_sound(run, run_json):
     """Nothing is broken where the tests run; the JSON says the same as the table."""
     document = run_json("doctor", "--self")
@@ -31,14 +43,7 @@ def test_this_installation_is_sound(run, run_json):
 )
 def test_mujoco_that_does_not_import(monkeypatch, run, raised, state, words):
     """Not installed is an option; half installed is a defect with the command that mends it."""
-    real = importlib.import_module
-
-    def imported(name: str, package: str | None = None):
-        if name == "mujoco":
-            raise raised
-        return real(name, package)
-
-    monkeypatch.setattr(self_check.importlib, "import_module", imported)
+    monkeypatch.setattr(self_check.importlib, "import_module", importer("mujoco", raised))
     found = {each.what: each for each in self_check.self_check()}["extra 'sim' (simulated arms, MJCF files)"]
     assert found.state == state and words in found.remedy
     assert run("doctor", "--self").exit_code == (3 if state == "broken" else 0)
@@ -55,16 +60,19 @@ def test_mujoco_that_imports_and_does_not_work(monkeypatch):
 
 def test_kernels_that_are_missing(monkeypatch):
     """Without the native kernels everything works, slowly."""
-    monkeypatch.setattr(self_check, "NATIVE_ROOMS", ("dynamics", "friction"))
-    found = self_check.self_check()[1]
-    assert found.state == "missing" and "friction" in found.details and "compiler" in found.remedy
+    for raised, state in ((ModuleNotFoundError("no _native"), "missing"), (ImportError("no symbol"), "broken")):
+        monkeypatch.setattr(self_check.importlib, "import_module", importer(self_check.EXTENSION, raised))
+        python, found, *others = self_check.self_check()
+        assert found.state == state and "compiler" in found.remedy and python.state == "good"
+        assert not any(each.what.startswith("native code") for each in others)
+        monkeypatch.undo()
     monkeypatch.setenv("COUNTERPOISE_DISABLE_NATIVE", "1")
     assert "disabled" in self_check.self_check()[1].details
 
 
 @pytest.mark.skipif(not kernel.NATIVE, reason="the native kernel is not built or is disabled")
 def test_every_kernel_of_every_set_is_told(run, run_json):
-    """Per room and instruction set of the machine, each entry point agrees with the stored results."""
+    """Per subpackage and instruction set of the machine, each entry point agrees with the stored results."""
     findings = {each["what"]: each for each in run_json("doctor", "--self")["findings"]}
     for name in set_names():
         used = ", in use" if name == kernel.NATIVE else ""
@@ -72,21 +80,21 @@ def test_every_kernel_of_every_set_is_told(run, run_json):
         assert found["state"] == "good"
         assert [each["kernel"] for each in found["kernels"]] == list(NAMES)
         assert all(each["instruction_set"] == name and each["fault"] == "" for each in found["kernels"])
-    for room in ("recording", "control", "plants", "sensing"):
-        assert findings[f"native code of '{room}'"]["kernels"]
-    assert "✓ plate_torque" in " ".join(run("doctor", "--self").stdout.split())
+    for name in ("recording", "control", "plants", "sensing"):
+        assert findings[f"native code of '{name}'"]["kernels"]
+    assert "✓ base_torques" in " ".join(run("doctor", "--self").stdout.split())
 
 
 @pytest.mark.skipif(not kernel.NATIVE, reason="the native kernel is not built or is disabled")
 def test_a_kernel_that_disagrees_is_told(monkeypatch, run, run_json):
     """It is named with what it gave, and the installation is not sound."""
-    real = self_check.check_module
+    real = self_check.check_instruction_set
     fault = "3 of 9 numbers differ"
 
     def wrong(module, name):
         return [replace(each, fault=fault if each.kernel == "jacobian" else "") for each in real(module, name)]
 
-    monkeypatch.setattr(self_check, "check_module", wrong)
+    monkeypatch.setattr(self_check, "check_instruction_set", wrong)
     shown = run("doctor", "--self")
     words = " ".join(shown.stdout.split())  # a narrow table breaks its lines anywhere
     assert shown.exit_code == 3 and "✗ jacobian" in words and "✓ gravity" in words

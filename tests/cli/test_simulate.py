@@ -125,7 +125,7 @@ def test_fault_is_an_error_with_the_record_kept(run, tmp_path):
         (("puma550:5Hz",), "no variant '5Hz'"),
         (("--joint", "elbow"), "there is no joint 'elbow'"),
         (("--amplitude", 5), "leaves its limits"),
-        (("--period", 0.1), "longer --period"),
+        (("--period", 0.1), r"longer period \(--period\)"),
         (("dualarm19", "--payload", 1), "tips|leaves|link"),
     ],
 )

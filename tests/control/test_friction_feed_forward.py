@@ -14,7 +14,7 @@ from counterpoise.dynamics import Dahl
 from counterpoise.lab import follow, rms, run_laws
 from counterpoise.plants import preset
 from counterpoise.recording import Sample
-from counterpoise.tasks import LawGains, fit_dahl, learned_friction
+from counterpoise.tasks import LawGains, Rig, fit_dahl, learned_friction
 
 LAW = Dahl(5.0, 6.0, 3e-4)
 GAINS = LawGains("bsc", ("joint1",), [206.0], [27.0], [0.0], [100.0])
@@ -64,21 +64,20 @@ def test_learned_friction_makes_fine_motion_finer() -> None:
     """On the PUMA with a 50 Hz gear: levels and displacement of the plant, and less than half the error."""
     made = preset("puma550", "50Hz").single_joint
     robot = made().robot
-    learned = learned_friction(made, robot, GAINS)
+    learned = learned_friction(lambda: Rig(made(), robot), GAINS)
     friction = made().config.drive.friction
     assert friction is not None
     assert learned.law.forward == pytest.approx(float(friction.static[0]), rel=0.15)
     assert learned.law.presliding == pytest.approx(float(friction.presliding[0]), rel=0.5)
     reference = Triangle([math.radians(0.1)], 10.0)
-    plain = follow(made(seed=5), robot, GAINS, reference, 12.5).after(2.5)
+    plain = follow(Rig(made(seed=5), robot), GAINS, reference, 12.5).after(2.5)
     ahead = FrictionFeedForward(reference, [learned.law], 0.9)
     helped = run_laws(
-        made(seed=5),
-        robot,
-        lambda plant, sensor: (*GAINS.laws(plant, robot, reference, sensor=sensor), ahead),
+        Rig(made(seed=5), robot),
+        lambda plant, sensor: (*GAINS.laws(Rig(plant, robot), reference, sensor=sensor), ahead),
         reference,
         12.5,
     ).after(2.5)
     assert rms(helped.error()) < 0.5 * rms(plain.error())
     with pytest.raises(cp.InputError, match="tune 'bsc' first"):
-        learned_friction(made, robot, LawGains("pid", ("joint1",), [1.0], [1.0], [1.0], [0.0]))
+        learned_friction(lambda: Rig(made(), robot), LawGains("pid", ("joint1",), [1.0], [1.0], [1.0], [0.0]))

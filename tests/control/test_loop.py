@@ -17,7 +17,7 @@ from counterpoise.control.filter_core import FilterCore, ReferenceFilterCore
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.loop import ESTOP_WORDS, ControlLoop
 from counterpoise.control.pd import PD
-from counterpoise.control.plant import PlateInfo
+from counterpoise.control.plant import PlateInfo, WallClock
 from counterpoise.control.reference import Hold, Sine
 from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetyFilter, SafetySettings
@@ -137,7 +137,7 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
         (object(), pd_gravity(), PUMA, {}, "no plant"),
         (arm, [], PUMA, {}, "no law"),
         (arm, object(), PUMA, {}, "no law"),
-        (arm, pd_gravity(), PUMA, {"pace": "fast"}, "pace"),
+        (arm, pd_gravity(), PUMA, {"clock": "fast"}, "clock"),
         (arm, pd_gravity(), PUMA, {"stop_damping": -1.0}, "stop_damping"),
     ]
     for plant, law, robot, more, words in cases:
@@ -508,7 +508,7 @@ def test_sparse_overruns_are_counted_only() -> None:
         write=lambda since: moments.append(clock.now_),
     )
     with plant:
-        loop = ControlLoop(plant, pd_gravity(), PUMA, safety=quick(arm), pace="clock", clock=clock)
+        loop = ControlLoop(plant, pd_gravity(), PUMA, safety=quick(arm), clock=clock)
         report = loop.run(0.2, then="keep")
     assert report.end is EndState.COMPLETED
     assert 8 <= report.overruns <= 20
@@ -517,12 +517,12 @@ def test_sparse_overruns_are_counted_only() -> None:
 
 
 def test_clock_paces_in_real_time() -> None:
-    """With pace='clock' a run takes as long as it should."""
+    """With a clock a run takes as long as it should."""
     arm = IdealArm(PUMA, dt=2e-3)
     with arm:
         safety = SafetyFilter(PUMA, plant=arm, settings=replace(QUICK, max_lag_ticks=1000, max_overruns=1000))
         begin = time.perf_counter()
-        report = ControlLoop(arm, pd_gravity(), PUMA, safety=safety, pace="clock").run(0.1, then="keep")
+        report = ControlLoop(arm, pd_gravity(), PUMA, safety=safety, clock=WallClock()).run(0.1, then="keep")
         took = time.perf_counter() - begin
     assert report.ticks == 50
     assert took >= 0.098

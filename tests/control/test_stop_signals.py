@@ -36,7 +36,7 @@ from counterpoise.control.safety import SafetySettings
 from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY
 from counterpoise.control.stop_signals import NO_SIGNAL, PROCESS, Driving, PlantUse, SignalSafe, StoppedFromOutside
 from counterpoise.errors import PlantError, SafetyError
-from counterpoise.tasks import Floating
+from counterpoise.tasks import Floating, Rig
 from study_module import STUDIES, load_study
 
 study = load_study("stop_signals")
@@ -174,7 +174,10 @@ with plant:
 @pytest.mark.parametrize(("last", "code"), [("sys.exit(3)", 3), ("raise ValueError('of the caller')", 1), ("", 0)])
 def test_the_end_of_the_program_stops_the_arm(tmp_path: Path, last: str, code: int) -> None:
     """A thread floats the arm, nobody stops it, and nobody leaves the plant: the gravity stop comes all the same."""
-    body = "entered = plant.__enter__()\nfloating = Floating(plant, ROBOT)\nfloating.start()\ntime.sleep(0.3)\n" + last
+    body = (
+        "entered = plant.__enter__()\nfloating = Floating(Rig(plant, ROBOT))\nfloating.start()\ntime.sleep(0.3)\n"
+        + last
+    )
     process, calls, told = script(tmp_path, body)
     assert process.returncode == code, told
     assert study.judged(calls) == []
@@ -509,7 +512,7 @@ def test_a_stop_that_the_machine_makes_slow_is_given_up_in_time() -> None:
 
     plant = SlowPlant()
     with SignalSafe(plant):
-        floating = Floating(plant, study.ROBOT)
+        floating = Floating(Rig(plant, study.ROBOT))
         floating.start()
         while plant.time < 0.5:
             time.sleep(0.001)

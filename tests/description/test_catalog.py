@@ -310,7 +310,7 @@ def test_a_hopeless_name_lists_the_catalog() -> None:
 def test_listing_names_loads_no_decoder() -> None:
     """Importing the catalog and asking for names stays quick: msgspec is loaded when an arm is read."""
     code = (
-        "import sys; from counterpoise.description import catalog; catalog.catalog_names(); "
+        "import sys; from counterpoise.description import catalog_names; catalog_names(); "
         "raise SystemExit('msgspec' in sys.modules or 'tomllib' in sys.modules)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

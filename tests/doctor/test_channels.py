@@ -11,14 +11,14 @@ import counterpoise as cp
 from analytic_log import moving_log, with_column
 from counterpoise.doctor.channels import check_dead, check_frozen
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.doctor.prepared import prepare
+from counterpoise.recording import Motion
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)
 
 
 def dead(robot: cp.Robot | None, log: cp.Log) -> list[Finding]:
-    return check_dead(robot, log, prepare(log))
+    return check_dead(robot, log, Motion.on_grid(log))
 
 
 def test_good_recording_has_neither():

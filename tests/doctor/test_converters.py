@@ -11,19 +11,18 @@ import counterpoise as cp
 from analytic_log import moving_log, with_column
 from counterpoise.doctor.channels import check_quantised, check_saturated
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.doctor.prepared import prepare
-from counterpoise.recording import SampleFlag
+from counterpoise.recording import Motion, SampleFlag
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)
 
 
 def saturated(log: cp.Log) -> list[Finding]:
-    return check_saturated(log, prepare(log))
+    return check_saturated(log, Motion.on_grid(log))
 
 
 def quantised(log: cp.Log) -> list[Finding]:
-    return check_quantised(log, prepare(log))
+    return check_quantised(log, Motion.on_grid(log))
 
 
 def alarms(findings):

@@ -10,15 +10,15 @@ import pytest
 import counterpoise as cp
 from analytic_log import late, moving_log
 from counterpoise.doctor.finding import Finding
-from counterpoise.doctor.prepared import prepare
 from counterpoise.doctor.timing import check_delays, effort_delay, velocity_delay
+from counterpoise.recording import Motion
 
 ROBOTS = {name: cp.load(name) for name in ("puma560", "wam7", "titan2")}
 LOGS = {name: moving_log(robot, seed=3) for name, robot in ROBOTS.items()}
 
 
 def delays(robot: cp.Robot | None, log: cp.Log) -> list[Finding]:
-    return check_delays(robot, log, prepare(log))
+    return check_delays(robot, log, Motion.on_grid(log))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -30,9 +30,9 @@ def test_no_delay_in_good_recordings(name):
 @pytest.mark.parametrize("lag", [0.15, 0.0037, -0.2])
 def test_delays_are_measured_between_samples(name, lag):
     """Within a tenth of a sample for velocities, and three standard deviations for efforts."""
-    velocity = velocity_delay(prepare(late(LOGS[name], "dq", lag)))
+    velocity = velocity_delay(Motion.on_grid(late(LOGS[name], "dq", lag)))
     assert velocity.lag == pytest.approx(lag, abs=1e-3)
-    effort = effort_delay(ROBOTS[name], prepare(late(LOGS[name], "tau", lag)))
+    effort = effort_delay(ROBOTS[name], Motion.on_grid(late(LOGS[name], "tau", lag)))
     assert abs(effort.lag - lag) < max(3.0 * effort.std, 5e-3)
 
 
@@ -61,7 +61,7 @@ def test_derived_velocities_and_missing_models_are_not_judged():
 
 def test_efforts_without_any_relation_give_no_delay():
     noise = np.random.default_rng(0).normal(size=LOGS["puma560"].tau.shape)
-    assert effort_delay(ROBOTS["puma560"], prepare(replace(LOGS["puma560"], tau=noise))) is None
+    assert effort_delay(ROBOTS["puma560"], Motion.on_grid(replace(LOGS["puma560"], tau=noise))) is None
 
 
 def test_one_joint_of_several_does_not_tell_a_delay():
@@ -74,5 +74,5 @@ def test_one_joint_of_several_does_not_tell_a_delay():
     assert list(finding.evidence["per_joint_s"]) == ["joint3"]
     noise = np.random.default_rng(0).normal(size=log.tau.shape)
     noise[:, 2] = log.tau[:, 2]
-    assert list(effort_delay(robot, prepare(replace(log, tau=noise))).per_joint) == [2]
+    assert list(effort_delay(robot, Motion.on_grid(replace(log, tau=noise))).per_joint) == [2]
     assert delays(robot, replace(log, tau=noise)) == []

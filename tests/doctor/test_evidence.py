@@ -11,7 +11,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.evidence import FRICTION_DOUBT, ReadingComparison, ReadingFit
 from counterpoise.doctor.gram import OWN, SMOOTHING, SignalColumns, position_shapes
-from counterpoise.doctor.motion import RecordedMotion
+from counterpoise.doctor.points import MotionPoints
 from counterpoise.doctor.priors import (
     ANY,
     BELIEFS,
@@ -34,7 +34,7 @@ PLAIN = Reading.as_recorded(ROBOT)
 POINTS = 60
 
 
-def made(seed: int = 0) -> RecordedMotion:
+def made(seed: int = 0) -> MotionPoints:
     """Return a few points of a motion with friction and noise; each counts as one independent observation."""
     random = np.random.default_rng(seed)
     time = np.linspace(0.0, 12.0, POINTS)
@@ -46,7 +46,7 @@ def made(seed: int = 0) -> RecordedMotion:
     effort += 0.3 * random.normal(size=effort.shape)
     last = np.sign(dq)
     wound = np.tanh(dq / 0.3)
-    return RecordedMotion(time, q, dq, ddq, effort, last, wound, np.ones(ROBOT.n, dtype=bool), float(POINTS))
+    return MotionPoints(time, q, dq, ddq, effort, last, wound, np.ones(ROBOT.n, dtype=bool), float(POINTS))
 
 
 MOTION = made()

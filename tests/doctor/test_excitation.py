@@ -9,13 +9,13 @@ import counterpoise as cp
 from analytic_log import measured, moving_log
 from counterpoise.doctor.coverage import check_excitation, excitation
 from counterpoise.doctor.finding import Finding, LogFault
-from counterpoise.doctor.prepared import prepare
+from counterpoise.recording import Motion
 
 ROBOTS = {name: cp.load(name) for name in ("puma560", "wam7", "titan2")}
 
 
 def found_in(robot: cp.Robot, log: cp.Log) -> list[Finding]:
-    return check_excitation(robot, log, prepare(log))
+    return check_excitation(robot, log, Motion.on_grid(log))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -45,7 +45,7 @@ def test_joint_that_does_not_move_is_named():
 def test_more_recording_leaves_less_uncertainty():
     robot = ROBOTS["wam7"]
     log = moving_log(robot, seed=2)
-    left = [excitation(robot, prepare(log[:rows])).after.sum() for rows in (300, 800, 2400)]
+    left = [excitation(robot, Motion.on_grid(log[:rows])).after.sum() for rows in (300, 800, 2400)]
     assert left[0] > left[1] > left[2]
 
 

@@ -11,14 +11,13 @@ import counterpoise as cp
 from analytic_log import moving_log, standing_log
 from counterpoise.doctor.coverage import check_friction, check_one_sided, friction_bands, standing_poses
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.doctor.prepared import prepare
-from counterpoise.recording import find_rests
+from counterpoise.recording import Motion, find_rests
 
 PUMA = cp.load("puma560")
 
 
 def friction(log: cp.Log) -> list[Finding]:
-    return check_friction(PUMA, log, prepare(log))
+    return check_friction(PUMA, log, Motion.on_grid(log))
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
@@ -26,7 +25,7 @@ def test_band_is_measured(share):
     log = moving_log(PUMA, friction=share)
     gravity = np.abs(PUMA.gravity(log.q))
     expected = share * (gravity.max(axis=0) + 0.02 * gravity.max())
-    bands = friction_bands(PUMA, prepare(log))
+    bands = friction_bands(PUMA, Motion.on_grid(log))
     widths = [bands[joint].half_width for joint in range(6)]
     assert widths == pytest.approx(expected, rel=0.08)
 

@@ -9,8 +9,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
-from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import EXCESS, excess_of, motor_side_finding
+from counterpoise.doctor.points import points_of
 from counterpoise.recording import Log
 from doctor_cases import recording
 
@@ -25,12 +25,12 @@ def at_motors(log: Log, gears: np.ndarray) -> Log:
 
 
 def finding_of(log: Log, *, degrees_possible: bool = False) -> Finding:
-    motion = motion_of(log)
+    motion = points_of(log)
     return motor_side_finding(PUMA, motion, excess_of(PUMA, motion), degrees_possible=degrees_possible)
 
 
 def test_links_stay_within_their_ranges() -> None:
-    excess = excess_of(PUMA, motion_of(LOG))
+    excess = excess_of(PUMA, points_of(LOG))
     assert excess.joints == () and not excess.everywhere
     assert np.all(excess.ratio <= 1.0)
 
@@ -47,7 +47,7 @@ def test_motors_exceed_them_and_bound_the_ratios_from_below() -> None:
 def test_one_joint_beyond_its_range_may_have_a_wrong_limit() -> None:
     q = LOG.q.copy()
     q[:, 2] *= 20.0
-    excess = excess_of(PUMA, motion_of(replace(LOG, q=q)))
+    excess = excess_of(PUMA, points_of(replace(LOG, q=q)))
     assert excess.joints == (2,) and not excess.everywhere
 
 
@@ -82,4 +82,4 @@ def test_sliding_and_endless_joints() -> None:
     """A linear joint is not judged; an endless one has two turns of room."""
     gantry = cp.load("gantry")
     long_way = replace(recording(gantry), q=50.0 * recording(gantry).q)
-    assert excess_of(gantry, motion_of(long_way)).joints == ()
+    assert excess_of(gantry, points_of(long_way)).joints == ()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import counterpoise as cp
 from counterpoise.doctor.evidence import ReadingComparison
 from counterpoise.doctor.gram import SignalColumns
-from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import (
     KNOWN_TILT,
     LEAST_TILT,
@@ -27,12 +26,13 @@ from counterpoise.doctor.moves import (
     with_gain_found,
     with_gravity_found,
 )
+from counterpoise.doctor.points import points_of
 from counterpoise.doctor.priors import (
     COMPENSATED,
+    EFFORT_OFFSET,
     GAIN,
     GOOD,
     MOUNT,
-    OFFSET,
     OPEN_FACTOR,
     ORDER,
     PAYLOAD,
@@ -54,7 +54,7 @@ LOG = recording(ARM)
 
 
 def compared(log: cp.Log) -> ReadingComparison:
-    return ReadingComparison(SignalColumns(ARM, motion_of(log)))
+    return ReadingComparison(SignalColumns(ARM, points_of(log)))
 
 
 def efforts_moved(reading: Reading) -> list[Reading]:
@@ -96,7 +96,7 @@ def test_each_step_is_one_kind_of_fault() -> None:
     steps = efforts_moved(PLAIN) + positions_moved(PLAIN) + [in_degrees(ARM, PLAIN)]
     assert len(set(steps)) == len(steps)
     assert all(COST.kinds(step) == 1 for step in steps)
-    assert all(COST(step) >= min(SIGN, ORDER, OFFSET, PAYLOAD, COMPENSATED, UNIT) for step in steps)
+    assert all(COST(step) >= min(SIGN, ORDER, EFFORT_OFFSET, PAYLOAD, COMPENSATED, UNIT) for step in steps)
 
 
 def test_a_dead_effort_is_moved_nowhere() -> None:
@@ -111,7 +111,7 @@ KINDS: dict[str, tuple[Reading, int, float]] = {
     "two signs": (PLAIN.with_effort_flipped(0).with_position_flipped(2), 1, 2 * SIGN),
     "order": (PLAIN.with_channels(position=swapped(4, 0, 1)), 1, ORDER),
     "degrees": (in_degrees(ARM, PLAIN), 1, UNIT),
-    "offset": (replace(PLAIN, offset=frozenset({1, 2})), 1, 2 * OFFSET),
+    "offset": (replace(PLAIN, offset=frozenset({1, 2})), 1, 2 * EFFORT_OFFSET),
     "payload": (replace(PLAIN, loaded=frozenset({3})), 1, PAYLOAD),
     "mounting": (replace(PLAIN, gravity_base=(9.81, 0.0, 0.0)), 1, MOUNT),
     "compensated": (replace(PLAIN, compensated=True), 1, COMPENSATED),

@@ -25,8 +25,8 @@ from counterpoise.doctor.load_findings import (
     needs_other_robot,
     wrong_robot,
 )
-from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import angle_between, in_degrees
+from counterpoise.doctor.points import points_of
 from counterpoise.doctor.priors import ANY, Cost
 from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search
@@ -43,7 +43,7 @@ ALIVE = (0, 1, 2, 3)
 
 def case(log: Log, reading: Reading, model: cp.Robot = MODEL, begin: Reading | None = None) -> Case:
     """Return the case of a search that ended with a reading."""
-    comparison = ReadingComparison(SignalColumns(model, motion_of(log)), (ANY,))
+    comparison = ReadingComparison(SignalColumns(model, points_of(log)), (ANY,))
     start = Reading.as_recorded(model) if begin is None else begin
     found, at = comparison.best(reading), comparison.best(start)
     return Case(Search(comparison, Cost(start, tuple(range(model.n))), at, found), log)

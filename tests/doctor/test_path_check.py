@@ -10,7 +10,7 @@ import counterpoise as cp
 from analytic_log import moving_log
 from counterpoise.doctor.coverage import check_path
 from counterpoise.doctor.finding import LogFault
-from counterpoise.doctor.prepared import prepare
+from counterpoise.recording import Motion
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)
@@ -23,20 +23,20 @@ def back_again(log: cp.Log) -> cp.Log:
 
 
 def test_new_path_is_not_named():
-    assert check_path(prepare(LOG)) == []
+    assert check_path(Motion.on_grid(LOG)) == []
 
 
 def test_path_driven_back_is_named_as_such():
-    (finding,) = check_path(prepare(back_again(LOG)))
+    (finding,) = check_path(Motion.on_grid(back_again(LOG)))
     assert finding.fault is LogFault.REPEATED_PATH and finding.evidence["driven_back"]
     assert "driven back along the first part" in finding.sentence
 
 
 def test_second_round_is_named_as_such():
     twice = replace(back_again(LOG), q=np.concatenate([LOG.q, LOG.q]))
-    (finding,) = check_path(prepare(twice))
+    (finding,) = check_path(Motion.on_grid(twice))
     assert "in the same sense" in finding.sentence and not finding.evidence["driven_back"]
 
 
 def test_arm_that_stands_has_no_path():
-    assert check_path(prepare(replace(LOG, q=np.zeros_like(LOG.q)))) == []
+    assert check_path(Motion.on_grid(replace(LOG, q=np.zeros_like(LOG.q)))) == []

@@ -11,9 +11,8 @@ import counterpoise as cp
 from analytic_log import late, moving_log, with_column
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.plate import check_plate
-from counterpoise.doctor.prepared import prepare
 from counterpoise.foundation import rotation_from_rpy
-from counterpoise.recording import remapped
+from counterpoise.recording import Motion, remapped
 
 
 def wrong_model(robot: cp.Robot, seed: int = 0) -> cp.Robot:
@@ -48,7 +47,7 @@ def both(matrix: np.ndarray, sign: float = 1.0) -> np.ndarray:
 
 
 def findings_of(robot: cp.Robot, log: cp.Log) -> list[Finding]:
-    return check_plate(robot, log, prepare(log))
+    return check_plate(robot, log, Motion.on_grid(log))
 
 
 def found(arm: str, log: cp.Log) -> list[LogFault]:

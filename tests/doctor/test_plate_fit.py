@@ -21,10 +21,9 @@ from counterpoise.doctor.plate_fit import (
     fit_plate,
     turn,
 )
-from counterpoise.doctor.prepared import prepare
 from counterpoise.doctor.priors import parameter_spread
 from counterpoise.foundation import rotation_from_rpy
-from counterpoise.recording import Log
+from counterpoise.recording import Log, Motion
 from doctor_cases import wrong_model
 
 ARM = cp.load("wam7")
@@ -34,7 +33,7 @@ RIGHT = CLASSES[0]
 
 
 def model_of(log: Log, pose: np.ndarray = PLATE_POSE, sign: float = 1.0, robot: cp.Robot = MODEL) -> PlateModel:
-    return PlateModel(robot, prepare(log), pose, sign)
+    return PlateModel(robot, Motion.on_grid(log), pose, sign)
 
 
 def read_as(log: Log, kind: PlateClass, angles: np.ndarray) -> Log:
@@ -49,7 +48,9 @@ def test_evidence_is_the_log_density_of_the_readings(tared: bool) -> None:
     """From the full covariance of all channels and points: model error, bias and noise."""
     model = model_of(LOG)
     model.use(np.array([2.0, 3.0, 4.0, 0.5, 0.6, 0.7]), tared=tared)
-    q, dq, ddq = (values[model.rows] for values in (prepare(LOG).q, prepare(LOG).dq, prepare(LOG).ddq))
+    q, dq, ddq = (
+        values[model.rows] for values in (Motion.on_grid(LOG).q, Motion.on_grid(LOG).dq, Motion.on_grid(LOG).ddq)
+    )
     regressor = MODEL.base_wrench_regressor(q, dq, ddq)
     shift = np.eye(6)
     x, y, z = PLATE_POSE[:3, 3]
@@ -74,7 +75,7 @@ def test_prediction_is_the_base_wrench_seen_at_the_plate() -> None:
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = rotation_from_rpy([0.3, -0.2, 1.1]), [0.1, -0.2, -0.4]
     model = model_of(LOG, pose, robot=ARM)
-    smooth = prepare(LOG)
+    smooth = Motion.on_grid(LOG)
     base = ARM.base_wrench(smooth.q[model.rows], smooth.dq[model.rows], smooth.ddq[model.rows])
     velocity, spin = np.array([0.2, -0.1, 0.4]), np.array([0.3, 0.5, -0.2])  # of the base, at its origin
     at_plate = pose[:3, :3].T @ (velocity + np.cross(spin, pose[:3, 3]))

@@ -10,7 +10,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.diagnosis import diagnose
 from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, LogFault
-from counterpoise.doctor.pose_table import is_pose_table, table_motion
+from counterpoise.doctor.pose_table import PER_ROW, is_pose_table, table_motion, table_points
 from counterpoise.recording import Declared, Log
 from doctor_cases import differing_model, recording, reversed_effort
 
@@ -111,9 +111,22 @@ def test_declared_sides_make_a_table() -> None:
 
 def test_rows_are_points_at_rest() -> None:
     log = table(twice=True)
-    motion = table_motion(log)
-    assert motion is not None
-    np.testing.assert_array_equal(motion.q, log.q)
+    points = table_points(log)
+    assert points is not None
+    np.testing.assert_array_equal(points.q, log.q)
+    assert not points.dq.any() and not points.ddq.any()
+    assert points.effective == len(log)
+    assert table_points(log[:3]) is None
+
+
+def test_rows_are_a_motion_at_rest() -> None:
+    """The other checks see standing poses, all usable, each reached from its side, one independent sample a row."""
+    log = table()
+    tau = np.array(log.tau)
+    tau[:, 2] = np.nan
+    side = np.sign(np.random.default_rng(0).normal(size=log.q.shape))
+    motion = table_motion(replace(log, tau=tau, side=side))
+    assert motion is not None and motion.usable.all() and motion.dt == PER_ROW
     assert not motion.dq.any() and not motion.ddq.any()
-    assert motion.effective == len(log)
-    assert table_motion(log[:3]) is None
+    assert motion.effort_measured.tolist() == [True, True, False, True]
+    np.testing.assert_array_equal(motion.direction, side)

@@ -11,8 +11,8 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.evidence import ReadingFit
 from counterpoise.doctor.gram import SignalColumns
-from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import effort_moves, exchangeable, in_degrees, position_moves
+from counterpoise.doctor.points import points_of
 from counterpoise.doctor.priors import ANY
 from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search, search
@@ -35,7 +35,7 @@ LOG = recording(ARM)
 
 
 def searched(log: Log, first: Reading | None = None) -> Search:
-    return search(SignalColumns(MODEL, motion_of(log)), PLAIN, (ANY,), first)
+    return search(SignalColumns(MODEL, points_of(log)), PLAIN, (ANY,), first)
 
 
 def score(searched: Search, fit: ReadingFit) -> float:

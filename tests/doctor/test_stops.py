@@ -10,14 +10,14 @@ import counterpoise as cp
 from analytic_log import moving_log, with_column
 from counterpoise.doctor.coverage import check_stops
 from counterpoise.doctor.finding import Finding, LogFault
-from counterpoise.doctor.prepared import prepare
+from counterpoise.recording import Motion
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)
 
 
 def stops(log: cp.Log) -> list[Finding]:
-    return check_stops(PUMA, log, prepare(log))
+    return check_stops(PUMA, log, Motion.on_grid(log))
 
 
 def test_recording_inside_the_limits_has_none():

@@ -11,7 +11,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.diagnosis import diagnose, friction_signs
 from counterpoise.doctor.finding import Consequence, LogFault
-from counterpoise.doctor.prepared import prepare
+from counterpoise.recording import Motion
 from simulated_motion import other_masses, recording
 
 WAM = cp.load("wam7")
@@ -52,7 +52,7 @@ def test_signs_of_random_arms() -> None:
     told = 0
     for seed in range(12):
         made = recording(other_masses(WAM, seed), seed, coulomb=FRICTION, noise=0.05, seconds=20.0)
-        smooth = prepare(made)
+        smooth = Motion.on_grid(made)
         assert smooth is not None
         signs = friction_signs(BARE, smooth)
         assert set(signs.values()) <= {1}

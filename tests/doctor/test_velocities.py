@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.doctor.channel_findings import velocity_slopes
-from counterpoise.doctor.motion import motion_of
+from counterpoise.doctor.points import points_of
 from counterpoise.recording import Log
 from doctor_cases import recording
 
@@ -17,7 +17,7 @@ LOG = recording(cp.load("wam4"))
 
 
 def slopes(log: Log) -> list[float]:
-    return velocity_slopes(log, motion_of(log)).round(2).tolist()
+    return velocity_slopes(log, points_of(log)).round(2).tolist()
 
 
 def test_velocities_in_the_positions_unit_and_sign_have_slope_one() -> None:

@@ -10,8 +10,8 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.finding import LogFault
 from counterpoise.doctor.gram import SignalColumns
-from counterpoise.doctor.motion import motion_of
 from counterpoise.doctor.moves import in_degrees
+from counterpoise.doctor.points import points_of
 from counterpoise.doctor.priors import ANY
 from counterpoise.doctor.reading import Reading, changes, swapped
 from counterpoise.doctor.search import Search, search
@@ -27,7 +27,7 @@ ALIVE = (0, 1, 2, 3)
 
 
 def searched(log: Log) -> Search:
-    return search(SignalColumns(MODEL, motion_of(log)), PLAIN, (ANY,))
+    return search(SignalColumns(MODEL, points_of(log)), PLAIN, (ANY,))
 
 
 READINGS = {
@@ -72,7 +72,7 @@ def test_effects_are_torques() -> None:
     found = searched(reversed_effort(LOG, 1))
     (change,) = changes(found.found.reading, PLAIN, ALIVE)
     effect = effect_of(found, found.found, change)
-    effort = found.comparison.motion.effort[:, 1]
+    effort = found.comparison.points.effort[:, 1]
     np.testing.assert_allclose(effect, [0.0, 2.0 * np.sqrt(np.mean(effort**2)), 0.0, 0.0], rtol=1e-9)
     assert margin_of(found, found.found, change) > 100.0
 
@@ -125,7 +125,7 @@ def test_what_else_would_do_is_found() -> None:
     """Friction alone shows a reversed sign on a PUMA's last joint: effort or position."""
     puma = cp.load("puma560")
     model = wrong_model(puma)
-    columns = SignalColumns(model, motion_of(reversed_effort(recording(puma), 5)))
+    columns = SignalColumns(model, points_of(reversed_effort(recording(puma), 5)))
     found = only_told(search(columns, Reading.as_recorded(model), (ANY,)))
     (change,) = changes(found.found.reading, found.cost.start, found.cost.alive)
     rivals = rivals_of(found, change)

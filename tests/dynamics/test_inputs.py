@@ -123,6 +123,32 @@ def test_motion_must_have_one_shape(kernel) -> None:
         kernel.inverse_dynamics(Q, None, None)
 
 
+def test_a_frame_is_a_matrix_and_an_offset(kernel) -> None:
+    """Of shape (7, 6), numbers in range, by keyword, in no memory of the result; None is the wrench as it stands."""
+    frame = np.vstack([np.eye(6), np.zeros(6)])
+    wrench = np.arange(6.0)
+    plain = kernel.base_torques(Q, wrench)
+    assert np.array_equal(kernel.base_torques(Q, wrench, frame=None), plain)
+    for same in (frame, frame.tolist(), np.asfortranarray(frame)):
+        assert kernel.base_torques(Q, wrench, frame=same) == pytest.approx(plain, abs=1e-12)
+    moved = 2.0 * frame
+    moved[6] = 3.0
+    assert kernel.base_torques(Q, wrench, frame=moved) == pytest.approx(kernel.base_torques(Q, 2.0 * wrench - 3.0))
+    for bad in (frame[:6], frame[0], np.zeros((8, 6))):
+        with pytest.raises(cp.InputError, match=r"frame must have shape \(7, 6\)"):
+            kernel.base_torques(Q, wrench, frame=bad)
+    with pytest.raises(cp.InputError, match=r"frame has shape \(6, 7\)"):
+        kernel.base_torques(Q, wrench, frame=frame.T)
+    frame[6, 2] = np.nan
+    with pytest.raises(cp.InputError, match=r"frame\['fz'\] in pose 6 is nan"):
+        kernel.base_torques(Q, wrench, frame=frame)
+    with pytest.raises(TypeError):
+        kernel.gravity(Q, frame=frame)
+    memory = np.zeros(60)
+    with pytest.raises(cp.InputError, match="shares memory"):
+        kernel.base_torques(Q, wrench, out=memory[40:44], frame=memory[:42].reshape(7, 6))
+
+
 def test_missing_and_unknown_arguments_are_type_errors(kernel) -> None:
     """Python's own rules for calls hold for the native methods too."""
     with pytest.raises(TypeError):

@@ -30,6 +30,8 @@ CATALOG = [entry.name for entry in cp.catalog()]
 COUNTS = (None, *range(1, 18), 33)
 MANY = 1100
 
+FRAME = np.vstack([np.eye(6), np.zeros(6)]) + np.random.default_rng(0).normal(size=(7, 6))
+
 BLOCK = b"""<robot name="block"><link name="block"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
 <inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
 
@@ -52,6 +54,8 @@ def every_operation(compute, q, dq, ddq, wrench, link):
     yield "base_torques at rest", compute.base_torques(q, wrench)
     yield "base_torques, no velocity", compute.base_torques(q, wrench, ddq=ddq)
     yield "base_torques, one wrench", compute.base_torques(q, wrench.reshape(-1, 6)[0], dq, ddq)
+    yield "base_torques, frame", compute.base_torques(q, wrench, dq, ddq, frame=FRAME)
+    yield "base_torques, frame and one wrench", compute.base_torques(q, wrench.reshape(-1, 6)[0], frame=FRAME)
     yield "gravity_regressor", compute.gravity_regressor(q)
     yield "inertial_regressor", compute.inertial_regressor(q, dq, ddq)
     yield "inertial_regressor at rest", compute.inertial_regressor(q)

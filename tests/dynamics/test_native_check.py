@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Iterator
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,8 +23,8 @@ from native_builds import built, made_build
 from store_results import SPECIFICATIONS, all_results
 
 native_only = pytest.mark.skipif(not kernel.NATIVE, reason="the native kernel is not built or is disabled")
-ROOMS = tuple(SPECIFICATIONS)
-ENTRY_POINTS = [(room, name) for room, (cases, _) in SPECIFICATIONS.items() for name in cases]
+SUBPACKAGES = tuple(SPECIFICATIONS)
+ENTRY_POINTS = [(subpackage, name) for subpackage, (cases, _) in SPECIFICATIONS.items() for name in cases]
 
 
 def faults(checks: list[native_check.KernelCheck]) -> dict[str, str]:
@@ -40,10 +42,10 @@ def test_the_stored_results_are_those_of_the_specifications() -> None:
     """
     expected = all_results()
     far = {
-        room: np.abs(native_check.stored_results(room) - numbers) / (1.0 + np.abs(numbers))
-        for room, numbers in expected.items()
+        name: np.abs(native_check.stored_results(name) - numbers) / (1.0 + np.abs(numbers))
+        for name, numbers in expected.items()
     }
-    assert all(apart.max() <= 1e-10 for room, apart in far.items() if room != "dynamics"), "run tests/store_results.py"
+    assert all(apart.max() <= 1e-10 for name, apart in far.items() if name != "dynamics"), "run tests/store_results.py"
     # Where in the file the operations lie, as kernel_cases.stored_arms reads it.
     beyond = set(np.flatnonzero(far["dynamics"] > 1e-10).tolist())
     begin = 0
@@ -77,27 +79,41 @@ def test_the_arms_are_of_every_kind_and_their_poses_differ() -> None:
 @native_only
 def test_every_set_of_this_machine_agrees() -> None:
     """And the check of the set in use takes little time: measured 2 ms, here with room for a busy machine."""
-    module = kernel._MODULE
-    for name in module.instruction_sets():
-        checks = kernel.check_module(module, name)
+    part = kernel._PART
+    for name in part.instruction_sets():
+        checks = kernel.check_instruction_set(part, name)
         assert [check.kernel for check in checks] == list(kernel_cases.NAMES) and faults(checks) == {}, name
     took = []
     for _ in range(30):
         begun = time.process_time()
-        kernel.check_module(module, kernel.NATIVE)
+        kernel.check_instruction_set(part, kernel.NATIVE)
         took.append(time.process_time() - begun)
     assert min(took) < 0.015
 
 
 @native_only
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_extensions_without_sets_agree(room: str) -> None:
-    """Every entry point of them has a stored case, and gives it."""
-    module = native_module.imported_module(room)
-    assert faults(native_module.check_room(room, module)) == {}
-    entry_points = {name for name in vars(module) if not name.startswith("_") and callable(getattr(module, name))}
-    covered = {name.partition(".")[0].replace("FilterCore", "NativeFilterCore") for name in SPECIFICATIONS[room][0]}
-    assert entry_points == covered
+@pytest.mark.parametrize("subpackage", SUBPACKAGES)
+def test_the_parts_without_sets_agree(subpackage: str) -> None:
+    """Every entry point of them has a stored case, and gives it; every layout that they name is compared."""
+    part = native_module.unchecked_part(subpackage)
+    assert faults(native_module.check_part(subpackage, part)) == {}
+    public = {name: value for name, value in vars(part).items() if not name.startswith("_") and name != "COMPILER"}
+    covered = {name.partition(".")[0] for name in SPECIFICATIONS[subpackage][0]}
+    covered = {name.replace("FilterCore", "NativeFilterCore") for name in covered}
+    assert {name for name, value in public.items() if callable(value)} == covered
+    layout = import_module(f"counterpoise.{subpackage}.kernel_cases").LAYOUT
+    assert {name for name, value in public.items() if not callable(value)} == set(layout)
+
+
+@native_only
+def test_every_part_is_known() -> None:
+    """The extension has a namespace for each subpackage of PARTS, and those of the dynamics are all compared."""
+    extension = import_module(native_module.EXTENSION)
+    assert {name for name in vars(extension) if not name.startswith("_")} == set(native_module.PARTS)
+    assert set(SUBPACKAGES) | {"dynamics"} == set(native_module.PARTS)
+    assert faults(native_check.check_layout("dynamics", kernel._PART, kernel_cases.LAYOUT)) == {}
+    named = {name for name, value in vars(kernel._PART).items() if isinstance(value, dict | tuple)}
+    assert named == set(kernel_cases.LAYOUT)
 
 
 # ------------------------------------------------------------------------------------------------- broken on purpose
@@ -126,7 +142,7 @@ def test_lanes_without_vector_extensions_agree() -> None:
     """What compilers without them build computes the same."""
     module = made_build("portable")
     assert list(module.instruction_sets()) == ["baseline"]
-    assert faults(kernel.check_module(module, "baseline")) == {}
+    assert faults(kernel.check_instruction_set(module, "baseline")) == {}
 
 
 def station_of(module: Any, lanes: int, words: str) -> int:
@@ -147,13 +163,13 @@ def test_a_set_that_disagrees_is_passed_over_with_one_warning() -> None:
         for words in (
             native_check.processor(),
             module.COMPILER,
-            "dynamics.plate_torque",
+            "dynamics.base_torques",
             "(avx512)",
             "avx2 is used instead",
         ):
             assert words in text, words
         assert "gravity (avx512)" not in text
-        with pytest.raises(cp.InputError, match=r"COUNTERPOISE_ISA=avx512.*plate_torque") as refused:
+        with pytest.raises(cp.InputError, match=r"COUNTERPOISE_ISA=avx512.*base_torques") as refused:
             kernel.choose_set(module, "avx512")
         assert module.COMPILER in str(refused.value)
         assert kernel.choose_set(module, "baseline") == "baseline"
@@ -169,28 +185,28 @@ def test_below_the_lowest_set_the_reference_serves(monkeypatch: pytest.MonkeyPat
     width, rows = arms[2].results[0]
     arms[2].results[0] = (width, rows + np.where(np.arange(rows.size) == 5, 1e-6, 0.0))
     monkeypatch.setattr(kernel, "stored_arms", lambda: arms)
-    before = kernel._MODULE.instruction_set()
+    before = kernel._PART.instruction_set()
     with pytest.warns(RuntimeWarning, match=r"dynamics\.gravity .*slow NumPy reference") as caught:
-        assert kernel.choose_set(kernel._MODULE) == ""
-    assert len(caught) == 1 and all(name in str(caught[0].message) for name in kernel._MODULE.instruction_sets())
-    assert kernel._MODULE.instruction_set() == before
+        assert kernel.choose_set(kernel._PART) == ""
+    assert len(caught) == 1 and all(name in str(caught[0].message) for name in kernel._PART.instruction_sets())
+    assert kernel._PART.instruction_set() == before
     monkeypatch.setattr(kernel, "stored_arms", kernel_cases.stored_arms)
     for damaged in (b"", b"123", np.zeros(9).tobytes(), np.full(20_000, np.nan).tobytes()):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(native_check.Path, "read_bytes", lambda _, damaged=damaged: damaged)
             with pytest.warns(RuntimeWarning, match="reference is used"), np.errstate(invalid="ignore"):
-                assert kernel.choose_set(kernel._MODULE) == ""
+                assert kernel.choose_set(kernel._PART) == ""
 
 
 STARTED = """
 import importlib.util, sys
-spec = importlib.util.spec_from_file_location("counterpoise.dynamics._native", sys.argv[1])
+spec = importlib.util.spec_from_file_location("counterpoise._native", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-for index, (lanes, place, poses) in enumerate(module.stations()):
+for index, (lanes, place, poses) in enumerate(module.dynamics.stations()):
     if lanes == 8 and poses == 16 and sys.argv[2] in place:
-        module.spoil(index, 5)
-sys.modules["counterpoise.dynamics._native"] = module
+        module.dynamics.spoil(index, 5)
+sys.modules["counterpoise._native"] = module
 import counterpoise as cp
 from counterpoise.dynamics import kernel
 print(kernel.NATIVE, cp.load("pendulum").gravity([0.3]).tolist())
@@ -217,7 +233,7 @@ def test_a_fresh_process_does_not_use_a_broken_set() -> None:
 
 
 def without(specification: Any, entry: str) -> Any:
-    """A room's specification in which one entry point does nothing."""
+    """A specification in which one entry point does nothing."""
     name, _, method = entry.partition(".")
     name = {"FilterCore": "NativeFilterCore"}.get(name, name)
     if not method:
@@ -226,34 +242,69 @@ def without(specification: Any, entry: str) -> Any:
     return SimpleNamespace(**{**vars(specification), name: broken})
 
 
-@pytest.mark.parametrize(("room", "entry"), ENTRY_POINTS)
-def test_every_broken_entry_point_is_caught(room: str, entry: str) -> None:
+@pytest.mark.parametrize(("subpackage", "entry"), ENTRY_POINTS)
+def test_every_broken_entry_point_is_caught(subpackage: str, entry: str) -> None:
     """One that does nothing is seen; the whole specification agrees."""
-    cases, specification = SPECIFICATIONS[room]
-    assert faults(native_check.check_extension(room, specification, cases)) == {}
-    assert entry in faults(native_check.check_extension(room, without(specification, entry), cases))
+    cases, specification = SPECIFICATIONS[subpackage]
+    assert faults(native_check.check_cases(subpackage, specification, cases)) == {}
+    assert entry in faults(native_check.check_cases(subpackage, without(specification, entry), cases))
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_an_extension_that_disagrees_is_not_used(room: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One warning names room, entry point, CPU and compiler; the Python specification serves."""
-    cases, specification = SPECIFICATIONS[room]
+@pytest.mark.parametrize("subpackage", SUBPACKAGES)
+def test_a_part_that_disagrees_is_not_used(subpackage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One warning names subpackage, entry point, CPU and compiler; the Python specification serves."""
+    cases, specification = SPECIFICATIONS[subpackage]
+    layout = import_module(f"counterpoise.{subpackage}.kernel_cases").LAYOUT
+    named = {name: each if isinstance(each, tuple) else dict(each) for name, each in layout.items()}
+    named["COMPILER"] = "gcc 0.9"
     entry = next(iter(cases))
-    broken = SimpleNamespace(COMPILER="gcc 0.9", **vars(without(specification, entry)))
-    monkeypatch.setattr(native_module, "imported_module", lambda _: broken)
+    broken = SimpleNamespace(**named, **vars(without(specification, entry)))
+    monkeypatch.setattr(native_module, "unchecked_part", lambda _: broken)
     with pytest.warns(RuntimeWarning) as caught:
-        assert native_module.native_part.__wrapped__(room) is None
+        assert native_module.native_part.__wrapped__(subpackage) is None
     assert len(caught) == 1
-    for words in (f"{room}.{entry}", "gcc 0.9", native_check.processor(), f"room '{room}' is used instead"):
+    for words in (f"{subpackage}.{entry}", "gcc 0.9", native_check.processor(), f"'{subpackage}' is used instead"):
         assert words in str(caught[0].message)
-    whole = SimpleNamespace(COMPILER="gcc 0.9", **vars(specification))
-    monkeypatch.setattr(native_module, "imported_module", lambda _: whole)
+    whole = SimpleNamespace(**named, **vars(specification))
+    monkeypatch.setattr(native_module, "unchecked_part", lambda _: whole)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert native_module.native_part.__wrapped__(room) is whole
+        assert native_module.native_part.__wrapped__(subpackage) is whole
+    for name, changed in changed_layouts(layout):
+        other = SimpleNamespace(**{**vars(whole), name: changed})
+        monkeypatch.setattr(native_module, "unchecked_part", lambda _, other=other: other)
+        with pytest.warns(RuntimeWarning, match=rf"{subpackage}\.{name}: .*build the extension again"):
+            assert native_module.native_part.__wrapped__(subpackage) is None
+    monkeypatch.setattr(native_module, "unchecked_part", lambda _: whole)
     monkeypatch.setattr(native_check, "STORED", native_check.STORED / "elsewhere")
     with pytest.warns(RuntimeWarning, match="cannot be read"):
-        assert native_module.native_part.__wrapped__(room) is None
+        assert native_module.native_part.__wrapped__(subpackage) is None
+
+
+def changed_layouts(layout: native_check.Layout) -> Iterator[tuple[str, Any]]:
+    """Every layout missing, with a number more by one, an unknown name, two names swapped, or a name fewer."""
+    for name, each in layout.items():
+        yield name, None
+        if isinstance(each, tuple):
+            yield name, (each[1], each[0], *each[2:])
+            yield name, each[:-1]
+        else:
+            first, *_ = each
+            yield name, {**each, first: each[first] + 1}
+            yield name, {**each, "ANOTHER": 1}
+
+
+@native_only
+def test_kernels_built_from_other_sources_are_not_used() -> None:
+    """Of the dynamics too: whatever the instruction set, with one warning; where a set is forced, an error."""
+    for name, changed in changed_layouts(kernel_cases.LAYOUT):
+        others = {each: getattr(kernel._PART, each) for each in dir(kernel._PART) if not each.startswith("_")}
+        other = SimpleNamespace(**{**others, name: changed})
+        with pytest.warns(RuntimeWarning, match=rf"dynamics\.{name}: .*reference is used") as caught:
+            assert kernel.choose_set(other) == ""
+        assert len(caught) == 1
+        with pytest.raises(cp.InputError, match=f"COUNTERPOISE_ISA=baseline.*{name}"):
+            kernel.choose_set(other, "baseline")
 
 
 @native_only

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting import EffortColumns, Samples, Terms, tilt_axes
+from counterpoise.fitting import EffortModel, Samples, Terms, tilt_axes
 from counterpoise.foundation import rotation_from_vector
 from random_robots import random_robot
 from simulated_motion import motion
@@ -30,9 +30,9 @@ def samples_of(robot: cp.Robot, seed: int = 0, coupling: np.ndarray | None = Non
     return Samples(robot.joint_names, time, q, dq, ddq, tau, np.full(robot.n, 0.05), motor_per_link=coupling)
 
 
-def columns_of(robot: cp.Robot, terms: Terms, coupling: np.ndarray | None = None) -> EffortColumns:
+def columns_of(robot: cp.Robot, terms: Terms, coupling: np.ndarray | None = None) -> EffortModel:
     made = samples_of(robot, coupling=coupling)
-    return EffortColumns(robot, terms, made.active, made.actuator_per_link)
+    return EffortModel(robot, terms, made.active, made.actuator_per_link)
 
 
 @pytest.mark.parametrize("bodies", ["gravity", "full"])
@@ -57,7 +57,7 @@ def test_rows_are_the_derivatives_of_the_prediction(seed: int) -> None:
     rng = np.random.default_rng(seed)
     coupling = np.eye(robot.n) + 0.3 * np.triu(rng.normal(size=(robot.n, robot.n)), 1)
     samples = samples_of(robot, seed, coupling)
-    columns = EffortColumns(robot, EVERYTHING, samples.active, samples.actuator_per_link)
+    columns = EffortModel(robot, EVERYTHING, samples.active, samples.actuator_per_link)
     x = columns.start() + 0.1 * rng.normal(size=len(columns.names))
     A, y = columns.rows(samples, x)
     scale = np.abs(columns.predict(samples, x)).max() + 1.0
@@ -89,7 +89,7 @@ def test_friction_of_a_coupled_drive_is_felt_by_every_joint_it_moves() -> None:
     G = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
     G[5, 4] = 32.0
     samples = samples_of(robot, 1, G)
-    columns = EffortColumns(robot, Terms(coulomb=("all",)), samples.active, samples.actuator_per_link)
+    columns = EffortModel(robot, Terms(coulomb=("all",)), samples.active, samples.actuator_per_link)
     x = np.zeros(len(columns.names))
     x[columns.names.index(f"{robot.joint_names[5]}.coulomb")] = 2.0
     torque = columns.predict(samples, x)
@@ -119,7 +119,7 @@ def test_only_bodies_that_a_measured_joint_carries_are_unknowns() -> None:
     samples = samples_of(robot)
     active = np.zeros(robot.n, dtype=bool)
     active[[4, 5]] = True
-    columns = EffortColumns(robot, Terms(), active, samples.actuator_per_link)
+    columns = EffortModel(robot, Terms(), active, samples.actuator_per_link)
     A, _ = columns.rows(samples, columns.start())
     assert A.shape[1] == 2 and len(columns.names) < 10 * robot.tree.bodies
     assert np.all(np.abs(A).max(axis=(0, 1)).reshape(-1, 10).max(axis=1) > 0.0)

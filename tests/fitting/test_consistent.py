@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting import fitted_robot as consistent
+from counterpoise.fitting import consistent_bodies as consistent
 from counterpoise.fitting import is_consistent, nearest_consistent
-from counterpoise.fitting.fitted_robot import pseudo_inertia
+from counterpoise.fitting.consistent_bodies import pseudo_inertia
 
 BLOCK = np.array([2.0, 0.2, 0.0, 0.1, 0.05, 0.0, 0.06, -0.01, 0.0, 0.07])
 

@@ -137,7 +137,7 @@ def test_names_and_units() -> None:
     assert column_unit(gantry, f"{gantry.joint_names[0]}.offset") == "N"
     assert column_unit(robot, "trunk_yaw.viscous") == "N m s/rad"
     assert column_unit(robot, "trunk_yaw.Ixy") == "kg m²"
-    assert column_unit(robot, "tilt.first") == ""
+    assert column_unit(robot, "tilt.first") == "rad"
 
 
 def test_a_number_outside_yardstick_and_data_is_undetermined() -> None:

@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.description import Inertia
 from counterpoise.fitting import (
     CadPrior,
-    EffortColumns,
+    EffortModel,
     Scales,
     Terms,
     arm_reach,
@@ -19,7 +19,8 @@ from counterpoise.fitting import (
     prior_of,
     whole_covariance,
 )
-from counterpoise.fitting.prior import COM_SHARE, GAIN_SHARE, MASS_SHARE, TOOL_MASS_SHARE, body_covariance
+from counterpoise.fitting.prior import COM_SHARE, MASS_SHARE, TOOL_MASS_SHARE, body_covariance
+from counterpoise.fitting.terms.gain import GAIN_SHARE
 from counterpoise.sensing import Uncertainty, described_covariance, parameter_root
 
 ROBOT = cp.load("wam7")
@@ -66,7 +67,7 @@ def test_bodies_without_masses_stay_uncertain_and_a_robot_without_any_is_refused
 
 def test_strength_is_trust_in_the_description_only() -> None:
     """Four times as strong: bodies half as wide, friction and the unknown tool as before."""
-    columns = EffortColumns(ROBOT, Terms(coulomb=("all",), rotor=("all",)), np.ones(7, dtype=bool), np.eye(7))
+    columns = EffortModel(ROBOT, Terms(coulomb=("all",), rotor=("all",)), np.ones(7, dtype=bool), np.eye(7))
     scales = Scales(*(np.ones(7) for _ in range(4)))
     weak, strong = (prior_of(columns, strength, scales, columns.start()).root for strength in (1.0, 4.0))
     bodies = columns.groups["bodies"]
@@ -78,7 +79,7 @@ def test_strength_is_trust_in_the_description_only() -> None:
 
 def test_a_gain_stays_near_its_first_guess_where_nothing_shows_it() -> None:
     """The current of a joint that carries no weight is friction: without a prior its gain would be any number."""
-    columns = EffortColumns(ROBOT, Terms(gain=("all",)), np.ones(7, dtype=bool), np.eye(7))
+    columns = EffortModel(ROBOT, Terms(gain=("all",)), np.ones(7, dtype=bool), np.eye(7))
     start = columns.start()
     start[columns.groups["gain"]] = np.linspace(0.1, 0.7, 7)
     root = prior_of(columns, 1.0, Scales(*(np.ones(7) for _ in range(4))), start).root

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from counterpoise.fitting import deviation, robust_std, root_mean_square
-from counterpoise.fitting.robust import mean
+from counterpoise.fitting.column_statistics import mean
 
 
 def test_what_was_not_measured_is_left_out() -> None:

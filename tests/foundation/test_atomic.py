@@ -70,11 +70,10 @@ def test_the_study_sees_faults(tmp_path: Path) -> None:
     assert study.label(whole) == ("a", 1)
     assert study.label(whole[:-1]) is None
     source = tmp_path / "counterpoise"
-    (source / "logs").mkdir(parents=True)
-    for empty in ("__init__.py", "logs/__init__.py"):
-        (source / empty).touch()
+    (source / "foundation").mkdir(parents=True)
+    (source / "__init__.py").touch()
     (source / "errors.py").write_text("class CounterpoiseError(Exception): pass\n")
-    (source / "logs" / "atomic.py").write_text(
+    (source / "foundation" / "__init__.py").write_text(
         "def write_atomically(path, content):\n    with open(path, 'wb') as stream:\n        content(stream)\n"
     )
     assert study.race([("a", "b")], 60, tmp_path, size=100_000)["corrupt"] > 0

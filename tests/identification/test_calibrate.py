@@ -259,7 +259,7 @@ def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error
     assert found.columns.terms.spring == ("joint2",)
     assert any("joint2 show a spring" in note for note in found.notes)
     assert not plain.columns.terms.spring
-    monkeypatch.setattr(posterior_search, "SPRING_SPEAKS", np.inf)
+    monkeypatch.setattr(posterior_search, "MODEL_SPEAKS", np.inf)
     weak = calibrate(robot, sprung, findings=())
     assert not weak.columns.terms.spring
     assert any("joint2 may show a spring" in note for note in weak.notes)
@@ -276,7 +276,7 @@ def test_springs_at_many_joints_are_not_believed() -> None:
     found = calibrate(robot, sprung, findings=())
     assert any("springs at 3 joints at once" in reason for reason in found.reasons)
     assert found.statements == () and np.isnan(found.gravity_error).all()
-    named = calibrate(robot, sprung, terms=replace(Terms.moving(), spring=("all",)), findings=())
+    named = calibrate(robot, sprung, terms=Terms.moving().replace(spring=("all",)), findings=())
     assert np.isfinite(named.gravity_error).all()
 
 

@@ -12,7 +12,6 @@ import pytest
 
 import counterpoise as cp
 from calibration_data import motion, other_masses
-from counterpoise.cli.track import track_log
 from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import DataFileError, InputError
 from counterpoise.exporters import export
@@ -26,7 +25,7 @@ from counterpoise.plants import SimulatedArm
 from counterpoise.recording import Declared, Log
 from counterpoise.report import calibration_page, verification_page
 from counterpoise.sensing import BaseSensor, OnlineGravity, PayloadEstimator, Tracker, friction_band_of
-from counterpoise.tasks import Floating, gravity_covariance
+from counterpoise.tasks import Floating, Rig, gravity_covariance, track_log
 from counterpoise.view import compared, log_timeline
 
 KEY = "joints.joint2.effort_gain"
@@ -92,8 +91,10 @@ REFUSING: dict[str, Callable[[Made, Path], object]] = {
     "switch to a law": lambda made, out: ControlLoop(
         made.plant, Gravity(made.fit.described), made.fit.described
     ).switch(Gravity(made.fit.robot)),
-    "floating": lambda made, out: Floating(made.plant, made.fit.robot),
-    "floating with its uncertainty": lambda made, out: Floating(made.plant, made.fit.described, calibration=made.fit),
+    "floating": lambda made, out: Floating(Rig(made.plant, made.fit.robot)),
+    "floating with its uncertainty": lambda made, out: Floating(
+        Rig(made.plant, made.fit.described, calibration=made.fit)
+    ),
     "uncertainty of gravity": lambda made, out: gravity_covariance(made.fit.described, made.fit),
     "on-line gravity from the fit": lambda made, out: OnlineGravity(made.fit.described, 0.01, prior=made.fit),
     "on-line gravity of its robot": lambda made, out: OnlineGravity(made.fit.robot, 0.01),
@@ -121,7 +122,7 @@ def test_every_refusal_is_about_the_units(made: Made, tmp_path: Path) -> None:
         export(robot, tmp_path / f"arm{ending}")
     assert {path.suffix for path in tmp_path.iterdir()} == {".h", ".urdf", ".xml"}
     ControlLoop(made.plant, Gravity(robot), robot).switch(Gravity(robot))
-    Floating(made.plant, robot)
+    Floating(Rig(made.plant, robot))
     OnlineGravity(robot, 0.01)
     PayloadEstimator(robot, 0.01)
     friction_band_of(robot)

@@ -15,7 +15,7 @@ from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.earlier import DIFFERENCES, EarlierCalibration
 from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
-from counterpoise.identification.motion import moving_samples, prepare
+from counterpoise.identification.moving import moving_samples, prepare
 from counterpoise.recording import Declared, Log
 from study_module import load_study
 

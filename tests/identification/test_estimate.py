@@ -12,7 +12,7 @@ import counterpoise as cp
 from calibration_data import motion, other_masses
 from counterpoise.fitting import Terms, samples_of_poses, static_poses
 from counterpoise.identification.estimate import Estimate
-from counterpoise.identification.motion import moving_samples
+from counterpoise.identification.moving import moving_samples
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.weighted import weighted_fit
 from counterpoise.identification.workspace import solve_static
@@ -86,7 +86,7 @@ def test_a_joint_without_motion_keeps_its_prior(arm: cp.Robot) -> None:
 
 def test_units_are_named(arm: cp.Robot) -> None:
     samples = moving_samples(arm, motion(arm, noise=0.05, gain=0.5))
-    terms = replace(Terms.moving(), gain=("all",))
+    terms = Terms.moving().replace(gain=("all",))
     estimate = Estimate.of_weighted(weighted_fit(arm, samples, terms=terms))
     assert estimate.command_units
     assert estimate.unit("joint1.coulomb") == "command units"

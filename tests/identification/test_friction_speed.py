@@ -9,8 +9,9 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.fitting import Samples
-from counterpoise.identification import motion as friction_speed
-from counterpoise.identification.motion import SPEED_FACTORS, likeliest_speeds, prepare
+from counterpoise.identification import friction_speed
+from counterpoise.identification.friction_speed import LEAST_SAMPLES, likeliest_speeds
+from counterpoise.identification.moving import SPEED_FACTORS, prepare
 from doctor_cases import differing_model
 
 ARM = cp.load("wam4")
@@ -70,7 +71,7 @@ def test_coupled_motors_have_speeds_of_their_own() -> None:
 
 def test_few_samples_and_descriptions_without_masses_keep_the_least() -> None:
     samples = swinging(ARM, np.full(4, 4.0 * LEAST))
-    assert chosen(ARM, samples[: friction_speed.LEAST_ROWS - 1]) == [1.0] * 4
+    assert chosen(ARM, samples[: LEAST_SAMPLES - 1]) == [1.0] * 4
     links = tuple(replace(link, inertia=None) for link in ARM.description.links)
     bare = cp.Robot(replace(ARM.description, links=links), allow_unphysical=True)
     assert chosen(bare, samples) == [1.0] * 4

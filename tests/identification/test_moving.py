@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.identification.motion import moving_samples, prepare, stream_samples
+from counterpoise.identification.moving import moving_samples, prepare, stream_samples
 from counterpoise.recording import Declared
 from simulated_motion import motion, recording
 

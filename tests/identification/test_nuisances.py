@@ -9,23 +9,27 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.description import JointKind
-from counterpoise.fitting import EffortColumns, Samples, Terms
+from counterpoise.fitting import EffortModel, Samples, Terms
 from counterpoise.foundation import Array
+from counterpoise.identification.fitted_recordings import Extent
 from counterpoise.identification.nuisances import (
+    GAIN,
+    HARMONIC,
+    HARMONICS,
     LEAST_RANGE,
+    OFFSET,
     OFFSET_OF_FRICTION,
     POSITION,
     PRESLIDING,
     SIZES,
-    Extent,
     Nuisances,
     presliding,
 )
 from random_robots import random_robot
 
 DURATION = 20.0
-GAIN, OFFSET = POSITION, POSITION + 1
-FRICTION, DRIFT = slice(POSITION + 2, -2), slice(-2, None)
+AT_REST = ("position",) * POSITION + ("harmonic",) * HARMONIC + ("gain", "offset")
+FRICTION, DRIFT = slice(OFFSET + 1, -2), slice(-2, None)
 
 
 def samples_of(arm: cp.Robot, count: int = 400, *, seed: int = 0) -> Samples:
@@ -44,6 +48,7 @@ def samples_of(arm: cp.Robot, count: int = 400, *, seed: int = 0) -> Samples:
 def extent_of(arm: cp.Robot, samples: Samples) -> Extent:
     weight = np.abs(arm.gravity(samples.q))
     size = np.sqrt(np.mean(weight**2, axis=0))
+    waves = [turn(order * samples.q) for order in (1, *HARMONICS) for turn in (np.cos, np.sin)]
     return Extent(
         lower=samples.q.min(axis=0),
         upper=samples.q.max(axis=0),
@@ -52,7 +57,7 @@ def extent_of(arm: cp.Robot, samples: Samples) -> Extent:
         variation=np.std(np.nan_to_num(samples.tau), axis=0),
         weight=size,
         load=weight.mean(axis=0) / np.maximum(size, 1e-9),
-        centre=np.array([each.mean(axis=0) for each in (samples.q, np.cos(samples.q), np.sin(samples.q))]),
+        centre=np.array([each.mean(axis=0) for each in (samples.q, *waves)]),
         reverses=np.ones(arm.n, dtype=bool),
         times=((0.0, DURATION),),
     )
@@ -61,7 +66,7 @@ def extent_of(arm: cp.Robot, samples: Samples) -> Extent:
 def nuisances_of(
     arm: cp.Robot, samples: Samples, *, friction: float | Array = 1.0, moving: bool = True, terms: Terms | None = None
 ) -> Nuisances:
-    columns = EffortColumns(arm, terms or Terms.moving(), samples.active, np.eye(arm.n))
+    columns = EffortModel(arm, terms or Terms.moving(), samples.active, np.eye(arm.n))
     return Nuisances(
         columns, columns.start(), extent_of(arm, samples), np.broadcast_to(friction, (arm.n,)).astype(float), moving
     )
@@ -95,7 +100,7 @@ def test_there_is_a_column_for_every_kind(
     arm: cp.Robot, samples: Samples, moving: bool, frictions: int, drifts: int
 ) -> None:
     found = nuisances_of(arm, samples, moving=moving)
-    expected = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
+    expected = AT_REST + ("friction",) * frictions + ("drift",) * drifts
     assert found.kinds == expected
     assert set(found.kinds) <= set(SIZES)
     values = values_of(found, samples)
@@ -105,8 +110,8 @@ def test_there_is_a_column_for_every_kind(
 
 def test_at_rest_without_direction_there_is_no_friction(arm: cp.Robot, samples: Samples) -> None:
     found = nuisances_of(arm, samples, friction=0.0, moving=False)
-    assert found.kinds == ("position",) * POSITION + ("gain", "offset")
-    assert values_of(found, samples).shape[2] == POSITION + 2
+    assert found.kinds == AT_REST
+    assert values_of(found, samples).shape[2] == OFFSET + 1
 
 
 def test_joints_without_effort_have_no_columns(arm: cp.Robot, samples: Samples) -> None:
@@ -121,7 +126,7 @@ def test_joints_without_effort_have_no_columns(arm: cp.Robot, samples: Samples) 
 
 def test_position_has_no_constant_part_and_spans_the_weight(arm: cp.Robot, samples: Samples) -> None:
     found = nuisances_of(arm, samples)
-    at = found.at_rest(samples.q, bodies_of(arm, samples))[:, :, :POSITION]
+    at = found.at_rest(samples.q, bodies_of(arm, samples))[:, :, : POSITION + HARMONIC]
     np.testing.assert_allclose(at.mean(axis=0), 0.0, atol=1e-9)
     np.testing.assert_allclose(np.ptp(at[:, :, 0], axis=0), 2.0 * found.weight)
 
@@ -139,7 +144,7 @@ def test_friction_that_does_not_show_is_a_constant(arm: cp.Robot, samples: Sampl
     assert np.all(found.offset[~reverses] >= OFFSET_OF_FRICTION * found.unseen[~reverses])
     # It may change along the way, by shares of the usual friction.
     np.testing.assert_array_equal(found.sliding, np.maximum(found.friction, found.unseen))
-    ripples = values_of(replace(found, friction=np.full(4, 1e-9)), samples)[:, :, POSITION + 3]
+    ripples = values_of(replace(found, friction=np.full(4, 1e-9)), samples)[:, :, OFFSET + 2]
     assert np.all(np.ptp(ripples[:, ~reverses], axis=0) > 0.1 * found.unseen[~reverses])
 
 
@@ -159,8 +164,8 @@ def test_slides_have_no_counterbalance() -> None:
     found = nuisances_of(made, samples_of(made))
     values = values_of(found, samples_of(made))
     assert np.any(values[:, :, 0])
-    assert not np.any(values[:, :, 1:POSITION])
-    along = values[:, :, POSITION + 3 : POSITION + 5]
+    assert not np.any(values[:, :, 1:GAIN])
+    along = values[:, :, OFFSET + 2 : OFFSET + 4]
     assert not np.any(along)
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("pinocchio", reason="the fits by hand have Pinocchio's torqu
 
 MEDIAN, WORST = 1.1, 1.3
 """How much larger than by hand our errors may be: the median joint, and any joint."""
-NOT_REACHED = {"panda 1 kHz, first part": (1.1, 1.55), "lwr4": (1.75, 2.65)}
+NOT_REACHED = {"panda 1 kHz, first part": (1.1, 1.55), "lwr4": (1.1, 1.85)}
 """Where they are larger today, and by how much at most."""
 NAMES = (
     "panda, first part",

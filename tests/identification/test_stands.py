@@ -17,7 +17,7 @@ from counterpoise.foundation import Array
 from counterpoise.identification.data_choice import data_kind, stands_of
 from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
-from counterpoise.identification.motion import moving_samples
+from counterpoise.identification.moving import moving_samples
 from counterpoise.identification.runs import FittedRun
 from counterpoise.identification.verification import verify
 from counterpoise.identification.weighted import WeightedFit, weighted_fit

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -96,9 +94,9 @@ def test_a_finding_must_be_sure_unless_it_is_dangerous() -> None:
     [
         (LogFault.PAYLOAD, REST),
         (LogFault.OFFSET, REST),
-        (LogFault.GAIN, replace(MOVING, gain=("all",))),
-        (LogFault.EFFORT_IS_CURRENT, replace(MOVING, gain=("all",))),
-        (LogFault.MOUNT, replace(MOVING, tilt=True)),
+        (LogFault.GAIN, MOVING.replace(gain=("all",))),
+        (LogFault.EFFORT_IS_CURRENT, MOVING.replace(gain=("all",))),
+        (LogFault.MOUNT, MOVING.replace(tilt=True)),
     ],
 )
 def test_what_a_fit_takes_care_of_spoils_nothing(fault: LogFault, terms: Terms) -> None:

@@ -11,7 +11,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.fitting import (
     CadPrior,
-    EffortColumns,
+    EffortModel,
     Samples,
     Terms,
     at_rest,
@@ -22,7 +22,7 @@ from counterpoise.fitting import (
 )
 from counterpoise.identification import runs
 from counterpoise.identification.heldout import split_samples
-from counterpoise.identification.motion import moving_samples, prepare, stream_samples
+from counterpoise.identification.moving import moving_samples, prepare, stream_samples
 from counterpoise.identification.runs import FittedRun, RepeatedRun, survey_runs
 from counterpoise.identification.weighted import WeightedFit, _iterate, _Task, _with_best_drives, weighted_fit
 from counterpoise.recording import Declared
@@ -178,7 +178,7 @@ def test_few_poses_in_currents_tell_their_gains() -> None:
     size = np.std(TRUE.gravity(q), axis=0)
     tau = 0.05 * (TRUE.gravity(q) + 0.4 * size * random.standard_normal(q.shape))
     samples = samples_of_poses(static_poses(CAD.joint_names, q, tau))
-    fit = weighted_fit(CAD, samples, terms=replace(Terms.static(), gain=("all",)))
+    fit = weighted_fit(CAD, samples, terms=Terms.static().replace(gain=("all",)))
     assert fit.command_units
     loaded = size > 0.2 * size.max()
     gains = fit.columns.gains(fit.x)
@@ -202,7 +202,7 @@ def test_drives_are_made_to_suit_the_bodies_where_averages_explain_too_little(
 def _task_of(samples: Samples) -> _Task:
     runs_of = [RepeatedRun(FittedRun(samples))]
     survey = survey_runs(CAD, runs_of)
-    columns = EffortColumns(CAD, Terms.moving(), survey.active, survey.coupling)
+    columns = EffortModel(CAD, Terms.moving(), survey.active, survey.coupling)
     return _Task(columns, runs_of, [None], columns.start(), survey.scales(CAD), CadPrior(), True, True)
 
 
@@ -226,11 +226,52 @@ def test_a_leaning_base_is_found_by_gauss_newton() -> None:
     assert np.abs(fit.columns.predict(samples, fit.x) - tau).max() < 1e-3
 
 
+@pytest.mark.parametrize("angle", [0.0, 0.03])
+def test_a_tilt_that_shows_well_enters_the_model(angle: float) -> None:
+    """Nobody declared that the base leans: the angle is found, and the masses do not take it up."""
+    stands = TRUE.mounted(rpy=(0.0, angle, 0.0))
+    drives = {"coulomb": COULOMB, "viscous": VISCOUS, "rotor": ROTOR, "noise": 0.1}
+    samples, other = (moving_samples(CAD, recording(stands, seed, **drives)) for seed in (2, 3))
+    fit = weighted_fit(CAD, samples, search=True)
+    assert fit.columns.terms.tilt == ((-1, "tilt") in fit.posterior.shown) == (angle > 0.0)
+    if angle:
+        found = np.hypot(value(fit, "tilt.first"), value(fit, "tilt.second"))
+        assert found == pytest.approx(angle, abs=0.1 * angle)
+        level = weighted_fit(CAD, samples)
+        assert np.linalg.norm(rms(level, other)) > 1.2 * np.linalg.norm(rms(fit, other))
+
+
+@pytest.mark.parametrize("bent", [False, True])
+def test_a_cable_has_harmonics_and_the_model_its_nearest_spring(bent: bool) -> None:
+    """A cable at the last joint that no sine describes is told from weight; the model explains it as well as it can."""
+    _, q, _, _ = motion(CAD, 2)
+    angle = q[:, 3]
+    torque = 3.0 * angle + (2.0 * np.cos(2.0 * angle) - 1.5 * np.sin(3.0 * angle) if bent else 0.0)
+    extra = np.outer(torque, [0.0, 0.0, 0.0, 1.0])
+    drives = {"coulomb": COULOMB, "viscous": VISCOUS, "rotor": ROTOR, "noise": 0.1}
+    samples = moving_samples(CAD, recording(TRUE, 2, extra=extra, **drives))
+    fit = weighted_fit(CAD, samples, search=True)
+    assert fit.posterior.springs == [3]
+    assert ((3, "harmonic") in fit.posterior.shown) is bent
+    shapes = np.column_stack([np.ones_like(angle), angle, np.cos(angle), np.sin(angle)])
+    least = np.std(torque - shapes @ np.linalg.lstsq(shapes, torque, rcond=None)[0])
+    assert rms(fit, samples)[3] < 1.1 * least + 0.1
+    plain = weighted_fit(CAD, moving_samples(CAD, recording(TRUE, 2, **drives)))
+    weights = [
+        root_mean_square(
+            (CAD.gravity_regressor(q) @ (one.columns.body_values(one.x).reshape(4, 10)[:, :4].ravel()))
+            - TRUE.gravity(q)
+        )
+        for one in (fit, plain)
+    ]
+    assert np.all(weights[0][:3] < 1.5 * weights[1][:3] + 0.05)
+
+
 def test_a_spring_is_found_where_it_is_asked_for() -> None:
     samples = exact_samples(TRUE, 9)
     name = CAD.joint_names[0]
     tau = samples.tau + np.outer(7.0 * samples.q[:, 0], [1.0, 0.0, 0.0, 0.0])
-    fit = weighted_fit(CAD, replace(samples, tau=tau), terms=replace(Terms.moving(), spring=(name,)))
+    fit = weighted_fit(CAD, replace(samples, tau=tau), terms=Terms.moving().replace(spring=(name,)))
     assert value(fit, f"{name}.spring") == pytest.approx(7.0, rel=1e-2)
 
 
@@ -308,7 +349,7 @@ def test_the_stated_error_bounds_the_error_of_efforts_that_are_off_the_mean(fitt
     for joint in (1, 2, 3):
         missed = efforts[:, joint] - mean[:, joint] - drawn @ wide[joint].T
         below = np.mean(np.sqrt(np.mean(missed**2, axis=1)) <= stated[joint])
-        assert 0.93 < below < 0.97
+        assert 0.94 < below < 0.96
 
 
 @pytest.mark.parametrize(("tilt", "doubted"), [(0.0, False), (0.01, True)])

@@ -15,7 +15,7 @@ from counterpoise.identification import PosePlan
 from counterpoise.plants import preset
 from counterpoise.plants.config import Brake
 from counterpoise.plants.simulated import SimulatedArm
-from counterpoise.tasks import Floating, Recording
+from counterpoise.tasks import Floating, FloatSettings, Recording, Rig
 from floating_arms import PLANAR, PLANAR_FRICTION, planar
 
 PUMA = preset("puma550")
@@ -109,7 +109,7 @@ def test_floating_from_brakes(share: float) -> None:
     release = arm.release
     arm.release = lambda: (opened.append(arm.time), release())[1]  # type: ignore[method-assign]
     with arm:
-        report = Floating(arm, PLANAR, share=share).run(0.5)
+        report = Floating(Rig(arm, PLANAR), FloatSettings(friction_fraction=share)).run(0.5)
         assert arm.held == "brakes"
     assert report.end == "done"
     assert report.check is not None
@@ -122,7 +122,9 @@ def test_recording_from_brakes() -> None:
     arm = braked_planar()
     with arm:
         q = arm.read().q
-        recording = Recording(arm, PLANAR, PosePlan.of(PLANAR, np.array([q + 0.1, q - 0.1]), settle=0.2, dwell=0.2))
+        recording = Recording(
+            Rig(arm, PLANAR), PosePlan.of(PLANAR, np.array([q + 0.1, q - 0.1]), settle=0.2, dwell=0.2)
+        )
         log = recording.run()
     assert len(log.declared.notes["plan"]["windows"]) == 4
     assert log.sent is not None

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from counterpoise.foundation import unchecked_part
 from counterpoise.plants import kernel, layout
 from counterpoise.plants.reference import ReferenceDrives
 
@@ -124,10 +125,9 @@ def test_native_equals_the_specification(seed: int) -> None:
 @needs_native
 def test_layouts_agree() -> None:
     """The extension names the same columns in the same order."""
-    from counterpoise.plants import _native
-
+    part = unchecked_part("plants")
     for name in ("DRIVE_PARAMETERS", "DRIVE_STATES", "LINK_PARAMETERS", "LINK_STATES"):
-        assert getattr(_native, name) == getattr(layout, name)
+        assert getattr(part, name) == getattr(layout, name)
 
 
 @needs_native

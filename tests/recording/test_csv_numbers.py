@@ -1,19 +1,21 @@
-"""Numbers from text: bit by bit Python's float(), by the specification and by its native twin alike."""
+"""Numbers from text: bit by bit Python's float(), by the specification, by NumPy and by the native twin alike."""
 
 from __future__ import annotations
 
 import struct
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoise.recording.csv_numbers import NUMBER, ParseRows, Status, parse_rows, parse_rows_reference
+from counterpoise.recording import csv_numbers, kernel
+from counterpoise.recording.csv_numbers import NUMBER, ParseRows, Status, parse_rows_numpy, parse_rows_reference
 
-PARSERS = [parse_rows_reference] if parse_rows is parse_rows_reference else [parse_rows_reference, parse_rows]
+PARSERS = [parse_rows_reference, parse_rows_numpy, *([kernel.parse_rows] if kernel.NATIVE else [])]
 both = pytest.mark.parametrize("parse", PARSERS, ids=lambda parse: parse.__name__)
 
 
@@ -77,21 +79,60 @@ def test_ties_between_two_numbers(mantissa: int, exponent: int) -> None:
                 assert_float(parse, f"{kept}e{len(whole) - len(kept) - max(0, -(exponent - 1))}")
 
 
+PLAIN = ("12,\n", "0.5,-\n", "1e+2 \n", "1; 2\r\n", "3\t\n", "4|.\n")
+"""Letters of texts that are often plain rows of numbers."""
 ALPHABET = '0123456789+-.eE ,;\t"#%\r\nnaifx_\0é'
 
 
-@pytest.mark.skipif(len(PARSERS) == 1, reason="the native twin was not built")
 def test_twins_agree_on_any_text() -> None:
-    """Rows, how far they went and why they ended are the same, for text of any kind."""
+    """Rows, how far they went and why they ended are the same, for text of any kind; a third is often plain."""
     random = Random(0)
-    for _ in range(4000):
-        letters, most = random.choice([(ALPHABET, 60), ('1x,"\n ', 30)])
+    for _ in range(6000):
+        letters, most = random.choice([(ALPHABET, 60), ('1x,"\n ', 30), (random.choice(PLAIN), 40)])
         text = "".join(random.choices(letters, k=random.randint(0, most)))
-        columns, delimiter, room = random.randint(1, 4), random.choice(",;\t "), random.randint(0, 3)
+        columns, delimiter, room = random.randint(1, 4), random.choice(",;\t |"), random.randint(0, 3)
         skip = bytes(random.choices((0, 1), k=columns))
-        ours, theirs = (parsed(parse, text.encode(), columns, delimiter, room, skip) for parse in PARSERS)
-        assert ours[1] == theirs[1], (text, columns, delimiter, room, skip)
-        assert np.array_equal(ours[0], theirs[0], equal_nan=True), (text, columns, delimiter, room, skip)
+        rows, outcome = parsed(PARSERS[0], text.encode(), columns, delimiter, room, skip)
+        for parse in PARSERS[1:]:
+            found, ended = parsed(parse, text.encode(), columns, delimiter, room, skip)
+            assert ended == outcome, (parse, text, columns, delimiter, room, skip)
+            assert np.array_equal(found, rows, equal_nan=True), (parse, text, columns, delimiter, room, skip)
+
+
+@pytest.mark.parametrize("parse", PARSERS[1:], ids=lambda parse: parse.__name__)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_tables_have_the_bits_of_the_specification(parse: ParseRows, delimiter: str, ending: str) -> None:
+    """Plain tables, also from the middle of a text, with less room than rows, with an unfinished line behind."""
+    random = Random(1)
+    lines = [delimiter.join(any_decimal(random) for _ in range(3)) for _ in range(40)]
+    text = ("head" + ending + ending.join(lines) + ending + "1").encode()
+    begin, code = len("head" + ending), 0 if delimiter == " " else ord(delimiter)
+    for room in (0, 1, 39, 40, 41):
+        ours, theirs = np.full((2, room, 3), -7.0)
+        expected = parse_rows_reference(text, begin, theirs, 3, code, bytes(3))
+        assert parse(text, begin, ours, 3, code, bytes(3)) == expected
+        assert ours.tobytes() == theirs.tobytes()
+
+
+def test_plain_text_is_read_by_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The specification then sees only what is left; with anything else than numbers it sees all."""
+    seen: list[int] = []
+
+    def watched(text: bytes, begin: int, *arguments: Any) -> Any:
+        seen.append(begin)
+        return parse_rows_reference(text, begin, *arguments)
+
+    monkeypatch.setattr(csv_numbers, "parse_rows_reference", watched)
+    for text, begin in (
+        (b"1,2\n3,4\n5", 8),
+        (b"1,2\n# 3,4\n", 0),
+        (b"1,2\n\n3,4\n", 0),
+        (b"1,nan\n", 0),
+        (b"1,2\r3,4\n", 0),
+    ):
+        parsed(parse_rows_numpy, text, 2)
+        assert seen.pop() == begin and not seen, text
 
 
 @both

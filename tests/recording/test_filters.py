@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
-from counterpoise.recording.filters import bridged, even_grid, filtered, increasing, interpolated, smoothed
+from counterpoise.recording.filters import bridged, even_grid, filtered, increasing, interpolated, near_times, smoothed
 
 TIME = np.arange(4000) * 0.002
 
@@ -128,3 +128,10 @@ def test_no_more_samples_are_left_out_than_needed(values: list[float], ordered: 
     assert np.all(np.diff(rows) > 0)
     assert np.all(np.diff(time[rows]) > 0.0)
     assert len(rows) == _most([value for value in time.tolist() if np.isfinite(value)])
+
+
+def test_what_lies_near_a_marked_time() -> None:
+    """Marked times come in any order, and some are unknown."""
+    near = near_times(0.1 * np.arange(10), np.array([0.52, np.nan, 0.1]), 0.11)
+    assert np.flatnonzero(near).tolist() == [0, 1, 2, 5, 6]
+    assert not near_times(0.1 * np.arange(10), np.array([np.nan]), 1.0).any()

@@ -11,7 +11,7 @@ from counterpoise.errors import InputError
 from counterpoise.foundation import Array
 from counterpoise.identification import PosePlan, arrivals
 from counterpoise.plants import preset
-from counterpoise.tasks import BothSides, Recording
+from counterpoise.tasks import BothSides, Recording, Rig
 
 SCARA = cp.load("scara")
 START = np.array([0.0, 0.1, -0.06, 0.2])
@@ -127,7 +127,7 @@ def test_arms_with_friction_come_to_rest_from_the_stated_side(name: str, integra
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     arm = preset(name).arm(seed=3)
     start = np.asarray(arm.config.position)
-    recording = Recording(arm, arm.robot, PosePlan.of(arm.robot, [start + 0.15], dwell=0.4))
+    recording = Recording(Rig(arm, arm.robot), PosePlan.of(arm.robot, [start + 0.15], dwell=0.4))
     assert set(integral) <= set(recording.with_integral)
     frictions: list[Array] = []
     law = recording.reference

@@ -12,7 +12,7 @@ import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.identification import PosePlan
 from counterpoise.plants import ArmConfig, SimulatedArm, ideal
-from counterpoise.tasks import Recording, record
+from counterpoise.tasks import Recording, Rig, record
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -35,7 +35,7 @@ def test_log_carries_plan_and_declarations() -> None:
     """What the plant declares, gravity, the plan with its windows; in each window the arm is at the pose."""
     plant, plan, seen = arm(), quick_plan(), []
     with plant:
-        log = record(plant, PLANAR, plan, progress=lambda done, total: seen.append((done, total)))
+        log = record(Rig(plant, PLANAR), plan, progress=lambda done, total: seen.append((done, total)))
     carried = log.declared.notes["plan"]
     assert log.declared.effort_kind == "torque" and log.declared.adds_gravity is False
     assert log.declared.sensor_reads == "on_robot"
@@ -62,21 +62,21 @@ def test_log_carries_plan_and_declarations() -> None:
 def test_unfit_plans_are_refused_before_the_plant_is_entered(plan: PosePlan, settings: Any, said: str) -> None:
     """The plant is never switched on: reading it would raise."""
     with pytest.raises(InputError, match=said):
-        Recording(arm(), PLANAR, plan, **settings)
+        Recording(Rig(arm(), PLANAR), plan, **settings)
 
 
 def test_pose_that_cannot_be_held_is_refused() -> None:
     """A load that takes the whole effort limit."""
     heavy = PLANAR.with_payload(500.0)
     with pytest.raises(InputError, match="of the effort limit of joint"):
-        Recording(SimulatedArm(heavy, ideal(dt=2e-3)), heavy, quick_plan())
+        Recording(Rig(SimulatedArm(heavy, ideal(dt=2e-3)), heavy), quick_plan())
 
 
 def test_gravity_is_left_to_a_plant_that_adds_it() -> None:
     """Compensating twice would be refused by the loop; here it is not even asked for."""
     plant = arm(adds_gravity=True)
     with plant:
-        log = record(plant, PLANAR, quick_plan())
+        log = record(Rig(plant, PLANAR), quick_plan())
     window = log.declared.notes["plan"]["windows"][-1]
     part = log.slice(log.time[0] + window["begin"], log.time[0] + window["end"])
     assert log.declared.adds_gravity is True
@@ -88,7 +88,7 @@ def test_gravity_is_left_to_a_plant_that_adds_it() -> None:
 def test_integral_can_be_chosen() -> None:
     """For all joints, for none, or for those that the guess names."""
     named = {
-        choice: Recording(arm(), PLANAR, quick_plan(), integral=choice).with_integral  # type: ignore[arg-type]
+        choice: Recording(Rig(arm(), PLANAR), quick_plan(), integral=choice).with_integral  # type: ignore[arg-type]
         for choice in ("all", "none", "auto")
     }
     assert named["all"] == PLANAR.joint_names and named["none"] == ()
@@ -98,7 +98,7 @@ def test_integral_can_be_chosen() -> None:
 def test_interruption_leaves_the_log() -> None:
     """Ctrl-C ends in the safe stop, and what was recorded until then carries the windows that were completed."""
     plant = arm()
-    recording = Recording(plant, PLANAR, quick_plan())
+    recording = Recording(Rig(plant, PLANAR), quick_plan())
 
     def interrupt(done: float, total: float) -> None:
         if done > 4.7:

@@ -77,7 +77,7 @@ def test_a_killed_server_leaves_the_arm_in_its_safe_state(arm: str, number: sign
 
 A_THOUSAND_KILLS = """
 import random, signal
-from counterpoise.view import serve
+from counterpoise.view import page
 
 class Quiet:  # a page and a session that do nothing
     url, frames, report = "", 0, None
@@ -86,12 +86,12 @@ class Quiet:  # a page and a session that do nothing
     def __exit__(self, *_): pass
     def close(self): pass
 
-serve.Session = serve.ViewPage = Quiet
-serve.NAP = 1e-3
+page.Session = page.ViewPage = Quiet
+page.NAP = 1e-3
 signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGTERM))
 for _ in range(1000):
     started = lambda _: signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 1e-4))
-    assert serve.serve(None, started=started).ended_by == "SIGTERM"
+    assert page.serve(None, started=started).ended_by == "SIGTERM"
 """
 
 

@@ -48,6 +48,19 @@ Examples:
 )
 
 
+def _list_terms(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    """Print the terms of the model and leave, when the command line asks for that."""
+    if not asked:
+        return
+    from ..fitting import registered_terms
+
+    terms = [(term.name, term.summary) for term in registered_terms() if term.name != "bodies"]
+    width = max(len(name) for name, _ in terms)
+    for name, summary in terms:
+        click.echo(f"{name:{width}}  {summary}")
+    context.exit()
+
+
 @click.command(epilog=EXAMPLES)
 @source_options
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
@@ -76,6 +89,14 @@ Examples:
 )
 @click.option(
     "--add", "added", multiple=True, metavar="TERM[:JOINT,…]", help="Fit gain, zero, spring, … too; repeatable."
+)
+@click.option(
+    "--terms",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_terms,
+    help="List the terms that --add can fit, and exit.",
 )
 @click.option("--no-prior", is_flag=True, help="Trust the data alone, not the description's masses.")
 @click.option("--consistent", is_flag=True, help="Of a motion, give inertias that real bodies can have.")
@@ -240,9 +261,7 @@ def _stiffness(given: tuple[float, ...]) -> Any:
 
 def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms | None:
     """Return the terms that --add asks for, on top of the usual ones; None for the usual ones."""
-    from dataclasses import replace
-
-    from ..fitting import ALL, JOINT_TERMS, Terms
+    from ..fitting import ALL, Terms, registered_terms
 
     if not added:
         return None
@@ -250,17 +269,15 @@ def _terms(added: tuple[str, ...], use: str, log: Log, with_load: bool) -> Terms
         raise click.UsageError("--add needs --use static, rows or moving: what is usual differs between them")
     terms = Terms.moving(log.declared) if use == "moving" or with_load else Terms.static()
     if with_load:
-        terms = replace(terms, gain=(ALL,))
+        terms = terms.replace(gain=(ALL,))
+    known = {term.name: term for term in registered_terms() if term.name != "bodies"}
     for text in added:
-        term, _, joints = text.partition(":")
-        if term == "tilt":
-            terms = replace(terms, tilt=True)
-        elif term in JOINT_TERMS:
-            names = tuple(name for name in joints.split(",") if name) or (ALL,)
-            changed: dict[str, Any] = {term: names}
-            terms = replace(terms, **changed)
-        else:
-            raise click.UsageError(f"--add {term!r} is no term; there are tilt, {', '.join(JOINT_TERMS)}")
+        name, _, joints = text.partition(":")
+        if name not in known:
+            raise click.UsageError(
+                f"--add {name!r} is no term; there are {', '.join(known)} (--terms says what they are)"
+            )
+        terms = terms.replace(**{name: known[name].asked_for(tuple(filter(None, joints.split(","))))})
     return terms
 
 

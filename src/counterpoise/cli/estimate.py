@@ -301,11 +301,10 @@ def estimate(
     refuse_page(page_path)
     refuse_file("--save-sensor", save_sensor, (".json",))
     _refuse_own_input((out_path, page_path, save_sensor), (*logs, *((sensor_path,) if sensor_path else ())))
-    from ..doctor import without_infinities
     from ..sensing import CUTOFF, judged, recording_torques, refuse_without_plate
 
     robot, log = reading.robot_and_log(arm, logs)
-    log = without_infinities(log)
+    log = log.without_infinities()
     refuse_without_plate(robot, log)
     calibration = _calibration(robot, log, sensor_path, calibrate_sensor, masses)
     if calibration is not None and save_sensor is not None:

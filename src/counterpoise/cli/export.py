@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,19 +23,6 @@ Examples:
   counterpoise export wam7 --payload 1.2 --payload-com 0 0 0.1 --out wam7.xml
   counterpoise export wam7 --mount-rpy 0 1.5708 0 --out wall.h --prefix wall
 """ + exit_codes("written", not_trusted="written, but the calibration is not trusted")
-BESIDE = {
-    "offset": "offsets",
-    "spring": "springs",
-    "counterbalance": "counterbalances",
-    "zero": "errors of the joints' zeros",
-    "tilt": "the base's tilt",
-    "coulomb": "friction",
-    "viscous": "friction",
-    "rotor": "rotor inertias",
-}
-"""Terms of a calibration that no file here holds, in words ..."""
-AT_REST = ("offset", "spring", "counterbalance", "zero", "tilt")
-"""... and those of them that an arm at rest feels."""
 MOST_REASONS = 400
 """Letters of reasons that a comment holds."""
 LEVEL = 1e-6
@@ -149,9 +135,11 @@ def _about(robot: Robot, calibration: str | None, fit: Fit | None) -> list[str]:
     return lines
 
 
-def _fitted_beside(fit: Fit, kinds: Iterable[str] = tuple(BESIDE)) -> list[str]:
-    """Return what a calibration found beside masses, in words."""
-    return list(dict.fromkeys(BESIDE[term] for term in kinds if getattr(fit.columns.terms, term)))
+def _fitted_beside(fit: Fit, *, at_rest: bool = False) -> list[str]:
+    """Return what a calibration found beside masses, in words; or only what of it an arm at rest feels."""
+    beside = [term for term in fit.columns.terms.chosen if term.name != "bodies" and not term.scales_efforts]
+    resting = [term.label for term in beside if term.acts_at_rest]
+    return list(dict.fromkeys(resting if at_rest else [*resting, *(term.label for term in beside)]))
 
 
 def _dangers(robot: Robot, fit: Fit | None, language: str) -> list[str]:
@@ -159,7 +147,7 @@ def _dangers(robot: Robot, fit: Fit | None, language: str) -> list[str]:
     found = []
     if fit is not None and not fit.trusted:
         found.append(f"the calibration is not trusted: {'; '.join(fit.reasons)}")
-    if fit is not None and (left := _fitted_beside(fit, AT_REST)):
+    if fit is not None and (left := _fitted_beside(fit, at_rest=True)):
         found.append(f"torques of the file lack what was fitted beside masses: {', '.join(left)}")
     from ..description import STANDARD_GRAVITY
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InputError, SafetyError
-from .driven import Arm, driven_options, floating_options, print_inertias, settled
-from .options import exit_codes, json_option, log_option, misjudged, model_error_option, unknown_payload_option
+from .floating import floating_options, push_script
+from .options import exit_codes, json_option, log_option, model_error_option, unknown_payload_option
 from .output import (
     EXIT_ERROR,
     EXIT_NOT_TRUSTED,
@@ -25,11 +26,11 @@ from .output import (
     tell_interruption,
     warn,
 )
-from .plant import yes_option
+from .plant import Arm, driven_options, print_inertias, yes_option
 
 if TYPE_CHECKING:
     from ..control import Plant
-    from ..tasks import CheckResult, Floating, FloatReport
+    from ..tasks import CheckResult, Floating, FloatReport, FloatSettings, LinkPush
 
 
 EXAMPLES = """\b
@@ -50,7 +51,7 @@ Examples:
 
 @click.command("float", epilog=EXAMPLES)
 @click.argument("plant")
-@floating_options(share=0.0)
+@floating_options(friction_fraction=0.0)
 @click.option(
     "--duration",
     type=click.FloatRange(min=0.0, min_open=True),
@@ -66,8 +67,9 @@ Examples:
 def float_(
     *,
     plant: str,
-    how: dict[str, Any],
-    pushes: tuple[str, ...],
+    settings: FloatSettings,
+    measure_rotors: bool | None,
+    pushes: tuple[LinkPush, ...],
     duration: float | None,
     out_path: str | None,
     arm: Arm,
@@ -89,10 +91,8 @@ def float_(
     refuse_file("--out", out_path, LOG_ENDINGS)
     if unknown_payload and arm.carried is None:
         raise click.UsageError("--unknown-payload needs --payload MASS")
-    from ..tasks import Floating
-    from .floating import Script, parsed
+    from ..tasks import Floating, misjudged
 
-    scripted = [parsed(text) for text in pushes]
     driven = arm.driven(plant, knows_payload=not unknown_payload)
     if not driven.simulated and (pushes or model_error or unknown_payload):
         raise click.UsageError("--push, --model-error and --unknown-payload are for simulated arms")
@@ -103,17 +103,12 @@ def float_(
         )
     script = None
     if driven.simulated:
-        script = Script(driven.arm, driven.arm.robot, scripted, held=how["hold_when_released"])
-    how |= settled(driven.robot, how["measure_rotors"], simulated=driven.simulated, locked=how["locked"])
+        script = push_script(driven, pushes, held=settings.hold_when_released)
+    rotors = driven.rotors(measure_rotors, settings.locked)
     floating = Floating(
-        driven.plant,
-        misjudged(driven.robot, model_error),
-        friction=driven.friction,
-        calibration=driven.fit,
+        driven.rig(misjudged(driven.robot, model_error), **rotors),
+        replace(settings, friction=driven.friction),
         began=None if script is None else lambda: script.begin(floating.check),
-        pace=driven.pace,
-        i_have_an_estop=driven.estop,
-        **how,
     )
     lasts = script.seconds if script is not None and duration is None else duration
     report, ended = _floated(plant, driven.plant, floating, lasts, log=out_path is not None or script is not None)

@@ -1,145 +1,121 @@
-"""What pushes a simulated arm while it floats, and what came of every push."""
+"""The options of every command that lets an arm float: how it floats, and what pushes a simulated one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from ..dynamics import Robot, link_name
-from ..foundation import Array
-from ..plants import Push, SimulatedArm
-from ..recording import Log
-from ..tasks import YIELD_SHARE, CheckResult
+from .options import Decorator
+from .plant import Driven, measure_option
 
-FIRST = 1.0
-"""When the first push begins after the arm was let go [s]."""
-PAUSE = 6.0
-"""Time after each push [s]."""
-SETTLED = 1.0
-"""Time after a push until the arm counts as left alone [s]."""
-OWN_SECONDS, OWN_FACTOR = 0.4, 2.0
-"""The push that is made where none is asked for: how long, and how much stronger than what friction holds at least."""
+if TYPE_CHECKING:
+    from ..tasks import LinkPush, PushScript
 
 
-@dataclass(frozen=True, slots=True)
-class Scripted:
-    """A push of a link.
-
-    Attributes:
-        link: The link, pushed at its origin.
-        force: Force in the base frame [N].
-        seconds: How long.
-    """
-
-    link: str
-    force: tuple[float, float, float]
-    seconds: float
-
-
-def parsed(text: str) -> Scripted:
+def parsed(text: str) -> LinkPush:
     """Read ``link,Fx,Fy,Fz,seconds``.
 
     Raises:
         click.UsageError: It is not of that form.
     """
+    from ..tasks import LinkPush
+
     *name, fx, fy, fz, seconds = text.split(",") if text.count(",") >= 4 else ("",) * 5
     try:
         force, lasts = (float(fx), float(fy), float(fz)), float(seconds)
     except ValueError:
         force, lasts = (0.0, 0.0, 0.0), -1.0
-    if not (0.0 < lasts <= 60.0 and np.all(np.isfinite(force)) and name):
+    if not (0.0 < lasts <= 60.0 and all(map(math.isfinite, force)) and name):
         raise click.UsageError(f"--push {text!r} is not of the form link,Fx,Fy,Fz,seconds [N, s, at most 60 s]")
-    return Scripted(",".join(name), force, lasts)
+    return LinkPush(",".join(name), force, lasts)
 
 
-class Script:
-    """Pushes one after another, each followed by a pause in which the arm is left alone.
+def push_script(driven: Driven, pushes: Sequence[LinkPush], **settings: Any) -> PushScript:
+    """Return what pushes a simulated arm; settings as of PushScript.
 
-    Attributes:
-        pushes: The pushes; known when the arm is let go.
+    Raises:
+        InputError: The plant is no simulated arm, or --push names a link that does not exist.
+    """
+    from ..dynamics import link_name
+    from ..tasks import PushScript
+
+    for push in pushes:
+        link_name(driven.robot, push.link, "--push")
+    return PushScript(driven.arm, pushes, **settings)
+
+
+def floating_options(friction_fraction: float) -> Decorator:
+    """Return what adds the options of floating to a command.
+
+    The command receives FloatSettings as ``settings``, the choice to pulse joints as ``measure_rotors``, and LinkPushes
+    as ``pushes``.
+
+    Args:
+        friction_fraction: Fraction of the friction that is compensated unless told.
     """
 
-    def __init__(self, arm: SimulatedArm, robot: Robot, pushes: Sequence[Scripted], *, held: bool) -> None:
-        """Plan the pushes.
+    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def gathered(
+            share: float,
+            damping: float | None,
+            locked: tuple[str, ...],
+            hold_when_released: bool,
+            by: Any,
+            pushes: tuple[str, ...],
+            **others: Any,
+        ) -> Any:
+            from ..tasks import FloatSettings
 
-        Args:
-            arm: What is pushed.
-            robot: Its model, payload included.
-            pushes: The pushes; where there are none, one is chosen that just moves the arm.
-            held: Whether the arm is held when it rests: a push must then be stronger.
-        """
-        self._arm, self._robot = arm, robot
-        self._hold = YIELD_SHARE * arm.effort_limit if held else np.zeros(robot.n)
-        self.pushes = tuple(pushes)
-        for push in self.pushes:
-            link_name(robot, push.link, "--push")  # refuses a link that does not exist
-
-    @property
-    def seconds(self) -> float:
-        """How long it all takes [s]."""
-        return self._begins()[-1] + (self.pushes[-1].seconds if self.pushes else OWN_SECONDS) + PAUSE
-
-    def begin(self, check: CheckResult | None) -> None:
-        """Schedule the pushes from now on; called when the arm is let go."""
-        if not self.pushes:
-            self.pushes = (_own(self._robot, check, self._hold),) if check is not None else ()
-        for push, begin in zip(self.pushes, self._begins(), strict=False):
-            start = self._arm.time + begin
-            self._arm.push(Push(push.link, (*push.force, 0.0, 0.0, 0.0), start, start + push.seconds))
-
-    def results(self, log: Log | None, seconds: float) -> list[dict[str, Any]]:
-        """Return every push with how far its link moved and how far it drifted when left alone [m].
-
-        Args:
-            log: The recording, from the moment the arm was let go; None for none.
-            seconds: How long it floated; then comes the safe stop, which lets the arm down.
-        """
-        if log is None:
-            return []
-        elapsed, found = log.time - log.time[0], []
-        last = max(int(np.searchsorted(elapsed, seconds)) - 1, 0)
-        for push, begin in zip(self.pushes, self._begins(), strict=False):
-            end = begin + push.seconds
-            times = [begin, end + SETTLED, end + PAUSE - 0.01]
-            if end > elapsed[last]:
-                break
-            rows = [min(int(np.searchsorted(elapsed, time)), last) for time in times]
-            places = [self._robot.forward_kinematics(log.q[row], at=push.link)[:3, 3] for row in rows]
-            moved, drifted = (float(np.linalg.norm(b - a)) for a, b in pairwise(places))
-            found.append(
-                {
-                    "link": push.link,
-                    "force": list(push.force),
-                    "begin": begin,
-                    "seconds": push.seconds,
-                    "moved": moved,
-                    "drifted": drifted if elapsed[last] > end + SETTLED else None,
-                }
+            settings = FloatSettings(
+                friction_fraction=share, damping=damping, locked=locked, hold_when_released=hold_when_released, by=by
             )
-        return found
+            return command(settings=settings, pushes=tuple(map(parsed, pushes)), **others)
 
-    def _begins(self) -> list[float]:
-        begins = [FIRST]
-        for push in self.pushes[:-1]:
-            begins.append(begins[-1] + push.seconds + PAUSE)
-        return begins
+        options = (
+            click.option(
+                "--share",
+                type=float,
+                default=friction_fraction,
+                show_default=True,
+                help="Share of the friction that is compensated, below 1.",
+            ),
+            click.option(
+                "--damping",
+                type=click.FloatRange(min=0.0),
+                help="Damping of every joint [N m s/rad or N s/m]; default: by the inertias.",
+            ),
+            click.option(
+                "--lock", "locked", multiple=True, metavar="JOINT", help="Joint that stays where it is; repeatable."
+            ),
+            click.option(
+                "--hold",
+                "hold_when_released",
+                is_flag=True,
+                help="Hold the arm where it is released, until it is pushed.",
+            ),
+            click.option(
+                "--by",
+                type=click.Choice(("effort", "command")),
+                default="effort",
+                show_default=True,
+                help="What tells the holding torque: the measured effort, or the command.",
+            ),
+            measure_option,
+            click.option(
+                "--push",
+                "pushes",
+                multiple=True,
+                metavar="LINK,FX,FY,FZ,S",
+                help="Simulated: push a link with a force [N, base frame] for S seconds; repeatable.",
+            ),
+        )
+        for option in reversed(options):
+            gathered = option(gathered)
+        return gathered
 
-
-def _own(robot: Robot, check: CheckResult, hold: Array) -> Scripted:
-    """Return a push of the tip along the axis of the base frame on which it takes the least force to move it."""
-    friction = np.full(robot.n, np.inf)
-    for joint in check.joints:
-        index = robot.joint_names.index(joint.joint)
-        friction[index] = max(joint.friction + hold[index], 1e-6)
-    link = robot.link_names[-1]
-    levers = np.abs(robot.jacobian(check.pose, at=link)[:3])
-    needed = 1.0 / np.maximum(np.max(levers / friction, axis=1), 1e-9)
-    force = [0.0, 0.0, 0.0]
-    axis = int(np.argmin(needed))
-    force[axis] = OWN_FACTOR * float(needed[axis])
-    return Scripted(link, (force[0], force[1], force[2]), OWN_SECONDS)
+    return added

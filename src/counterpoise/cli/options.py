@@ -91,12 +91,6 @@ class Carried:
         return robot.with_payload(self.mass, com=self.com, link=link_name(robot, self.link, "--payload-link"))
 
 
-def misjudged(robot: Robot, model_error: float) -> Robot:
-    """Return the robot as a controller believes it to be whose masses are too large by ``model_error`` [%]."""
-    # Gravity torques are linear in the masses: all of them off by a share is gravity off by that share.
-    return robot.mounted(gravity=(1.0 + model_error / 100.0) * robot.gravity_world) if model_error else robot
-
-
 def payload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --payload and its kin to a command, which receives them as one ``carried``, None for nothing."""
 

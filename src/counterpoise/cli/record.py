@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from ..errors import InputError, SafetyError
-from .driven import measure_option, print_inertias, settled
 from .options import exit_codes, json_option, log_option
 from .output import (
     LOG_ENDINGS,
@@ -20,7 +20,7 @@ from .output import (
     tell_interruption,
     warn,
 )
-from .plant import PlantOptions, pace_option, plant_options, yes_option
+from .plant import PlantOptions, measure_option, pace_option, plant_options, print_inertias, yes_option
 
 if TYPE_CHECKING:
     from ..control import Plant
@@ -79,10 +79,10 @@ def record(
     out_path: str,
     dwell: float | None,
     settle: float | None,
-    integral: str,
+    integral: Literal["auto", "none", "all"],
     measure_rotors: bool | None,
     asked: PlantOptions,
-    pace: str,
+    pace: Literal["plant", "clock"],
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -101,25 +101,18 @@ def record(
     from ..recording import write_log
     from ..tasks import Recording
 
-    simulated, driven, robot = asked.made(plant)
-    plan = _plan(poses_path, robot, simulated, dwell, settle)
-    moves = simulated or yes
-    recording = Recording(
-        driven,
-        robot,
-        plan,
-        **(settled(robot, measure_rotors, simulated=simulated) if moves else {}),
-        integral=integral,  # type: ignore[arg-type]
-        pace="plant" if simulated else pace,  # type: ignore[arg-type]
-        i_have_an_estop=asked.estop,
-    )
+    driven = replace(asked.made(plant), pace=pace)
+    plan = _plan(poses_path, driven.robot, driven.simulated, dwell, settle)
+    moves = driven.simulated or yes
+    rig = driven.rig(**(driven.rotors(measure_rotors) if moves else {}))
+    recording = Recording(rig, plan, integral=integral)
     if not as_json:
-        _print_plan(recording, driven)
-    if not simulated and not yes:
+        _print_plan(recording, driven.plant)
+    if not moves:
         raise click.UsageError("this would move a real arm: look at the plan, clear its way, then add --yes")
     ended: BaseException | None = None
     try:
-        with SignalSafe(driven), Progressing(f"recording {plant}") as progressing:
+        with SignalSafe(driven.plant), Progressing(f"recording {plant}") as progressing:
             recording.run(progressing.update)
     except INTERRUPTIONS as caught:
         ended = caught

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from ..errors import InfeasiblePathError, InputError, SafetyError
-from .driven import Arm, Driven, driven_options
 from .options import clearance_options, exit_codes, json_option, log_option, page_option
 from .output import (
     EXIT_ERROR,
@@ -25,7 +24,7 @@ from .output import (
     tell_interruption,
     warn,
 )
-from .plant import yes_option
+from .plant import Arm, Driven, driven_options, yes_option
 
 if TYPE_CHECKING:
     from ..identification import Clearance
@@ -90,8 +89,8 @@ def replay(
     path_file: str,
     speed: float,
     dry_run: bool,
-    law: str,
-    waypoints: str,
+    law: Literal["pd-gravity", "pd"],
+    waypoints: Literal["stop", "pass"],
     clearance: Clearance | None,
     margin: float,
     bound: float | None,
@@ -122,7 +121,8 @@ def replay(
             "this would move a real arm: look at the plan first (--dry-run switches it on and reads where it stands, "
             "no more), clear its way, then add --yes"
         )
-    settings = PlanSettings(waypoints=waypoints, effort_share=1.0 - margin)  # type: ignore[arg-type]
+    settings = PlanSettings(waypoints=waypoints, effort_share=1.0 - margin)
+    rig = None if dry_run else driven.rig()  # refused, where it is, before the arm is switched on
     report: ReplayReport | None = None
     error: SafetyError | None = None
     interrupted: BaseException | None = None
@@ -146,16 +146,8 @@ def replay(
             raise SystemExit(EXIT_ERROR) from None
         if not as_json:
             _print_plan(plan, driven, law)
-        if not dry_run:
-            job = Replay(
-                driven.plant,
-                driven.robot,
-                plan,
-                law=law,  # type: ignore[arg-type]
-                bound=bound,
-                pace=driven.pace,
-                i_have_an_estop=driven.estop,
-            )
+        if rig is not None:
+            job = Replay(rig, plan, law=law, bound=bound)
             try:
                 with Progressing(f"replaying {path.name}") as progressing:
                     job.run(progressing.update, log=out_path is not None)

@@ -9,11 +9,10 @@ from importlib import metadata
 from typing import Any, Literal
 
 from .. import __version__
-from ..dynamics import NATIVE, check_module
-from ..foundation import KernelCheck, check_room, native_disabled
+from ..dynamics import NATIVE, check_instruction_set
+from ..foundation import EXTENSION, PARTS, KernelCheck, check_part, native_disabled
 from ..recording import ZSTD_MODULE
 
-NATIVE_ROOMS = ("dynamics", "recording", "control", "plants", "sensing")
 MUJOCO_MENDED = "pip install --force-reinstall --no-deps mujoco mujoco-core mujoco-studio"
 """Since MuJoCo 4 is split into several packages, an upgrade in place may leave files of two versions."""
 
@@ -66,44 +65,40 @@ def _python() -> SelfFinding:
 def _native() -> SelfFinding:
     if native_disabled():
         return SelfFinding("native kernels", "missing", "disabled by COUNTERPOISE_DISABLE_NATIVE", "unset it")
-    missing, broken = [], []
-    for room in NATIVE_ROOMS:
-        try:
-            importlib.import_module(f"counterpoise.{room}._native")
-        except ModuleNotFoundError:
-            missing.append(room)
-        except ImportError as error:
-            broken.append(f"{room}: {error}")
     again = "install a C++ compiler, then: pip install --force-reinstall --no-deps counterpoise"
-    if broken:
-        return SelfFinding("native kernels", "broken", "; ".join(broken), again)
-    if missing:
-        told = (
-            f"none for {', '.join(missing)}: the NumPy reference serves; gravity takes half a millisecond a call, and "
-            "batches some hundred times longer"
+    try:
+        importlib.import_module(EXTENSION)
+    except ModuleNotFoundError:
+        details = (
+            "none: the Python specifications serve; gravity takes half a millisecond a call, and batches some hundred "
+            "times longer"
         )
-        return SelfFinding("native kernels", "missing", told, again)
-    return SelfFinding("native kernels", "good", f"all five, {NATIVE or 'and the NumPy reference for dynamics'}")
+        return SelfFinding("native kernels", "missing", details, again)
+    except ImportError as error:
+        return SelfFinding("native kernels", "broken", str(error), again)
+    return SelfFinding(
+        "native kernels", "good", f"for {', '.join(PARTS)}; {NATIVE or 'and the NumPy reference for dynamics'}"
+    )
 
 
 def _native_checks() -> list[SelfFinding]:
-    """Compare the native code of every room, and of every instruction set of this machine, with the stored results."""
+    """Compare every part of the extension, and every instruction set of this machine, with the stored results."""
     if native_disabled():
         return []
+    try:
+        extension = importlib.import_module(EXTENSION)
+    except ImportError:
+        return []  # _native() says so
     findings = []
-    for room in NATIVE_ROOMS:
-        try:
-            module = importlib.import_module(f"counterpoise.{room}._native")
-        except ImportError:
-            continue  # told above
-        if room != "dynamics":
-            findings.append(_judged(f"native code of '{room}'", check_room(room, module), module.COMPILER))
+    for name in PARTS:
+        part = getattr(extension, name)
+        if name != "dynamics":
+            findings.append(_judged(f"native code of '{name}'", check_part(name, part), part.COMPILER))
             continue
-        for name in module.instruction_sets():
-            used = ", in use" if name == NATIVE else ""
-            findings.append(
-                _judged(f"native code of '{room}' ({name}{used})", check_module(module, name), module.COMPILER)
-            )
+        for each in part.instruction_sets():
+            used = ", in use" if each == NATIVE else ""
+            checks = check_instruction_set(part, each)
+            findings.append(_judged(f"native code of '{name}' ({each}{used})", checks, part.COMPILER))
     return findings
 
 
@@ -112,11 +107,11 @@ def _judged(what: str, checks: list[KernelCheck], compiler: str) -> SelfFinding:
     marks = ", ".join(f"{'✗' if check.fault else '✓'} {check.kernel}" for check in checks)
     if not wrong:
         return SelfFinding(what, "good", f"agrees with the stored results: {marks}", kernels=tuple(checks))
-    told = "; ".join(f"{check.kernel}: {check.fault}" for check in wrong)
+    faults = "; ".join(f"{check.kernel}: {check.fault}" for check in wrong)
     return SelfFinding(
         what,
         "broken",
-        f"disagrees with the stored results, and is not used: {told} (compiler: {compiler}): {marks}",
+        f"disagrees with the stored results, and is not used: {faults} (compiler: {compiler}): {marks}",
         "build with another compiler (CXX=clang++ pip install --force-reinstall --no-deps --no-binary counterpoise "
         "counterpoise), and please report this",
         kernels=tuple(checks),

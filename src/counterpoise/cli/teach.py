@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from ..errors import InputError, SafetyError
-from .driven import Arm, Driven, driven_options, floating_options, settled
+from .floating import floating_options, push_script
 from .options import exit_codes, json_option
 from .output import (
     EXIT_ERROR,
@@ -27,11 +28,11 @@ from .output import (
     tell_interruption,
     warn,
 )
-from .plant import yes_option
+from .plant import Arm, Driven, driven_options, yes_option
 
 if TYPE_CHECKING:
-    from ..recording import Sample
-    from ..tasks import FloatReport, Taught, Teaching
+    from ..plants import GuidingHand
+    from ..tasks import FloatReport, FloatSettings, LinkPush, PushScript, Taught, Teaching
 
 
 DEMO_SECONDS = 7.0
@@ -85,7 +86,7 @@ The file is CSV: a commented head, then time [s] and every joint with its unit. 
     show_default=True,
     help="Radius of the loop [m].",
 )
-@floating_options(share=0.3)
+@floating_options(friction_fraction=0.3)
 @click.option(
     "--smooth",
     type=click.FloatRange(min=0.0, max=1000.0),
@@ -102,14 +103,15 @@ def teach(
     plant: str,
     out_path: str,
     name: str | None,
-    kind: str,
+    kind: Literal["continuous", "waypoints"],
     duration: float | None,
     mark_every: float | None,
     demo: bool,
     demo_link: str | None,
     demo_size: float,
-    how: dict[str, Any],
-    pushes: tuple[str, ...],
+    settings: FloatSettings,
+    measure_rotors: bool | None,
+    pushes: tuple[LinkPush, ...],
     smooth: float,
     no_trim: bool,
     arm: Arm,
@@ -136,22 +138,22 @@ def teach(
         raise click.UsageError("--smooth is no frequency")
     driven = arm.driven(plant)
     _refuse_unguided(driven.simulated, bool(demo or pushes), yes)
-    guide = _Guide(driven, (demo, demo_link, demo_size), pushes, mark_every)
+    guide = _Guide(driven, (demo, demo_link, demo_size), pushes)
     span = guide.seconds if duration is None and driven.simulated else duration
-    how |= settled(driven.robot, how["measure_rotors"], simulated=driven.simulated, locked=how["locked"])
+
+    def began() -> None:
+        guide.begin()
+        if not as_json:
+            note("the arm floats: guide it; Ctrl-C ends")
+
     teaching = Teaching(
-        driven.plant,
-        driven.robot,
-        kind,  # type: ignore[arg-type]
-        each=guide,
-        friction=driven.friction,
-        calibration=driven.fit,
-        pace=driven.pace,
-        i_have_an_estop=driven.estop,
-        began=lambda: None if as_json else note("the arm floats: guide it; Ctrl-C ends"),
-        **how,
+        driven.rig(**driven.rotors(measure_rotors, settings.locked)),
+        replace(settings, friction=driven.friction),
+        kind=kind,
+        mark_every=mark_every,
+        began=began,
+        each=guide.hand,
     )
-    guide.teaching = teaching
     _listen(teaching, driven.simulated)
     interrupted: BaseException | None = None
     fault: SafetyError | None = None
@@ -235,66 +237,38 @@ def _finished(teaching: Teaching, fault: SafetyError | None, name: str, **settin
 
 
 class _Guide:
-    """What happens to the arm while it floats: a simulated hand, pushes, way points at even times."""
+    """What happens to a simulated arm while it floats: a hand leads it around a loop, pushes come one after another.
 
-    def __init__(
-        self,
-        driven: Driven,
-        demo: tuple[bool, str | None, float],
-        pushes: tuple[str, ...],
-        mark_every: float | None,
-    ) -> None:
-        self.teaching: Teaching | None = None
-        self._driven = driven
-        self._mark_every, self._next_mark = mark_every, 0.0
-        self._begin: float | None = None
-        self._pushes = _pushes(pushes, driven)
-        self._hand: Any = None
-        ends = [push.end for push in self._pushes]
+    Attributes:
+        hand: The hand; None for none.
+        seconds: How long it all takes [s].
+    """
+
+    def __init__(self, driven: Driven, demo: tuple[bool, str | None, float], pushes: tuple[LinkPush, ...]) -> None:
+        from ..dynamics import link_name
+        from ..plants import GuidingHand, loop_way
+
+        self.hand: GuidingHand | None = None
+        self._script: PushScript | None = None
+        self.seconds = AFTERWARDS
+        if pushes:
+            self._script = push_script(driven, pushes, first=BEFORE, pause=AFTERWARDS)
+            self.seconds = self._script.seconds
         asked, link, size = demo
         if asked:
-            from ..dynamics import link_name
-            from ..plants import GuidingHand, loop_way
-
             link = link_name(driven.arm.robot, link, "--demo-link")
-            self._hand = GuidingHand(driven.arm, loop_way(size), DEMO_SECONDS, link=link)
-            ends.append(DEMO_SECONDS)
-        self.seconds = max(ends, default=0.0) + AFTERWARDS
+            self.hand = GuidingHand(driven.arm, loop_way(size), DEMO_SECONDS, link=link)
+            self.seconds = max(self.seconds, DEMO_SECONDS + AFTERWARDS)
 
     @property
     def peak_force(self) -> float | None:
         """Largest force of the hand [N]; None without one."""
-        return None if self._hand is None else float(self._hand.peak_force)
+        return None if self.hand is None else float(self.hand.peak_force)
 
-    def __call__(self, sample: Sample) -> None:
-        """Act at a sample."""
-        from dataclasses import replace
-
-        time = float(sample.time)
-        if self._begin is None:
-            self._begin = time
-            for push in self._pushes:  # their times count from the moment the arm is let go
-                self._driven.arm.push(replace(push, start=push.start + time, end=push.end + time))
-        if self._hand is not None:
-            self._hand(sample)
-        if self._mark_every is not None and self.teaching is not None and time - self._begin >= self._next_mark - 1e-9:
-            self.teaching.teacher.mark()
-            self._next_mark += self._mark_every
-
-
-def _pushes(given: tuple[str, ...], driven: Driven) -> list[Any]:
-    """Return pushes one after another; times count from the moment the arm is let go."""
-    from ..dynamics import link_name
-    from ..plants import Push
-    from .floating import parsed
-
-    robot = driven.robot
-    found, begin = [], BEFORE
-    for one in map(parsed, given):
-        link_name(robot, one.link, "--push")  # refuses a link that does not exist
-        found.append(Push(one.link, (*one.force, 0.0, 0.0, 0.0), start=begin, end=begin + one.seconds))
-        begin += one.seconds + AFTERWARDS
-    return found
+    def begin(self) -> None:
+        """Schedule the pushes from now on."""
+        if self._script is not None:
+            self._script.begin()
 
 
 def _listen(teaching: Teaching, simulated: bool) -> None:

@@ -1,198 +1,21 @@
-"""``counterpoise track``: gravity and payload as they are estimated during a run, from a recording or live.
-
-A run to be tracked: samples of a recording, or of a simulated arm that goes from pose to pose with a load.
-"""
+"""``counterpoise track``: gravity and payload as they are estimated during a run, from a recording or live."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from ..control import ControlLoop, PDGravity, PoseList, careful_gains
-from ..dynamics import MAX_INPUT, Robot, link_name
-from ..errors import InputError
-from ..identification import Fit, design_poses, effort_of
-from ..plants import AttachPayload, Event, Preset, RemovePayloads, SimulatedArm
-from ..recording import Log, Sample, SampleFlag, effort_guesses
-from ..sensing import Track, Tracker, WrenchFrame
 from .options import Carried, exit_codes, json_option, page_option, payload_options, seed_option
 from .output import Progressing, console, fixed, note_written, print_json, printable, refuse_page, table
 from .recording import ReadingOptions, arm_options, reading_options
 from .source import Source
 
-DWELL = 1.2
-"""Time at each pose of a simulated run [s]."""
-SPEED_SHARE = 0.5
-FASTEST = 1.5
-"""A simulated run travels at this share of the speed limits, and not faster than this [rad/s or m/s]."""
-BEYOND = 2.0 * np.pi
-"""Positions of a recording further beyond a joint's limits are no positions of that joint [rad or m]."""
-PROGRESS_EVERY = 500
-"""Samples between two reports of progress."""
-
-Progress = Callable[[float, float], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """A load that comes, and perhaps goes, during a simulated run.
-
-    Attributes:
-        mass: [kg]; 0 for none.
-        com: Centre of mass in the link's frame [m].
-        link: Link that carries it; None for the tip of an arm that is not branched.
-        attach: When it comes [s].
-        release: When it goes [s]; None for never.
-    """
-
-    mass: float = 0.0
-    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    link: str | None = None
-    attach: float = 0.0
-    release: float | None = None
-
-    def events(self) -> tuple[Event, ...]:
-        """Return what happens to the simulated arm."""
-        if not self.mass:
-            return ()
-        attached = AttachPayload(time=self.attach, mass=self.mass, com=self.com, link=self.link)
-        return (attached,) if self.release is None else (attached, RemovePayloads(time=self.release))
-
-
-def track_log(
-    robot: Robot, log: Log, *, fit: Fit | None = None, max_mass: float | None = None, progress: Progress | None = None
-) -> Track:
-    """Follow gravity and payload through a recording.
-
-    Args:
-        robot: The arm, mounted as it stood, without the payload.
-        log: The recording, with torques.
-        fit: The arm's calibration; None for a description alone.
-        max_mass: Heaviest load [kg]; None for half of the arm's moving mass.
-        progress: Called now and then with the samples done and in all.
-
-    Raises:
-        InputError: The recording is another robot's, lacks torques of a joint, has positions that cannot be, or efforts
-            whose size is a guess.
-    """
-    log = log.ordered()
-    declared = log.declared
-    tau = effort_of(robot, log)
-    if declared.effort_kind == "current" and declared.torque_constant is None:
-        raise InputError("the recording's efforts are currents; give its mapping the torque constants")
-    if guessed := effort_guesses(declared.guessed):
-        raise InputError(
-            f"{guessed}: nothing shows that efforts are torques, and a payload in kg cannot "
-            "be told by them. Measure these numbers and declare them"
-        )
-    if not np.isfinite(log.rate):
-        raise InputError("the recording has one sample only")
-    silent = [robot.joint_names[joint] for joint in np.flatnonzero(~np.isfinite(tau).any(axis=0)).tolist()]
-    if silent:
-        raise InputError(
-            f"the recording has no efforts of {', '.join(silent)}; gravity and payload are told by the torques of all "
-            "joints. Record them, or describe joints that do not move as fixed"
-        )
-    _check_positions(robot, log)
-    # Both estimators tell rest by the positions; a velocity that was never measured is none that is wrong.
-    unmeasured = ~np.isfinite(log.dq).any(axis=0)
-    dq = np.where(unmeasured, 0.0, log.dq)
-    ignored = SampleFlag.DQ_INVALID if unmeasured.any() else SampleFlag.NONE
-    frame = None
-    if log.wrench is not None and declared.sensor_reads is not None:
-        frame = WrenchFrame.checked(declared.T_base_sensor, declared.sensor_reads)
-    tracker = Tracker(robot if fit is None else fit.robot, 1.0 / log.rate, fit=fit, max_mass=max_mass)
-    for k in range(len(log)):
-        wrench = None if frame is None or log.wrench is None else frame.wrench(log.wrench[k])
-        tracker.update(log.q[k], dq[k], tau[k], wrench, SampleFlag(int(log.flags[k])) & ~ignored)
-        if progress is not None and k % PROGRESS_EVERY == 0:
-            progress(float(k), float(len(log)))
-    return tracker.finished()
-
-
-def _check_positions(robot: Robot, log: Log) -> None:
-    """Refuse a recording most of whose positions are no angles or lengths of this arm.
-
-    Raises:
-        InputError: More than half of a joint's positions are absurd, or more than a turn beyond its limits.
-    """
-    beyond = np.maximum(robot.lower - log.q, log.q - robot.upper)  # NaN where the position is missing: not counted
-    wrong = (beyond > BEYOND) | (np.abs(log.q) > MAX_INPUT)
-    for joint in np.flatnonzero(wrong.mean(axis=0) > 0.5).tolist():
-        value = float(np.median(log.q[wrong[:, joint], joint]))
-        low, high = float(robot.lower[joint]), float(robot.upper[joint])
-        limits = f"from {low:.4g} to {high:.4g}" if np.isfinite(high - low) else f"of less than {MAX_INPUT:.0e}"
-        raise InputError(
-            f"most positions of {robot.joint_names[joint]} cannot be: about {value:.4g}, expected a number {limits} "
-            "[rad or m]. Degrees, encoder counts or another joint's column are put right by a mapping (--mapping)"
-        )
-
-
-def track_simulated(
-    preset: Preset,
-    load: Load,
-    *,
-    poses: int,
-    seed: int,
-    fit: Fit | None = None,
-    max_mass: float | None = None,
-    progress: Progress | None = None,
-) -> Track:
-    """Follow gravity and payload live, while a simulated arm goes from pose to pose.
-
-    Args:
-        preset: The arm.
-        load: What it picks up; the controller does not know of it.
-        poses: How many poses it goes to.
-        seed: Of the poses and of noise.
-        fit: The arm's calibration; None for the description, which is exact here.
-        max_mass: Heaviest load [kg]; None for half of the arm's moving mass.
-        progress: Called now and then with the seconds done and in all.
-
-    Raises:
-        InputError: A load that cannot be, or poses that cannot be reached.
-        SafetyError: The arm was stopped by a fault.
-        MissingExtraError: MuJoCo is not installed.
-    """
-    bare = preset.robot()
-    if load.mass:
-        carrier = link_name(bare, load.link, "--payload-link")
-        bare.with_payload(load.mass, com=load.com, link=carrier)  # refuses what cannot be, before anything moves
-    arm = SimulatedArm(bare, preset.config.replaced(seed=seed, events=load.events()))
-    model = bare if fit is None else fit.robot
-    band = None
-    if fit is None and preset.config.drive.friction is not None:
-        band = np.broadcast_to(np.asarray(preset.config.drive.friction.coulomb, dtype=np.float64), (bare.n,))
-    tracker = Tracker(model, arm.dt, fit=fit, friction_band=band, max_mass=max_mass)
-    plate = arm.plate
-    frame = None if plate is None else WrenchFrame.checked(plate.T_base_sensor, plate.reads)
-    speed = np.minimum(SPEED_SHARE * arm.velocity_limit, FASTEST)
-    reference = PoseList(list(design_poses(bare, poses, seed)), speed=speed, dwell=DWELL)
-    with arm:
-        start = arm.read().q
-        reference.reset(start)
-        duration = reference.duration + DWELL
-        ticks = 0
-
-        def watch(sample: Sample) -> bool:
-            nonlocal ticks
-            wrench = None if frame is None or sample.wrench is None else frame.wrench(sample.wrench)
-            tracker.update(sample.q, sample.dq, sample.effort, wrench, sample.flags)
-            if progress is not None and ticks % PROGRESS_EVERY == 0:
-                progress(ticks * arm.dt, duration)
-            ticks += 1
-            return False
-
-        gains = careful_gains(model, start, arm.effort_limit, arm.dt)
-        law = PDGravity(model, gains.kp, gains.kd, reference, reach=gains.reach)
-        ControlLoop(arm, law, model).run(duration, until=watch)
-    return tracker.finished()
-
+if TYPE_CHECKING:
+    from ..dynamics import Robot
+    from ..identification import Fit
+    from ..sensing import Track
 
 ATTACH = 20.0
 """When a simulated load comes, unless told [s]."""
@@ -267,8 +90,7 @@ def track(
     if release is not None and release <= begin:
         raise click.UsageError(f"--release {release:g} is not after --attach {begin:g}")
     if live:
-        load = Load() if carried is None else Load(carried.mass, carried.com, carried.link, begin, release)
-        found = _live(sources[0], load, calibration_path, max_mass, count, seed)
+        found = _live(sources[0], carried, (begin, release), calibration_path, max_mass, count, seed)
     else:
         found = _recorded(sources, arm, reading, calibration_path, max_mass)
     name = ", ".join(Path(source).name for source in sources)
@@ -291,16 +113,22 @@ def _fit(path: str | None, robot: Robot) -> Fit | None:
 
 def _live(
     source: str,
-    load: Load,
+    carried: Carried | None,
+    when: tuple[float, float | None],
     calibration_path: str | None,
     max_mass: float | None,
     poses: int,
     seed: int,
 ) -> Track:
+    from ..tasks import Load, track_simulated
     from .plant import named_preset
 
     preset = named_preset(source)
-    fit = _fit(calibration_path, preset.robot())
+    bare = preset.robot()
+    fit, load = _fit(calibration_path, bare), Load()
+    if carried is not None:
+        carried.on(bare)  # refuses what cannot be, in the words of the command line
+        load = Load(carried.mass, carried.com, carried.link, *when)
     with Progressing(f"simulating {preset.name}") as bar:
         return track_simulated(preset, load, poses=poses, seed=seed, fit=fit, max_mass=max_mass, progress=bar.update)
 
@@ -314,6 +142,7 @@ def _recorded(
 ) -> Track:
     if arm is None:
         raise click.UsageError("--robot is missing: the arm of the recording, e.g. --robot arm.urdf")
+    from ..tasks import track_log
 
     robot, log = reading.robot_and_log(arm, sources)
     fit = _fit(calibration_path, robot)

@@ -10,12 +10,11 @@ import click
 
 from .options import exit_codes, json_option
 from .output import Progressing, console, note_written, print_json, printable, refuse_file, table, warn
-from .plant import PlantOptions, joint_index, plant_options, yes_option
+from .plant import PlantOptions, plant_options, yes_option
 
 if TYPE_CHECKING:
-    from ..control import Plant
     from ..dynamics import Robot
-    from ..tasks import FreeTuning, LearnedFriction, Tuning
+    from ..tasks import FreeTuning, LawKind, LearnedFriction, Rig, Tuning
 
 
 EXAMPLES = """\b
@@ -70,7 +69,7 @@ The rule, the same for every law:
 def tune(
     *,
     plant: str,
-    law: str,
+    law: LawKind,
     joints: tuple[str, ...],
     alone: bool,
     bandwidth: float,
@@ -96,7 +95,7 @@ def tune(
     import math
 
     from ..dynamics import rotary
-    from ..tasks import TuningRule
+    from ..tasks import TuningRule, learned_friction
 
     refuse_file("--out", out_path, (".toml",))
     if free and len(joints) != 1:
@@ -105,7 +104,7 @@ def tune(
         raise click.UsageError("--alone simulates one joint: give --joint once")
     if friction and law not in ("bsc", "bsc-p"):
         raise click.UsageError("--friction is learned from the plate: give --law bsc or bsc-p")
-    make, robot, indices, real = _plants(plant, joints, alone, asked)
+    make_rig, robot, indices, real = _rigs(plant, joints, alone, asked)
     moving = [robot.joint_names[index] for index in indices]
     if real and not yes:
         moved = ", ".join(moving)
@@ -122,8 +121,8 @@ def tune(
     rule = replace(TuningRule(), bandwidth=bandwidth, damping=damping, step=size)
     with Progressing(f"tuning {law} of {plant}") as progressing:
         settings: dict[str, Any] = {"rule": rule, "progress": lambda share: progressing.update(share, 1.0)}
-        tuning, freely = _tune(make, robot, law, indices, free, settings, asked.estop)
-        learned = _friction(make, robot, tuning, indices, asked.estop) if friction else {}
+        tuning, freely = _tune(make_rig, law, indices, free, settings)
+        learned = {index: learned_friction(make_rig, tuning.gains, index) for index in indices} if friction else {}
     for index, found in learned.items():
         tuning = replace(tuning, gains=tuning.gains.with_friction(index, found.law))
     if out_path is not None:
@@ -137,48 +136,38 @@ def tune(
         note_written("gains", out_path)
 
 
-def _plants(
+def _rigs(
     name: str, joints: tuple[str, ...], alone: bool, asked: PlantOptions
-) -> tuple[Callable[[], Plant], Robot, list[int], bool]:
-    """Return what makes the plant, its model, the joints to tune, and whether it is a real one."""
+) -> tuple[Callable[[], Rig], Robot, list[int], bool]:
+    """Return what makes the rig of an experiment, its model, the joints to tune, and whether the arm is a real one."""
+    from ..dynamics import joint_index
+    from ..tasks import Rig
+
     preset = asked.preset(name)
     if alone:
         if preset is None:
             raise click.UsageError(f"--alone is for simulated arms; '{name}' is none")
         joint = joint_index(preset.robot(), joints[0])
-        return lambda: preset.single_joint(joint, seed=asked.seed), preset.single_joint(joint).robot, [0], False
-    simulated, plant, robot = asked.made(name)
+        robot = preset.single_joint(joint).robot
+        return lambda: Rig(preset.single_joint(joint, seed=asked.seed), robot), robot, [0], False
+    driven = asked.made(name)
+    robot = driven.robot
     indices = [joint_index(robot, joint) for joint in joints] if joints else list(range(robot.n))
-    return lambda: plant if preset is None else preset.arm(seed=asked.seed), robot, indices, not simulated
+    if preset is None:
+        return driven.rig, robot, indices, True
+    return lambda: Rig(preset.arm(seed=asked.seed), robot), robot, indices, False
 
 
 def _tune(
-    make: Callable[[], Plant],
-    robot: Robot,
-    law: Any,
-    indices: list[int],
-    free: bool,
-    settings: dict[str, Any],
-    estop: str | None,
+    make_rig: Callable[[], Rig], law: LawKind, indices: list[int], free: bool, settings: dict[str, Any]
 ) -> tuple[Tuning, FreeTuning | None]:
+    from ..tasks import TriangleTask, freely_tuned, tuned
+
     if not free:
-        from ..tasks import tuned
-
-        return tuned(make, robot, law, joints=indices, i_have_an_estop=estop, **settings), None
-    from ..tasks import TriangleTask, freely_tuned
-
-    task = TriangleTask(make, robot, joint=indices[0], i_have_an_estop=estop)
-    found = freely_tuned(make, robot, law, task.rms, joint=indices[0], i_have_an_estop=estop, **settings)
+        return tuned(make_rig, law, joints=indices, **settings), None
+    task = TriangleTask(make_rig, joint=indices[0])
+    found = freely_tuned(make_rig, law, task.rms, joint=indices[0], **settings)
     return found.tuning, found
-
-
-def _friction(
-    make: Callable[[], Plant], robot: Robot, tuning: Tuning, indices: list[int], estop: str | None
-) -> dict[int, LearnedFriction]:
-    """Return what was learned of the friction of each tuned joint."""
-    from ..tasks import learned_friction
-
-    return {index: learned_friction(make, robot, tuning.gains, index, i_have_an_estop=estop) for index in indices}
 
 
 def _print_friction(robot: Robot, learned: dict[int, LearnedFriction]) -> None:

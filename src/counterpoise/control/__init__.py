@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .limits import joint_array as joint_array
     from .limits import resolve_limits as resolve_limits
     from .loop import ControlLoop as ControlLoop
+    from .loop import checked_filter as checked_filter
     from .pd import PD as PD
     from .pid import PID as PID
     from .plant import BrakedPlant as BrakedPlant
@@ -112,6 +113,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "default_gains": ("ROTOR_TICKS", "soft_reach", "softest_gains"),
         "law": ("checked_dt", "gain"),
         "limits": ("joint_array", "resolve_limits"),
+        "loop": ("checked_filter",),
         "plant": ("standing_sample",),
         "plate_torque": ("AT_ITS_END", "PlateTorque"),
         "reference": ("least_jerk", "move_time", "not_begun", "smooth_step"),

@@ -1,10 +1,8 @@
-"""Which filter computes: the native one where it was built, else its Python specification.
-
-In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specification.
-
-The safety filter's arithmetic in plain Python: the specification that the native filter repeats bit by bit.
+"""The safety filter's arithmetic in plain Python: the specification that the native filter repeats bit by bit.
 
 Joints are walked one by one with Python floats, which compute exactly as C doubles do. See docs/safety-filter.md.
+
+The native filter computes where it was built. In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces this one.
 """
 
 from __future__ import annotations
@@ -386,9 +384,9 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-_MODULE = native_part("control")
+_PART = native_part("control")
 
 if TYPE_CHECKING:
     FilterCore = ReferenceFilterCore
 else:
-    FilterCore = ReferenceFilterCore if _MODULE is None else _MODULE.NativeFilterCore
+    FilterCore = ReferenceFilterCore if _PART is None else _PART.NativeFilterCore

@@ -1,6 +1,6 @@
-"""What the native filter is checked with before it is used: one case per entry point.
+"""What the native filter is checked with before it is used: one case per entry point, and the layouts.
 
-Each case makes a filter of the given module, calls it, and returns all that the filter then says. The stored results
+Each case makes a filter of the given part, calls it, and returns all that the filter then says. The stored results
 are those of the Python specification (``tests/store_results.py``).
 """
 
@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import Cases
+from ..dynamics import MAX_INPUT
+from ..foundation import Cases, Layout
 from ..recording import Sample, SampleFlag
+from .fault import FLAG_COUNT, Fault, FilterFlag
 
 JOINTS = 3
 TORQUE = np.array([2.0, -7.5, 0.25])
@@ -126,4 +128,10 @@ _RUNS: tuple[Callable[[Any], list[float]], ...] = (
     *(_check, _limit, _hold, _sent, _start_from, _set_effort_limit, _forget),
 )
 CASES: Cases = {f"FilterCore.{run.__name__[1:]}": run for run in _RUNS}
-"""Per entry point of the extension a function of its module."""
+"""Per entry point of the part a function of it."""
+LAYOUT: Layout = {
+    "Fault": Fault.__members__,
+    "SampleFlag": SampleFlag.__members__,
+    "FilterFlag": FilterFlag.__members__,
+    "CONSTANTS": {"MAX_INPUT": MAX_INPUT, "FLAG_COUNT": FLAG_COUNT},
+}

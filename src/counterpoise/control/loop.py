@@ -21,7 +21,7 @@ from ..recording import Declared, LogBuilder, Sample
 from .fault import error_of
 from .law import Law
 from .limits import joint_array
-from .plant import Clock, Plant, WallClock
+from .plant import Clock, Plant
 from .report import EndState, RunReport
 from .run import Kept, Run, Switch, as_laws
 from .safe_stop import nominal_time
@@ -70,6 +70,34 @@ def refuse_wrong_filter(safety: SafetyFilter, robot: Robot, plant: Plant) -> Non
     plate = plant.plate
     if plate is not None and not np.all(safety.plate_range <= plate.range):
         raise InputError("the filter does not know the range of the plant's plate; make the filter with plant=...")
+
+
+def checked_filter(
+    plant: Plant, robot: Robot, safety: SafetyFilter | None, clock: Clock | None, words: str | None
+) -> SafetyFilter:
+    """Return the filter of a plant that may be driven, whatever the law: the one that is given, or a new one.
+
+    Args:
+        plant: What is to be driven.
+        robot: Its model.
+        safety: The filter; None makes one with the tighter of the robot's and the plant's limits.
+        clock: What is to keep the period; None where the plant does.
+        words: What was said about the emergency stop.
+
+    Raises:
+        InputError: Plant, robot and filter do not belong together, or a limit is missing.
+        SafetyError: Nothing stops the arm when this program dies.
+    """
+    if not isinstance(plant, Plant):
+        raise InputError(f"{plant!r} is no plant; see counterpoise.control.plant for what it must offer")
+    refuse_unclear_plant(plant)
+    chosen = SafetyFilter(robot, plant=plant) if safety is None else safety
+    refuse_wrong_filter(chosen, robot, plant)
+    refuse_command_units(robot)
+    refuse_without_watchdog(plant, words)
+    if not (clock is None or isinstance(clock, Clock)):
+        raise InputError(f"clock is {clock!r}; expected one with now() and wait_until(), e.g. WallClock(), or None")
+    return chosen
 
 
 def refuse_no_torques(robot: Robot, laws: Sequence[Law]) -> None:
@@ -146,7 +174,6 @@ class ControlLoop:
         robot: Robot,
         *,
         safety: SafetyFilter | None = None,
-        pace: Literal["plant", "clock"] = "plant",
         clock: Clock | None = None,
         stop_damping: npt.ArrayLike | None = None,
         i_have_an_estop: str | None = None,
@@ -158,9 +185,8 @@ class ControlLoop:
             law: One law, or several whose torques are summed.
             robot: The arm's model, payload included: gravity of the safe stop, limits.
             safety: The filter; None makes one with the tighter of the robot's and the plant's limits.
-            pace: "plant" when reading or writing takes as long as it should (simulations run as fast as they can);
-                "clock" when the loop must wait for the next tick itself.
-            clock: The clock for pace="clock"; None for the machine's.
+            clock: What the loop waits for the next tick by, usually WallClock(); None where reading or writing takes as
+                long as it should (simulations run as fast as they can).
             stop_damping: Damping of the safe stop [N m s/rad or N s/m], one or n; None derives it from the limits and
                 the inertia at the start.
             i_have_an_estop: Exactly "I have an emergency stop within reach", to drive a plant without a watchdog.
@@ -169,20 +195,11 @@ class ControlLoop:
             InputError: Plant, robot, filter and laws do not belong together, or a limit is missing.
             SafetyError: Gravity would be compensated twice, or nothing stops the arm when this program dies.
         """
-        if not isinstance(plant, Plant):
-            raise InputError(f"{plant!r} is no plant; see counterpoise.control.plant for what it must offer")
-        refuse_unclear_plant(plant)
+        self.safety = checked_filter(plant, robot, safety, clock, i_have_an_estop)
         self._laws = as_laws(law)
-        self.safety = SafetyFilter(robot, plant=plant) if safety is None else safety
-        refuse_wrong_filter(self.safety, robot, plant)
         refuse_no_torques(robot, self._laws)
         refuse_gravity_twice(plant, self._laws)
-        refuse_without_watchdog(plant, i_have_an_estop)
-        if pace not in ("plant", "clock"):
-            raise InputError(f"pace is {pace!r}; expected 'plant' or 'clock'")
-        self._plant = plant
-        self._robot = robot
-        self._clock: Clock | None = (clock or WallClock()) if pace == "clock" else None
+        self._plant, self._robot, self._clock = plant, robot, clock
         self._damping = None if stop_damping is None else joint_array(stop_damping, "stop_damping", robot.joint_names)
         if self._damping is not None and not np.all((self._damping >= 0.0) & np.isfinite(self._damping)):
             raise InputError(f"stop_damping is {self._damping.tolist()}; expected finite numbers from 0")

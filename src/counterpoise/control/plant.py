@@ -237,6 +237,7 @@ def make_plant(name: str, **options: Any) -> Plant:
 _MEMBERS = (*(name for name in vars(Plant) if not name.startswith("_")), "__enter__", "__exit__")
 
 
+@runtime_checkable
 class Clock(Protocol):
     """Time as a loop sees it; tests put their own in."""
 

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from .plate_fit import fit_plate as fit_plate
     from .pose_table import LEAST_ROWS as LEAST_ROWS
     from .pose_table import is_pose_table as is_pose_table
-    from .prepared import CUTOFF as CUTOFF
-    from .prepared import Prepared as Prepared
-    from .prepared import prepare as prepare
-    from .prepared import without_infinities as without_infinities
     from .priors import AMBIGUOUS as AMBIGUOUS
     from .priors import MassBelief as MassBelief
     from .priors import parameter_spread as parameter_spread
@@ -49,7 +45,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "plate": ("BELIEVED", "UNRELATED", "check_plate"),
         "plate_fit": ("LEVER", "PlateClass", "PlateFit", "PlateModel", "PlateTurn", "axes_of", "fit_plate"),
         "pose_table": ("LEAST_ROWS", "is_pose_table"),
-        "prepared": ("CUTOFF", "Prepared", "prepare", "without_infinities"),
         "priors": ("AMBIGUOUS", "MassBelief", "parameter_spread"),
     },
 )

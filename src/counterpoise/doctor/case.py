@@ -134,7 +134,7 @@ class Case:
         """
         if not finding.fix:
             return finding
-        moving = np.flatnonzero(self.search.comparison.motion.moving).tolist()
+        moving = np.flatnonzero(self.search.comparison.points.moving).tolist()
         why = ""
         if finding.fault in _OF_SEVERAL_JOINTS and len(moving) < min(LEAST_MOVING, len(self.names)):
             why = f"only {listed(self.named(moving))} moves" if moving else "no joint moves"

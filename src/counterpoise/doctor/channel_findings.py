@@ -18,8 +18,8 @@ from ..recording import Log, increasing
 from .case import Case, among, confidence, rounded, shrinks
 from .finding import Consequence, Finding, LogFault, listed, percent, short
 from .gram import OWN
-from .motion import RecordedMotion
 from .moves import DEGREE
+from .points import MotionPoints
 from .priors import ALL_SIGNS, AMBIGUOUS, EFFORT_OFFSET, GAIN, ORDER, SIGN, UNIT
 from .reading import Change, plain_factors
 from .weighing import rivals_of
@@ -28,7 +28,7 @@ ALIKE = 0.5
 """Correlation from which a velocity is its position's, up to a factor."""
 
 
-def velocity_slopes(log: Log, motion: RecordedMotion) -> Array:
+def velocity_slopes(log: Log, points: MotionPoints) -> Array:
     """Return recorded velocity over the rate at which the recorded position changes, shape (n,).
 
     1 where both are in one unit and of one sign, −1 where their signs differ, 0 where they have nothing to do with each
@@ -36,7 +36,7 @@ def velocity_slopes(log: Log, motion: RecordedMotion) -> Array:
 
     Args:
         log: The recording.
-        motion: Its points.
+        points: Its points.
     """
     slopes = np.full(len(log.joint_names), np.nan)
     if log.declared.velocity_from == "position":
@@ -44,11 +44,11 @@ def velocity_slopes(log: Log, motion: RecordedMotion) -> Array:
     rows = increasing(log.time)
     for joint in range(len(slopes)):
         known = rows[np.isfinite(log.dq[rows, joint])]
-        change = motion.dq[:, joint]
+        change = points.dq[:, joint]
         power = float(change @ change)
         if len(known) < 2 or power == 0.0:
             continue
-        recorded = np.interp(motion.time, log.time[known], log.dq[known, joint])
+        recorded = np.interp(points.time, log.time[known], log.dq[known, joint])
         size = math.sqrt(power * float(recorded @ recorded))
         both = float(change @ recorded)
         slopes[joint] = both / power if size > 0.0 and abs(both) > ALIKE * size else 0.0
@@ -168,7 +168,7 @@ def _with_effort(case: Case, change: Change) -> bool:
 
 
 def _slopes(case: Case) -> Array:
-    return velocity_slopes(case.log, case.search.comparison.motion)
+    return velocity_slopes(case.log, case.search.comparison.points)
 
 
 def _signs_of(case: Case, joint: int) -> dict[str, float]:
@@ -237,7 +237,7 @@ def name_degrees(case: Case) -> list[Finding]:
         return []
     joints = list(found[0].joints)
     gain, other = case.worth(found[0].without)
-    travel = np.ptp(case.search.comparison.motion.q, axis=0)
+    travel = np.ptp(case.search.comparison.points.q, axis=0)
     numbers = case.numbers(gain, other, case.alive)
     numbers["travel_as_recorded"] = {case.names[joint]: rounded(travel[joint]) for joint in joints}
     slopes = np.abs(_slopes(case)[joints])

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ..dynamics import Robot
 from ..foundation import Array
-from ..recording import Log, SampleFlag, hop_noise, increasing, resolution, true_stretches
+from ..recording import MISSED_PERIODS, Log, Motion, SampleFlag, hop_noise, increasing, resolution, true_stretches
 from .finding import PLATE_CHANNELS, Consequence, Finding, LogFault, listed, percent, short, times
-from .prepared import GAP_PERIODS, Indices, Mask, Prepared
+
+Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 
 MOVED = 0.05
 """Travel from which a joint certainly moved [rad or m]."""
@@ -102,7 +105,7 @@ def subject(kind: ChannelKind, names: Sequence[str]) -> str:
     return what[0].upper() + what[1:]
 
 
-def check_dead(robot: Robot | None, log: Log, smooth: Prepared) -> list[Finding]:
+def check_dead(robot: Robot | None, log: Log, motion: Motion) -> list[Finding]:
     """Name channels that say nothing all the way through.
 
     Found: a channel that keeps one value, but for a rare flicker, while its joint moves by more than MOVED; an effort
@@ -112,11 +115,11 @@ def check_dead(robot: Robot | None, log: Log, smooth: Prepared) -> list[Finding]
     Args:
         robot: The model; None judges without it, by constant values only.
         log: The recording, joints as in ``robot``.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
     rows = increasing(log.time)
     turned = _turned(log, rows)
-    moved = np.maximum(smooth.moved, turned) > MOVED
+    moved = np.maximum(motion.travel, turned) > MOVED
     every = list(channels(log, rows))
     dead: dict[ChannelKind, list[Channel]] = {}
     for channel in every:
@@ -124,13 +127,13 @@ def check_dead(robot: Robot | None, log: Log, smooth: Prepared) -> list[Finding]
         if channel.kind == "position":
             moves = bool(turned[channel.joint] > MOVED)
         elif channel.kind == "velocity":
-            moves = bool(smooth.moved[channel.joint] > MOVED)
+            moves = bool(motion.travel[channel.joint] > MOVED)
         if moves and channel.constant:
             dead.setdefault(channel.kind, []).append(channel)
     efforts = [channel for channel in every if channel.kind == "effort"]
     silent = {channel.joint for channel in dead.get("effort", [])}
     floor = {channel.joint: max(channel.step, hop_noise(channel.values)) for channel in efforts}
-    weak = {} if robot is None else _weak_efforts(robot, smooth, moved, silent, floor)
+    weak = {} if robot is None else _weak_efforts(robot, motion, moved, silent, floor)
     dead.setdefault("effort", []).extend(channel for channel in efforts if channel.joint in weak)
     return [_dead_finding(kind, found, weak, log) for kind, found in dead.items() if found]
 
@@ -147,23 +150,23 @@ def _turned(log: Log, rows: Indices) -> Array:
 
 
 def _weak_efforts(
-    robot: Robot, smooth: Prepared, moved: Mask, silent: set[int | None], floor: dict[int | None, float]
+    robot: Robot, motion: Motion, moved: Mask, silent: set[int | None], floor: dict[int | None, float]
 ) -> dict[int, dict[str, float]]:
     """Return joints whose effort is far too small and follows nothing, with the numbers."""
-    gravity = robot.gravity(smooth.q)
-    good = smooth.good
-    known = [j for j in range(robot.n) if smooth.effort_known[j] and j not in silent]
+    gravity = robot.gravity(motion.q)
+    good = motion.usable
+    known = [j for j in range(robot.n) if motion.effort_measured[j] and j not in silent]
     if len(known) < 3 or good.sum() < 20:
         return {}
     limit = np.where(np.isfinite(robot.effort_limit), robot.effort_limit, 0.0)
     expected = np.abs(gravity[good]).max(axis=0) + 0.02 * limit
-    size = smooth.tau[good].std(axis=0) + np.abs(smooth.tau[good].mean(axis=0))
+    size = motion.tau[good].std(axis=0) + np.abs(motion.tau[good].mean(axis=0))
     ratio = {j: float(size[j] / expected[j]) for j in known if expected[j] > 0.0}
-    explained = {j: _explained(smooth, gravity, j) for j in ratio}
+    explained = {j: _explained(motion, gravity, j) for j in ratio}
     alive = [ratio[j] for j in ratio if explained[j] >= DEAF]
     if len(alive) < 2:
         return {}
-    usual, deviation = float(np.median(alive)), smooth.tau[good].std(axis=0)
+    usual, deviation = float(np.median(alive)), motion.tau[good].std(axis=0)
     return {
         j: {"effort_per_expected": ratio[j], "others": usual, "explained": explained[j]}
         for j in ratio
@@ -171,11 +174,11 @@ def _weak_efforts(
     }
 
 
-def _explained(smooth: Prepared, gravity: Array, joint: int) -> float:
+def _explained(motion: Motion, gravity: Array, joint: int) -> float:
     """Return the share of an effort's variance that gravity, friction and acceleration of its joint explain."""
-    motion = (smooth.direction[:, joint], smooth.dq[:, joint], smooth.ddq[:, joint])
-    regressor = np.column_stack([gravity[:, joint], *motion, np.ones(len(gravity))])[smooth.good]
-    tau = smooth.tau[smooth.good, joint]
+    moved = (motion.direction[:, joint], motion.dq[:, joint], motion.ddq[:, joint])
+    regressor = np.column_stack([gravity[:, joint], *moved, np.ones(len(gravity))])[motion.usable]
+    tau = motion.tau[motion.usable, joint]
     variance = float(tau.var())
     fitted = regressor @ np.linalg.lstsq(regressor, tau, rcond=None)[0]
     return 1.0 - float(np.mean((tau - fitted) ** 2)) / variance if variance > 0.0 else 0.0
@@ -224,7 +227,7 @@ def check_frozen(log: Log) -> list[Finding]:
     for channel in channels(log, rows):
         if channel.constant:
             continue
-        runs = _frozen_runs(channel, _Motion(time, log.q[rows], travel, log.rate))
+        runs = _frozen_runs(channel, _Movement(time, log.q[rows], travel, log.rate))
         if runs:
             found.setdefault(channel.kind, []).append((channel, runs))
     return [_frozen_finding(kind, members, time) for kind, members in found.items()]
@@ -244,7 +247,7 @@ def _travel(log: Log, rows: Indices) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Motion:
+class _Movement:
     """What shows whether the arm moved: times [s] (k,), positions and travel [rad or m] (k, n), samples per second."""
 
     time: Array
@@ -253,9 +256,9 @@ class _Motion:
     rate: float
 
 
-def _frozen_runs(channel: Channel, motion: _Motion) -> list[tuple[int, int]]:
+def _frozen_runs(channel: Channel, movement: _Movement) -> list[tuple[int, int]]:
     """Return [first, last) of the stretches in which a channel is frozen."""
-    values, time = channel.values, motion.time
+    values, time = channel.values, movement.time
     finite = np.isfinite(values)
     same = (values[1:] == values[:-1]) & finite[1:] & finite[:-1]
     begins, ends = true_stretches(same).T
@@ -268,22 +271,22 @@ def _frozen_runs(channel: Channel, motion: _Motion) -> list[tuple[int, int]]:
     rare = 0.0 if channel.kind == "position" else FROZEN_RUNS * usual  # a position is judged by the velocity instead
     long = (lengths >= max(FROZEN_SAMPLES, rare)) & (time[ends - 1] - time[begins] >= FROZEN_TIME)
     pairs = zip(begins[long].tolist(), ends[long].tolist(), strict=True)
-    return [(b, e) for b, e in pairs if _went_on(channel, b, e, motion, restless=usual <= 2.0)]
+    return [(b, e) for b, e in pairs if _went_on(channel, b, e, movement, restless=usual <= 2.0)]
 
 
-def _went_on(channel: Channel, begin: int, end: int, motion: _Motion, *, restless: bool) -> bool:
+def _went_on(channel: Channel, begin: int, end: int, movement: _Movement, *, restless: bool) -> bool:
     """Return whether the arm moved while the channel kept its value from ``begin`` to before ``end``.
 
     ``restless``: the channel's noise changes its value all the time, so that it never stands by itself.
     """
-    q, time = motion.q, motion.time
-    lost = end < len(time) and time[end] - time[end - 1] > GAP_PERIODS / motion.rate
+    q, time = movement.q, movement.time
+    lost = end < len(time) and time[end] - time[end - 1] > MISSED_PERIODS / movement.rate
     after = end - 1 if lost else min(end, len(time) - 1)  # what happened in a gap is no proof
     if channel.kind == "position":
         j = _joint(channel)
         jump = abs(float(q[after, j] - q[begin, j]))
         usual = float(np.nanquantile(np.abs(np.diff(q[:, j])), 0.99))
-        went = float(motion.travel[end - 1, j] - motion.travel[begin, j])
+        went = float(movement.travel[end - 1, j] - movement.travel[begin, j])
         least = max(0.2 * MOVED, 10.0 * channel.step)
         return (went > least and jump > 0.3 * went) or (after == end and jump > max(least, 5.0 * usual))
     if channel.kind == "velocity":
@@ -350,7 +353,7 @@ VISIBLE = 0.005
 """Step, as a share of the signal's range, that is worth a note."""
 
 
-def check_saturated(log: Log, smooth: Prepared) -> list[Finding]:
+def check_saturated(log: Log, motion: Motion) -> list[Finding]:
     """Name efforts, velocities and plate channels that are flat at their largest or smallest value while the arm moves.
 
     Found: at least FLAT_SAMPLES samples and FLAT_SHARE of all exactly at the extreme, in two stays or more; of a signal
@@ -360,11 +363,11 @@ def check_saturated(log: Log, smooth: Prepared) -> list[Finding]:
 
     Args:
         log: The recording.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
     rows = increasing(log.time)
     time = log.time[rows]
-    speed = np.column_stack([np.interp(time, smooth.time, column) for column in smooth.dq.T])
+    speed = np.column_stack([np.interp(time, motion.time, column) for column in motion.dq.T])
     moving = (np.abs(speed) > MOVING_SPEED).any(axis=1)
     moving[1:] &= (np.diff(log.q[rows], axis=0) != 0.0).any(axis=1)  # smoothing carries motion into a rest
     found: dict[ChannelKind, list[tuple[Channel, dict[str, Any]]]] = {}
@@ -446,7 +449,7 @@ def _told_saturated(share: float) -> Finding:
     )
 
 
-def check_quantised(log: Log, smooth: Prepared) -> list[Finding]:
+def check_quantised(log: Log, motion: Motion) -> list[Finding]:
     """Name channels whose step is coarse beside their signal.
 
     LIMITS: an effort, velocity or plate channel with fewer than twenty steps in its range that its own noise does not
@@ -455,19 +458,19 @@ def check_quantised(log: Log, smooth: Prepared) -> list[Finding]:
 
     Args:
         log: The recording.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
     rows = increasing(log.time)
     found: dict[tuple[ChannelKind, Consequence], list[tuple[Channel, float]]] = {}
     for channel in channels(log, rows):
-        moves = channel.joint is None or bool(smooth.moved[channel.joint] > MOVED)
+        moves = channel.joint is None or bool(motion.travel[channel.joint] > MOVED)
         if channel.step == 0.0 or channel.constant or not moves:
             continue
         spread = float(np.ptp(channel.values[np.isfinite(channel.values)]))
         share = channel.step / spread
         rough = hop_noise(channel.values) < DITHER * channel.step
         if channel.kind == "position":
-            moved = channel.joint is not None and smooth.moved[channel.joint] > 4.0 * channel.step
+            moved = channel.joint is not None and motion.travel[channel.joint] > 4.0 * channel.step
             coarse = moved and channel.step > COARSE_POSITION
             visible = moved and channel.step > 0.2 * COARSE_POSITION
         else:

@@ -26,9 +26,8 @@ import numpy as np
 from ..dynamics import Robot, effort_units
 from ..errors import PhysicalConsistencyError
 from ..foundation import Array
-from ..recording import EARLIER_SHARE, Log, Rest, find_rests, novelty
+from ..recording import EARLIER_SHARE, Log, Motion, Rest, find_rests, novelty
 from .finding import Consequence, Finding, LogFault, listed, percent, short
-from .prepared import Prepared
 from .priors import INDEPENDENT_RATE, parameter_spread
 
 
@@ -94,15 +93,15 @@ class Excitation:
     weakest: tuple[str, ...]
 
 
-def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
+def excitation(robot: Robot, motion: Motion) -> Excitation | None:
     """Return what a recording teaches about gravity; None where no joint feels gravity or no effort was measured.
 
     Args:
         robot: The model.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
-    joints = np.flatnonzero(smooth.effort_known)
-    rows = np.flatnonzero(smooth.good)
+    joints = np.flatnonzero(motion.effort_measured)
+    rows = np.flatnonzero(motion.usable)
     basis = robot.base_parameters
     if len(rows) < LEAST_ROWS or len(joints) == 0 or not basis.names:
         return None
@@ -110,15 +109,15 @@ def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
     spread = basis.regrouping @ _gravity_spread(robot)
     left, sizes, _ = np.linalg.svd(spread, full_matrices=False)
     root = left * sizes  # root rootᵀ: covariance of the base parameters by the model
-    regressor = robot.base_gravity_regressor(smooth.q[picked])
-    inertial = inertial_signals(robot, smooth.q[picked], smooth.dq[picked], smooth.ddq[picked])
+    regressor = robot.base_gravity_regressor(motion.q[picked])
+    inertial = inertial_signals(robot, motion.q[picked], motion.dq[picked], motion.ddq[picked])
     poses = _poses(robot)
     asked = robot.base_gravity_regressor(poses)
     largest = np.abs(robot.gravity(poses)).max(axis=0)
     information = np.zeros((root.shape[1], root.shape[1]))
-    weight = min(1.0, INDEPENDENT_RATE * len(rows) * smooth.dt / len(picked))
+    weight = min(1.0, INDEPENDENT_RATE * len(rows) * motion.dt / len(picked))
     for joint in joints:
-        side, dq = smooth.direction[picked, joint], smooth.dq[picked, joint]
+        side, dq = motion.direction[picked, joint], motion.dq[picked, joint]
         nuisance = np.column_stack([np.ones(len(picked)), side, dq, inertial[:, joint]])
         noise = NOISE * max(float(largest[joint]), 1e-3 * float(largest.max()))
         open_columns = _span(nuisance)
@@ -139,7 +138,7 @@ def excitation(robot: Robot, smooth: Prepared) -> Excitation | None:
     return Excitation(before, after, largest, swing, condition, weakest)
 
 
-def check_excitation(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
+def check_excitation(robot: Robot, log: Log, motion: Motion) -> list[Finding]:
     """Name joints about whose gravity the recording says less than the model does.
 
     Found: joints whose gravity torque over their range is, with the recording, still more than NOT_LEARNT as uncertain
@@ -149,9 +148,9 @@ def check_excitation(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
     Args:
         robot: The model.
         log: The recording, joints as in ``robot``.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
-    found = excitation(robot, smooth)
+    found = excitation(robot, motion)
     if found is None:
         return []
     held = log.declared.held
@@ -165,7 +164,7 @@ def check_excitation(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
         return []
     names = tuple(robot.joint_names[joint] for joint in joints)
     still = [
-        name for joint, name in enumerate(robot.joint_names) if smooth.moved[joint] < HARDLY_MOVED and name not in held
+        name for joint, name in enumerate(robot.joint_names) if motion.travel[joint] < HARDLY_MOVED and name not in held
     ]
     worst = int(joints[left[joints].argmax()])
     hardly = f" {listed(still)} hardly moved." if still else ""
@@ -251,7 +250,7 @@ class FrictionBand:
     gravity_swing: float
 
 
-def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
+def friction_bands(robot: Robot, motion: Motion) -> dict[int, FrictionBand]:
     """Return the friction band of every joint that moved both ways, by its index.
 
     The effort of joint i is taken as a g_i + b d_i + r ddq_i + F s_i + v dq_i + c with gravity g and the inertial
@@ -260,30 +259,30 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
 
     Args:
         robot: The model.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
-    good = smooth.good
-    q, dq, ddq = smooth.q[good], smooth.dq[good], smooth.ddq[good]
+    good = motion.usable
+    q, dq, ddq = motion.q[good], motion.dq[good], motion.ddq[good]
     gravity = robot.gravity(q)
     inertial = inertial_signals(robot, q, dq, ddq)
     bands = {}
     for joint in range(robot.n):
         sliding = np.abs(dq[:, joint]) > SLIDING_SPEED
         side = np.sign(dq[:, joint])
-        least = min(int((sliding & (side > 0.0)).sum()), int((sliding & (side < 0.0)).sum())) * smooth.dt
-        if not smooth.effort_known[joint] or least < LEAST_SLIDING:
+        least = min(int((sliding & (side > 0.0)).sum()), int((sliding & (side < 0.0)).sum())) * motion.dt
+        if not motion.effort_measured[joint] or least < LEAST_SLIDING:
             continue
         swing = float(np.ptp(gravity[:, joint]))
         felt = swing > 1e-6 * max(1.0, float(np.abs(gravity).max()))
         moving = (side, dq[:, joint], inertial[:, joint], np.ones(len(q)))
         columns = np.column_stack([*moving, gravity[:, joint] if felt else np.zeros(len(q))])[sliding]
-        tau = smooth.tau[good, joint][sliding]
+        tau = motion.tau[good, joint][sliding]
         inverse = np.linalg.pinv(columns, rcond=1e-9)  # of one joint alone, torque and acceleration are the same signal
         values = inverse @ tau
         residual = tau - columns @ values
         # Neighbouring samples are alike: what is independent comes once per time of the filter.
         count = len(tau)
-        independent = max(count * 2.0 * smooth.cutoff * smooth.dt, columns.shape[1] + 1.0)
+        independent = max(count * 2.0 * motion.cutoff * motion.dt, columns.shape[1] + 1.0)
         covariance = inverse @ inverse.T * float(residual @ residual) / independent
         speed = float(np.median(np.abs(dq[sliding, joint])))
         width = float(values[0] + values[1] * speed)
@@ -294,7 +293,7 @@ def friction_bands(robot: Robot, smooth: Prepared) -> dict[int, FrictionBand]:
     return bands
 
 
-def check_friction(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
+def check_friction(robot: Robot, log: Log, motion: Motion) -> list[Finding]:
     """Say how wide the friction band of every joint is, and how it compares with gravity's swing in this recording.
 
     A note, not a fault: friction is there. Named are joints whose band is five standard deviations wide.
@@ -302,10 +301,10 @@ def check_friction(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
     Args:
         robot: The model.
         log: The recording, joints as in ``robot``.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
     bands = {
-        joint: band for joint, band in friction_bands(robot, smooth).items() if abs(band.half_width) > 5.0 * band.std
+        joint: band for joint, band in friction_bands(robot, motion).items() if abs(band.half_width) > 5.0 * band.std
     }
     if not bands:
         return []
@@ -430,7 +429,7 @@ LEAST_TIME = 0.3
 """Shortest stay at a stop that counts [s]; a motion that only touches its limit turns round faster."""
 
 
-def check_stops(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
+def check_stops(robot: Robot, log: Log, motion: Motion) -> list[Finding]:
     """Name joints that rest at a position limit.
 
     Found: a joint that stands within MARGIN of a limit of the model, or up to BEYOND behind it, for LEAST_TIME in all.
@@ -439,10 +438,10 @@ def check_stops(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
     Args:
         robot: The model, with its limits.
         log: The recording, joints as in ``robot``.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
     held = log.declared.held
-    q, standing = smooth.q[smooth.good], np.abs(smooth.dq[smooth.good]) < STANDING_SPEED
+    q, standing = motion.q[motion.usable], np.abs(motion.dq[motion.usable]) < STANDING_SPEED
     names, evidence = [], {}
     for joint, name in enumerate(robot.joint_names):
         if name in held or robot.upper[joint] - robot.lower[joint] < 4.0 * MARGIN:
@@ -452,7 +451,7 @@ def check_stops(robot: Robot, log: Log, smooth: Prepared) -> list[Finding]:
         if len(outside) == 0 or float(outside.max()) > BEYOND:
             continue
         stays = (outside > -MARGIN) & standing[:, joint]
-        time = float(stays.sum() * smooth.dt)
+        time = float(stays.sum() * motion.dt)
         if time >= LEAST_TIME:
             names.append(name)
             limit = robot.upper[joint] if above[stays].mean() > below[stays].mean() else robot.lower[joint]
@@ -486,7 +485,7 @@ LEAST_TRAVEL = 0.1
 """Range of the joint that moves most from which there is a path [rad or m]."""
 
 
-def check_path(smooth: Prepared) -> list[Finding]:
+def check_path(motion: Motion) -> list[Finding]:
     """Say when the last 40 % of the path, by its length, lie where the arm has been before.
 
     A part held out from the end then tests poses that were trained on. Found: a path that is driven back, a periodic
@@ -494,11 +493,11 @@ def check_path(smooth: Prepared) -> list[Finding]:
     something new about inertia and friction.
 
     Args:
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
-    if float(smooth.moved.max(initial=0.0)) < LEAST_TRAVEL:
+    if float(motion.travel.max(initial=0.0)) < LEAST_TRAVEL:
         return []
-    q = smooth.q[smooth.good]
+    q = motion.q[motion.usable]
     if len(q) < 20:
         return []
     found = novelty(q)
@@ -525,7 +524,7 @@ def check_path(smooth: Prepared) -> list[Finding]:
                 "share_repeated": share,
                 "median_distance": distance,
                 "sense": sense,
-                "later_part_from_s": float(smooth.time[smooth.good][found.later[0]]),
+                "later_part_from_s": float(motion.time[motion.usable][found.later[0]]),
                 "tolerance": SAME_PLACE,
                 "driven_back": bool(sense < -SENSE),
             },

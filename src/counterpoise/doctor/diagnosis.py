@@ -24,7 +24,18 @@ import numpy as np
 from ..dynamics import Robot
 from ..errors import InputError
 from ..foundation import Array
-from ..recording import REFERENCES, Log, dotted, flattened, increasing, overlaid, plain, remapped, scales_efforts
+from ..recording import (
+    REFERENCES,
+    Log,
+    Motion,
+    dotted,
+    flattened,
+    increasing,
+    overlaid,
+    plain,
+    remapped,
+    scales_efforts,
+)
 from .case import Case
 from .channel_findings import name_degrees, name_gains, name_offsets, name_order, name_signs
 from .channels import check_dead, check_frozen, check_quantised, check_saturated
@@ -42,11 +53,10 @@ from .load_findings import (
     needs_other_robot,
     wrong_robot,
 )
-from .motion import motion_of
 from .moves import excess_of, in_degrees, motor_side_finding, with_all_gains_found
 from .plate import check_plate
-from .pose_table import is_pose_table, table_motion, table_prepared
-from .prepared import Prepared, prepare, without_infinities
+from .points import points_of
+from .pose_table import is_pose_table, table_motion, table_points
 from .priors import ANY, BELIEFS, GOOD, INDEPENDENT_RATE, Cost
 from .reading import Reading
 from .search import search
@@ -135,39 +145,39 @@ POINTS = 3000
 """Points of the recording that stand for it."""
 
 
-def check_unweighed(robot: Robot, smooth: Prepared | None) -> list[Finding]:
+def check_unweighed(robot: Robot, motion: Motion | None) -> list[Finding]:
     """Say that efforts were not compared, and which joints' efforts brake where they should drive.
 
     Args:
         robot: The model, without masses.
-        smooth: The recording made ready, of a table of poses its rows at rest; None where it is too short.
+        motion: The recording's motion at even times, of a table of poses its rows at rest; None where it is too short.
     """
-    signs = {} if smooth is None else friction_signs(robot, smooth)
+    signs = {} if motion is None else friction_signs(robot, motion)
     wrong = tuple(name for name, sign in signs.items() if sign < 0)
-    measured = robot.joint_names if smooth is None else _known(robot, smooth)
+    measured = robot.joint_names if motion is None else _known(robot, motion)
     untold = tuple(name for name in measured if name not in signs)
     found = [] if not wrong else [_reversed(wrong)]
     return [*found, _no_masses(robot, untold, told=bool(signs))]
 
 
-def friction_signs(robot: Robot, smooth: Prepared) -> dict[str, int]:
+def friction_signs(robot: Robot, motion: Motion) -> dict[str, int]:
     """Return +1 where the friction of a joint brakes, −1 where it drives, nothing where it is not told.
 
     Args:
         robot: The model; its masses do not matter.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
-    rows = np.flatnonzero(smooth.good)
+    rows = np.flatnonzero(motion.usable)
     if len(rows) < 20:
         return {}
     picked = rows[np.unique(np.linspace(0, len(rows) - 1, POINTS).astype(np.int64))]
-    independent = max(INDEPENDENT_RATE * len(rows) * smooth.dt, 1.0)
-    regressor = robot.base_gravity_regressor(smooth.q[picked])
+    independent = max(INDEPENDENT_RATE * len(rows) * motion.dt, 1.0)
+    regressor = robot.base_gravity_regressor(motion.q[picked])
     found: dict[str, int] = {}
-    for name in _known(robot, smooth):
+    for name in _known(robot, motion):
         joint = robot.joint_names.index(name)
-        tau, side = smooth.tau[picked, joint], smooth.direction[picked, joint]
-        beside = [regressor[:, joint], np.ones((len(picked), 1)), smooth.dq[picked, joint, None], smooth.ddq[picked]]
+        tau, side = motion.tau[picked, joint], motion.direction[picked, joint]
+        beside = [regressor[:, joint], np.ones((len(picked), 1)), motion.dq[picked, joint, None], motion.ddq[picked]]
         # What of the direction the others do not explain (Frisch–Waugh): its slope is the friction.
         own, left = _rest(side, np.hstack(beside)), _rest(tau, np.hstack(beside))
         power = float(own @ own)
@@ -181,8 +191,8 @@ def friction_signs(robot: Robot, smooth: Prepared) -> dict[str, int]:
     return found
 
 
-def _known(robot: Robot, smooth: Prepared) -> tuple[str, ...]:
-    return tuple(name for name, known in zip(robot.joint_names, smooth.effort_known, strict=True) if known)
+def _known(robot: Robot, motion: Motion) -> tuple[str, ...]:
+    return tuple(name for name, known in zip(robot.joint_names, motion.effort_measured, strict=True) if known)
 
 
 def _rest(values: Array, columns: Array) -> Array:
@@ -241,26 +251,26 @@ def check_model(robot: Robot, log: Log, dead: Collection[str] = ()) -> list[Find
     Returns:
         Findings; none where the recording is too short to say anything.
     """
-    motion = table_motion(log) if is_pose_table(log) else motion_of(log)
-    if motion is None:
+    points = table_points(log) if is_pose_table(log) else points_of(log)
+    if points is None:
         return []
-    living = motion.alive & ~np.isin(np.array(log.joint_names), list(dead))
-    motion = replace(motion, alive=living)
+    living = points.alive & ~np.isin(np.array(log.joint_names), list(dead))
+    points = replace(points, alive=living)
     if not living.any():
         return []
     begin = Reading.as_recorded(robot, log.declared)
-    excess = excess_of(robot, motion)
+    excess = excess_of(robot, points)
     declared_motor = log.declared.position_side == "motor" and log.declared.motor_per_link is None
     if declared_motor and excess.joints:
-        return [motor_side_finding(robot, motion, excess, degrees_possible=False)]
-    columns = SignalColumns(robot, motion)
+        return [motor_side_finding(robot, points, excess, degrees_possible=False)]
+    columns = SignalColumns(robot, points)
     if not excess.everywhere:
         return _compared(columns, log, begin)
     degrees = in_degrees(robot, begin)
     if not begin.free_gain and _weakness(columns, degrees) < WEAK:
         return _compared(columns, log, begin, degrees)
-    fits = excess_of(robot, replace(motion, q=degrees.positions(motion.q))).joints == ()
-    return [motor_side_finding(robot, motion, excess, degrees_possible=fits and _explained(columns, degrees))]
+    fits = excess_of(robot, replace(points, q=degrees.positions(points.q))).joints == ()
+    return [motor_side_finding(robot, points, excess, degrees_possible=fits and _explained(columns, degrees))]
 
 
 def _explained(columns: SignalColumns, reading: Reading) -> bool:
@@ -310,7 +320,7 @@ _NAMERS = (
 )
 
 
-def check_recording(robot: Robot | None, log: Log, prepared: Prepared | None = None) -> list[Finding]:
+def check_recording(robot: Robot | None, log: Log, motion: Motion | None = None) -> list[Finding]:
     """Return what is wrong with a recording by itself, worst first.
 
     A channel that is dead is not also called frozen, saturated, coarse or late.
@@ -318,23 +328,23 @@ def check_recording(robot: Robot | None, log: Log, prepared: Prepared | None = N
     Args:
         robot: The model; None judges the numbers alone.
         log: The recording, joints as in ``robot``.
-        prepared: The recording made ready, where that was done before.
+        motion: The recording's motion at even times, where it was computed before.
     """
-    log = without_infinities(log)
-    smooth = prepare(log) if prepared is None else prepared
+    log = log.without_infinities()
+    motion = Motion.on_grid(log) if motion is None else motion
     findings = check_timing(log) + check_rate(robot, log) + check_one_sided(log)
-    if smooth is not None:
-        findings += check_dead(robot, log, smooth)
+    if motion is not None:
+        findings += check_dead(robot, log, motion)
         findings += check_frozen(log)
-        findings += check_saturated(log, smooth)
-        findings += check_quantised(log, smooth)
-        findings += check_delays(robot, log, smooth)
-        findings += check_path(smooth)
+        findings += check_saturated(log, motion)
+        findings += check_quantised(log, motion)
+        findings += check_delays(robot, log, motion)
+        findings += check_path(motion)
         if robot is not None:
-            findings += check_stops(robot, log, smooth)
-            findings += check_friction(robot, log, smooth)
-            findings += check_excitation(robot, log, smooth)
-            findings += check_plate(robot, log, smooth)
+            findings += check_stops(robot, log, motion)
+            findings += check_friction(robot, log, motion)
+            findings += check_excitation(robot, log, motion)
+            findings += check_plate(robot, log, motion)
     return sorted(_without_shadows(findings), key=lambda finding: -finding.consequence)
 
 
@@ -345,8 +355,8 @@ def check_table(robot: Robot, log: Log) -> list[Finding]:
         robot: The model.
         log: The table, joints as in ``robot``.
     """
-    smooth = table_prepared(log)
-    return [] if smooth is None else check_excitation(robot, log, smooth)
+    motion = table_motion(log)
+    return [] if motion is None else check_excitation(robot, log, motion)
 
 
 _LESSER = {
@@ -439,26 +449,26 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
             "with read_log(path, robot), which orders them"
         )
     facts = _facts(log)
-    log = without_infinities(log)
+    log = log.without_infinities()
     weighed = bool(robot.tree.mass.any())
     if is_pose_table(log):
         if not weighed:
-            return Diagnosis(tuple(_ordered(check_unweighed(robot, table_prepared(log)))), facts)
+            return Diagnosis(tuple(_ordered(check_unweighed(robot, table_motion(log)))), facts)
         return Diagnosis(tuple(_ordered(check_model(robot, log) + check_table(robot, log))), facts)
     clock = [finding for finding in check_rate(robot, log) if finding.fix]
     if clock:  # all that follows rests on velocities and accelerations
         log = remapped(log, merged_fix(clock), robot)
-    prepared = prepare(log)
+    motion = Motion.on_grid(log)
     if not weighed:
-        alone = check_unweighed(robot, prepared) + check_recording(None, log, prepared)
+        alone = check_unweighed(robot, motion) + check_recording(None, log, motion)
         return Diagnosis(tuple(sorted(alone, key=lambda finding: -finding.consequence)), facts)
-    dead = [] if prepared is None else check_dead(robot, log, prepared)
+    dead = [] if motion is None else check_dead(robot, log, motion)
     silent = {name for finding in dead if finding.evidence.get("channel") == "effort" for name in finding.subjects}
     lost = {name for finding in dead if finding.evidence.get("channel") == "position" for name in finding.subjects}
     found = [] if lost else check_model(robot, log, silent)
     if log.declared.rate_is_guessed:
         found = _without_rate(found)
-    recorded = _of_recording(robot, log, prepared, found)
+    recorded = _of_recording(robot, log, motion, found)
     found = clock + found + (_without_rate(recorded) if log.declared.rate_is_guessed else recorded)
     return Diagnosis(tuple(_ordered(found)), facts)
 
@@ -475,10 +485,10 @@ def _ordered(findings: list[Finding]) -> list[Finding]:
     return sorted(said, key=lambda finding: (-finding.consequence, -finding.confidence))
 
 
-def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list[Finding]) -> list[Finding]:
+def _of_recording(robot: Robot, log: Log, motion: Motion | None, found: list[Finding]) -> list[Finding]:
     """Return the findings of the recording by itself, understood as the model's findings say."""
     if any(finding.fault is LogFault.MOTOR_SIDE for finding in found):
-        return [finding for finding in check_recording(robot, log, prepared) if finding.fault in ANY_UNIT]
+        return [finding for finding in check_recording(robot, log, motion) if finding.fault in ANY_UNIT]
     change = merged_fix(found)
     corrected = log
     if change:
@@ -491,7 +501,7 @@ def _of_recording(robot: Robot, log: Log, prepared: Prepared | None, found: list
         if finding.fault is LogFault.PAYLOAD and finding.evidence["mass_kg"] > 0.0:
             evidence = finding.evidence
             standing = standing.with_payload(evidence["mass_kg"], com=evidence["com_m"], link=evidence["link"])
-    return check_recording(standing, corrected, prepared if corrected is log else None)
+    return check_recording(standing, corrected, motion if corrected is log else None)
 
 
 def _facts(log: Log) -> dict[str, Any]:

@@ -226,7 +226,7 @@ class ReadingComparison:
 
     Attributes:
         robot: The model.
-        motion: The recording's points.
+        points: The recording's points.
         spread: Standard deviation of each recorded effort, shape (n,).
         guess: Unexplained part of each joint's effort with which fits begin, shape (n,). A good guess saves rounds.
     """
@@ -240,14 +240,14 @@ class ReadingComparison:
             every: Take every so many points: coarser and faster.
         """
         self.robot = columns.robot
-        motion = self.motion = columns.motion
+        points = self.points = columns.points
         self.columns = columns
         self.beliefs = tuple(beliefs)
         self._every = every
         self.guess = np.full(columns.robot.n, FIRST_GUESS)
         self._fits: dict[tuple[Reading, MassBelief], ReadingFit] = {}
-        level = np.nan_to_num(motion.effort)
-        self.spread: Array = np.where(motion.alive, level.std(axis=0) + 0.02 * np.abs(level.mean(axis=0)), 0.0)
+        level = np.nan_to_num(points.effort)
+        self.spread: Array = np.where(points.alive, level.std(axis=0) + 0.02 * np.abs(level.mean(axis=0)), 0.0)
 
     def gram(self, reading: Reading) -> Gram:
         """Return the scalar products of a reading's kinematics."""
@@ -306,7 +306,7 @@ class ReadingComparison:
         """Return the gravity vector in the base frame that the efforts show, and its covariance [m/s²]."""
         gram, setup = self.gram(reading), self._setup(reading, belief)
         columns = list(gram.unit_gravity)
-        at = setup.solve(self.motion.effective, self.guess, columns, np.full(3, GRAVITY_SPREAD), weighed=False)
+        at = setup.solve(self.points.effective, self.guess, columns, np.full(3, GRAVITY_SPREAD), weighed=False)
         where = slice(setup.common, setup.common + 3)
         return at.shared[where] * GRAVITY_SPREAD, at.shared_covariance[where, where] * GRAVITY_SPREAD**2
 
@@ -314,7 +314,7 @@ class ReadingComparison:
         return _Setup(self.columns, self.gram(reading), reading, belief, self.spread)
 
     def _fitted(self, reading: Reading, belief: MassBelief) -> ReadingFit:
-        robot, gram, worth = self.robot, self.gram(reading), self.motion.effective
+        robot, gram, worth = self.robot, self.gram(reading), self.points.effective
         setup = self._setup(reading, belief)
         at = setup.solve(worth, self.guess)
         n, alive, scale = robot.n, setup.joints, setup.scale

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..dynamics import BASE, Robot, driven_inertias, rotary
 from ..foundation import Array
-from .motion import LEAST_MOTION, RecordedMotion
+from .points import LEAST_MOTION, MotionPoints
 from .priors import ANY, MassBelief, parameter_spread, payload_spread
 from .reading import Reading
 
@@ -84,18 +84,18 @@ class SignalColumns:
 
     Attributes:
         robot: The robot.
-        motion: The recording's points.
+        points: The recording's points.
         alive: Joints with a live effort: those whose torques are explained.
         leaves: Bodies that carry no other moving body.
         payload_spread: What a payload's columns mean, by body: [m, mx, my, mz] = spread @ x [kg, kg m], shape (4, 4).
         inertia: Mean inertia that each joint turns [kg m² or kg], shape (n,).
     """
 
-    def __init__(self, robot: Robot, motion: RecordedMotion) -> None:
+    def __init__(self, robot: Robot, points: MotionPoints) -> None:
         """Prepare for a robot and a recording."""
         self.robot = robot
-        self.motion = motion
-        self.alive = np.flatnonzero(motion.alive)
+        self.points = points
+        self.alive = np.flatnonzero(points.alive)
         parents = {int(parent) for parent in robot.tree.parent if parent != BASE}
         self.leaves = tuple(body for body in range(robot.tree.bodies) if body not in parents)
         self.payload_spread = {body: payload_spread(robot, body) for body in self.leaves}
@@ -104,7 +104,7 @@ class SignalColumns:
         self._turned: dict[tuple[float, float, float], Robot] = {}
 
         random = np.random.default_rng(0)
-        q, dq, ddq = random.normal(size=(3, RANDOM_MOTIONS, robot.n)) * motion.moving
+        q, dq, ddq = random.normal(size=(3, RANDOM_MOTIONS, robot.n)) * points.moving
         # Under gravity of no special direction nothing is felt by accident only.
         slanted = robot.mounted(rotation=np.eye(3), gravity=(3.0, 5.0, -7.8))
         rows = slanted.inertial_regressor(q, dq, ddq)[:, self.alive]
@@ -116,7 +116,7 @@ class SignalColumns:
         self._grams: dict[tuple[object, ...], Gram] = {}
         self._expected: dict[tuple[object, ...], tuple[Array, Array]] = {}
         self.shared = self._matrix.shape[1] - 4 * len(payloads)
-        self.inertia = np.mean(np.abs(driven_inertias(robot, motion.q[:: max(1, len(motion.q) // 16)])), axis=0)
+        self.inertia = np.mean(np.abs(driven_inertias(robot, points.q[:: max(1, len(points.q) // 16)])), axis=0)
 
     def held(self, belief: MassBelief) -> Array:
         """Return T, shape (c, c): the shared columns times T have unknowns of unit variance under a belief."""
@@ -146,18 +146,18 @@ class SignalColumns:
         """
         key = reading.kinematics
         if key not in self._expected:
-            q, dq, ddq = (reading.positions(values) for values in (self.motion.q, self.motion.dq, self.motion.ddq))
+            q, dq, ddq = (reading.positions(values) for values in (self.points.q, self.points.dq, self.points.ddq))
             turned = self.robot.mounted(rotation=np.eye(3), gravity=reading.gravity_base)
             rows = turned.inertial_regressor(q, dq, ddq)[:, self.alive]
             whole = rows @ self.robot.inertial_parameters[10:] + (self.robot.rotor_inertia * ddq)[:, self.alive]
             self._expected[key] = (whole, turned.gravity(q)[:, self.alive])
         whole, weight = self._expected[key]
-        effort = self.motion.effort[:, list(reading.effort_from)] * np.array(reading.effort_factor)
+        effort = self.points.effort[:, list(reading.effort_from)] * np.array(reading.effort_factor)
         return np.asarray(effort[:, self.alive] - whole + (weight if reading.compensated else 0.0))
 
     def _gram(self, reading: Reading, every: int) -> Gram:
-        robot, motion, alive = self.robot, self.motion, self.alive
-        q, dq, ddq = (reading.positions(values[::every]) for values in (motion.q, motion.dq, motion.ddq))
+        robot, points, alive = self.robot, self.points, self.alive
+        q, dq, ddq = (reading.positions(values[::every]) for values in (points.q, points.dq, points.ddq))
         if reading.gravity_base not in self._turned:
             self._turned[reading.gravity_base] = robot.mounted(rotation=np.eye(3), gravity=reading.gravity_base)
         rows = self._turned[reading.gravity_base].inertial_regressor(q, dq, ddq)[:, alive]
@@ -170,13 +170,13 @@ class SignalColumns:
         moves = np.ptp(q, axis=0) > LEAST_MOTION
         usual = np.where(moves, np.maximum(np.mean(np.abs(dq), axis=0), 1e-9), 1.0)
         smooth = np.tanh(dq / (SMOOTHING * usual)) * moves
-        last = motion.last_direction[::every][:, list(reading.position_from)] * np.sign(reading.position_factor)
+        last = points.last_direction[::every][:, list(reading.position_from)] * np.sign(reading.position_factor)
         kept = last * (1.0 - np.abs(smooth)) * moves
-        wound = motion.wound[::every][:, list(reading.position_from)] * np.sign(reading.position_factor) * moves
+        wound = points.wound[::every][:, list(reading.position_from)] * np.sign(reading.position_factor) * moves
         shapes = position_shapes(robot, q)
         own = np.stack([ddq, smooth, dq / usual * moves, np.ones_like(q), kept, wound, *shapes], axis=2)[:, alive]
 
-        everyone = np.repeat(motion.effort[::every, None, alive], len(alive), axis=1)
+        everyone = np.repeat(points.effort[::every, None, alive], len(alive), axis=1)
         single = np.stack([moving, weight], axis=2)
         columns = np.concatenate([wide[..., : self.shared], own, single, units, wide[..., self.shared :], everyone], 2)
         by_joint = np.ascontiguousarray(np.moveaxis(columns, 1, 0))

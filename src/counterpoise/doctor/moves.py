@@ -21,7 +21,7 @@ from ..foundation import Array
 from .evidence import ReadingComparison
 from .finding import Consequence, Finding, LogFault, listed, short
 from .gram import SHAPES
-from .motion import RecordedMotion
+from .points import MotionPoints
 from .priors import Cost, MassBelief
 from .reading import Reading, swapped
 
@@ -235,7 +235,7 @@ def regressed(comparison: ReadingComparison, reading: Reading, row: int, effort:
     inverse = np.linalg.inv(block)
     solution = inverse @ (choice.T @ gram.products[row][:, channel])
     left = gram.products[row][channel, channel] - solution @ block @ solution
-    doubt = math.sqrt(max(left, 0.0) * inverse[0, 0] / comparison.motion.effective)
+    doubt = math.sqrt(max(left, 0.0) * inverse[0, 0] / comparison.points.effective)
     return float(solution[0]), doubt, float(solution[[2, 3, 6]].sum())
 
 
@@ -265,29 +265,29 @@ class Excess:
     everywhere: bool
 
 
-def excess_of(robot: Robot, motion: RecordedMotion) -> Excess:
+def excess_of(robot: Robot, points: MotionPoints) -> Excess:
     """Return how far the recorded positions go beyond the robot's limits."""
-    travel = np.ptp(motion.q, axis=0)
+    travel = np.ptp(points.q, axis=0)
     span = robot.upper - robot.lower
     span = np.where(np.isfinite(span), np.minimum(span, UNLIMITED_RANGE), UNLIMITED_RANGE)
-    turns = np.array(rotary(robot)) & motion.moving
+    turns = np.array(rotary(robot)) & points.moving
     ratio = np.where(turns, travel / np.maximum(span, 1e-3), 0.0)
     beyond = tuple(np.flatnonzero(ratio > EXCESS).tolist())
     return Excess(ratio, beyond, bool(beyond) and len(beyond) >= SHARE * int(turns.sum()))
 
 
-def motor_side_finding(robot: Robot, motion: RecordedMotion, excess: Excess, *, degrees_possible: bool) -> Finding:
+def motor_side_finding(robot: Robot, points: MotionPoints, excess: Excess, *, degrees_possible: bool) -> Finding:
     """Return the finding that positions and efforts were recorded in front of the gears.
 
     Args:
         robot: The model.
-        motion: The recording's points.
+        points: The recording's points.
         excess: How far they go beyond the limits.
         degrees_possible: Whether degrees with efforts in a unit of their own explain the data as well.
     """
     names = tuple(robot.joint_names[joint] for joint in excess.joints)
     least = {robot.joint_names[joint]: float(excess.ratio[joint]) for joint in excess.joints}
-    pairs = _coupled_pairs(robot, motion)
+    pairs = _coupled_pairs(robot, points)
     sentence = (
         f"The positions of {listed(names)} travel {short(min(least.values()))} to {short(max(least.values()))} times "
         "the range that the links have: positions and efforts were recorded at the motors, in front of the gears"
@@ -323,16 +323,16 @@ def motor_side_finding(robot: Robot, motion: RecordedMotion, excess: Excess, *, 
     )
 
 
-def _coupled_pairs(robot: Robot, motion: RecordedMotion) -> list[tuple[str, str, float]]:
+def _coupled_pairs(robot: Robot, points: MotionPoints) -> list[tuple[str, str, float]]:
     """Return pairs of the last three moving joints whose speeds go together more than by chance."""
-    wrist = np.flatnonzero(motion.moving)[-3:]
+    wrist = np.flatnonzero(points.moving)[-3:]
     if len(wrist) < 2:
         return []
-    correlation = np.atleast_2d(np.corrcoef(motion.dq[:, wrist].T))
+    correlation = np.atleast_2d(np.corrcoef(points.dq[:, wrist].T))
     pairs = []
     for first in range(len(wrist)):
         for second in range(first + 1, len(wrist)):
             value = float(correlation[first, second])
-            if abs(np.arctanh(np.clip(value, -0.999999, 0.999999))) * np.sqrt(motion.effective) > TELLING:
+            if abs(np.arctanh(np.clip(value, -0.999999, 0.999999))) * np.sqrt(points.effective) > TELLING:
                 pairs.append((robot.joint_names[wrist[first]], robot.joint_names[wrist[second]], value))
     return pairs

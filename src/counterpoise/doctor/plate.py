@@ -26,10 +26,9 @@ import numpy as np
 
 from ..dynamics import Robot
 from ..foundation import Array
-from ..recording import Log
+from ..recording import Log, Motion
 from .finding import PLATE_CHANNELS, Consequence, Finding, LogFault, short, spread
 from .plate_fit import LEVER, PlateClass, PlateFit, PlateModel, PlateTurn, fit_plate, turn
-from .prepared import Prepared
 from .priors import AMBIGUOUS
 
 SURE = 5.0
@@ -159,7 +158,7 @@ DECLARE = "Declare the plate's true pose ([wrench] T_base_sensor), or turn its r
 _FACTOR = {"on_robot": 1.0, "on_sensor": -1.0, None: 1.0}
 
 
-def check_plate(robot: Robot, log: Log, smooth: Prepared | None) -> list[Finding]:
+def check_plate(robot: Robot, log: Log, motion: Motion | None) -> list[Finding]:
     """Name what is wrong with the plate.
 
     Found, on arms that move over a good part of their range: sign; mirrored axes; yaw and tilt above 2° and SURE
@@ -169,16 +168,16 @@ def check_plate(robot: Robot, log: Log, smooth: Prepared | None) -> list[Finding
     Args:
         robot: The model, mounted as the robot stands.
         log: The recording, joints as in ``robot``.
-        smooth: The recording made ready; None where it is too short.
+        motion: The recording's motion at even times; None where it is too short.
     """
-    if smooth is None or log.wrench is None or smooth.good.sum() * smooth.dt < LEAST_TIME:
+    if motion is None or log.wrench is None or motion.usable.sum() * motion.dt < LEAST_TIME:
         return []
     known = np.isfinite(log.wrench)
     if np.mean(known.all(axis=1)) < 0.5 or np.any(np.nanstd(log.wrench, axis=0) == 0.0):
         return []
     declared = log.declared
     pose = np.eye(4) if declared.T_base_sensor is None else np.asarray(declared.T_base_sensor)
-    model = PlateModel(robot, smooth, pose, _FACTOR[declared.sensor_reads])
+    model = PlateModel(robot, motion, pose, _FACTOR[declared.sensor_reads])
     fit = fit_plate(model)
     if fit.mismatch > UNRELATED:
         return []

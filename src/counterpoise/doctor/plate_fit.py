@@ -35,7 +35,7 @@ from ..foundation import (
     rotation_vector,
     wrench_transform,
 )
-from .prepared import Prepared
+from ..recording import Motion, interpolated
 from .priors import FURTHEST, INDEPENDENT_RATE, RESIDUE, parameter_spread
 
 _UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
@@ -173,21 +173,21 @@ class PlateFit:
 class PlateModel:
     """The model's wrench at the plate with its uncertainty, ready to be compared with any transformed reading."""
 
-    def __init__(self, robot: Robot, smooth: Prepared, T_base_sensor: Array, sign: float) -> None:
+    def __init__(self, robot: Robot, motion: Motion, T_base_sensor: Array, sign: float) -> None:
         """Prepare.
 
         Args:
             robot: The model.
-            smooth: The recording made ready, with a wrench.
+            motion: The recording's motion at even times, with a wrench.
             T_base_sensor: Declared pose of the sensor in the base frame, shape (4, 4).
             sign: +1 where the plate is declared to read what acts on the robot, −1 otherwise.
         """
-        good = np.flatnonzero(smooth.good)
+        good = np.flatnonzero(motion.usable)
         self.rows = good[np.unique(np.linspace(0, len(good) - 1, MOST_POINTS).astype(np.int64))]
-        self._smooth, self._sign = smooth, sign
+        self._time, self._sign = motion.time, sign
         self.declared = T_base_sensor[:3, :3]
-        self._wrench = np.zeros((len(smooth.time), 6)) if smooth.wrench is None else smooth.wrench
-        q, dq, ddq = (values[self.rows] for values in (smooth.q, smooth.dq, smooth.ddq))
+        self._wrench = np.zeros((len(motion.time), 6)) if motion.wrench is None else motion.wrench
+        q, dq, ddq = (values[self.rows] for values in (motion.q, motion.dq, motion.ddq))
         regressor = robot.base_wrench_regressor(q, dq, ddq)
         to_sensor = wrench_transform(inverse_transform(T_base_sensor))
         at_sensor = to_sensor @ regressor
@@ -198,7 +198,7 @@ class PlateModel:
         self._unit = unit
         self._spread = spread
         self.signal = self.predicted.std(axis=0)
-        self.weight = min(1.0, INDEPENDENT_RATE * len(good) * smooth.dt / len(self.rows))
+        self.weight = min(1.0, INDEPENDENT_RATE * len(good) * motion.dt / len(self.rows))
         self.floor = RESIDUE * np.repeat([float(self.signal[:3].max()), float(self.signal[3:].max())], 3)
         # To begin with, half of what is read counts as noise: a group of channels that cannot be explained at all must
         # not decide about the other.
@@ -230,8 +230,7 @@ class PlateModel:
 
     def reading(self, lag: float) -> Array:
         """Return the reading that belongs to the points when it is ``lag`` [s] late, shape (k, 6), sign as declared."""
-        reading: Array = self._sign * self._smooth.shifted(self._wrench, lag, self.rows)
-        return reading
+        return self._sign * interpolated(self._time[self.rows] + lag, self._time, self._wrench)
 
     def first_lag(self) -> float:
         """Return how late the reading seems [s], whatever its axes and signs.

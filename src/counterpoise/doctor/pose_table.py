@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ..foundation import Array
-from ..recording import Log, increasing, sides_by_order
-from .motion import RecordedMotion
-from .prepared import Indices, Prepared
+from ..recording import Log, Motion, increasing, sides_by_order
+from .points import MotionPoints
+
+Indices = npt.NDArray[np.intp]
 
 LEAST_ROWS = 6
 """Fewest rows of a table that is compared with a model."""
@@ -58,7 +60,7 @@ def is_pose_table(log: Log) -> bool:
     return size > JUMP and turn > ROUGH * size
 
 
-def table_motion(log: Log) -> RecordedMotion | None:
+def table_points(log: Log) -> MotionPoints | None:
     """Return the rows of a table as points at rest; None where there are too few."""
     rows = _rows(log)
     if len(rows) < LEAST_ROWS:
@@ -67,7 +69,7 @@ def table_motion(log: Log) -> RecordedMotion | None:
     still = np.zeros_like(q)
     lacking = ~np.isfinite(effort).all(axis=0)
     alive = ~lacking & (np.ptp(np.where(lacking, 0.0, effort), axis=0) > 0.0)
-    return RecordedMotion(
+    return MotionPoints(
         time=np.arange(len(rows), dtype=np.float64) * PER_ROW,
         q=q,
         dq=still,
@@ -80,26 +82,26 @@ def table_motion(log: Log) -> RecordedMotion | None:
     )
 
 
-def table_prepared(log: Log) -> Prepared | None:
+def table_motion(log: Log) -> Motion | None:
     """Return the rows of a table as the other checks take them, at rest; None where there are too few."""
     rows = _rows(log)
     if len(rows) < LEAST_ROWS:
         return None
     q, still = log.q[rows], np.zeros((len(rows), log.q.shape[1]))
-    return Prepared(
+    return Motion(
+        log=log[rows],
         time=np.arange(len(rows), dtype=np.float64) * PER_ROW,
-        dt=PER_ROW,
-        cutoff=0.5 / PER_ROW,
         q=q,
         dq=still,
         ddq=still,
-        dq_measured=still,
         tau=np.nan_to_num(log.tau[rows]),
         wrench=None,
-        direction=_sides(log, rows),
-        good=np.ones(len(rows), dtype=bool),
-        moved=np.ptp(q, axis=0),
-        effort_known=np.mean(np.isfinite(log.tau[rows]), axis=0) > 0.5,
+        usable=np.ones(len(rows), dtype=bool),
+        rate=1.0 / PER_ROW,
+        cutoff=0.5 / PER_ROW,
+        velocity_measured=np.zeros(q.shape[1], dtype=bool),
+        on_even_times=True,
+        side=_sides(log, rows),
     )
 
 

@@ -73,10 +73,10 @@ def search(
         positions: Whether positions may be understood otherwise than where the search begins.
         units: Whether all efforts may be in units of their own.
     """
-    robot, motion = columns.robot, columns.motion
-    moving = np.flatnonzero(motion.moving).tolist()
+    robot, points = columns.robot, columns.points
+    moving = np.flatnonzero(points.moving).tolist()
     comparison = ReadingComparison(columns, beliefs)
-    cost = Cost(begin, tuple(np.flatnonzero(motion.alive).tolist()))
+    cost = Cost(begin, tuple(np.flatnonzero(points.alive).tolist()))
     coarse = ReadingComparison(columns, beliefs, COARSE)
     walk = _Walk(comparison, coarse, cost, moving, exchangeable(robot, moving), columns.leaves, positions, units)
     start = comparison.best(begin)
@@ -161,4 +161,4 @@ class _Walk:
 
     def _may_be_degrees(self) -> bool:
         """Return whether a joint travels more than a turn: in radians rare, in degrees next to nothing."""
-        return bool(np.ptp(self.comparison.motion.q, axis=0).max() > 2.0 * np.pi)
+        return bool(np.ptp(self.comparison.points.q, axis=0).max() > 2.0 * np.pi)

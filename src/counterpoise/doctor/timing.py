@@ -26,6 +26,7 @@ from ..recording import (
     TIME,
     UNLIMITED_RANGE,
     Log,
+    Motion,
     VelocityMatch,
     fastest_share,
     increasing,
@@ -35,8 +36,10 @@ from ..recording import (
 )
 from .coverage import inertial_signals
 from .finding import Consequence, Finding, LogFault, percent, short, spread, times
-from .prepared import Indices, Mask, Prepared
 from .priors import FURTHEST, INDEPENDENT_RATE
+
+Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 
 GAP_PERIODS = 3.5
 """Time between two samples, in usual ones, from which samples were lost: more than three in a row."""
@@ -453,7 +456,7 @@ class Delay:
     doubt: dict[int, float]
 
 
-def effort_delay(robot: Robot, smooth: Prepared, *, winding: bool = False) -> Delay | None:
+def effort_delay(robot: Robot, motion: Motion, *, winding: bool = False) -> Delay | None:
     """Return how late the efforts are; None where nothing in them tells the time.
 
     The effort of joint i is fitted by gravity, inertial torque, friction's sign and speed and a constant, all from the
@@ -461,15 +464,15 @@ def effort_delay(robot: Robot, smooth: Prepared, *, winding: bool = False) -> De
 
     Args:
         robot: The model.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
         winding: Friction may also wind up over WAYS before it slides, and a spring may pull: neither is a delay.
     """
-    gravity = robot.gravity(smooth.q)
-    inertial = inertial_signals(robot, smooth.q, smooth.dq, smooth.ddq)
+    gravity = robot.gravity(motion.q)
+    inertial = inertial_signals(robot, motion.q, motion.dq, motion.ddq)
     signals = []
-    wound = [_wound(smooth.q, way) for way in WAYS] if winding else []
-    for joint in np.flatnonzero(smooth.effort_known):
-        q, dq = smooth.q[:, joint], smooth.dq[:, joint]
+    wound = [_wound(motion.q, way) for way in WAYS] if winding else []
+    for joint in np.flatnonzero(motion.effort_measured):
+        q, dq = motion.q[:, joint], motion.dq[:, joint]
         columns = (
             gravity[:, joint],
             inertial[:, joint],
@@ -480,8 +483,8 @@ def effort_delay(robot: Robot, smooth: Prepared, *, winding: bool = False) -> De
             *(state[:, joint] for state in wound),
         )
         sliding = np.abs(dq) > SLIDING_SPEED
-        signals.append((int(joint), smooth.tau[:, joint], np.column_stack([*columns, np.ones(len(gravity))]), sliding))
-    return _common_delay(signals, smooth)
+        signals.append((int(joint), motion.tau[:, joint], np.column_stack([*columns, np.ones(len(gravity))]), sliding))
+    return _common_delay(signals, motion)
 
 
 def _wound(q: Array, way: float) -> Array:
@@ -495,26 +498,27 @@ def _wound(q: Array, way: float) -> Array:
     return state
 
 
-def velocity_delay(smooth: Prepared) -> Delay | None:
+def velocity_delay(motion: Motion) -> Delay | None:
     """Return how late the measured velocities are beside the differentiated positions; None where nothing moves.
 
     Args:
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
+    measured = motion.filtered(motion.log.dq)
     signals = [
         (
             joint,
-            smooth.dq_measured[:, joint],
-            np.column_stack([smooth.dq[:, joint], np.ones(len(smooth.time))]),
-            np.ones(len(smooth.time), dtype=bool),
+            measured[:, joint],
+            np.column_stack([motion.dq[:, joint], np.ones(len(motion.time))]),
+            np.ones(len(motion.time), dtype=bool),
         )
-        for joint in range(smooth.q.shape[1])
-        if smooth.moved[joint] > 0.05
+        for joint in range(motion.q.shape[1])
+        if motion.travel[joint] > 0.05
     ]
-    return _common_delay(signals, smooth)
+    return _common_delay(signals, motion)
 
 
-def check_delays(robot: Robot | None, log: Log, smooth: Prepared) -> list[Finding]:
+def check_delays(robot: Robot | None, log: Log, motion: Motion) -> list[Finding]:
     """Name efforts and measured velocities that are late or early beside the positions.
 
     Found: a delay common to the joints of more than SMALL and SMALL_PERIODS times between samples, and SURE standard
@@ -524,22 +528,22 @@ def check_delays(robot: Robot | None, log: Log, smooth: Prepared) -> list[Findin
     Args:
         robot: The model; None judges the velocities only.
         log: The recording, joints as in ``robot``.
-        smooth: The recording made ready.
+        motion: The recording's motion at even times.
     """
-    if smooth.good.sum() < 50:
+    if motion.usable.sum() < 50:
         return []
     findings = []
-    delays = [] if robot is None else [("effort", effort_delay(robot, smooth))]
+    delays = [] if robot is None else [("effort", effort_delay(robot, motion))]
     if log.declared.velocity_from != "position":
-        delays.append(("velocity", velocity_delay(smooth)))
+        delays.append(("velocity", velocity_delay(motion)))
     for what, suspected in delays:
         least = max(SMALL[what], SMALL_PERIODS / log.rate)
         delay = suspected if _is_delay(suspected, least) else None
         if delay is not None and robot is not None and what == "effort":
-            delay = effort_delay(robot, smooth, winding=True)
+            delay = effort_delay(robot, motion, winding=True)
             if delay is None or not _is_delay(delay, least):
                 continue
-            if len(delay.per_joint) < min(LEAST_JOINTS, int(smooth.effort_known.sum())):
+            if len(delay.per_joint) < min(LEAST_JOINTS, int(motion.effort_measured.sum())):
                 continue
         if delay is not None:
             findings.append(_finding(what, delay, log))
@@ -571,17 +575,17 @@ def _finding(what: str, delay: Delay, log: Log) -> Finding:
     )
 
 
-def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepared) -> Delay | None:
+def _common_delay(signals: list[tuple[int, Array, Array, Mask]], motion: Motion) -> Delay | None:
     """Return the shift in time at which channels fit their explanations best, all together.
 
     With Gaussian residuals of unknown size the log likelihood of a shift is −(N/2) log(residual sum of squares), added
     up over the channels; its curvature at the best shift is the variance's inverse.
     """
-    inside = smooth.good & (smooth.time > smooth.time[0] + FURTHEST) & (smooth.time < smooth.time[-1] - FURTHEST)
-    reach = int(FURTHEST / smooth.dt)
+    inside = motion.usable & (motion.time > motion.time[0] + FURTHEST) & (motion.time < motion.time[-1] - FURTHEST)
+    reach = int(FURTHEST / motion.dt)
     rows = np.flatnonzero(inside)
-    rows = rows[(rows >= reach) & (rows < len(smooth.time) - reach)]
-    if len(rows) * smooth.dt < LEAST_TIME:
+    rows = rows[(rows >= reach) & (rows < len(motion.time) - reach)]
+    if len(rows) * motion.dt < LEAST_TIME:
         return None
     shifts = np.arange(-reach, reach + 1)
     total = np.zeros(len(shifts))
@@ -592,7 +596,7 @@ def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepare
         used = used[:: max(1, len(used) // MOST_ROWS)]
         if len(used) < 50:
             continue
-        count = INDEPENDENT_RATE * float(usable[rows].sum()) * smooth.dt
+        count = INDEPENDENT_RATE * float(usable[rows].sum()) * motion.dt
         orthogonal = np.linalg.qr(columns[used])[0]
         values = channel[used[:, None] + shifts]
         centred = np.sum((values - values.mean(axis=0)) ** 2, axis=0)
@@ -602,10 +606,10 @@ def _common_delay(signals: list[tuple[int, Array, Array, Mask]], smooth: Prepare
             continue
         cost = 0.5 * count * np.log(residual / centred)
         total += cost
-        per_joint[joint], bends[joint] = _lowest(shifts, cost, smooth.dt)
+        per_joint[joint], bends[joint] = _lowest(shifts, cost, motion.dt)
     if not per_joint:
         return None
-    lag, curvature = _lowest(shifts, total, smooth.dt)
+    lag, curvature = _lowest(shifts, total, motion.dt)
     if curvature <= 0.0:
         return None
     # Joints that disagree by more than their own uncertainty make all of them less sure; one that is far off does not.

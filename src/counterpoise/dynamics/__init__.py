@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .inputs import check_out as check_out
     from .inputs import effort_units as effort_units
     from .inputs import inertia_units as inertia_units
+    from .inputs import joint_index as joint_index
     from .inputs import link_index as link_index
     from .inputs import link_name as link_name
     from .inputs import numbers as numbers
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from .inputs import refuse_wrench_shape as refuse_wrench_shape
     from .inputs import rotary as rotary
     from .kernel import NATIVE as NATIVE
-    from .kernel import check_module as check_module
-    from .kernel import made_plate_kernel as made_plate_kernel
+    from .kernel import check_instruction_set as check_instruction_set
     from .kernel import set_batch_threads as set_batch_threads
     from .kernel_cases import pattern as pattern
     from .kinematics import BodyPoses as BodyPoses
@@ -81,6 +81,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "as_rows",
             "check_out",
             "inertia_units",
+            "joint_index",
             "link_index",
             "link_name",
             "numbers",
@@ -88,7 +89,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "refuse_other_joints",
             "refuse_wrench_shape",
         ),
-        "kernel": ("check_module", "made_plate_kernel"),
+        "kernel": ("check_instruction_set",),
         "kernel_cases": ("pattern",),
         "kinematics": ("BodyPoses", "ancestors", "body_poses", "gather", "link_poses"),
         "lugre": ("LEAST_TEMPERATURE_FACTOR",),

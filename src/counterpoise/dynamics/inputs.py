@@ -153,6 +153,17 @@ def link_name(robot: Robot, at: str | None, argument: str = "at=") -> str:
     return robot.link_names[link_index(robot.link_names, robot.tree.tips, at, argument)]
 
 
+def joint_index(robot: Robot, name: str) -> int:
+    """Return the place of a joint in the robot's order.
+
+    Raises:
+        InputError: There is no such joint.
+    """
+    if name not in robot.joint_names:
+        raise InputError(f"there is no joint '{name}'; '{robot.name}' has {', '.join(robot.joint_names)}")
+    return robot.joint_names.index(name)
+
+
 def _kind(value: object) -> str:
     return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
 

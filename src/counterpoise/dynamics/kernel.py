@@ -1,4 +1,4 @@
-"""Which kernel computes: the native one where it was built and proves right on this machine, else the NumPy reference.
+"""Which kernel computes: the native one where it was built and proves right on this machine, or the NumPy reference.
 
 The native kernels of the machine's best instruction set are compared with stored results of the reference before
 anything uses them (kernel_cases.py). A set that disagrees is not used; the next lower one is.
@@ -13,17 +13,17 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..foundation import KernelCheck, faults_told, forced_set, imported_module, warn_of
-from .kernel_cases import NAMES, check_set, stored_arms
+from ..foundation import KernelCheck, check_layout, faults_message, forced_set, unchecked_part, warn_of
+from .kernel_cases import LAYOUT, NAMES, check_set, stored_arms
 from .reference import ReferenceKernel
 
 MAX_THREADS = 256
 
 
-def _loaded_module() -> Any:
-    """Return the extension module, or None where it was not built or is disabled."""
+def _loaded_part() -> Any:
+    """Return the native code of this subpackage, or None where there is none or it is disabled."""
     try:
-        return imported_module("dynamics")
+        return unchecked_part("dynamics")
     except ImportError as error:
         if forced_set():
             raise InputError(str(error)) from error
@@ -31,21 +31,21 @@ def _loaded_module() -> Any:
         return None
 
 
-def check_module(module: Any, instruction_set: str) -> list[KernelCheck]:
-    """Compare an instruction set of an extension with the stored results, entry point by entry point."""
+def check_instruction_set(part: Any, instruction_set: str) -> list[KernelCheck]:
+    """Compare an instruction set of the native code with the stored results, entry point by entry point."""
     try:
         arms = stored_arms()
     except (OSError, ValueError) as error:
         fault = f"its stored results cannot be read: {error}"
         return [KernelCheck("dynamics", instruction_set, name, fault) for name in NAMES]
-    return check_set(module, module.make_kernel(ReferenceKernel), instruction_set, arms)
+    return check_set(part, part.make_kernel(ReferenceKernel), instruction_set, arms)
 
 
-def choose_set(module: Any, forced: str = "") -> str:
-    """Let an extension use its best instruction set that agrees with the stored results.
+def choose_set(part: Any, forced: str = "") -> str:
+    """Let the native code use its best instruction set that agrees with the stored results.
 
     Args:
-        module: The extension.
+        part: The native code of this subpackage.
         forced: The only set that will do; "" for any.
 
     Returns:
@@ -57,38 +57,34 @@ def choose_set(module: Any, forced: str = "") -> str:
     Warns:
         RuntimeWarning: A better set than the one in use disagrees. It names CPU, compiler and kernels.
     """
-    sets = list(module.instruction_sets())
+    sets = list(part.instruction_sets())
     if forced and forced not in sets:
         raise InputError(f"COUNTERPOISE_ISA={forced} is not available on this machine; expected one of {sets}")
-    faults: list[KernelCheck] = []
-    for name in [forced] if forced else sets:
-        wrong = [check for check in check_module(module, name) if check.fault]
+    faults = [check for check in check_layout("dynamics", part, LAYOUT) if check.fault]
+    candidates = [forced] if forced else sets
+    for name in () if faults else candidates:  # with another layout no set is right
+        wrong = [check for check in check_instruction_set(part, name) if check.fault]
         if not wrong:
-            module.use(name)
+            part.use(name)
             if faults:
-                warn_of(faults, module.COMPILER, f"The instruction set {name} is used instead.")
+                warn_of(faults, part.COMPILER, f"The instruction set {name} is used instead.")
             return name
         faults += wrong
     if forced:
-        raise InputError(f"COUNTERPOISE_ISA={forced}: {faults_told(faults, module.COMPILER)}")
-    warn_of(faults, module.COMPILER, "The slow NumPy reference is used instead.")
+        raise InputError(f"COUNTERPOISE_ISA={forced}: {faults_message(faults, part.COMPILER)}")
+    warn_of(faults, part.COMPILER, "The slow NumPy reference is used instead.")
     return ""
 
 
-_MODULE = _loaded_module()
+_PART = _loaded_part()
 
-NATIVE: str = "" if _MODULE is None else choose_set(_MODULE, forced_set())
+NATIVE: str = "" if _PART is None else choose_set(_PART, forced_set())
 """Instruction set of the native kernel in use: "avx512", "avx2" or "baseline"; "" for the NumPy reference."""
 
 if TYPE_CHECKING:
     Kernel = ReferenceKernel
 else:
-    Kernel = _MODULE.make_kernel(ReferenceKernel) if NATIVE else ReferenceKernel
-
-
-def made_plate_kernel(reference: type) -> Any:
-    """Return the native type that turns plate readings into joint torques, or the reference where none is used."""
-    return _MODULE.make_plate_kernel(reference) if NATIVE else reference
+    Kernel = _PART.make_kernel(ReferenceKernel) if NATIVE else ReferenceKernel
 
 
 def set_batch_threads(count: int) -> None:
@@ -99,4 +95,4 @@ def set_batch_threads(count: int) -> None:
     if not isinstance(count, int) or not 1 <= count <= MAX_THREADS:
         raise InputError(f"the number of threads must be a whole number from 1 to {MAX_THREADS}, got {count!r}")
     if NATIVE:
-        _MODULE.set_batch_threads(count)
+        _PART.set_batch_threads(count)

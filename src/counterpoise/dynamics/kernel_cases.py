@@ -19,13 +19,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..foundation import Array, KernelCheck, disagreements, stored_results
+from ..foundation import Array, KernelCheck, Layout, disagreements, stored_results
+from .inputs import MAX_INPUT
+from .reference import FRAME_ROWS
+from .tree import PRISMATIC, REVOLUTE
 
+LAYOUT: Layout = {
+    "Kind": {"REVOLUTE": REVOLUTE, "PRISMATIC": PRISMATIC},
+    "CONSTANTS": {"MAX_INPUT": MAX_INPUT, "FRAME_ROWS": FRAME_ROWS},
+}
 MOST_LANES = 8
 TURNS = 2.0e6
 """Added to angles so that they leave the fast reduction [rad]; a whole number, so that positions stay exact."""
 BASE_LINK, TIP_LINK = "base", "tip"
-PLATE_OFFSET = np.array([0.5, -0.25, 1.0, 0.125, -0.5, 0.75])
+ONE_WRENCH = np.array([0.5, -0.25, 1.0, 0.125, -0.5, 0.75])
+"""A wrench for all poses [N, N m], shape (6,)."""
 
 TREE_FIELDS = {
     "rotation": "bzz",
@@ -57,13 +65,13 @@ def pattern(rows: int, columns: int, seed: int) -> Array:
     return (np.arange(rows * columns).reshape(rows, columns) * 61 + 17 * seed) % 127 / 32.0 - 63 / 32.0
 
 
-def plate_matrix() -> Array:
-    """Return what turns a plate's reading into a wrench, shape (6, 6)."""
-    return np.eye(6) + pattern(6, 6, 5) / 8.0
+def plate_frame() -> Array:
+    """Return what turns a plate's reading into a wrench: a matrix and below it an offset, shape (7, 6)."""
+    return np.vstack([np.eye(6) + pattern(6, 6, 5) / 8.0, ONE_WRENCH])
 
 
 class CheckedPoses(NamedTuple):
-    """Rows that an operation takes: positions, velocities, accelerations, plate readings, positions turns away."""
+    """Rows that an operation takes: positions, velocities, accelerations, wrenches, positions turns away."""
 
     q: Array
     dq: Array
@@ -89,12 +97,12 @@ class KernelCall:
     Attributes:
         kernel: The entry point.
         vectors: How many vectors of poses it computes at once; 0 where one pose after the other.
-        run: Calls it, given the kernel, the plate's kernel and poses.
+        run: Calls it, given the kernel and poses.
     """
 
     kernel: str
     vectors: int
-    run: Callable[[Any, Any, CheckedPoses], Array]
+    run: Callable[[Any, CheckedPoses], Array]
 
     @property
     def most_rows(self) -> int:
@@ -114,37 +122,33 @@ def counts_of(vectors: int, lanes: int) -> tuple[int, ...]:
 
 
 OPERATIONS = (
-    KernelCall("gravity", 2, lambda k, _, p: k.gravity(p.q)),
-    KernelCall("inverse_dynamics", 1, lambda k, _, p: k.inverse_dynamics(p.q, p.dq, p.ddq)),
-    KernelCall("base_wrench", 1, lambda k, _, p: k.base_wrench(p.q, p.dq, p.ddq)),
-    KernelCall("base_wrench (at rest)", 2, lambda k, _, p: k.base_wrench(p.q)),
-    KernelCall("center_of_mass", 2, lambda k, _, p: k.center_of_mass(p.q)),
-    KernelCall("wrench_torque", 2, lambda k, _, p: k.wrench_torque(p.q, p.wrench, TIP_LINK)),
-    KernelCall("plate_torque", 1, lambda _, s, p: s.joint_torques(p.q, p.wrench, p.dq, p.ddq, "full")),
-    KernelCall("plate_torque (at rest)", 1, lambda _, s, p: s.joint_torques(p.q, p.wrench, form="full")),
-    KernelCall("plate_torque (tared)", 1, lambda _, s, p: s.joint_torques(p.q, p.wrench, p.dq, p.ddq, "tared")),
-    KernelCall("plate_torque (tared and at rest)", 1, lambda _, s, p: s.joint_torques(p.q, p.wrench, form="tared")),
-    KernelCall("forward_kinematics", 0, lambda k, _, p: k.forward_kinematics(p.q, TIP_LINK)),
-    KernelCall("jacobian", 0, lambda k, _, p: k.jacobian(p.q, TIP_LINK)),
-    KernelCall("gravity_regressor", 0, lambda k, _, p: k.gravity_regressor(p.q)),
+    KernelCall("gravity", 2, lambda k, p: k.gravity(p.q)),
+    KernelCall("inverse_dynamics", 1, lambda k, p: k.inverse_dynamics(p.q, p.dq, p.ddq)),
+    KernelCall("base_wrench", 1, lambda k, p: k.base_wrench(p.q, p.dq, p.ddq)),
+    KernelCall("base_wrench (at rest)", 2, lambda k, p: k.base_wrench(p.q)),
+    KernelCall("center_of_mass", 2, lambda k, p: k.center_of_mass(p.q)),
+    KernelCall("wrench_torque", 2, lambda k, p: k.wrench_torque(p.q, p.wrench, TIP_LINK)),
+    KernelCall("base_torques", 1, lambda k, p: k.base_torques(p.q, p.wrench, p.dq, p.ddq)),
+    KernelCall("base_torques (at rest)", 1, lambda k, p: k.base_torques(p.q, p.wrench)),
+    KernelCall("forward_kinematics", 0, lambda k, p: k.forward_kinematics(p.q, TIP_LINK)),
+    KernelCall("jacobian", 0, lambda k, p: k.jacobian(p.q, TIP_LINK)),
+    KernelCall("gravity_regressor", 0, lambda k, p: k.gravity_regressor(p.q)),
 )
 """What is computed with every arm."""
 FURTHER = (
-    KernelCall("gravity (many turns)", 2, lambda k, _, p: k.gravity(p.far)),
-    KernelCall("inverse_dynamics (many turns)", 1, lambda k, _, p: k.inverse_dynamics(p.far, p.dq, p.ddq)),
-    KernelCall("wrench_torque (one wrench)", 2, lambda k, _, p: k.wrench_torque(p.q, PLATE_OFFSET, TIP_LINK)),
-    KernelCall("forward_kinematics (many turns)", 0, lambda k, _, p: k.forward_kinematics(p.far, TIP_LINK)),
-    KernelCall("forward_kinematics (base)", 0, lambda k, _, p: k.forward_kinematics(p.q, BASE_LINK)),
-    KernelCall("base_torques", 1, lambda k, _, p: k.base_torques(p.q, p.wrench, p.dq, p.ddq)),
-    KernelCall("base_torques (at rest)", 1, lambda k, _, p: k.base_torques(p.q, p.wrench)),
-    KernelCall("base_torques (one wrench)", 1, lambda k, _, p: k.base_torques(p.q, PLATE_OFFSET, p.dq, p.ddq)),
-    KernelCall("inertial_regressor", 0, lambda k, _, p: k.inertial_regressor(p.q, p.dq, p.ddq)),
-    KernelCall("inertial_regressor (at rest)", 0, lambda k, _, p: k.inertial_regressor(p.q)),
-    KernelCall("base_wrench_regressor", 0, lambda k, _, p: k.base_wrench_regressor(p.q, p.dq, p.ddq)),
-    KernelCall("base_wrench_regressor (at rest)", 0, lambda k, _, p: k.base_wrench_regressor(p.q)),
+    KernelCall("gravity (many turns)", 2, lambda k, p: k.gravity(p.far)),
+    KernelCall("inverse_dynamics (many turns)", 1, lambda k, p: k.inverse_dynamics(p.far, p.dq, p.ddq)),
+    KernelCall("wrench_torque (one wrench)", 2, lambda k, p: k.wrench_torque(p.q, ONE_WRENCH, TIP_LINK)),
+    KernelCall("forward_kinematics (many turns)", 0, lambda k, p: k.forward_kinematics(p.far, TIP_LINK)),
+    KernelCall("forward_kinematics (base)", 0, lambda k, p: k.forward_kinematics(p.q, BASE_LINK)),
+    KernelCall("base_torques (one wrench)", 1, lambda k, p: k.base_torques(p.q, ONE_WRENCH, p.dq, p.ddq)),
+    KernelCall("base_torques (frame)", 1, lambda k, p: k.base_torques(p.q, p.wrench, p.dq, p.ddq, frame=plate_frame())),
+    KernelCall("inertial_regressor", 0, lambda k, p: k.inertial_regressor(p.q, p.dq, p.ddq)),
+    KernelCall("inertial_regressor (at rest)", 0, lambda k, p: k.inertial_regressor(p.q)),
+    KernelCall("base_wrench_regressor", 0, lambda k, p: k.base_wrench_regressor(p.q, p.dq, p.ddq)),
+    KernelCall("base_wrench_regressor (at rest)", 0, lambda k, p: k.base_wrench_regressor(p.q)),
 )
-"""What is computed with two of them: large regressors have no lanes, all arms share the way to many turns, and
-base_torques enters the templates of plate_torque."""
+"""What is computed with two of them: large regressors have no lanes, and all arms share the way to many turns."""
 REFUSAL = "refusal of NaN"
 
 
@@ -233,17 +237,16 @@ def stored_arms() -> list[StoredArm]:
     return stored
 
 
-def check_set(module: Any, kernel_type: Any, instruction_set: str, arms: list[StoredArm]) -> list[KernelCheck]:
+def check_set(part: Any, kernel_type: Any, instruction_set: str, arms: list[StoredArm]) -> list[KernelCheck]:
     """Compare the kernels of an instruction set with the stored results, entry point by entry point.
 
     Args:
-        module: The extension.
+        part: The native code.
         kernel_type: Its kernel type.
         instruction_set: Such as "avx2".
         arms: The stored arms.
     """
-    lanes = module.instruction_sets()[instruction_set]
-    plate_type, matrix = module.make_plate_kernel(None), plate_matrix()
+    lanes = part.instruction_sets()[instruction_set]
     counts = {vectors: counts_of(vectors, lanes) for vectors in (0, 1, 2)}
     all_counts = sorted({count for some in counts.values() for count in some})
     found: list[Array] = []
@@ -252,13 +255,12 @@ def check_set(module: Any, kernel_type: Any, instruction_set: str, arms: list[St
     raised: dict[str, str] = {}
     for each in arms:
         kernel = kernel_type(each.tree, instruction_set)
-        plate = prepared(plate_type(kernel), matrix)
         rows = poses(each.arm.n)
         parts = {count: rows.part(count) for count in all_counts}
         for operation, (width, expected) in zip(each.arm.operations, each.results, strict=True):
             try:
                 for count in counts[operation.vectors]:
-                    found.append(operation.run(kernel, plate, parts[count]))
+                    found.append(operation.run(kernel, parts[count]))
                     stored.append(expected[: (count or 1) * width])
                     names.append(operation.kernel)
             except Exception as error:  # whatever wrong native code raises, it is wrong
@@ -267,14 +269,6 @@ def check_set(module: Any, kernel_type: Any, instruction_set: str, arms: list[St
             raised[REFUSAL] = "a position that is NaN was accepted"
     faults = disagreements(names, found, stored) | raised
     return [KernelCheck("dynamics", instruction_set, name, faults.get(name, "")) for name in NAMES]
-
-
-def prepared(plate: Any, matrix: Array) -> Any:
-    """Return a plate's kernel whose form "full" has gravity and whose form "tared" has none; both see motion."""
-    plate._set_reading(matrix)
-    plate._set_form(0, PLATE_OFFSET, True, True)
-    plate._set_form(1, PLATE_OFFSET, False, True)
-    return plate
 
 
 def refuses(kernel: Any, q: Array, lanes: int) -> bool:

@@ -22,6 +22,8 @@ from .regressors import base_wrench_regressors, gravity_regressors, inertial_reg
 from .tree import Tree
 
 WRENCH_COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
+FRAME_ROWS = 7
+"""Of what turns a reading into a wrench: six of a matrix and an offset."""
 
 
 def unphysical(tree: Tree) -> PhysicalConsistencyError:
@@ -120,6 +122,8 @@ class ReferenceKernel:
         dq: npt.ArrayLike | None = None,
         ddq: npt.ArrayLike | None = None,
         out: Array | None = None,
+        *,
+        frame: Array | None = None,
     ) -> Array:
         """Return τ_d, the joint torques without gravity, from what the plate under the base exerts on the robot.
 
@@ -136,6 +140,8 @@ class ReferenceKernel:
             dq: Joint velocities, same shape as q; None for a robot at rest.
             ddq: Joint accelerations, same shape as q; None for zero.
             out: Where to write the result; shape of q.
+            frame: How the wrench is made of what is passed for it, a plate's reading r: w = X r − b, with X the first
+                six rows and b the last, shape (7, 6). None: it is the wrench itself.
 
         Returns:
             Torques [N m or N], shape (n,) or (k, n). The torque at the joints is τ_d + gravity(q).
@@ -146,6 +152,14 @@ class ReferenceKernel:
         rows, velocity, acceleration = self._motion(q, dq, ddq)
         wrenches = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
         refuse_wrench_shape(wrenches, rows)
+        if frame is not None:
+            checked = as_rows(frame, "frame", WRENCH_COMPONENTS)
+            if checked.shape != (FRAME_ROWS, 6):
+                raise InputError(f"frame must have shape ({FRAME_ROWS}, 6): a matrix and, below it, an offset")
+            if out is not None:
+                check_out(out, rows.shape, [wrenches, checked])
+            # Dot products of rows, not a matrix product: a row's bytes must not depend on how many there are.
+            wrenches = np.einsum("...j,ij->...i", wrenches, checked[:6]) - checked[6]
         spread = np.broadcast_to(wrenches, (*rows.shape[:-1], 6))
         return _apply(lambda *given: base_torques(self.tree, *given), out, rows, spread, velocity, acceleration)
 

@@ -5,10 +5,22 @@ from typing import TYPE_CHECKING
 from ..foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .autocorrelation import Blocking as Blocking
+    from .autocorrelation import inflation_of as inflation_of
+    from .chosen_terms import Terms as Terms
+    from .column_statistics import CERTAIN as CERTAIN
+    from .column_statistics import all_joints as all_joints
+    from .column_statistics import better_than_described as better_than_described
+    from .column_statistics import deviation as deviation
+    from .column_statistics import robust_std as robust_std
+    from .column_statistics import root_mean_square as root_mean_square
+    from .consistent_bodies import is_consistent as is_consistent
+    from .consistent_bodies import nearest_consistent as nearest_consistent
+    from .effort_model import BoolArray as BoolArray
+    from .effort_model import EffortModel as EffortModel
+    from .effort_model import Evaluation as Evaluation
     from .fitted_robot import completed_gravity_parameters as completed_gravity_parameters
-    from .fitted_robot import is_consistent as is_consistent
     from .fitted_robot import marked as marked
-    from .fitted_robot import nearest_consistent as nearest_consistent
     from .fitted_robot import payload_parameters as payload_parameters
     from .fitted_robot import unphysical_links as unphysical_links
     from .fitted_robot import with_gravity_parameters as with_gravity_parameters
@@ -26,7 +38,6 @@ if TYPE_CHECKING:
     from .hierarchical import pooled_freedom as pooled_freedom
     from .hierarchical import student_factor as student_factor
     from .identifiability import THRESHOLD as THRESHOLD
-    from .identifiability import UNITS as UNITS
     from .identifiability import Combination as Combination
     from .identifiability import Identifiability as Identifiability
     from .identifiability import Language as Language
@@ -38,6 +49,8 @@ if TYPE_CHECKING:
     from .identifiability import link_parameter_names as link_parameter_names
     from .identifiability import sum_text as sum_text
     from .identifiability import workspace_yardstick as workspace_yardstick
+    from .nonlinear_regression import Linearised as Linearised
+    from .nonlinear_regression import gauss_newton as gauss_newton
     from .poses import SAME_POSE as SAME_POSE
     from .poses import StaticPoses as StaticPoses
     from .poses import joined_poses as joined_poses
@@ -45,10 +58,8 @@ if TYPE_CHECKING:
     from .poses import same_places as same_places
     from .poses import static_poses as static_poses
     from .prior import COMMON as COMMON
-    from .prior import WIDE as WIDE
     from .prior import CadPrior as CadPrior
     from .prior import Gaussian as Gaussian
-    from .prior import Scales as Scales
     from .prior import arm_reach as arm_reach
     from .prior import body_root as body_root
     from .prior import bounds_of as bounds_of
@@ -63,21 +74,10 @@ if TYPE_CHECKING:
     from .regression import Solution as Solution
     from .regression import rms_of_squares as rms_of_squares
     from .regression import solve as solve
-    from .regressor import BoolArray as BoolArray
-    from .regressor import EffortColumns as EffortColumns
-    from .regressor import tilt_axes as tilt_axes
     from .robust import BEND as BEND
-    from .robust import CERTAIN as CERTAIN
     from .robust import Block as Block
-    from .robust import Blocking as Blocking
-    from .robust import all_joints as all_joints
-    from .robust import better_than_described as better_than_described
-    from .robust import deviation as deviation
     from .robust import hampel_weight as hampel_weight
     from .robust import huber_weight as huber_weight
-    from .robust import inflation_of as inflation_of
-    from .robust import robust_std as robust_std
-    from .robust import root_mean_square as root_mean_square
     from .robust import solve_robust as solve_robust
     from .samples import CHUNK_ROWS as CHUNK_ROWS
     from .samples import Samples as Samples
@@ -85,31 +85,54 @@ if TYPE_CHECKING:
     from .samples import joined_samples as joined_samples
     from .samples import samples_of_poses as samples_of_poses
     from .samples import scaled_coupling as scaled_coupling
-    from .terms import ALL as ALL
-    from .terms import JOINT_TERMS as JOINT_TERMS
-    from .terms import Terms as Terms
+    from .term import ALL as ALL
+    from .term import EFFORT_UNITS as EFFORT_UNITS
+    from .term import WIDE as WIDE
+    from .term import ActuatorTerm as ActuatorTerm
+    from .term import ArmLimits as ArmLimits
+    from .term import DryFrictionTerm as DryFrictionTerm
+    from .term import EffortTerm as EffortTerm
+    from .term import JointTerm as JointTerm
+    from .term import Scales as Scales
+    from .term import Selection as Selection
+    from .term import registered as registered
+    from .term import registered_terms as registered_terms
+    from .term import term_of_quantity as term_of_quantity
+    from .terms.bodies import BODY_UNITS as BODY_UNITS
+    from .terms.gain import MOST_GAIN as MOST_GAIN
+    from .terms.tilt import tilt_axes as tilt_axes
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "chosen_terms": ("Terms",),
         "fitted_robot": ("with_masses",),
         "identifiability": ("Identifiability", "identify"),
         "poses": ("StaticPoses", "static_poses"),
         "prior": ("CadPrior",),
         "samples": ("Samples",),
-        "terms": ("Terms",),
     },
     shared={
+        "autocorrelation": ("Blocking", "inflation_of"),
+        "column_statistics": (
+            "CERTAIN",
+            "all_joints",
+            "better_than_described",
+            "deviation",
+            "robust_std",
+            "root_mean_square",
+        ),
+        "consistent_bodies": ("is_consistent", "nearest_consistent"),
+        "effort_model": ("BoolArray", "EffortModel", "Evaluation"),
         "fitted_robot": (
             "completed_gravity_parameters",
-            "is_consistent",
             "marked",
-            "nearest_consistent",
             "payload_parameters",
             "unphysical_links",
             "with_gravity_parameters",
             "with_inertial_parameters",
         ),
+        "nonlinear_regression": ("Linearised", "gauss_newton"),
         "hierarchical": (
             "Choice",
             "HierarchicalPosterior",
@@ -127,7 +150,6 @@ __all__, __getattr__, __dir__ = lazy_names(
             "Combination",
             "Language",
             "THRESHOLD",
-            "UNITS",
             "base_language",
             "column_unit",
             "combination_text",
@@ -140,8 +162,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "prior": (
             "COMMON",
             "Gaussian",
-            "Scales",
-            "WIDE",
             "arm_reach",
             "body_root",
             "bounds_of",
@@ -153,23 +173,31 @@ __all__, __getattr__, __dir__ = lazy_names(
             "whole_covariance",
         ),
         "regression": ("JointRegression", "SIGMA_FLOOR", "Solution", "rms_of_squares", "solve"),
-        "regressor": ("BoolArray", "EffortColumns", "tilt_axes"),
         "robust": (
             "BEND",
             "Block",
-            "Blocking",
-            "CERTAIN",
-            "all_joints",
-            "better_than_described",
-            "deviation",
             "hampel_weight",
             "huber_weight",
-            "inflation_of",
-            "robust_std",
-            "root_mean_square",
             "solve_robust",
         ),
         "samples": ("CHUNK_ROWS", "at_rest", "joined_samples", "samples_of_poses", "scaled_coupling"),
-        "terms": ("ALL", "JOINT_TERMS"),
+        "term": (
+            "ALL",
+            "ActuatorTerm",
+            "ArmLimits",
+            "DryFrictionTerm",
+            "EFFORT_UNITS",
+            "EffortTerm",
+            "JointTerm",
+            "Scales",
+            "Selection",
+            "WIDE",
+            "registered",
+            "registered_terms",
+            "term_of_quantity",
+        ),
+        "terms.bodies": ("BODY_UNITS",),
+        "terms.gain": ("MOST_GAIN",),
+        "terms.tilt": ("tilt_axes",),
     },
 )

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..foundation import Array
-from .robust import CERTAIN
+from .column_statistics import CERTAIN
 
 HYPER = 2.0
 NOISE_SAMPLES = 2.0

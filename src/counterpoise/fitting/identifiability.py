@@ -23,6 +23,7 @@ from ..dynamics import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS, Robot, rotary
 from ..errors import InputError
 from ..foundation import Array, frozen
 from .regression import Solution
+from .term import term_of_quantity
 
 THRESHOLD = 1.0
 """Information of a determined direction, in average measurements."""
@@ -30,17 +31,6 @@ READABLE = 5e-3
 """A term is left out of a combination's text where its share is below this; the numbers keep it."""
 NEGLIGIBLE = 1e-9
 """A link parameter's share in a number, below which it is rounding."""
-
-UNITS = {
-    "m": ("kg", "kg"),
-    **dict.fromkeys(("mx", "my", "mz"), ("kg m", "kg m")),
-    **dict.fromkeys(("Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz"), ("kg m²", "kg m²")),
-    **dict.fromkeys(("offset", "coulomb"), ("N m", "N")),
-    "viscous": ("N m s/rad", "N s/m"),
-    "rotor": ("kg m²", "kg"),
-    "spring": ("N m/rad", "N/m"),
-}
-"""Units of what a column's name may end in, for rotary and for linear joints."""
 
 Expansion = Mapping[str, Mapping[str, float]]
 """What a column stands for: per column name, the coefficients of named physical parameters."""
@@ -183,10 +173,9 @@ def link_parameter_names(robot: Robot, labels: Sequence[str] = GRAVITY_PARAMETER
 def column_unit(robot: Robot, column: str) -> str:
     """Return the unit of a column "joint.quantity", as robot and terms name them; "" where the name says nothing."""
     joint, _, quantity = column.rpartition(".")
+    term = term_of_quantity(quantity)
     turns = dict(zip(robot.joint_names, rotary(robot), strict=True)).get(joint, True)
-    if quantity in UNITS:
-        return UNITS[quantity][0 if turns else 1]
-    return ""
+    return "" if term is None else term.unit(quantity, turns=turns)
 
 
 def identify(language: Language, yardstick: Array) -> Identifiability:

@@ -12,11 +12,9 @@ TOOL_REACH_SHARE · L from the last joint's frame, with the inertia that follows
 is the largest error that real recordings show. The covariance is what these errors give, so it does not depend on where
 a description puts its frames.
 
-Friction, offset and springs have no CAD values. They get standard deviations of WIDE times what would make up a joint's
-whole effort, which keep them at zero where nothing excites them and do not matter elsewhere. A rotor may be as heavy as
-what it drives: gears are chosen so.
-
-What is known of a linear model's unknowns before any data: a mean and how far from it they may lie.
+What other unknowns may be before any data is known to their terms (``terms``). Most have no CAD values. They get
+standard deviations of WIDE times what would make up a joint's whole effort, which keep them at zero where nothing
+excites them and do not matter elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +28,8 @@ import numpy.typing as npt
 from ..dynamics import TENSOR_COLUMNS, TENSOR_ROWS, Robot, ancestors
 from ..errors import InputError
 from ..foundation import Array, frozen
-from .regressor import EffortColumns
+from .effort_model import EffortModel
+from .term import WIDE, Scales
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,21 +83,13 @@ MASS_SHARE = 0.1
 COM_SHARE = 0.02
 TOOL_MASS_SHARE = 0.1
 TOOL_REACH_SHARE = 0.1
-WIDE = 10.0
 LEAST_REACH = 0.1
 """Reach of an arm whose joints all lie at one point [m]."""
 LEAST_BODY_SHARE = 0.02
 """Least mass that a body is taken to have for its uncertainty, as a share of the moving mass: descriptions leave small
 links without any."""
-ZERO_STD = 0.05
-"""Standard deviation of a joint's zero [rad or m]."""
-GAIN_SHARE = 1.0
-"""Standard deviation of a gain, as a share of its first guess: it does not matter where an effort shows the weight, and
-keeps the gain of a joint that carries none from running away."""
 COMMON = 0.3
 """Relative standard deviation of a factor that all masses share."""
-TILT_STD = 0.1
-"""Standard deviation of each angle of a tilt [rad]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,23 +113,6 @@ class CadPrior:
     def named(self, robot: Robot) -> str:
         """Return what the prior is, in words."""
         return self.source or f"CAD values of {robot.name}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scales:
-    """Sizes of what was measured, root mean square per joint, shapes (n,): what the wide priors are scaled by.
-
-    Attributes:
-        effort: Of the efforts, in their unit; NaN where none was measured.
-        speed: Of the actuators' speeds [rad/s or m/s].
-        position: Spread of the positions about their mean [rad or m].
-        inertia: Inertia that each joint drives, by the description [kg m² or kg].
-    """
-
-    effort: Array
-    speed: Array
-    position: Array
-    inertia: Array
 
 
 def arm_reach(robot: Robot) -> float:
@@ -232,55 +206,37 @@ def whole_covariance(robot: Robot, *, tool: bool = True) -> Array:
     return covariance
 
 
-def prior_of(columns: EffortColumns, strength: float, scales: Scales, mean: Array) -> Gaussian:
+def prior_of(columns: EffortModel, strength: float, scales: Scales, mean: Array) -> Gaussian:
     """Return the prior of a fit's unknowns.
 
     Args:
         columns: The unknowns.
         strength: How strongly to hold on to the CAD values of the bodies.
         scales: Sizes of what was measured.
-        mean: Where the unknowns start, shape (p,): :meth:`.EffortColumns.start`, gains at their first guess.
+        mean: Where the unknowns start, shape (p,): :meth:`.EffortModel.start`, gains at their first guess.
     """
     root = np.zeros((len(mean), len(mean)))
     _fill_bodies(root, columns, strength)
-    for kind, deviations in drive_deviations(columns, scales, mean).items():
-        group = columns.groups[kind]
+    for term, deviations in drive_deviations(columns, scales, mean).items():
+        group = columns.groups[term]
         root[np.arange(group.start, group.stop), np.arange(group.start, group.stop)] = 1.0 / deviations
     known = np.any(root != 0.0, axis=1)
     return Gaussian(mean, root[known])
 
 
-def drive_deviations(columns: EffortColumns, scales: Scales, mean: Array) -> dict[str, Array]:
-    """Return how far the unknowns besides the bodies may lie from their start, by kind, one standard deviation.
+def drive_deviations(columns: EffortModel, scales: Scales, mean: Array) -> dict[str, Array]:
+    """Return how far the unknowns besides the bodies may lie from their start, by term, one standard deviation.
 
     Args:
         columns: The unknowns.
         scales: Sizes of what was measured.
         mean: Where the unknowns start, shape (p,).
     """
-    effort = WIDE * np.where(np.isfinite(scales.effort) & (scales.effort > 0.0), scales.effort, 1.0)
-    speed, position = (np.where(size > 1e-9, size, 1.0) for size in (scales.speed, scales.position))
-    drive = np.maximum(scales.inertia, 1e-6)
-    deviations = {
-        "offset": effort,
-        "coulomb": effort,
-        "viscous": effort / speed,
-        "rotor": drive,
-        "spring": effort / position,
-        "counterbalance": effort,
-        "zero": np.full(len(effort), ZERO_STD),
-    }
-    found = {}
-    for kind, deviation in deviations.items():
-        at = columns.joints_of(kind)
-        found[kind] = deviation[np.repeat(at, 2) if kind == "counterbalance" else at]
-    found["gain"] = GAIN_SHARE * np.abs(mean[columns.groups["gain"]])
-    tilt = columns.groups["tilt"]
-    found["tilt"] = np.full(tilt.stop - tilt.start, TILT_STD)
-    return found
+    others = [term for term in columns.terms.chosen if term.name != "bodies"]
+    return {term.name: term.deviations(columns, scales, mean[columns.groups[term.name]]) for term in others}
 
 
-def body_root(columns: EffortColumns, strength: float | None, scales: Scales) -> Array:
+def body_root(columns: EffortModel, strength: float | None, scales: Scales) -> Array:
     """Return L with L Lᵀ the covariance of the bodies' parameters about the description's, shape (·, ·).
 
     Besides the errors of single bodies all of them may be off by one factor: COMMON, less where the description is
@@ -291,13 +247,13 @@ def body_root(columns: EffortColumns, strength: float | None, scales: Scales) ->
         strength: How well the description is trusted; None not at all.
         scales: Sizes of what was measured.
     """
-    size = 4 if columns.terms.bodies == "gravity" else 10
     robot, chosen = columns.robot, columns.body_parameters
     if strength is None:
         return np.diag(_body_sizes(columns, scales))
     values = columns.cad_parameters[chosen]
-    covariance = parameter_covariance(robot, size, strength)[np.ix_(chosen, chosen)]
-    if not columns.terms.gain:  # a factor that masses share is one of all gains
+    covariance = parameter_covariance(robot, columns.body_size, strength)[np.ix_(chosen, chosen)]
+    # A factor that all masses share is one of all gains, where these are fitted.
+    if not any(term.scales_efforts for term in columns.terms.chosen):
         covariance += COMMON**2 / max(strength, 1.0) * np.outer(values, values)
     return covariance_root(covariance)
 
@@ -316,7 +272,7 @@ def covariance_root(covariance: Array) -> Array:
     return np.asarray(spread[:, None] * factor)
 
 
-def bounds_of(columns: EffortColumns, scales: Scales, mean: Array) -> Gaussian:
+def bounds_of(columns: EffortModel, scales: Scales, mean: Array) -> Gaussian:
     """Return what keeps bodies of a size that can be where there is no prior and the data do not tell.
 
     A body's mass is one whose weight at the arm's whole reach would be the largest effort, or the moving mass of the
@@ -334,19 +290,19 @@ def bounds_of(columns: EffortColumns, scales: Scales, mean: Array) -> Gaussian:
     return Gaussian(mean, root)
 
 
-def _body_sizes(columns: EffortColumns, scales: Scales) -> Array:
+def _body_sizes(columns: EffortModel, scales: Scales) -> Array:
     """Return how large the bodies' parameters may be at most, shape (·,); see :func:`bounds_of`."""
     robot = columns.robot
     reach = max(arm_reach(robot), LEAST_REACH)
     effort = float(np.nanmax(np.where(np.isfinite(scales.effort), scales.effort, 0.0), initial=0.0))
     gravity = max(float(np.linalg.norm(robot.gravity_world)), 1.0)
     mass = WIDE * max(float(robot.tree.mass.sum()), effort / (gravity * reach), 1e-3)
-    sizes = mass * np.array([1.0, *[reach] * 3, *[reach**2] * 6])[: 4 if columns.terms.bodies == "gravity" else 10]
+    sizes = mass * np.array([1.0, *[reach] * 3, *[reach**2] * 6])[: columns.body_size]
     return np.asarray(np.tile(sizes, len(columns.body_parameters) // len(sizes)))
 
 
-def _fill_bodies(root: Array, columns: EffortColumns, strength: float) -> None:
-    size = 4 if columns.terms.bodies == "gravity" else 10
+def _fill_bodies(root: Array, columns: EffortModel, strength: float) -> None:
+    size = columns.body_size
     covariance = body_covariance(columns.robot, strength)[:, :size, :size]
     bodies = columns.body_parameters[::size] // size
     start = columns.groups["bodies"].start

@@ -225,6 +225,7 @@ def solve(
     inflation: npt.ArrayLike | None = None,
     relative_sigma: npt.ArrayLike | None = None,
     pooling: float = POOLING,
+    tolerance: float = RANK_TOLERANCE,
 ) -> Solution:
     """Estimate x from accumulated rows.
 
@@ -241,6 +242,7 @@ def solve(
         relative_sigma: r_i > 0, shape (n,): expected ratios of the joints' noise, only used for pooling; None for the
             same noise on all.
         pooling: ν ≥ 0; infinite for one common level, 0 for each joint on its own.
+        tolerance: Singular value that counts as zero, relative to the largest.
 
     Raises:
         InputError: No data at all, or an argument that does not fit.
@@ -264,22 +266,22 @@ def solve(
 
     if sigma is not None:
         noise = _per_joint(sigma, n, "sigma", least=0.0)
-        step = _minimise(factors, noise, share, prior)
+        step = _minimise(factors, noise, share, prior, tolerance)
     else:
         # The first guess only has to be in proportion: the size cancels without a prior and is replaced with one.
         noise = np.maximum(ratio * np.nanmax(scale / ratio), SIGMA_FLOOR * signal)
-        step = _minimise(factors, noise, share, prior)
+        step = _minimise(factors, noise, share, prior, tolerance)
         for _ in range(MAX_ROUNDS):
             before = noise
             squares = step.squares / share
             noise = pooled_noise(
                 squares, step.fitted, samples, ratio=ratio, before=before, pooling=pooling, signal=signal
             )
-            step = _minimise(factors, noise, share, prior)
+            step = _minimise(factors, noise, share, prior, tolerance)
             if np.all(np.abs(noise - before)[measured] <= CONVERGED * before[measured]):
                 break
 
-    rank, condition, information = _data_alone(factors, noise, share)
+    rank, condition, information = _data_alone(factors, noise, share, tolerance)
     return Solution(
         joint_names=regression.joint_names,
         column_names=regression.column_names,
@@ -307,7 +309,7 @@ class _Step:
     fitted: Array
 
 
-def _minimise(factors: Sequence[Array], sigma: Array, share: Array, prior: Gaussian | None) -> _Step:
+def _minimise(factors: Sequence[Array], sigma: Array, share: Array, prior: Gaussian | None, tolerance: float) -> _Step:
     """Solve the stacked weighted system by QR and SVD; directions without any information keep their smallest size."""
     weighted = [factor / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, share, strict=True)]
     p = factors[0].shape[1] - 1
@@ -317,7 +319,7 @@ def _minimise(factors: Sequence[Array], sigma: Array, share: Array, prior: Gauss
     stacked[:, -1] -= stacked[:, :-1] @ center
     triangle = _triangle(stacked)
     left, values, right, size = _scaled_svd(triangle[:, :-1])
-    kept = values > RANK_TOLERANCE * values[0] if len(values) else np.zeros(0, dtype=bool)
+    kept = values > tolerance * values[0] if len(values) else np.zeros(0, dtype=bool)
     step = right[kept].T / values[kept] / size[:, None]
     x = center + step @ (left[:, kept].T @ triangle[:, -1])
     covariance = step @ step.T
@@ -367,13 +369,13 @@ def pooled_noise(
     return np.maximum(np.sqrt(variance), SIGMA_FLOOR * signal)
 
 
-def _data_alone(factors: Sequence[Array], sigma: Array, share: Array) -> tuple[int, float, Array]:
+def _data_alone(factors: Sequence[Array], sigma: Array, share: Array, tolerance: float) -> tuple[int, float, Array]:
     """Return rank, condition and information matrix of the weighted data."""
     rows = np.concatenate(
         [factor[:, :-1] / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, share, strict=True)]
     )
     _, values, _, _ = _scaled_svd(_triangle(rows))
-    rank = int(np.sum(values > RANK_TOLERANCE * values[0])) if len(values) else 0
+    rank = int(np.sum(values > tolerance * values[0])) if len(values) else 0
     full = rank == rows.shape[1]
     return rank, float(values[0] / values[-1]) if full else float("inf"), rows.T @ rows
 

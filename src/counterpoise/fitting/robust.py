@@ -10,20 +10,6 @@ A row whose residual u = r/σ_i is large gets a smaller weight, in further passe
 Rows within HUBER keep their full weight: friction left in a holding torque has short tails, and its largest values tell
 the most. The data are read again on each pass, block by block, so the memory stays constant. With few poses an outlier
 can pull the fit to itself and stay unseen: one wrong pose of 25 is found, one of 8 is not.
-
-Sizes of measured columns; entries that were not measured are NaN and left out.
-
-How many samples carry the information of one: from the residuals' own autocorrelation.
-
-Residuals of a moving arm are model error (friction that no simple law describes, cogging, elasticity), filtered: one
-is much like the next. A mean of N of them is as uncertain as one of N/f independent ones, with f the integrated
-autocorrelation time in samples. Taking them for independent would make the data's word √f times too loud, and the
-prior's too faint.
-
-f is found by blocking ([Flyvbjerg1989]): with s_B² the mean square of block means of length B and s² that of the
-residuals, B s_B²/s² rises with B to f. The smallest B = 2^l with B³ > 2 N f_B² balances what longer correlations are
-missed against how few blocks are left ([Lee2011]). Blocks are kept for all l at once, so a recording of any length
-needs a constant memory.
 """
 
 from __future__ import annotations
@@ -33,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..foundation import Array, frozen
+from ..foundation import Array
 from .prior import Gaussian
 from .regression import POOLING, JointRegression, Solution, pooled_noise, solve
 
@@ -142,132 +128,3 @@ def _weighted(
         beyond |= bool(np.any(size > BEND))
         regression.add(A, y, given * weigh(size))
     return regression, clipped, beyond
-
-
-CERTAIN = 1.959964
-"""Standard deviations of a 95 % interval of a normal distribution."""
-NORMAL = 1.4826
-"""Standard deviation of a normal distribution about zero, per median of its sizes."""
-WORSE = 1.2
-"""Errors (geometric mean of the joints) that are this many times the description's are worse. Its friction and rotors
-are fitted without any prior, which takes a little off."""
-
-
-def mean(values: Array) -> Array:
-    """Return the mean of each column, shape (a,); NaN for an empty column."""
-    known = np.isfinite(values)
-    counts = known.sum(axis=0)
-    sums = np.where(known, values, 0.0).sum(axis=0)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
-def root_mean_square(values: Array) -> Array:
-    """Return the root mean square of each column, shape (a,); NaN for an empty column."""
-    return np.sqrt(mean(values**2))
-
-
-def deviation(values: Array) -> Array:
-    """Return the standard deviation of each column, shape (a,); NaN for an empty column."""
-    return root_mean_square(values - mean(values))
-
-
-def robust_std(values: Array) -> Array:
-    """Return the standard deviation about zero that the median of the sizes stands for, shape (a,).
-
-    Up to half of a column may be outliers. NaN for an empty column.
-    """
-    known = np.isfinite(values).any(axis=0)
-    found = np.full(values.shape[1], np.nan)
-    found[known] = NORMAL * np.nanmedian(np.abs(values[:, known]), axis=0)
-    return found
-
-
-def all_joints(values: Array, active: npt.NDArray[np.bool_]) -> Array:
-    """Return one number per joint, read-only, NaN for joints without a measured effort, shape (n,).
-
-    Args:
-        values: Of the active joints, shape (a,).
-        active: Which joints have a measured effort, shape (n,).
-    """
-    whole = np.full(len(active), np.nan)
-    whole[active] = values
-    return frozen(whole)
-
-
-def better_than_described(fitted: Array, described: Array) -> bool:
-    """Return whether a fit explains its own data better than the description does.
-
-    Args:
-        fitted: Errors of the fit, root mean square per joint, shape (a,).
-        described: Errors of the description with its best friction and offsets, shape (a,).
-    """
-    known = np.isfinite(fitted) & np.isfinite(described) & (described > 0.0)
-    ratio = np.log(np.maximum(fitted[known], 1e-300) / described[known])
-    return not known.any() or bool(np.mean(ratio) < np.log(WORSE))
-
-
-LEVELS = 40
-LEAST_BLOCKS = 8
-"""Fewer blocks than this say nothing about their scatter."""
-
-
-def inflation_of(residuals: Array, starts: Iterable[int] = ()) -> Array:
-    """Return f ≥ 1 of each column of residuals, shape (a,).
-
-    Args:
-        residuals: Shape (k, a); NaN ones are passed over.
-        starts: Rows that do not succeed the row before them.
-    """
-    blocking = Blocking(residuals.shape[1])
-    for stretch in np.split(residuals, list(starts)):
-        blocking.add(stretch)
-        blocking.pause()
-    return blocking.inflation()
-
-
-class Blocking:
-    """Mean squares of block means, for blocks of 1, 2, 4, … successive residuals of a joints."""
-
-    def __init__(self, joints: int) -> None:
-        """Start without residuals."""
-        self._squares = np.zeros((LEVELS, joints))
-        self._blocks = np.zeros((LEVELS, joints))
-        self._open = np.full((LEVELS, joints), np.nan)
-
-    def add(self, residuals: Array) -> None:
-        """Take in successive residuals, shape (k, a); NaN ones are passed over."""
-        for joint, column in enumerate(residuals.T):
-            means = column[np.isfinite(column)]
-            for level in range(LEVELS):
-                if len(means) == 0:
-                    break
-                self._squares[level, joint] += float(means @ means)
-                self._blocks[level, joint] += len(means)
-                if np.isfinite(self._open[level, joint]):
-                    means = np.concatenate([[self._open[level, joint]], means])
-                pairs = len(means) // 2
-                self._open[level, joint] = means[-1] if len(means) % 2 else np.nan
-                means = 0.5 * (means[0 : 2 * pairs : 2] + means[1 : 2 * pairs : 2])
-
-    def pause(self) -> None:
-        """Say that what follows does not succeed what was before: open blocks are left out."""
-        self._open[:] = np.nan
-
-    def inflation(self) -> Array:
-        """Return f ≥ 1 of each joint, shape (a,)."""
-        return np.array([self._of(joint) for joint in range(self._squares.shape[1])])
-
-    def _of(self, joint: int) -> float:
-        blocks, squares = self._blocks[:, joint], self._squares[:, joint]
-        if blocks[0] < LEAST_BLOCKS or not squares[0] > 0.0:
-            return 1.0
-        variance = squares[0] / blocks[0]
-        found = 1.0
-        for level in range(LEVELS):
-            if blocks[level] < LEAST_BLOCKS:
-                break
-            size = 2.0**level
-            found = max(found, size * squares[level] / blocks[level] / variance)
-            if size**3 > 2.0 * blocks[0] * found**2:
-                break
-        return found

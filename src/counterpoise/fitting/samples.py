@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ class Samples:
 
     Attributes:
         joint_names: Names of the n joints.
-        time: When [s], shape (k,), increasing.
+        time: When [s], shape (k,), not decreasing.
         q: Positions [rad or m], shape (k, n), finite.
         dq: Velocities [rad/s or m/s], shape (k, n), finite; zero at rest.
         ddq: Accelerations [rad/s² or m/s²], shape (k, n), finite; zero at rest.
@@ -38,6 +38,7 @@ class Samples:
         motor_per_link: G of q_motor = G q_link where joints are coupled, shape (n, n); None for one drive per joint.
         rate: Samples per second before thinning [Hz]; NaN for single poses.
         cutoff: Of the low-pass that the samples went through [Hz]; NaN for none.
+        elapsed: Time since their recording began [s], shape (k,); it begins with the first of them unless given.
     """
 
     joint_names: tuple[str, ...]
@@ -51,6 +52,7 @@ class Samples:
     motor_per_link: Array | None = None
     rate: float = float("nan")
     cutoff: float = float("nan")
+    elapsed: Array = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse what no fit can use."""
@@ -58,7 +60,9 @@ class Samples:
         n = len(self.joint_names)
         k = len(self.time)
         shapes = {"time": (k,), "q": (k, n), "dq": (k, n), "ddq": (k, n), "tau": (k, n), "v0": (n,)}
-        shapes |= {"direction": (k, n), "motor_per_link": (n, n)}
+        shapes |= {"direction": (k, n), "motor_per_link": (n, n), "elapsed": (k,)}
+        if k and not len(self.elapsed):
+            object.__setattr__(self, "elapsed", np.asarray(self.time) - self.time[0])
         for name, shape in shapes.items():
             given = getattr(self, name)
             if given is None:
@@ -80,7 +84,7 @@ class Samples:
 
     def __getitem__(self, rows: slice | npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Self:
         """Return the samples of a range, a mask or a list of indices."""
-        cut = {name: getattr(self, name)[rows] for name in ("time", "q", "dq", "ddq", "tau")}
+        cut = {name: getattr(self, name)[rows] for name in ("time", "q", "dq", "ddq", "tau", "elapsed")}
         direction = None if self.direction is None else self.direction[rows]
         return replace(self, direction=direction, **cut)
 
@@ -127,10 +131,15 @@ def joined_samples(parts: Sequence[Samples]) -> Samples:
     for part in parts:
         times.append(part.time - part.time[0] + end)
         end = float(times[-1][-1]) + 1.0
-    names = ("q", "dq", "ddq", "tau")
+    names = ("q", "dq", "ddq", "tau", "elapsed")
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    v0 = np.max([part.v0 for part in parts], axis=0)
-    return replace(parts[0], time=np.concatenate(times), v0=v0, direction=np.concatenate(directions), **columns)
+    return replace(
+        parts[0],
+        time=np.concatenate(times),
+        v0=np.max([part.v0 for part in parts], axis=0),
+        direction=np.concatenate(directions),
+        **columns,
+    )
 
 
 def samples_of_poses(poses: StaticPoses) -> Samples:
@@ -152,11 +161,11 @@ def samples_of_poses(poses: StaticPoses) -> Samples:
 
 
 def at_rest(robot: Robot, q: Array) -> Samples:
-    """Return poses as samples at rest without measured efforts, for a model to predict."""
+    """Return poses as samples at rest without measured efforts, for a model to predict: at the beginning of time."""
     still = np.zeros(q.shape)
     return Samples(
         joint_names=robot.joint_names,
-        time=np.arange(len(q), dtype=np.float64),
+        time=np.zeros(len(q)),
         q=q,
         dq=still,
         ddq=still,

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from .lazy import lazy_names as lazy_names
     from .native_check import Cases as Cases
     from .native_check import KernelCheck as KernelCheck
+    from .native_check import Layout as Layout
+    from .native_check import check_layout as check_layout
     from .native_check import disagreements as disagreements
-    from .native_check import faults_told as faults_told
+    from .native_check import faults_message as faults_message
     from .native_check import forced_set as forced_set
     from .native_check import stored_results as stored_results
     from .native_check import warn_of as warn_of
-    from .native_module import check_room as check_room
-    from .native_module import imported_module as imported_module
+    from .native_module import EXTENSION as EXTENSION
+    from .native_module import PARTS as PARTS
+    from .native_module import check_part as check_part
     from .native_module import native_disabled as native_disabled
     from .native_module import native_part as native_part
+    from .native_module import unchecked_part as unchecked_part
     from .numbers import parse_number as parse_number
     from .numbers import parse_vector as parse_vector
     from .numbers import quoted as quoted
@@ -59,12 +63,14 @@ __all__, __getattr__, __dir__ = lazy_names(
             "Cases",
             "KernelCheck",
             "disagreements",
-            "faults_told",
+            "Layout",
+            "check_layout",
+            "faults_message",
             "forced_set",
             "stored_results",
             "warn_of",
         ),
-        "native_module": ("check_room", "imported_module", "native_disabled", "native_part"),
+        "native_module": ("EXTENSION", "PARTS", "check_part", "native_disabled", "native_part", "unchecked_part"),
         "numbers": ("parse_number", "parse_vector", "quoted"),
         "rotations": (
             "cross",

@@ -1,8 +1,9 @@
 """The self-check of native code: what it computes here is compared with stored results of the specification.
 
-A compiler can be wrong for one instruction set and one kernel. No test elsewhere can show that, so each extension is
-checked in the process that is about to use it. Its cases and their results lie in files that
-``tests/store_results.py`` writes from the Python specifications.
+A compiler can be wrong for one instruction set and one kernel. No test elsewhere can show that, so each part of the
+extension is checked in the process that is about to use it. The results lie in files that ``tests/store_results.py``
+writes from the Python specifications. An extension that was built from other sources is noticed by its layouts: the
+numbers of enumerations and the order of rows and columns that both languages write down.
 """
 
 from __future__ import annotations
@@ -27,45 +28,47 @@ TOLERANCE = 1e-8
 STORED = Path(__file__).parent / "stored"
 
 Cases = Mapping[str, Callable[[Any], Iterable[float]]]
-"""Per entry point of an extension: a function that calls it, of the given module, and returns what it gave."""
+"""Per entry point of a part: a function that calls it, of the given part, and returns what it gave."""
+Layout = Mapping[str, Mapping[str, float] | tuple[str, ...]]
+"""Numbers by name, of which a part may know some only, and names in their order; by their names in the part."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCheck:
-    """What was found of one entry point.
+    """Whether one entry point, or one layout, of a part is right.
 
     Attributes:
-        room: Room of the extension, such as "dynamics".
-        instruction_set: Such as "avx2"; "" where the extension has one for all machines.
-        kernel: Name of the entry point.
-        fault: What is wrong; "" where it agrees with the stored results.
+        subpackage: Subpackage of the part, such as "dynamics".
+        instruction_set: Such as "avx2"; "" where the part has one for all machines.
+        kernel: Name of the entry point or the layout.
+        fault: What is wrong; "" where it agrees.
     """
 
-    room: str
+    subpackage: str
     instruction_set: str
     kernel: str
     fault: str
 
     @property
-    def told(self) -> str:
-        """Return room, entry point, instruction set and fault, for messages."""
+    def message(self) -> str:
+        """Return subpackage, entry point, instruction set and fault."""
         where = f" ({self.instruction_set})" if self.instruction_set else ""
-        return f"{self.room}.{self.kernel}{where}: {self.fault}"
+        return f"{self.subpackage}.{self.kernel}{where}: {self.fault}"
 
 
-def stored_results(room: str) -> Array:
-    """Return the stored numbers of a room, shape (k,).
+def stored_results(subpackage: str) -> Array:
+    """Return the stored numbers of a subpackage, shape (k,).
 
     Raises:
         OSError: The file is missing or cannot be read.
         ValueError: It holds no whole numbers of eight bytes.
     """
-    return np.frombuffer((STORED / f"{room}.f64").read_bytes(), dtype="<f8").astype(np.float64, copy=False)
+    return np.frombuffer((STORED / f"{subpackage}.f64").read_bytes(), dtype="<f8").astype(np.float64, copy=False)
 
 
-def store_results(room: str, numbers: Array) -> Path:
-    """Write the numbers of a room, little endian, eight bytes each; return the file."""
-    path = STORED / f"{room}.f64"
+def store_results(subpackage: str, numbers: Array) -> Path:
+    """Write the numbers of a subpackage, little endian, eight bytes each; return the file."""
+    path = STORED / f"{subpackage}.f64"
     path.write_bytes(numbers.astype("<f8").tobytes())
     return path
 
@@ -105,32 +108,46 @@ def disagreements(names: Sequence[str], found: Sequence[Array], stored: Sequence
     return faults
 
 
-def check_extension(room: str, module: Any, cases: Cases) -> list[KernelCheck]:
-    """Compare every entry point of an extension without instruction sets with its stored results.
+def check_layout(subpackage: str, part: Any, layout: Layout) -> list[KernelCheck]:
+    """Compare the layouts of a part with Python's."""
+    checks = []
+    for name, expected in layout.items():
+        found = getattr(part, name, None)
+        if isinstance(expected, Mapping):
+            agrees = isinstance(found, dict) and found.items() <= expected.items()
+        else:
+            agrees = found == expected
+        fault = "" if agrees else f"is {found} in the extension and {expected} in Python; build the extension again"
+        checks.append(KernelCheck(subpackage, "", name, fault))
+    return checks
+
+
+def check_cases(subpackage: str, part: Any, cases: Cases) -> list[KernelCheck]:
+    """Compare every entry point of a part without instruction sets with its stored results.
 
     The file holds the number of cases, how many numbers each gives, and these numbers.
     """
     try:
-        numbers = stored_results(room)
+        numbers = stored_results(subpackage)
         lengths = [int(length) for length in numbers[1 : 1 + int(numbers[0])]]
         ends = [1 + len(lengths) + end for end in accumulate(lengths, initial=0)]
         stored = [numbers[begin:end] for begin, end in pairwise(ends)]
         if len(stored) != len(cases) or ends[-1] != numbers.size:
-            raise ValueError(f"{room}.f64 belongs to other cases")
+            raise ValueError(f"{subpackage}.f64 belongs to other cases")
     except (OSError, ValueError, IndexError, OverflowError) as error:
-        return [KernelCheck(room, "", kernel, f"its stored results cannot be read: {error}") for kernel in cases]
+        return [KernelCheck(subpackage, "", kernel, f"its stored results cannot be read: {error}") for kernel in cases]
     names, found, kept = [], [], []
     faults: dict[str, str] = {}
     for (kernel, run), expected in zip(cases.items(), stored, strict=True):
         try:
-            found.append(flat(run(module)))
+            found.append(flat(run(part)))
         except Exception as error:  # whatever wrong native code raises, it is wrong
             faults[kernel] = f"raised {type(error).__name__}: {error}"
             continue
         names.append(kernel)
         kept.append(expected)
     faults |= disagreements(names, found, kept)
-    return [KernelCheck(room, "", kernel, faults.get(kernel, "")) for kernel in cases]
+    return [KernelCheck(subpackage, "", kernel, faults.get(kernel, "")) for kernel in cases]
 
 
 def flat(numbers: Iterable[float]) -> Array:
@@ -151,9 +168,9 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def faults_told(faults: Iterable[KernelCheck], compiler: str) -> str:
+def faults_message(faults: Iterable[KernelCheck], compiler: str) -> str:
     """Return a message about native code that disagrees: which, on which CPU, built by which compiler."""
-    kernels = "; ".join(fault.told for fault in faults)
+    kernels = "; ".join(fault.message for fault in faults)
     return (
         f"native code disagrees with the stored results of its specification on this machine (CPU: {processor()}; "
         f"compiler: {compiler}): {kernels}"
@@ -162,9 +179,9 @@ def faults_told(faults: Iterable[KernelCheck], compiler: str) -> str:
 
 def warn_of(faults: Iterable[KernelCheck], compiler: str, instead: str) -> None:
     """Warn, once for all faults, that something else computes."""
-    told = faults_told(faults, compiler)
+    message = faults_message(faults, compiler)
     warnings.warn(
-        f"{told}. {instead} Build with another compiler, and please report this",
+        f"{message}. {instead} Build with another compiler, and please report this",
         RuntimeWarning,
         stacklevel=3,
     )

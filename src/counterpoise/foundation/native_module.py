@@ -1,4 +1,8 @@
-"""Finding a room's native extension: the one that was built, unless the environment forces the specifications."""
+"""The native extension and its parts, one for each subpackage that has native code.
+
+A part is checked before it is used: its layouts are compared with Python's and its entry points with stored results. In
+the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the Python specifications.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from .native_check import KernelCheck, check_extension, warn_of
+from .native_check import KernelCheck, check_cases, check_layout, warn_of
+
+EXTENSION = "counterpoise._native"
+PARTS = ("control", "dynamics", "plants", "recording", "sensing")
+"""Subpackages with native code."""
 
 
 def native_disabled() -> bool:
@@ -15,49 +23,50 @@ def native_disabled() -> bool:
     return os.environ.get("COUNTERPOISE_DISABLE_NATIVE", "") not in ("", "0")
 
 
-def imported_module(room: str) -> Any:
-    """Return the extension module of a room, unchecked; None where it was not built or is disabled.
+def unchecked_part(subpackage: str) -> Any:
+    """Return the native code of a subpackage, unchecked; None where there is no extension or it is disabled.
 
     Args:
-        room: The room, such as "recording".
+        subpackage: One of PARTS.
 
     Raises:
-        ImportError: It was built and cannot be loaded.
+        ImportError: The extension was built and cannot be loaded.
     """
     if native_disabled():
         return None
     try:
-        return import_module(f"counterpoise.{room}._native")
+        return getattr(import_module(EXTENSION), subpackage)
     except ModuleNotFoundError:
         return None
 
 
-def check_room(room: str, module: Any) -> list[KernelCheck]:
-    """Compare the entry points of a room's extension with their stored results."""
-    return check_extension(room, module, import_module(f"counterpoise.{room}.kernel_cases").CASES)
+def check_part(subpackage: str, part: Any) -> list[KernelCheck]:
+    """Compare a part without instruction sets: its layouts with Python's, its entry points with stored results."""
+    cases = import_module(f"counterpoise.{subpackage}.kernel_cases")
+    return [*check_layout(subpackage, part, cases.LAYOUT), *check_cases(subpackage, part, cases.CASES)]
 
 
 @cache
-def native_part(room: str) -> Any:
-    """Return the extension module of a room without instruction sets; None where it is not to be used.
+def native_part(subpackage: str) -> Any:
+    """Return the native code of a subpackage without instruction sets; None where it is not to be used.
 
-    That is where it was not built, is disabled, or disagrees with the stored results of its specification; then it
-    warns.
+    That is where there is no extension, it is disabled, or this part of it disagrees with its specification; then it
+    warns. Other parts are not affected.
 
     Args:
-        room: The room, such as "recording".
+        subpackage: One of PARTS.
 
     Raises:
-        ImportError: It was built and cannot be loaded.
+        ImportError: The extension was built and cannot be loaded.
 
     Warns:
         RuntimeWarning: It disagrees. The warning names CPU, compiler and entry points.
     """
-    module = imported_module(room)
-    if module is None:
+    part = unchecked_part(subpackage)
+    if part is None:
         return None
-    faults = [check for check in check_room(room, module) if check.fault]
+    faults = [check for check in check_part(subpackage, part) if check.fault]
     if faults:
-        warn_of(faults, module.COMPILER, f"The Python specification of the room '{room}' is used instead.")
+        warn_of(faults, part.COMPILER, f"The Python specification of '{subpackage}' is used instead.")
         return None
-    return module
+    return part

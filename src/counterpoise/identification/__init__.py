@@ -36,17 +36,16 @@ if TYPE_CHECKING:
     from .identity import refuse_other_mount as refuse_other_mount
     from .load_gains import LoadGains as LoadGains
     from .load_posterior import LoadPosterior as LoadPosterior
-    from .motion import EDGE_PERIODS as EDGE_PERIODS
-    from .motion import LEAST_INFLATION as LEAST_INFLATION
-    from .motion import MOST_OF_RATE as MOST_OF_RATE
-    from .motion import Preparation as Preparation
-    from .motion import effort_of as effort_of
-    from .motion import motion_band as motion_band
-    from .motion import moving_samples as moving_samples
-    from .motion import prepare as prepare
+    from .moving import LEAST_INFLATION as LEAST_INFLATION
+    from .moving import effort_of as effort_of
+    from .moving import motion_of as motion_of
+    from .moving import moving_samples as moving_samples
+    from .moving import prepare as prepare
+    from .moving import samples_of as samples_of
     from .pose_design import PoseDesign as PoseDesign
     from .pose_design import design as design
     from .pose_design import design_poses as design_poses
+    from .pose_fit import fit_poses as fit_poses
     from .pose_plan import PosePlan as PosePlan
     from .pose_plan import approach_within as approach_within
     from .pose_plan import read_plan as read_plan
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
     from .wam_methods import pose_matrices as pose_matrices
     from .wam_methods import solve_coupled as solve_coupled
     from .wam_methods import solve_iterative as solve_iterative
-    from .weighted import fit_poses as fit_poses
     from .workspace import RADIUS as RADIUS
     from .workspace import Clearance as Clearance
     from .workspace import clear_of_itself as clear_of_itself
@@ -124,21 +122,19 @@ __all__, __getattr__, __dir__ = lazy_names(
             "refuse_other_mount",
         ),
         "load_posterior": ("LoadPosterior",),
-        "motion": (
-            "EDGE_PERIODS",
+        "moving": (
             "LEAST_INFLATION",
-            "MOST_OF_RATE",
-            "Preparation",
             "effort_of",
-            "motion_band",
+            "motion_of",
             "moving_samples",
             "prepare",
+            "samples_of",
         ),
+        "pose_fit": ("fit_poses",),
         "pose_plan": ("approach_within",),
         "result": ("Collected", "fit_of"),
         "statements": ("checked_uses",),
         "still_poses": ("arrival_notes", "arrival_of", "arrivals", "without_friction"),
-        "weighted": ("fit_poses",),
         "workspace": (
             "RADIUS",
             "clear_of_itself",

@@ -18,7 +18,6 @@ from ..dynamics import Robot, refuse_other_joints
 from ..errors import InputError, listed
 from ..fitting import (
     ALL,
-    JOINT_TERMS,
     CadPrior,
     Samples,
     StaticPoses,
@@ -31,7 +30,7 @@ from ..fitting import (
     samples_of_poses,
 )
 from ..foundation import Array
-from ..recording import Declared, Log
+from ..recording import MOST_OF_RATE, Declared, Log
 from .data_choice import (
     DATA_CHOICES,
     METHODS,
@@ -50,13 +49,14 @@ from .heldout import HeldOut, check_moving, check_recordings, check_static
 from .identity import clock_doubts, data_fingerprint, no_torques, unit_notes
 from .load_gains import LoadGains, in_torques_by_load
 from .load_posterior import LoadPosterior
-from .motion import MOST_OF_RATE, moving_samples, prepare
+from .moving import moving_samples, prepare
+from .pose_fit import fit_poses, named_joints, terms_at_rest
 from .result import Collected, contradicting, fit_of
 from .runs import FittedRun
 from .statements import UseName, checked_uses
 from .still_poses import arrival_notes, friction_bands, poses_from_log, poses_from_rows, without_friction
 from .wam_methods import solve_coupled, solve_iterative
-from .weighted import WeightedFit, fit_poses, named_joints, terms_at_rest, weighted_fit
+from .weighted import WeightedFit, weighted_fit
 from .workspace import separable_offsets
 
 CUTOFF_MATTERS = 1.2
@@ -345,8 +345,7 @@ def _by_document(settings: _Settings, poses: StaticPoses, band: Array, notes: li
 
 def _fit_by_document(settings: _Settings, poses: StaticPoses, posterior: LoadPosterior) -> Estimate:
     robot, terms = settings.robot, settings.terms
-    others = [term for term in JOINT_TERMS if term != "offset" and terms is not None and getattr(terms, term)]
-    if others or (terms is not None and (terms.tilt or terms.bodies != "gravity")):
+    if terms is not None and terms.replace(offset=()) != Terms(bodies="gravity"):
         raise InputError(f"method '{settings.method}' fits weights and, if asked for, offsets; other terms: 'weighted'")
     solver: Callable[..., Any] = solve_coupled if settings.method == "coupled" else solve_iterative
     offset = terms is not None and bool(terms.offset)
@@ -374,7 +373,9 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
     parts = []
     for log, preparation in zip(logs, prepared, strict=True):
         samples = moving_samples(robot, log, preparation=replace(preparation, v0=v0))
-        notes.append(f"low-pass at {preparation.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band")
+        notes.append(
+            f"low-pass at {preparation.band.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band"
+        )
         held = [name for name in log.declared.held if name in robot.joint_names]
         if held:
             notes.append(f"the recording lacks {listed(held)}; taken to stand still")
@@ -385,7 +386,7 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
     """Return what is fitted of a motion: offsets only where they can be told from the weight."""
     usable = separable_offsets(robot) & samples.active
-    return replace(Terms.moving(declared), offset=named_joints(robot, usable))
+    return Terms.moving(declared).replace(offset=named_joints(robot, usable))
 
 
 def _both(
@@ -442,7 +443,7 @@ def _moving(
     samples = joined_samples(parts)
     terms = settings.terms if settings.terms is not None else _usual_terms(robot, samples, declared)
     if settings.terms is None and loaded:
-        terms = replace(terms, gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
+        terms = terms.replace(gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
     further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
         notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
@@ -466,7 +467,7 @@ def _moving(
             terms=terms,
             prior=settings.prior,
             consistent=settings.consistent,
-            springs=looks,
+            search=looks,
             like=like,
             own_offsets=own_offsets,
             earlier=settings.earlier,

@@ -9,7 +9,7 @@ one pose that was reached from the same sides are one: they share what the model
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -154,7 +154,8 @@ class Stands:
         moving = samples[~self._standing(samples.time)]
         if len(moving) == 0 or len(chosen) == 0:
             return [FittedRun(samples)]
-        return [FittedRun(moving), FittedRun(chosen, poses=True)]
+        begin = samples.time[0] - samples.elapsed[0]
+        return [FittedRun(moving), FittedRun(replace(chosen, elapsed=chosen.time - begin), poses=True)]
 
     def _standing(self, time: Array) -> npt.NDArray[np.bool_]:
         """Say which instants lie within a standing, shape (k,)."""

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from ..description import MAX_GRAVITY
 from ..dynamics import Robot
 from ..errors import DataFileError, InputError
-from ..fitting import covariance_root
+from ..fitting import Selection, covariance_root
 from ..foundation import Array, frozen, read_data, write_atomically
 from .identity import MOUNT_TOLERANCE, Identity, kinematics_fingerprint, mount_angle
 from .statements import UseName
@@ -241,29 +241,15 @@ class RobotTable(_Table, frozen=True, kw_only=True):
     gravity_base: tuple[float, float, float]
 
 
-class TermsTable(_Table, frozen=True, kw_only=True):
-    """What was fitted, as in terms.py: joint names, or "all", for each term."""
-
-    bodies: Literal["gravity", "full"]
-    offset: tuple[str, ...]
-    coulomb: tuple[str, ...]
-    viscous: tuple[str, ...]
-    rotor: tuple[str, ...]
-    spring: tuple[str, ...]
-    counterbalance: tuple[str, ...]
-    gain: tuple[str, ...]
-    zero: tuple[str, ...]
-    tilt: bool
-
-
 class ModelTable(_Table, frozen=True, kw_only=True):
     """What was fitted: terms, which joints had a measured effort, couplings, the values, and all bodies' parameters.
 
-    ``root`` is the lower triangle of L, row by row, with L Lᵀ the covariance of ``values``; empty where there is none.
-    ``payload`` is the share of declared payloads in ``bodies``; empty for none.
+    ``terms`` are those of :class:`.Terms` by name: joint names, or "all"; yes or no for a term of the whole robot;
+    "gravity" or "full" for the bodies. ``root`` is the lower triangle of L, row by row, with L Lᵀ the covariance of
+    ``values``; empty where there is none. ``payload`` is the share of declared payloads in ``bodies``; empty for none.
     """
 
-    terms: TermsTable
+    terms: dict[str, Selection]
     measured: tuple[bool, ...]
     coupling: tuple[tuple[float, ...], ...]
     names: tuple[str, ...]

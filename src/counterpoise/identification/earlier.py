@@ -23,7 +23,7 @@ import numpy as np
 
 from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting import EffortColumns, parameter_covariance
+from ..fitting import EffortModel, parameter_covariance
 from ..foundation import Array
 from .identity import kinematics_fingerprint
 
@@ -60,8 +60,6 @@ DIFFERENCES = (
 """What is averaged; the rest of the probability is that of the description alone."""
 BELONGS = 1.0
 """Log evidence, in nats, from which a calibration counts as one of this arm or type."""
-LASTING = ("bodies", "rotor", "spring", "counterbalance")
-"""Kinds of unknowns that stay what they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +112,7 @@ class EarlierCalibration:
         return cls(fit.columns.names, fit.x, fit.model_covariance, f"the calibration{serial} of {fit.created}")
 
     def belief(
-        self, columns: EffortColumns, start: Array, covariance: Array, difference: Difference
+        self, columns: EffortModel, start: Array, covariance: Array, difference: Difference
     ) -> tuple[Array, Array]:
         """Return mean and covariance of unknowns, shapes (p,) and (p, p).
 
@@ -125,7 +123,8 @@ class EarlierCalibration:
             difference: How this arm may differ from that one.
         """
         own, at = self.names, columns.names
-        lasting = [place for kind in LASTING for place in range(*columns.groups[kind].indices(len(at)))]
+        groups = [columns.groups[term.name] for term in columns.terms.chosen if term.lasting]
+        lasting = [place for group in groups for place in range(group.start, group.stop)]
         told = np.array([place for place in lasting if at[place] in own], dtype=np.int64)
         there = [own.index(at[place]) for place in told.tolist()]
         size = np.sqrt(np.diag(covariance)[told])
@@ -138,10 +137,10 @@ class EarlierCalibration:
         return mean, covariance + gain @ (known - covariance[np.ix_(told, told)]) @ gain.T
 
 
-def _change(columns: EffortColumns, difference: Difference, mean: Array) -> Array:
+def _change(columns: EffortModel, difference: Difference, mean: Array) -> Array:
     """Return the covariance of how an arm differs from another one with given values (p,), shape (p, p)."""
     whole = np.zeros((len(columns.names), len(columns.names)))
-    size, chosen = 4 if columns.terms.bodies == "gravity" else 10, columns.body_parameters
+    size, chosen = columns.body_size, columns.body_parameters
     bodies = columns.groups["bodies"]
     if difference.strength is not None and columns.robot.tree.mass.any():
         change = parameter_covariance(columns.robot, size, difference.strength, tool=difference.tool)

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..dynamics import GRAVITY_PARAMETERS, Robot, effort_units
 from ..fitting import (
-    EffortColumns,
+    EFFORT_UNITS,
+    EffortModel,
     Identifiability,
     Language,
     Samples,
@@ -28,6 +29,7 @@ from ..fitting import (
     completed_gravity_parameters,
     identify,
     link_expansion,
+    term_of_quantity,
     with_gravity_parameters,
     with_inertial_parameters,
     workspace_yardstick,
@@ -66,7 +68,7 @@ class Estimate:
             others. What such a joint carries is part of the link before it.
     """
 
-    columns: EffortColumns
+    columns: EffortModel
     x: Array
     solution: Solution
     in_base: bool
@@ -88,7 +90,7 @@ class Estimate:
         size = len(robot.base_parameters.names)
         offsets = solution.x[size:]
         terms = Terms(bodies="gravity", offset=("all",) if len(offsets) else ())
-        columns = EffortColumns(robot, terms, np.ones(robot.n, dtype=bool), np.eye(robot.n))
+        columns = EffortModel(robot, terms, np.ones(robot.n, dtype=bool), np.eye(robot.n))
         x = columns.start()
         gravity = completed_gravity_parameters(robot, solution.x[:size])
         x[columns.groups["bodies"]] = gravity[columns.body_parameters]
@@ -240,20 +242,9 @@ class Estimate:
 
     def unit(self, name: str) -> str:
         """Return the unit of one of the spoken numbers, or of the model's own."""
-        joint, _, quantity = name.rpartition(".")
-        if quantity in ("cosine", "sine"):
-            unit = column_unit(self.robot, f"{joint}.offset")
-        elif quantity == "zero":
-            unit = "rad" if column_unit(self.robot, f"{joint}.offset") == "N m" else "m"
-        elif joint == "tilt":
-            unit = "rad"
-        elif quantity == "gain":
-            unit = f"per {column_unit(self.robot, f'{joint}.offset')}"
-        else:
-            unit = column_unit(self.robot, name)
-        drive = quantity in ("offset", "coulomb", "viscous", "spring", "cosine", "sine", "rotor")
-        if self.command_units and drive:
-            return COMMAND_UNITS if unit in ("N m", "N") else f"{COMMAND_UNITS} ({unit})"
+        unit, term = column_unit(self.robot, name), term_of_quantity(name.rpartition(".")[2])
+        if self.command_units and term is not None and term.in_effort_unit:
+            return COMMAND_UNITS if unit in EFFORT_UNITS else f"{COMMAND_UNITS} ({unit})"
         return unit
 
     def _acts_at_rest(self, name: str) -> bool:
@@ -278,8 +269,7 @@ class Estimate:
         if self.in_base:
             return self.solution.column_names, np.eye(len(self.solution.x)), np.zeros(len(self.solution.x))
         columns = self.columns
-        size = 4 if columns.terms.bodies == "gravity" else 10
-        bodies = columns.groups["bodies"]
+        size, bodies = columns.body_size, columns.groups["bodies"]
         drives = len(columns.names) - bodies.stop
         names, regrouping = self._felt_base
         matrix = np.zeros((len(names) + drives, len(columns.names)))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -24,8 +24,11 @@ import numpy as np
 from ..dynamics import Robot
 from ..errors import DataFileError, InputError
 from ..fitting import (
+    MOST_GAIN,
+    ArmLimits,
     Combination,
-    EffortColumns,
+    EffortModel,
+    EffortTerm,
     Identifiability,
     Terms,
     arm_reach,
@@ -48,7 +51,6 @@ from .document import (
     Number,
     ParameterTable,
     StatementTable,
-    TermsTable,
     converted,
     from_numbers,
     from_triangle,
@@ -77,12 +79,8 @@ LEAST_GRAVITY = 9.81
 """Torques are bounded for at least this gravity [m/s²]; a model in free fall has friction too."""
 COMMAND_SCALE = 1e6
 """Command units that may stand for one N m."""
-MOST_SPEED_SHARE = 100.0
-"""Viscous friction, as torque at 1/MOST_SPEED_SHARE rad/s."""
 MOST_DEVIATION = 1e3
 """Deviation of a value, over the largest that it may be: data without a prior leave much open."""
-MOST_GAIN = 1e3
-"""A torque gain lies between this and its inverse."""
 MOST_COUPLING = 1e4
 MOST_POSITION = 1e6
 """Joint positions [rad or m]: many turns of a wheel."""
@@ -125,19 +123,12 @@ class FileBounds:
         own = [self.mass, *[self.mass * self.length] * 3, *[self.mass * self.length**2] * 6]
         return self.scale * np.array(own)
 
-    def term(self, kind: str) -> float:
-        """Of a fitted term, e.g. "coulomb"."""
-        torque = self.scale * self.torque
-        return {
-            "viscous": MOST_SPEED_SHARE * torque,
-            "rotor": self.scale * self.mass * self.length**2,
-            "gain": MOST_GAIN,
-            "zero": MOST_LENGTH,  # rad or m
-            "tilt": np.pi,
-        }.get(kind, torque)
+    def term(self, kind: EffortTerm) -> float:
+        """Of the unknowns of a fitted term."""
+        return kind.most(ArmLimits(self.scale * self.torque, self.scale * self.mass * self.length**2, MOST_LENGTH))
 
 
-def refuse_impossible(content: ContentTable, columns: EffortColumns) -> None:
+def refuse_impossible(content: ContentTable, columns: EffortModel) -> None:
     """Refuse numbers that no calibration of the robot has.
 
     Args:
@@ -165,14 +156,11 @@ def refuse_impossible(content: ContentTable, columns: EffortColumns) -> None:
     _check_errors(content, bounds)
 
 
-def _value_bounds(columns: EffortColumns, bounds: FileBounds) -> Array:
+def _value_bounds(columns: EffortModel, bounds: FileBounds) -> Array:
     most = np.empty(len(columns.names))
-    for kind, place in columns.groups.items():
-        if kind == "bodies":
-            size = 4 if columns.terms.bodies == "gravity" else 10
-            most[place] = bounds.body[columns.body_parameters % size]
-        else:
-            most[place] = bounds.term(kind)
+    for term in columns.terms.chosen:
+        most[columns.groups[term.name]] = bounds.term(term)
+    most[columns.groups["bodies"]] = bounds.body[columns.body_parameters % columns.body_size]
     return most
 
 
@@ -346,7 +334,7 @@ def content_of(fit: Fit) -> ContentTable:
             rate_source=fit.rate_source,
         ),
         model=ModelTable(
-            terms=TermsTable(**asdict(fit.columns.terms)),
+            terms=fit.columns.terms.table(),
             measured=tuple(bool(used) for used in fit.columns.active),
             coupling=rows(fit.columns.coupling),
             names=fit.columns.names,
@@ -423,8 +411,8 @@ def content_of(fit: Fit) -> ContentTable:
 def _fit(content: ContentTable, robot: Robot) -> Fit:
     model, errors, data = content.model, content.errors, content.data
     _require_lengths(content, robot)
-    terms = Terms(**{name: getattr(model.terms, name) for name in TermsTable.__struct_fields__})
-    columns = EffortColumns(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
+    terms = Terms.from_table(model.terms)
+    columns = EffortModel(robot, terms, np.array(model.measured, dtype=bool), frozen(model.coupling))
     if columns.names != model.names or len(model.values) != len(columns.names):
         raise InputError("the model's values are not those of its terms")
     if (guessed := effort_guesses(data.guessed)) and content.units != COMMAND_UNITS:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..doctor import Consequence, Finding, LogFault
 from ..dynamics import CoulombViscous, Robot
-from ..fitting import EffortColumns, Identifiability, Samples, Terms
+from ..fitting import EffortModel, Identifiability, Samples, Terms
 from ..foundation import Array, frozen
 from ..recording import RateSource
 from .estimate import COMMAND_UNITS
@@ -270,7 +270,7 @@ class Fit:
     method: str
     data: str
     why: str
-    columns: EffortColumns
+    columns: EffortModel
     x: Array
     parameters: tuple[Parameter, ...]
     covariance: Array

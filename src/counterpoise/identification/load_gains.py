@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..fitting import ALL, CadPrior, Terms
 from ..foundation import Array, PublishedData, frozen
 from ..recording import Log, remapped
-from .motion import moving_samples
+from .moving import moving_samples
 from .runs import FittedRun
 from .weighted import weighted_fit
 
@@ -157,7 +157,7 @@ def _load_gains(
         _refuse_other_efforts(log, other)
         if not _loads(robot, carrying):
             raise InputError("the robot of a recording with a weighed load carries none: robot.with_payload(…)")
-    fitted_terms = replace(Terms.moving(log.declared), gain=(ALL,)) if terms is None else terms
+    fitted_terms = Terms.moving(log.declared).replace(gain=(ALL,)) if terms is None else terms
     empty = FittedRun(moving_samples(robot, log, cutoff=cutoff))
     samples = [moving_samples(carrying, other, cutoff=cutoff) for carrying, other in loaded]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..fitting import Choice, EffortColumns, at_rest, tilt_axes
+from ..fitting import Choice, EffortModel, at_rest, tilt_axes
 from ..foundation import Array
-from .nuisances import POSITION, SIZES, Nuisances
+from .nuisances import GAIN, OFFSET, SIZES, STAND_FOR, Nuisances
 
 TAIL = 0.05
 """Probability that a gravity error is larger than stated."""
@@ -44,9 +44,9 @@ class LoadPosterior:
         poses: Recorded poses that stand for the calibrated range [rad or m], shape (m, n).
         fitted: Mean without the nuisances that act at rest and that the model lacks: it takes them for weight, shape as
             ``mean``.
-        carried: What the model's own friction, rotors and the offsets take over of the other nuisances that do not act
-            at rest, as they suit the recording best: changes of [x, tilt, own unknowns] by own unknowns, shape
-            (p + 2 + a d, p + 2 + a d).
+        carried: What the model's own friction, rotors, offsets and springs take over of the other nuisances that do not
+            act at rest, and of the harmonics of springs, as they suit the recording best: changes of [x, tilt, own
+            unknowns] by own unknowns, shape (p + 2 + a d, p + 2 + a d).
         apart: How far poses at rest and motion contradict each other at every joint's load, over what their
             uncertainties let expect, shape (a,); zero where only one of them was fitted.
         tilted: How far a tilt of the base that explains the data as well as none would move every joint's load, root
@@ -74,7 +74,7 @@ class LoadPosterior:
     tilted: Array
 
     @property
-    def columns(self) -> EffortColumns:
+    def columns(self) -> EffortModel:
         """The model."""
         return self.nuisances.columns
 
@@ -82,6 +82,11 @@ class LoadPosterior:
     def springs(self) -> list[int]:
         """Places (among the active joints) whose springs or counterbalances the data show well."""
         return sorted(place for place, kind in self.shown - self.weak if kind == "position")
+
+    @property
+    def leans(self) -> bool:
+        """Whether the data show a tilt of the base well enough for it to be part of the model."""
+        return (-1, TILT) in self.shown - self.weak
 
     def load(self, q: Array, *, offsets: bool = False) -> tuple[Array, Array]:
         """Return the efforts that hold the arm, and their standard deviations, shapes (k, a).
@@ -124,10 +129,11 @@ class LoadPosterior:
         """Return how far given holding efforts may be off (95 %), root mean square over poses, shape (a,).
 
         With d the distance of the efforts from the mean and C the covariance of the mean over m poses, the sum of
-        squares of the error has the mean μ = tr C + dᵀd and the variance v = 2 tr C² + 4 dᵀC d. It is distributed
-        nearly as v/(2 μ) times χ² with 2 μ²/v degrees of freedom ([Satterthwaite1946], [Patnaik1949]): errors that
-        differ from pose to pose average out, those that all poses share do not. What a tilt of the base could do, for
-        which the data speak as well as against it, comes on top: it has no distribution.
+        squares of the error has the cumulants 2ᵏ⁻¹ (k − 1)! c_k with c_k = tr Cᵏ + k dᵀCᵏ⁻¹d. It is distributed nearly
+        as c₁ + √(c₂/h) (χ² − h), χ² of h = c₂³/c₃² degrees of freedom, which has the same mean, variance and skewness
+        (Pearson's approximation, [Imhof1961]): errors that differ from pose to pose average out, those that all poses
+        share do not. What a tilt of the base could do, for which the data speak as well as against it, comes on top:
+        it has no distribution.
 
         Args:
             q: Poses [rad or m], shape (m, n).
@@ -144,39 +150,47 @@ class LoadPosterior:
             wide = self.placed(rows, joint, offset=spring)
             drifting = self._drifting(rows, joint)
             covariance = self.widened[joint] ** 2 * (wide @ self.covariance @ wide.T) + drifting @ drifting.T
-            mean = float(np.trace(covariance) + away @ away)
-            variance = float(2.0 * np.sum(covariance**2) + 4.0 * away @ covariance @ away)
-            freedom = 2.0 * mean**2 / variance if variance > 0.0 else np.inf
-            bound = mean * chdtri(freedom, TAIL) / freedom if np.isfinite(freedom) else mean
+            pulled = covariance @ away
+            first = float(np.trace(covariance) + away @ away)
+            second = float(np.sum(covariance**2) + 2.0 * away @ pulled)
+            third = float(np.sum((covariance @ covariance) * covariance) + 3.0 * pulled @ pulled)
+            bound = first
+            if third > 0.0:
+                freedom = second**3 / third**2
+                bound += np.sqrt(second / freedom) * (chdtri(freedom, TAIL) - freedom)
             found[joint] = np.sqrt(max(bound, 0.0) / len(q)) + self.tilted[joint]
         return found
 
-    def exported(self, columns: EffortColumns) -> tuple[Array, Array]:
+    def exported(self, columns: EffortModel) -> tuple[Array, Array]:
         """Return the estimate as numbers of a model, and their covariance, shapes (p',) and (p', p').
 
         Args:
-            columns: The model that was fitted, or that with springs and counterbalances of joints that have them.
+            columns: The model that was fitted, or that with the springs, counterbalances and the tilt that show.
         """
         turn = self._to_columns(columns)
         start = columns.start()
         start[[columns.names.index(name) for name in self.columns.names]] = self.start
         return start + turn @ self.fitted, turn @ self.covariance @ turn.T
 
-    def _to_columns(self, columns: EffortColumns) -> Array:
+    def _to_columns(self, columns: EffortModel) -> Array:
         """Return T with x' = start + T mean, shape (p', ·)."""
         own, width = self.columns, len(self.nuisances.kinds)
         turn = np.zeros((len(columns.names), len(self.mean)))
         turn[[columns.names.index(name) for name in own.names], np.arange(len(own.names))] = 1.0
+        if self.leans:
+            at_tilt = columns.groups["tilt"]
+            turn[at_tilt, len(own.names) : len(own.names) + 2] += np.eye(2)
         half, centre = self.nuisances.half_range, self.nuisances.extent.centre
         for place, joint in enumerate(np.flatnonzero(columns.active).tolist()):
             first = len(own.names) + 2 + place * width
             name, weight = columns.robot.joint_names[joint], self.nuisances.weight[joint]
-            at = {part: columns.names.index(f"{name}.{part}") for part in _PARTS if f"{name}.{part}" in columns.names}
+            parts = [part for part in ("offset", *STAND_FOR) if f"{name}.{part}" in columns.names]
+            at = {part: columns.names.index(f"{name}.{part}") for part in parts}
             constant = np.zeros(len(self.mean))
-            constant[first + POSITION + 1] = self.nuisances.offset[joint]
+            constant[first + OFFSET] = self.nuisances.offset[joint]
             if place in self.springs:
                 sizes = (weight / half[joint], weight, weight)
-                for step, (part, size) in enumerate(zip(("spring", "cosine", "sine"), sizes, strict=True)):
+                for step, (part, size) in enumerate(zip(STAND_FOR, sizes, strict=True)):
                     if part in at:
                         turn[at[part], first + step] += size
                         constant[first + step] = -size * centre[step, joint]
@@ -185,7 +199,7 @@ class LoadPosterior:
         return turn + turn @ self.carried
 
     def rows(self, q: Array) -> tuple[Array, Array]:
-        """Return the loads' derivatives by [x, tilt, position, gain, offset], (k, a, ·), and the start's loads."""
+        """Return the loads' derivatives by [x, tilt, what acts at rest], (k, a, ·), and the start's loads."""
         columns, x = self.columns, self.nuisances.x
         rest = replace(at_rest(columns.robot, q), tau=np.zeros(q.shape))
         rows, shift = columns.rows(rest, x)
@@ -204,7 +218,7 @@ class LoadPosterior:
         at = [p + joint * width + place for place, kind in enumerate(self.nuisances.kinds) if kind == "drift"]
         if not at:
             return np.zeros((len(rows), 0))
-        bodies = rows[:, joint, p + POSITION]
+        bodies = rows[:, joint, p + GAIN]
         weight = np.full(len(rows), self.nuisances.weight[self.columns.active][joint])
         squares = self.mean[at] ** 2 + np.diag(self.covariance)[at] - SIZES["drift"].least ** 2
         size = np.sqrt(np.maximum(squares, 0.0) / 3.0)
@@ -215,16 +229,13 @@ class LoadPosterior:
         p, width = len(self.columns.names) + 2, len(self.nuisances.kinds)
         wide = np.zeros((len(rows), len(self.mean)))
         wide[:, :p] = rows[:, joint, :p]
-        count = POSITION + 1 + offset
+        count = OFFSET + offset
         first = p + joint * width
         wide[:, first : first + count] = rows[:, joint, p : p + count]
         return wide
 
 
-_PARTS = ("offset", "spring", "cosine", "sine")
-
-
-def tilt_columns(columns: EffortColumns, x: Array, q: Array) -> Array:
+def tilt_columns(columns: EffortModel, x: Array, q: Array) -> Array:
     """Return the derivatives of the described gravity efforts by a tilt about two axes [per rad], shape (k, a, 2)."""
     robot = columns.robot
     if not np.any(robot.gravity_base):

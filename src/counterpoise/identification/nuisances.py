@@ -4,6 +4,8 @@ They are columns of every joint by itself, in the unit of its effort, each of th
 finds the size that the data show):
 
 - position: q, cos q, sin q: springs, counterbalances, cables. What of them is found holds the arm as gravity does;
+- harmonic: higher harmonics of the joint's own angle: the shape of a spring or cable that is not quite one of these.
+  Only where a spring shows;
 - gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
 - offset: a constant, and where that is asked for another one for every further recording;
 - hidden offset: a constant at a joint whose weight is one as well, so that no recording tells them apart. The weight
@@ -17,153 +19,25 @@ finds the size that the data show):
 
 None of them is a law that is fitted for its own sake: they say how much of what looks like weight could be something
 else.
-
-Recordings with a first fit to them: what the search for the posterior goes over (posterior_search.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ..dynamics import rotary
-from ..fitting import EffortColumns, Samples, Scales, Size
+from ..fitting import EffortModel, Samples, Size
 from ..foundation import Array
-from .runs import RepeatedRun
+from .fitted_recordings import HARMONICS, Extent, waves
 from .workspace import separable_offsets
-
-REVERSES = 0.05
-"""Share of the samples that must move to either side for a joint's friction to be told from an offset."""
-POSES = 300
-"""Recorded poses that stand for the calibrated range."""
-
-Weigh = Callable[[Samples, Array, bool], Array]
-"""Weighs the rows of samples by their residuals, shapes (k, a); the last says whether they are poses at rest."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Chunk:
-    """Some samples of a recording.
-
-    Attributes:
-        number: Number of the recording.
-        poses: Whether they are poses at rest beside a motion.
-        samples: The samples.
-        A: Their rows, shape (k, a, p).
-        y: Their efforts, shifted as the rows ask for, shape (k, a).
-    """
-
-    number: int
-    poses: bool
-    samples: Samples
-    A: Array
-    y: Array
-
-
-@dataclass(frozen=True, eq=False)
-class FittedRecordings:
-    """Recordings, and a first fit to them; a joints have a measured effort.
-
-    Attributes:
-        columns: The model.
-        runs: The recordings.
-        known: What weighed loads add to the body parameters, by run.
-        start: Where the unknowns start, shape (p,).
-        x: The first estimate, shape (p,): rows are linearised there.
-        sigma: Noise of one sample by the first fit, shape (c,): of the motion, then of poses at rest.
-        scales: Sizes of what was measured.
-        correlated: Whether samples are successive instants of a filtered recording.
-        weigh: Weighs rows by outliers and by reversals.
-        own_offsets: Whether every recording has an offset of its own.
-    """
-
-    columns: EffortColumns
-    runs: Sequence[RepeatedRun]
-    known: Sequence[Array | None]
-    start: Array
-    x: Array
-    sigma: Array
-    scales: Scales
-    correlated: bool
-    weigh: Weigh
-    own_offsets: bool = False
-
-    @property
-    def sources(self) -> int:
-        """2 where poses at rest are fitted beside a motion, else 1."""
-        return 2 if any(run.poses for run in self.runs) else 1
-
-    def numbered(self) -> Iterator[tuple[int, RepeatedRun, Array | None]]:
-        """Yield the runs and their known loads; poses at rest have the number of their motion."""
-        number = -1
-        for run, load in zip(self.runs, self.known, strict=True):
-            number += not run.poses
-            yield number, run, load
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield samples and rows, piece by piece."""
-        for number, run, load in self.numbered():
-            for chunk in run.chunks():
-                yield Chunk(number, run.poses, chunk, *self.columns.rows(chunk, self.x, load))
-
-
-def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[int, int]]:
-    """Return poses that stand for the recordings, what was recorded, and the numbers of samples and of poses."""
-    columns = recorded.columns
-    robot, n = columns.robot, columns.robot.n
-    poses: list[Array] = []
-    kept, rows, step, rests = 0, 0, 1, 0
-    lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
-    speed, effort, mean, counts = np.zeros((4, n))
-    centre, sides = np.zeros((3, n)), np.zeros((2, n))
-    times: dict[int, tuple[float, float]] = {}
-    for number, run, _ in recorded.numbered():
-        for chunk in run.chunks():
-            lower, upper = np.minimum(lower, chunk.q.min(axis=0)), np.maximum(upper, chunk.q.max(axis=0))
-            if run.poses:  # sizes are those of the motion: poses that are all wrong must not change them
-                rests += len(chunk)
-                continue
-            speed += np.sum(chunk.dq**2, axis=0)
-            centre += [values.sum(axis=0) for values in (chunk.q, np.cos(chunk.q), np.sin(chunk.q))]
-            sides += [(side * chunk.dq > chunk.v0).sum(axis=0) for side in (1.0, -1.0)]
-            effort += np.nansum(chunk.tau**2, axis=0)
-            mean += np.nansum(chunk.tau, axis=0)
-            counts += np.isfinite(chunk.tau).sum(axis=0)
-            times[number] = (times.get(number, (float(chunk.time[0]), 0.0))[0], float(chunk.time[-1]))
-            first = (-rows) % step
-            poses.append(chunk.q[first::step])
-            kept, rows = kept + len(poses[-1]), rows + len(chunk)
-            while kept > 2 * POSES:
-                thin = np.concatenate(poses)[::2]
-                poses, kept, step = [thin], len(thin), 2 * step
-    found = np.concatenate(poses)
-    found = found[np.unique(np.linspace(0, len(found) - 1, min(len(found), POSES)).round().astype(np.int64))]
-    weight = np.abs(robot.gravity(found) * columns.gains(recorded.x))
-    size = np.sqrt(np.mean(weight**2, axis=0))
-    return (
-        found,
-        Extent(
-            lower=lower,
-            upper=upper,
-            speed=np.sqrt(speed / max(rows, 1)),
-            effort=np.sqrt(effort / np.maximum(counts, 1.0)),
-            variation=np.sqrt(np.maximum(effort * counts - mean**2, 0.0)) / np.maximum(counts, 1.0),
-            weight=size,
-            load=np.mean(weight, axis=0) / np.maximum(size, 1e-9),
-            centre=centre / max(rows, 1),
-            reverses=sides.min(axis=0) >= REVERSES * rows,
-            times=tuple(times[number] for number in sorted(times)),
-        ),
-        (rows, rests),
-    )
-
 
 SIZES = {
     "position": Size(0.01, 0.5, free=False),
+    "harmonic": Size(1e-5, 0.1, free=False),
     "gain": Size(0.02, 0.3, free=False),
     "offset": Size(1.0, 5.0, free=True, alike=True),
     "run offset": Size(1.0, 5.0, free=True),
@@ -174,10 +48,16 @@ SIZES = {
     "drift": Size(0.02, 0.1, free=False),
 }
 """Sizes of the kinds: of the joint's weight (position, gain, drift), of its usual offset, of its friction."""
-POSITION = 3
-"""Columns of kind "position": q, cos q and sin q about their means."""
-AT_REST = ("position", "gain", "offset")
-"""Kinds that act at rest, in the order of their columns."""
+STAND_FOR = ("spring", "cosine", "sine")
+"""Quantities of the model that columns of kind "position" stand for: q, cos q and sin q about their means."""
+POSITION = len(STAND_FOR)
+"""Columns of kind "position"."""
+HARMONIC = 2 * len(HARMONICS)
+"""Columns of kind "harmonic": cosine and sine of each about their means. They follow those of kind "position"."""
+GAIN = POSITION + HARMONIC
+"""Place of a joint's gain among its columns ..."""
+OFFSET = GAIN + 1
+"""... and of its offset, the last one that acts at rest."""
 OFFSET_OF_FRICTION = 0.3
 """Usual offset, as a share of friction (it differs between the directions) ..."""
 OFFSET_OF_EFFORT = 0.03
@@ -196,35 +76,6 @@ SLOW = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Extent:
-    """What was recorded of n joints, and how large it is.
-
-    Attributes:
-        lower: Lowest positions [rad or m], shape (n,).
-        upper: Highest ones [rad or m], shape (n,).
-        speed: Root mean square of the velocities [rad/s or m/s], shape (n,).
-        effort: Root mean square of the efforts, shape (n,); 0 where none was measured.
-        variation: Standard deviation of the efforts, shape (n,); 0 where none was measured.
-        weight: Root mean square of the described gravity efforts, shape (n,).
-        load: Mean of their size over their root mean square, shape (n,).
-        centre: Means of q, cos q and sin q, shape (3, n).
-        reverses: Which joints move to both sides for long enough that friction shows, shape (n,).
-        times: Begin and end of every run [s].
-    """
-
-    lower: Array
-    upper: Array
-    speed: Array
-    effort: Array
-    variation: Array
-    weight: Array
-    load: Array
-    centre: Array
-    reverses: npt.NDArray[np.bool_]
-    times: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, eq=False)
 class Nuisances:
     """The columns for one fit; a joints have a measured effort.
 
@@ -238,7 +89,7 @@ class Nuisances:
         rests: Whether there are poses at rest beside the motion.
     """
 
-    columns: EffortColumns
+    columns: EffortModel
     x: Array
     extent: Extent
     friction: Array
@@ -251,7 +102,8 @@ class Nuisances:
         """Kind of each of the d columns."""
         frictions = 6 + len(PRESLIDING) + 1 if self.moving else 3 if self.friction.any() else 0
         drifts = 2 if self.moving else 0
-        usual = ("position",) * POSITION + ("gain", "offset") + ("friction",) * frictions + ("drift",) * drifts
+        rest = ("position",) * POSITION + ("harmonic",) * HARMONIC + ("gain", "offset")
+        usual = rest + ("friction",) * frictions + ("drift",) * drifts
         unseen = ("unseen",) * bool(self.unseen.any())
         hidden = ("hidden offset",) * bool(self.hidden_offset.any())
         return usual + ("rest",) * self.rests + unseen + hidden + ("run offset",) * self._later_runs
@@ -304,20 +156,17 @@ class Nuisances:
         return np.maximum(0.5 * (self.extent.upper - self.extent.lower), LEAST_RANGE)
 
     def at_rest(self, q: Array, bodies: Array) -> Array:
-        """Return what acts at rest: position, gain and offset, shape (k, a, POSITION + 2).
+        """Return what acts at rest: position, harmonic, gain and offset, shape (k, a, OFFSET + 1).
 
         Args:
             q: Poses [rad or m], shape (k, n).
             bodies: Rigid-body efforts there by the first estimate, shape (k, a).
         """
         turns = np.array(rotary(self.columns.robot), dtype=bool)
-        shapes = [
-            (q - self.extent.centre[0]) / self.half_range * self.weight,
-            np.where(turns, np.cos(q) - self.extent.centre[1], 0.0) * self.weight,
-            np.where(turns, np.sin(q) - self.extent.centre[2], 0.0) * self.weight,
-        ]
-        active = self.columns.active
-        own = [shape[:, active] for shape in shapes]
+        centre, active = self.extent.centre, self.columns.active
+        shapes = [(q - centre[0]) / self.half_range]
+        shapes += [np.where(turns, wave - mean, 0.0) for wave, mean in zip(waves(q), centre[1:], strict=True)]
+        own = [(shape * self.weight)[:, active] for shape in shapes]
         return np.stack([*own, bodies, np.broadcast_to(self.offset[active], bodies.shape)], axis=2)
 
     def values(

@@ -8,7 +8,11 @@ evidence says, of a motion with these columns and without them. What a joint's w
 its uncertainty.
 
 A nuisance that acts at rest (a spring or counterbalance, a gain, a tilt of the base) is looked for joint by joint, and
-taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its least size.
+taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its least size. A spring or a tilt that raises
+it by MODEL_SPEAKS becomes part of the model. Such a spring may have higher harmonics of its joint's angle, where they
+raise the evidence by SPEAKS again: cables are no sines, and what a sine leaves of them at a joint with little noise
+would be explained by the masses of all links. Every strength of the prior is tried for that, because masses that are
+believed less explain the same.
 
 Two corrections for what no covariance knows. Few samples: 95 % intervals are Student's. Parts of the recording that
 contradict each other: the estimate is made BLOCKS times, each time without one stretch of the recording (delete-block
@@ -16,21 +20,15 @@ jackknife, [Kunsch1989]); where these estimates are off by more than is to be ex
 it does where poses at rest and motion are fitted together and each by itself says something else. An estimate from less
 data is off that from all by a variance that is the difference of theirs ([Hausman1978]). Likewise what an earlier
 calibration (earlier.py) moves the result by, since the recording alone does not confirm that.
-
-What may be true of the shared unknowns before any data: the description, or an earlier calibration.
-
-How right either is nobody knows beforehand. Each hypothesis is a mean and a covariance, with a probability of its own;
-posteriors of all of them are averaged by how likely they make the data (posterior_search.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 
 import numpy as np
 
-from ..dynamics import Robot
 from ..fitting import (
     ROUNDS,
     Blocking,
@@ -42,104 +40,23 @@ from ..fitting import (
     Rare,
     RowProducts,
     averaged,
-    body_root,
-    covariance_root,
-    drive_deviations,
     pooled_freedom,
     root_mean_square,
     student_factor,
 )
 from ..foundation import Array, frozen
-from .earlier import DIFFERENCES, Difference, EarlierCalibration
+from .earlier import EarlierCalibration
+from .fitted_recordings import Chunk, FittedRecordings, survey_recordings
+from .hypotheses import Hypothesis, hypotheses_of
 from .load_posterior import TILT, LoadPosterior, tilt_columns
-from .motion import LEAST_INFLATION
-from .nuisances import POSITION, PRESLIDING, SIZES, Chunk, FittedRecordings, Nuisances, survey_recordings
-
-STRENGTHS = (1.0, 1.0 / 16.0, 1.0 / 4.0, 4.0, 16.0, 64.0, 256.0)
-"""Strengths of the prior that are averaged (prior.py), the usual one first ..."""
-SHARES = (0.25, 0.15, 0.25, 0.15, 0.1, 0.06, 0.04)
-"""... and how likely each of them is before the data: descriptions are wrong by 10 to 30 %, and seldom exact."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hypothesis:
-    """What may be known of [x − start, tilt]; s unknowns.
-
-    Attributes:
-        mean: Shape (s,).
-        root: L with L Lᵀ the covariance, shape (s, s); zeros for the tilt.
-        share: Its probability before the data.
-        earlier: Whether it is an earlier calibration's.
-        belongs: Whether that is then one of this arm or type.
-    """
-
-    mean: Array
-    root: Array
-    share: float
-    earlier: bool = False
-    belongs: bool = False
-
-
-def hypotheses_of(
-    recorded: FittedRecordings, prior: CadPrior | None, earlier: EarlierCalibration | None
-) -> list[Hypothesis]:
-    """Return all that may be true; the first is the usual one.
-
-    Args:
-        recorded: The recordings.
-        prior: Towards the description; None for the data alone.
-        earlier: A calibration to start from.
-    """
-    strengths: tuple[float | None, ...] = (None,) if prior is None else (prior.strength or 1.0,)
-    if prior is not None and prior.strength is None and recorded.columns.terms.linear:
-        strengths = STRENGTHS
-    shares = SHARES if len(strengths) > 1 else (1.0,)
-    described = 1.0 if earlier is None else 1.0 - sum(one.share for one in DIFFERENCES)
-    pairs = zip(strengths, shares, strict=True)
-    found = [_described(recorded, strength, described * share) for strength, share in pairs]
-    return found if earlier is None else [*found, *(_near(recorded, earlier, one, found[0]) for one in DIFFERENCES)]
-
-
-def sources_of(robot: Robot, prior: CadPrior | None, earlier: EarlierCalibration | None) -> str:
-    """Return what a fit leans on, in words; "" for the data alone."""
-    named = [] if earlier is None else [earlier.source]
-    return ", and ".join(named if prior is None else [*named, prior.named(robot)])
-
-
-def _described(recorded: FittedRecordings, strength: float | None, share: float) -> Hypothesis:
-    """Return what the description says; None for a strength that says nothing."""
-    columns = recorded.columns
-    size = len(columns.names) + 2
-    root = np.zeros((size, size))
-    bodies = columns.groups["bodies"]
-    root[bodies, bodies] = body_root(columns, strength, recorded.scales)
-    for kind, deviations in drive_deviations(columns, recorded.scales, recorded.start).items():
-        group = columns.groups[kind]
-        places = np.arange(group.start, group.stop)
-        # Offsets are nuisances, of a size that the data choose.
-        root[places, places] = 0.0 if kind == "offset" else deviations
-    return Hypothesis(np.zeros(size), root, share)
-
-
-def _near(
-    recorded: FittedRecordings, earlier: EarlierCalibration, difference: Difference, usual: Hypothesis
-) -> Hypothesis:
-    """Return what an earlier calibration says; what it leaves open is the usual one's."""
-    start = recorded.start
-    p = len(start)
-    described = usual.root[:p, :p] @ usual.root[:p, :p].T
-    mean, covariance = earlier.belief(recorded.columns, start, described, difference)
-    root = np.zeros(usual.root.shape)
-    places = np.flatnonzero(np.diag(described) > 0.0)
-    root[np.ix_(places, places)] = covariance_root(covariance[np.ix_(places, places)])
-    return Hypothesis(np.concatenate([mean - start, np.zeros(2)]), root, difference.share, True, difference.belongs)
-
+from .moving import LEAST_INFLATION
+from .nuisances import OFFSET, POSITION, PRESLIDING, SIZES, Nuisances
 
 SPEAKS = 3.0
 """Log evidence by which a nuisance must improve the explanation to be taken up, a Bayes factor of 20."""
-SPRING_SPEAKS = 13.0
-"""The same for a spring to become part of the model, which acts also where the arm was not. One that shows less makes
-the load uncertain."""
+MODEL_SPEAKS = 13.0
+"""The same for a spring or a tilt to become part of the model, which acts also where the arm was not. One that shows
+less makes the load uncertain."""
 SPEAKS_AGAIN = 0.5
 """Log evidence from which on a drift is looked at again."""
 MOST_TAKEN = 6
@@ -185,6 +102,8 @@ def load_posterior(
     prior: CadPrior | None,
     like: LoadPosterior | None = None,
     earlier: EarlierCalibration | None = None,
+    *,
+    adds: bool = False,
 ) -> LoadPosterior:
     """Return what recordings say about the efforts that hold an arm.
 
@@ -194,16 +113,20 @@ def load_posterior(
         like: A posterior of more of the same data: its nuisances, strength and inflation are taken over, which is
             quick. Its deviations are then not corrected for contradictions.
         earlier: A calibration to start from, as likely beforehand as the description, or more.
+        adds: Whether a tilt that shows is added to the model; otherwise it is weight to it.
     """
-    search = _Search(recorded, prior, earlier)
+    search = _Search(recorded, prior, earlier, adds=adds)
     return search.posterior() if like is None else search.posterior_like(like)
 
 
 class _Search:
     """Looks for the nuisances that a recording shows."""
 
-    def __init__(self, recorded: FittedRecordings, prior: CadPrior | None, earlier: EarlierCalibration | None) -> None:
+    def __init__(
+        self, recorded: FittedRecordings, prior: CadPrior | None, earlier: EarlierCalibration | None, *, adds: bool
+    ) -> None:
         self._recorded = recorded
+        self._adds = adds
         self._poses, self._extent, self._rows = survey_recordings(recorded)
         columns = recorded.columns
         moving = recorded.correlated
@@ -241,14 +164,29 @@ class _Search:
             if best.evidence - at.evidence < SPEAKS and not self._drifts(best, test, hypothesis, chosen, at):
                 break
             tests = [other for one, other in tried[1:] if one.evidence > at.evidence - AGAIN]
+            spring = test[1] == "position" and best.evidence - at.evidence >= MODEL_SPEAKS
             chosen = chosen | {test}
             inflation = self._inflation(best)
             at, hypothesis = self._best(inflation, chosen, best)
+            if spring:
+                shaped = chosen | {(test[0], "harmonic")}
+                better, likeliest = self._best(inflation, shaped, at)
+                if better.evidence - at.evidence >= SPEAKS:
+                    chosen, at, hypothesis = shaped, better, likeliest
         springs = [test for test in chosen if test[1] == "position"]
-        without = [self._tried(inflation, hypothesis, chosen - {test}, at).evidence for test in springs]
+        shapes = [frozenset({test, (test[0], "harmonic")}) for test in springs]
+        without = [self._tried(inflation, hypothesis, chosen - shape, at).evidence for shape in shapes]
         pairs = zip(springs, without, strict=True)
-        weak = frozenset(test for test, evidence in pairs if at.evidence - evidence < SPRING_SPEAKS)
+        weak = frozenset(test for test, evidence in pairs if at.evidence - evidence < MODEL_SPEAKS)
+        tilt = frozenset({(-1, TILT)}) & chosen
+        if tilt and not (self._adds and self._tilt_speaks(inflation, chosen, at) >= MODEL_SPEAKS):
+            weak |= tilt
         return self._result(inflation, chosen, weak, at)
+
+    def _tilt_speaks(self, inflation: Array, chosen: Choice, at: HierarchicalPosterior) -> float:
+        """Return the log evidence that a tilt adds, with the likeliest strength of the prior without it, too."""
+        level, _ = self._best(inflation, chosen - {(-1, TILT)}, at)
+        return at.evidence - level.evidence
 
     def _drifts(
         self,
@@ -272,14 +210,14 @@ class _Search:
         channels = len(self._whole.values)  # fewer than there, where no pose is left of the data
         inflation, noise = like.inflation[:channels], like.noise[:channels]
         at = self._solve(self._regression(inflation), self._hypotheses[0], like.shown, noise=noise)
-        modelled = self._as_modelled(inflation, like.shown - like.weak, at)
+        modelled = self._as_modelled(inflation, like.shown, like.weak, at)
         result = self._posterior(inflation, like.shown, like.weak, [at])[0]
         return replace(result, fitted=averaged(self._moments_of_model(modelled), self._log_shares)[1])
 
     def _result(self, inflation: Array, chosen: Choice, weak: Choice, at: HierarchicalPosterior) -> LoadPosterior:
         regression = self._regression(inflation)
         every = [self._solve(regression, hypothesis, chosen, begin=at) for hypothesis in self._hypotheses]
-        modelled = self._as_modelled(inflation, chosen - weak, at)
+        modelled = self._as_modelled(inflation, chosen, weak, at)
         # Poses at rest have other sizes there, so that their evidence does not compare.
         result, best = self._posterior(inflation, chosen, weak, every, modelled if self._recorded.correlated else ())
         result = replace(result, fitted=averaged(self._moments_of_model(modelled), self._log_shares)[1])
@@ -336,12 +274,14 @@ class _Search:
         moves = [result.placed(rows, joint, offset=False) @ (result.mean - mean) for joint in range(rows.shape[1])]
         return root_mean_square(np.stack(moves, axis=1))
 
-    def _as_modelled(self, inflation: Array, shown: Choice, at: HierarchicalPosterior) -> list[HierarchicalPosterior]:
+    def _as_modelled(
+        self, inflation: Array, shown: Choice, weak: Choice, at: HierarchicalPosterior
+    ) -> list[HierarchicalPosterior]:
         """Return the posteriors of the model alone: what it lacks and acts at rest is weight to it."""
         sizes = AS_MODELLED if self._recorded.correlated else AT_REST
         regression = HierarchicalRegression(self._whole, inflation, sizes)
-        modelled = frozenset(one for one in shown if one[1] not in ("gain", TILT))
-        return [self._solve(regression, hypothesis, modelled, begin=at) for hypothesis in self._hypotheses]
+        lacking = weak | {one for one in shown if one[1] == "gain"}
+        return [self._solve(regression, hypothesis, shown - lacking, begin=at) for hypothesis in self._hypotheses]
 
     def _posterior(
         self,
@@ -376,29 +316,40 @@ class _Search:
             freedom=freedom,
             poses=self._poses,
             fitted=mean,
-            carried=self._carried(inflation, best),
+            carried=self._carried(inflation, best, {place for place, kind in chosen - weak if kind == "position"}),
             apart=np.zeros(self._whole.joints),
             tilted=np.zeros(self._whole.joints),
         )
         return result, best
 
-    def _carried(self, inflation: Array, best: HierarchicalPosterior) -> Array:
-        """Return by which friction, rotors and offsets the model explains nuisances best; see LoadPosterior."""
+    def _carried(self, inflation: Array, best: HierarchicalPosterior, springs: Set[int]) -> Array:
+        """Return by which friction, rotors, offsets and springs the model explains nuisances best; see LoadPosterior.
+
+        Args:
+            inflation: How many samples count as one, shape (c,).
+            best: The likeliest posterior.
+            springs: Places of the joints whose springs are part of the model.
+        """
         joints, width = best.sizes.shape
         size = self._shared + joints * width
-        groups = self._recorded.columns.groups
-        drives = [at for kind in ("coulomb", "viscous", "rotor") for at in range(groups[kind].start, groups[kind].stop)]
+        columns = self._recorded.columns
+        moving = [columns.groups[term.name] for term in columns.terms.chosen if term.adds and not term.acts_at_rest]
+        drives = [at for group in moving for at in range(group.start, group.stop)]
         kinds = self._nuisances.kinds
-        moved = [at for at, kind in enumerate(kinds) if kind in ("friction", "unseen", "drift")]
-        if not moved:
-            return np.zeros((size, size))
-        taking = np.array([*drives, *(self._shared + joint * width + POSITION + 1 for joint in range(joints))])
+        moved = [at for at, kind in enumerate(kinds) if kind in ("harmonic", "friction", "unseen", "drift")]
+        owned = [
+            (joint, at)
+            for joint in range(joints)
+            for at in ([*range(POSITION), OFFSET] if joint in springs else [OFFSET])
+        ]
+        taking = np.array([*drives, *(self._shared + joint * width + at for joint, at in owned)])
         normal, pull = np.zeros((len(taking), len(taking))), np.zeros((len(taking), size))
         weight = 1.0 / (inflation * best.noise**2)
         for joint in range(joints):
             own = self._shared + joint * width
-            places = [*drives, self._shared + POSITION + 1]
-            into = [*range(len(drives)), len(drives) + joint]
+            mine = [(len(drives) + row, at) for row, (one, at) in enumerate(owned) if one == joint]
+            places = [*drives, *(self._shared + at for _, at in mine)]
+            into = [*range(len(drives)), *(row for row, _ in mine)]
             values = weight[joint] * self._whole.values[joint]
             normal[np.ix_(into, into)] += values[np.ix_(places, places)]
             pull[np.ix_(into, [own + at for at in moved])] += values[
@@ -500,7 +451,7 @@ class _Search:
         sizes = LARGE_OFFSET * self._extent.variation / np.where(offset > 0.0, offset, np.inf)
         springs = np.full(int(active.sum()), LARGE_SPRING)
         return (
-            Rare(POSITION + 1, LARGE_OFFSET_SHARE, sizes[active], LARGE_OFFSET_COUNTS),
+            Rare(OFFSET, LARGE_OFFSET_SHARE, sizes[active], LARGE_OFFSET_COUNTS),
             Rare(0, LARGE_SPRING_SHARE, springs),
         )
 

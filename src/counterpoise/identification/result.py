@@ -215,9 +215,9 @@ def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if posterior.springs:
         what = "show a spring, a counterbalance or a cable, which is part of the model now"
         added.append(f"the efforts of {listed([names[place] for place in posterior.springs])} {what}")
-    if posterior.weak:
+    if weak := [names[place] for place, kind in sorted(posterior.weak) if kind != TILT]:
         what = "may show a spring, a counterbalance or a cable, which is no part of the model and counts as uncertainty"
-        added.append(f"the efforts of {listed([names[place] for place, _ in sorted(posterior.weak)])} {what}")
+        added.append(f"the efforts of {listed(weak)} {what}")
     lacking = list[str]()
     if len(posterior.springs) > MOST_SPRINGS:
         lacking.append(
@@ -231,7 +231,10 @@ def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:
         lacking.append(f"the efforts of {listed(joints('drift'))} drift from the beginning of the recording to its end")
     if any(kind == TILT for _, kind in posterior.shown):
         angles = np.degrees(posterior.mean[len(posterior.columns.names) :][:2])
-        lacking.append(f"the base leans by {np.linalg.norm(angles):.2g}° otherwise than stated: give its mounting")
+        part = ", which only the predicted efforts take into account" if posterior.leans else ""
+        lacking.append(
+            f"the base leans by {np.linalg.norm(angles):.2g}° otherwise than stated{part}: give its mounting"
+        )
     return tuple(added), tuple(lacking)
 
 

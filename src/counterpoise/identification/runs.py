@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,9 +41,14 @@ class FittedRun:
 
     def chunks(self) -> Iterator[Samples]:
         """Yield the samples in pieces that fit into memory."""
-        pieces = (self.samples,) if isinstance(self.samples, Samples) else self.samples()
-        for piece in pieces:
-            yield from piece.chunks()
+        if isinstance(self.samples, Samples):
+            yield from self.samples.chunks()
+            return
+        begin: float | None = None
+        for piece in self.samples():  # each of them knows only its own time
+            if begin is None and len(piece):
+                begin = float(piece.time[0])
+            yield from replace(piece, elapsed=piece.time - (begin or 0.0)).chunks()
 
 
 class RepeatedRun:

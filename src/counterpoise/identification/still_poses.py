@@ -2,7 +2,7 @@
 
 A recording of a plan (``counterpoise record``) carries its windows; any other one is searched for rests
 (recording/rest.py). Per rest the mean position and torque are taken. A mean's standard error counts how many samples
-are independent, by the blocking of inflation.py.
+are independent, by the blocking of autocorrelation.py.
 
 Left out, each with its reason, is a rest
 
@@ -42,7 +42,7 @@ from ..recording import (
     resolution,
     sides_by_order,
 )
-from .motion import effort_of
+from .moving import effort_of
 
 LEAST_MOVED = 0.1
 """A joint must creep by at least this share of its approach."""

@@ -36,7 +36,7 @@ from .data_choice import Stands, data_kind, stands_of
 from .estimate import COMMAND_UNITS
 from .fit import Check, Evidence, Fit, Verdict
 from .identity import data_fingerprint, no_torques
-from .motion import moving_samples
+from .moving import moving_samples
 from .runs import FittedRun
 from .statements import Sag, tip_sag, tips
 from .still_poses import poses_from_log, poses_from_rows, without_friction
@@ -269,7 +269,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
 def _beyond(fit: Fit, q: Array) -> npt.NDArray[np.bool_]:
     """Say which poses lie outside the calibrated range in a joint that changes gravity efforts, shape (k,)."""
     terms, names = fit.columns.terms, fit.columns.joint_names
-    own = {name for term in ("spring", "counterbalance") for name in terms.joints(term, names)}
+    own = {name for term in terms.chosen if term.follows_position for name in terms.joints(term.name, names)}
     counts = changing_gravity(fit.robot) | np.isin(fit.robot.joint_names, sorted(own)) | terms.tilt
     span = np.maximum(fit.upper - fit.lower, 1e-9)
     away = np.maximum(fit.lower - q, q - fit.upper) > OUTSIDE * span

@@ -1,14 +1,14 @@
 """The default method: a fit of all terms at once, weighted by each joint's own noise, held by a prior, robust.
 
-Each pass over the data makes the rows of the model at the present estimate (columns.py), reduces them to one triangular
-factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From the second
-pass on the residuals decide three things:
+Each pass over the data makes the rows of the model at the present estimate (effort_model.py), reduces them to one
+triangular factor per joint (regression.py), and solves for unknowns and noise levels with the prior (prior.py). From
+the second pass on the residuals decide three things:
 
 - outliers: a residual beyond HUBER robust standard deviations counts by its size only (Huber's weight, [Huber1981]),
   and from the fourth pass on one beyond REJECT not at all (Hampel's weight, as in robust.py);
 - reversals: where an actuator hardly moves, the sign of its friction is unknown. Its Coulomb friction is then a number
   anywhere in ±F_c, which adds F_c²/3 to the row's variance, in the share 1 − tanh²(u/v₀);
-- autocorrelation: how many samples count as one (inflation.py).
+- autocorrelation: how many samples count as one (autocorrelation.py).
 
 Passes end when the estimate moves by less than CONVERGED of its standard error. A model with gain, zero or tilt takes a
 Gauss–Newton step per pass, and must converge.
@@ -16,8 +16,6 @@ Gauss–Newton step per pass, and must converge.
 What comes of that is the place from which the result is found: the estimate and its covariance are those of
 load_posterior.py, which counts in what the model does not explain, and averages over how far the description may be
 off.
-
-The default method on poses at rest: which sides, which terms, and the weighted fit.
 """
 
 from __future__ import annotations
@@ -29,19 +27,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics import Robot, rotary
+from ..dynamics import Robot
 from ..errors import InputError
 from ..fitting import (
-    ALL,
     Blocking,
     CadPrior,
-    EffortColumns,
+    EffortModel,
+    EffortTerm,
     Gaussian,
     JointRegression,
     Samples,
     Scales,
     Solution,
-    StaticPoses,
     Terms,
     better_than_described,
     bounds_of,
@@ -49,21 +46,20 @@ from ..fitting import (
     huber_weight,
     nearest_consistent,
     prior_of,
+    registered_terms,
     rms_of_squares,
     robust_std,
-    samples_of_poses,
     solve,
 )
 from ..foundation import Array, frozen
-from ..recording import Declared
 from .earlier import EarlierCalibration
+from .fitted_recordings import FittedRecordings
+from .hypotheses import sources_of
 from .load_posterior import LoadPosterior
-from .motion import KEPT_PER_PERIOD
-from .nuisances import FittedRecordings
-from .posterior_search import load_posterior, sources_of
+from .moving import KEPT_PER_PERIOD
+from .nuisances import STAND_FOR
+from .posterior_search import load_posterior
 from .runs import EVERY, FittedRun, RepeatedRun, survey_runs, thinned
-from .still_poses import means_of_repeated, with_sides_by_order
-from .workspace import separable_offsets
 
 CONVERGED = 0.05
 LEAST_PASSES = 4
@@ -76,6 +72,8 @@ MAX_PASSES = 10
 MAX_NEWTON = 25
 EXACT = 1e-6
 """Residuals, as a share of the largest effort, of data that were computed, not measured."""
+TERM_SPEAKS = 13.0
+"""Log evidence by which a term must improve the explanation to become part of the model, as for a spring."""
 LEAST_GAIN_CERTAINTY = 3.0
 """A first guess of a gain counts when it is this many standard errors from zero."""
 LEAST_GAIN_SHARE = 0.5
@@ -99,7 +97,7 @@ class WeightedFit:
             gains, only as right as the prior.
     """
 
-    columns: EffortColumns
+    columns: EffortModel
     solution: Solution
     posterior: LoadPosterior
     prior_source: str
@@ -121,7 +119,7 @@ def weighted_fit(
     prior: CadPrior | None = CadPrior(),  # noqa: B008 (immutable)
     robust: bool = True,
     consistent: bool = False,
-    springs: bool = False,
+    search: bool = False,
     like: WeightedFit | None = None,
     own_offsets: bool = False,
     earlier: EarlierCalibration | None = None,
@@ -135,10 +133,11 @@ def weighted_fit(
         prior: Towards the CAD values; None to trust the data alone. What they leave open then stays at the CAD values
             and is listed in ``solution.undetermined``.
         robust: Let outliers count less.
-        consistent: Return body parameters that real bodies can have, the nearest to the estimate (consistent.py). Needs
-            a prior, because joint torques do not reveal them all.
-        springs: Add the springs and counterbalances that the data show to the terms.
-        like: A fit to more of the same data, with the same terms before springs were added: what it found about the
+        consistent: Return body parameters that real bodies can have, the nearest to the estimate
+            (consistent_bodies.py). Needs a prior, because joint torques do not reveal them all.
+        search: Add what the data show: terms that are tried (``EffortTerm.tried``), such as springs, joint by joint,
+            and a tilt of the base.
+        like: A fit to more of the same data, with the same terms before others were added: what it found about the
             unexplained part of the efforts is taken over, which is quick.
         own_offsets: Let every run have an offset of its own; that of the first is the result's.
         earlier: A calibration to start from; only for efforts that are torques.
@@ -160,7 +159,10 @@ def weighted_fit(
         )
     if any(run.poses for run in listed) and (listed[0].poses or not survey.filtered):
         raise InputError("poses at rest beside a motion follow the run of the motion that they are of")
-    columns = EffortColumns(robot, chosen, survey.active, survey.coupling)
+    if search and like is not None:
+        tried = {term.name: getattr(like.columns.terms, term.name) for term in _tried_terms(moves=survey.moves)}
+        chosen = chosen.replace(**tried)
+    columns = EffortModel(robot, chosen, survey.active, survey.coupling)
     known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
     weighed = any(load is not None and np.any(load) for load in known)
     x = columns.start()
@@ -170,10 +172,13 @@ def weighted_fit(
         scales = replace(scales, inertia=scales.inertia * columns.gains(x))
     task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task, LEAST_PASSES if like is None else QUICK_PASSES)
+    if search and like is None:
+        for term in _tried_terms(moves=survey.moves):
+            task, state = _with_tried(task, state, term)
     recorded = _recorded(task, state, own_offsets=own_offsets)
-    posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier)
-    if springs and posterior.springs:
-        task, state = _with_springs(task, state, posterior)
+    posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier, adds=search)
+    if search and (posterior.springs or posterior.leans):
+        task, state = _with_shown(task, state, posterior)
     described_rms = _described_rms(task.columns, state)
     solution = _averaged(task.columns, state, posterior, described_rms)
     if consistent:
@@ -193,7 +198,7 @@ def weighted_fit(
 
 
 def _first_gains(
-    columns: EffortColumns,
+    columns: EffortModel,
     runs: Sequence[RepeatedRun],
     known: Sequence[Array | None],
     x: Array,
@@ -206,9 +211,8 @@ def _first_gains(
     weight is small or wrong.
     """
     group = columns.groups
-    free = np.ones(len(x), dtype=bool)
-    for kind in ("bodies", "zero", "tilt"):
-        free[group[kind]] = False
+    free = columns.added.copy()
+    free[group["gain"]] = True
     names = [name for name, used in zip(columns.names, free, strict=True) if used]
     regression = JointRegression(columns.joint_names, names)
     at = [names.index(name) for name in columns.names[group["gain"]]]
@@ -245,7 +249,7 @@ def _first_gains(
 class _Task:
     """All that stays the same from pass to pass."""
 
-    columns: EffortColumns
+    columns: EffortModel
     runs: Sequence[RepeatedRun]
     known: Sequence[Array | None]
     start: Array
@@ -369,35 +373,77 @@ def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> FittedRecordi
     )
 
 
-def _with_springs(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
-    """Return task and state with springs and counterbalances where the data show them."""
+def _tried_terms(*, moves: bool) -> list[EffortTerm]:
+    """Return the terms that are tried by the evidence of a fit with them."""
+    tried = [term for term in registered_terms() if term.tried and term not in _nuisance_terms()]
+    return [term for term in tried if moves or not term.motion_only]
+
+
+def _nuisance_terms() -> list[EffortTerm]:
+    """Return the terms that are tried by the evidence of the nuisances that stand for them: springs."""
+    return [term for term in registered_terms() if term.tried and set(term.quantities) <= set(STAND_FOR)]
+
+
+def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _State]:
+    """Return task and state with a term at those joints whose efforts show it by TERM_SPEAKS.
+
+    The evidence is that of the unknowns' posterior in a fit with the term at every joint: of zero, before the data and
+    after them (the Savage–Dickey ratio, [Dickey1971]).
+    """
+    own = task.columns.terms.joints(term.name, task.columns.joint_names)
+    joints = [name for name in task.columns.suited(term) if name not in own]
+    if not joints:
+        return task, state
+    wider = _widened(task, [term], joints)
+    columns = wider.columns
+    x = wider.start.copy()
+    x[[columns.names.index(name) for name in task.columns.names]] = state.solution.x
+    regression, inflation, _ = _pass(wider, x, state)
+    solution = solve(regression, prior=wider.belief(), inflation=inflation)
+    group = columns.groups[term.name]
+    deviations = term.deviations(columns, task.scales, wider.start[group])
+    shown = []
+    for name in joints:
+        at = np.array([columns.names.index(f"{name}.{quantity}") for quantity in term.quantities])
+        before = deviations[at - group.start]
+        if not np.all(solution.std[at] < before):
+            continue  # the data say nothing
+        covariance = solution.covariance[np.ix_(at, at)] / np.outer(before, before)
+        mean = solution.x[at] / before
+        speaks = 0.5 * float(mean @ np.linalg.solve(covariance, mean) + np.linalg.slogdet(covariance)[1])
+        if speaks > TERM_SPEAKS:
+            shown.append(name)
+    if not shown:
+        return task, state
+    wider = _widened(task, [term], shown)
+    return wider, _iterate(wider, LEAST_PASSES)
+
+
+def _with_shown(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
+    """Return task and state with springs, counterbalances and a tilt of the base where the data show them."""
     columns = task.columns
     names = tuple(columns.joint_names[place] for place in posterior.springs)
-    turns = dict(zip(columns.robot.joint_names, rotary(columns.robot), strict=True))
-    terms = replace(
-        columns.terms,
-        spring=tuple(dict.fromkeys((*columns.terms.joints("spring", columns.joint_names), *names))),
-        counterbalance=tuple(
-            dict.fromkeys(
-                (
-                    *columns.terms.joints("counterbalance", columns.joint_names),
-                    *(name for name in names if turns[name]),
-                )
-            )
-        ),
-    )
-    wider = EffortColumns(columns.robot, terms, columns.active, columns.coupling)
+    wider = _widened(task, _nuisance_terms(), names, tilt=posterior.leans)
+    x, _ = posterior.exported(wider.columns)
+    regression, inflation, spread = _pass(wider, x, state)
+    solution = solve(regression, prior=wider.belief(), inflation=inflation)
+    return wider, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
+
+
+def _widened(task: _Task, terms: Sequence[EffortTerm], joints: Sequence[str], *, tilt: bool = False) -> _Task:
+    """Return the task with further terms, at those of the joints that can have them, and with a tilt of the base."""
+    columns = task.columns
+    further: dict[str, object] = {"tilt": columns.terms.tilt or tilt}
+    for term in terms:
+        own = columns.terms.joints(term.name, columns.joint_names)
+        further[term.name] = (*own, *(name for name in joints if name in columns.suited(term) and name not in own))
+    wider = replace(columns, terms=columns.terms.replace(**further))
     start = wider.start()
-    for name, value in zip(columns.names, task.start, strict=True):
-        start[wider.names.index(name)] = value
-    sprung = replace(task, columns=wider, start=start)
-    x, _ = posterior.exported(wider)
-    regression, inflation, spread = _pass(sprung, x, state)
-    solution = solve(regression, prior=sprung.belief(), inflation=inflation)
-    return sprung, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
+    start[[wider.names.index(name) for name in columns.names]] = task.start
+    return replace(task, columns=wider, start=start)
 
 
-def _averaged(columns: EffortColumns, state: _State, posterior: LoadPosterior, described_rms: Array) -> Solution:
+def _averaged(columns: EffortModel, state: _State, posterior: LoadPosterior, described_rms: Array) -> Solution:
     """Return the solution with the posterior's estimate and covariance.
 
     Its drives are averages, too. Where they explain the data worse than the description does (``described_rms``, shape
@@ -421,7 +467,7 @@ def _of_motion(solution: Solution, joints: int) -> Solution:
     return replace(solution, rows=solution.rows[:joints], **cut)
 
 
-def _made_consistent(columns: EffortColumns, regression: JointRegression, solution: Solution) -> Solution:
+def _made_consistent(columns: EffortModel, regression: JointRegression, solution: Solution) -> Solution:
     """Return the solution with bodies that can be real, and the other unknowns where they are best beside them."""
     bodies = columns.groups["bodies"]
     x = solution.x.copy()
@@ -434,18 +480,16 @@ def _made_consistent(columns: EffortColumns, regression: JointRegression, soluti
     return replace(solution, x=frozen(x), residual_rms=frozen(rms_of_squares(squares, solution.rows)))
 
 
-def _described_rms(columns: EffortColumns, state: _State) -> Array:
+def _described_rms(columns: EffortModel, state: _State) -> Array:
     """Return the error of the description beside drives that suit it best, root mean square, shape (a,)."""
     x = _with_best_drives(columns, state, columns.described(state.solution.x))
     joints = len(columns.joint_names)
     return rms_of_squares(state.regression.residual_squares(x)[:joints], state.solution.rows[:joints])
 
 
-def _with_best_drives(columns: EffortColumns, state: _State, x: Array) -> Array:
+def _with_best_drives(columns: EffortModel, state: _State, x: Array) -> Array:
     """Return x with the friction, rotors, offsets and springs that suit the data best beside its bodies, shape (p,)."""
-    fixed = np.zeros(len(columns.names), dtype=bool)
-    for kind in ("bodies", "gain", "zero", "tilt"):
-        fixed[columns.groups[kind]] = True
+    fixed = ~columns.added
     if fixed.all():
         return x
     # Poses at rest beside a motion count as they do in the fit: drives must suit both.
@@ -481,10 +525,9 @@ def _trust(standardised: Array, *, reject: bool) -> Array:
     return hampel_weight(size) if reject else huber_weight(size)
 
 
-def _reversal_weight(columns: EffortColumns, chunk: Samples, x: Array, sigma: Array) -> Array:
+def _reversal_weight(columns: EffortModel, chunk: Samples, x: Array, sigma: Array) -> Array:
     """Return σ²/(σ² + variance of friction whose sign is unknown), shape (k, a)."""
-    friction = np.nan_to_num(columns.per_joint("coulomb", x))
-    variance = (columns.reversing(chunk) * friction**2 / 3.0) @ (columns.coupling[:, columns.active] ** 2)
+    variance = columns.uncertain_friction(chunk, x) @ (columns.coupling[:, columns.active] ** 2)
     return np.asarray(1.0 / (1.0 + variance / sigma**2), dtype=np.float64)
 
 
@@ -497,90 +540,3 @@ def _data_share(solution: Solution, belief: Gaussian) -> Array:
         prior = np.diag(np.linalg.inv(precision[np.ix_(known, known)]))
         share[known] = np.clip(1.0 - np.diag(solution.covariance)[known] / prior, 0.0, 1.0)
     return share
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PoseFit:
-    """A weighted fit to poses at rest.
-
-    Attributes:
-        fit: The fit.
-        poses: The poses as they were fitted.
-        terms: What was fitted, before springs were looked for.
-        prior: Towards the description; None for the data alone.
-        springs: Whether springs and counterbalances were looked for.
-        earlier: A calibration from which it started.
-        notes: What happened on the way, one sentence each.
-    """
-
-    fit: WeightedFit
-    poses: StaticPoses
-    terms: Terms
-    prior: CadPrior | None
-    springs: bool
-    earlier: EarlierCalibration | None
-    notes: tuple[str, ...]
-
-    def again(self, poses: StaticPoses) -> WeightedFit:
-        """Return the fit to some of the poses, quickly: what the fit to all of them found is taken over."""
-        return weighted_fit(
-            self.fit.columns.robot,
-            samples_of_poses(poses),
-            terms=self.terms,
-            prior=self.prior,
-            springs=self.springs,
-            like=self.fit,
-            earlier=self.earlier,
-        )
-
-
-def fit_poses(
-    robot: Robot,
-    poses: StaticPoses,
-    *,
-    terms: Terms | None = None,
-    prior: CadPrior | None = CadPrior(),  # noqa: B008 (immutable)
-    declared: Declared | None = None,
-    earlier: EarlierCalibration | None = None,
-) -> PoseFit:
-    """Fit poses at rest as a calibration does.
-
-    Where no side is known from which poses were reached, it is taken from their order; poses that were noted more than
-    once count by their means instead.
-
-    Args:
-        robot: The robot as described and mounted.
-        poses: The poses, reached from both sides, from one, or nobody knows.
-        terms: What is fitted; None for the usual, and springs and counterbalances where the data show them.
-        prior: Towards the description; None for the data alone.
-        declared: What the recording's mapping says of its efforts.
-        earlier: A calibration to start from.
-    """
-    notes = list[str]()
-    if not np.any(poses.side):
-        poses, repeated = means_of_repeated(poses)
-        if repeated:
-            notes.append(
-                f"from which side poses were reached is unknown; {repeated} were noted more than once, and their means "
-                "are fitted"
-            )
-        else:
-            poses = with_sides_by_order(poses)
-            notes.append("from which side poses were reached is unknown; it is taken from their order")
-    chosen = terms if terms is not None else terms_at_rest(robot, poses, declared)
-    looks = terms is None
-    fitted = weighted_fit(robot, samples_of_poses(poses), terms=chosen, prior=prior, springs=looks, earlier=earlier)
-    return PoseFit(fitted, poses, chosen, prior, looks, earlier, tuple(notes))
-
-
-def terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None = None) -> Terms:
-    """Return what is fitted at rest: offsets that can be told from the weight, friction where sides are known."""
-    usable = separable_offsets(robot) & poses.measured
-    sided = np.any(poses.side != 0, axis=0) & poses.measured
-    gain = (ALL,) if declared is not None and declared.effort_is_command else ()
-    return Terms(bodies="gravity", offset=named_joints(robot, usable), coulomb=named_joints(robot, sided), gain=gain)
-
-
-def named_joints(robot: Robot, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    """Return the names of some joints, of shape (n,)."""
-    return tuple(name for name, kept in zip(robot.joint_names, chosen, strict=True) if kept)

@@ -1,6 +1,6 @@
-"""What the native steppers are checked with before they are used: one case per entry point.
+"""What the native steppers are checked with before they are used: one case per entry point, and the layouts.
 
-Each case steps a simulation of the given module and returns its state. The stored results are those of the Python
+Each case steps a simulation of the given part and returns its state. The stored results are those of the Python
 specification (``tests/store_results.py``).
 """
 
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import Array, Cases
+from ..foundation import Array, Cases, Layout
 from .layout import DRIVE_PARAMETERS, DRIVE_STATES, LINK_PARAMETERS, LINK_STATES
+from .reference import RUNAWAY
 
 DT = 1e-3
 STEPS = 6
@@ -111,4 +112,11 @@ def _low_pass(module: Any) -> list[float]:
 
 
 CASES: Cases = {"Drives.step": _step, "Drives.peek": _peek, "OneJoint.advance": _advance, "LowPass.step": _low_pass}
-"""Per entry point of the extension a function of its module."""
+"""Per entry point of the part a function of it."""
+LAYOUT: Layout = {
+    "DRIVE_PARAMETERS": DRIVE_PARAMETERS,
+    "DRIVE_STATES": DRIVE_STATES,
+    "LINK_PARAMETERS": LINK_PARAMETERS,
+    "LINK_STATES": LINK_STATES,
+    "CONSTANTS": {"RUNAWAY": RUNAWAY},
+}

@@ -1,13 +1,15 @@
-"""Recordings: samples, logs, mappings, readers and filters."""
+"""Recordings: samples, logs, mappings, readers, filters and the motion that was recorded."""
 
 from typing import TYPE_CHECKING
 
 from ..foundation.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .bags.kernel import NATIVE as NATIVE
     from .bags.records import ZSTD_MODULE as ZSTD_MODULE
     from .bags.source import open_bag as open_bag
+    from .band import MOST_OF_RATE as MOST_OF_RATE
+    from .band import MotionBand as MotionBand
+    from .band import motion_band as motion_band
     from .budget import ReadingBudget as ReadingBudget
     from .clock import EXCESS as EXCESS
     from .clock import LEAST_SHARE as LEAST_SHARE
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
     from .filters import hop_noise as hop_noise
     from .filters import increasing as increasing
     from .filters import interpolated as interpolated
+    from .filters import near_times as near_times
     from .filters import resolution as resolution
     from .filters import settling_rows as settling_rows
     from .filters import smoothed as smoothed
     from .filters import true_stretches as true_stretches
+    from .kernel import NATIVE as NATIVE
     from .log import Log as Log
     from .log import LogBuilder as LogBuilder
     from .log import Sample as Sample
@@ -45,6 +49,10 @@ if TYPE_CHECKING:
     from .mapping import mapping_toml as mapping_toml
     from .mapping import read_mapping as read_mapping
     from .mapping import write_mapping as write_mapping
+    from .motion import EDGE_PERIODS as EDGE_PERIODS
+    from .motion import GRID_CUTOFF as GRID_CUTOFF
+    from .motion import MISSED_PERIODS as MISSED_PERIODS
+    from .motion import Motion as Motion
     from .names import ANGULAR_SPEED as ANGULAR_SPEED
     from .names import TIME as TIME
     from .own_format import CHUNK_ROWS as CHUNK_ROWS
@@ -87,18 +95,20 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "band": ("MotionBand", "motion_band"),
         "budget": ("ReadingBudget",),
         "declared": ("Declared", "VelocityFrom"),
         "log": ("Log", "LogBuilder", "Sample", "SampleFlag", "joined"),
         "mapping": ("LogMapping", "mapping_toml", "read_mapping", "write_mapping"),
+        "motion": ("Motion",),
         "own_format": ("write_log",),
         "reading": ("propose_mapping", "read_log", "remapped", "stream_log"),
         "rest": ("Rest", "RestGatherer", "RestPhase", "find_rests"),
     },
     shared={
-        "bags.kernel": ("NATIVE",),
         "bags.records": ("ZSTD_MODULE",),
         "bags.source": ("open_bag",),
+        "band": ("MOST_OF_RATE",),
         "clock": (
             "EXCESS",
             "LEAST_SHARE",
@@ -120,12 +130,15 @@ __all__, __getattr__, __dir__ = lazy_names(
             "hop_noise",
             "increasing",
             "interpolated",
+            "near_times",
             "resolution",
             "settling_rows",
             "smoothed",
             "true_stretches",
         ),
+        "kernel": ("NATIVE",),
         "mapping": ("FORMAT",),
+        "motion": ("GRID_CUTOFF", "EDGE_PERIODS", "MISSED_PERIODS"),
         "names": ("ANGULAR_SPEED", "TIME"),
         "own_format": ("CHUNK_ROWS", "csv_blocks"),
         "parquet_files": ("parquet_library",),

@@ -1,17 +1,15 @@
-"""Rows of numbers from text. The code here is the specification; where it was built, its native twin does the work.
-
-In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specification.
-"""
+"""Rows of numbers from text: the specification line by line, and its quicker equal for plain text by NumPy."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from enum import IntEnum
 
 import numpy as np
 
-from ..foundation import Array, native_part
+from ..foundation import Array
 
 COMMENTS = (b"#", b"%")
 """What a line begins with that is no row."""
@@ -135,5 +133,51 @@ def _quoted_fields(line: bytes, delimiter: int) -> tuple[list[bytes], bool]:
         position += 1 if delimiter else 0
 
 
-_MODULE = native_part("recording")
-parse_rows: ParseRows = parse_rows_reference if _MODULE is None else _MODULE.parse_rows
+PLAIN = b"0123456789+-.eE \t\r\n"
+"""Of these and the delimiter a text consists that NumPy reads as we do."""
+PLAIN_DELIMITERS = b"\0\t,;|"
+
+
+def parse_rows_numpy(
+    text: bytes | memoryview, begin: int, out: Array, columns: int, delimiter: int, skip: bytes
+) -> Outcome:
+    """Parse as :func:`parse_rows_reference` does, some times faster where the text is plain rows of numbers.
+
+    ``numpy.loadtxt`` reads what is plain: nothing but numbers and delimiters, no blank line, no empty field. Everything
+    else, and every fault, goes line by line. Arguments and result are those of the specification.
+    """
+    text = bytes(text)
+    end = text.rfind(b"\n") + 1
+    taken = 0
+    if len(out) and end > begin and delimiter in PLAIN_DELIMITERS and not any(skip):
+        block = text[begin:end]
+        lines = block.count(b"\n")
+        if lines > len(out):
+            lines = len(out)
+            block = b"\n".join(block.split(b"\n", lines)[:lines]) + b"\n"
+        if _is_plain(block, delimiter) and _load_plain(block, out[:lines], columns, delimiter):
+            taken, begin = lines, begin + len(block)
+    rest = parse_rows_reference(text, begin, out[taken:], columns, delimiter, skip)
+    return taken + rest[0], rest[1], taken + rest[2], *rest[3:]
+
+
+def _is_plain(block: bytes, delimiter: int) -> bool:
+    """Tell whether a text may be rows of plain numbers; a lone carriage return would end a line for NumPy only."""
+    others = block.translate(None, PLAIN + bytes([delimiter] if delimiter else []))
+    return not others and block.count(b"\r") == block.count(b"\r\n")
+
+
+def _load_plain(block: bytes, out: Array, columns: int, delimiter: int) -> bool:
+    """Fill ``out`` by NumPy; False, with ``out`` as it was, where a line is no row of ``columns`` numbers."""
+    if not block.strip():  # NumPy would warn
+        return False
+    try:
+        found = np.loadtxt(
+            io.StringIO(block.decode("ascii")), delimiter=chr(delimiter) if delimiter else None, comments=None, ndmin=2
+        )
+    except ValueError:
+        return False
+    if found.shape != (len(out), columns):
+        return False
+    out[:] = found
+    return True

@@ -89,6 +89,11 @@ EVEN_WITHIN = 0.01
 MAX_ROWS = 50_000_000
 """Most rows that resampling makes: 14 hours at 1 kHz."""
 
+FINER = 0.8
+"""Channels are low-passed before they are read at a rate below this share of their own ..."""
+OF_COARSE_RATE = 0.4
+"""... with a cutoff of this share of the lower rate."""
+
 LEAST_ROWS = 50
 """Times of which one can say that a few at the ends are wild."""
 WILD_ENDS = 2
@@ -228,6 +233,27 @@ def interpolated(at: Array, time: Array, values: Array) -> Array:
     return result
 
 
+def resampled(time: Array, values: Array, grid: Array, rate: float) -> Array:
+    """Return channels at even times, by straight lines between their rows.
+
+    Where these times are fewer than the rows, the channels are low-passed first, so that fast vibrations do not
+    reappear as slow ones.
+
+    Args:
+        time: Increasing times of the rows [s], shape (k,).
+        values: Channels, shape (k, m).
+        grid: Even times, shape (j,).
+        rate: Their rate [Hz].
+
+    Returns:
+        Shape (j, m).
+    """
+    steps = np.diff(time)
+    if len(steps) and rate < FINER / float(np.median(steps)):
+        values = smoothed(time, values, OF_COARSE_RATE * rate)
+    return interpolated(grid, time, values)
+
+
 def even_grid(time: Array, rate: float) -> Array:
     """Return evenly spaced times [s] from the first to at most the last of ``time``, at ``rate`` [Hz].
 
@@ -241,6 +267,22 @@ def even_grid(time: Array, rate: float) -> Array:
     if not rows <= MAX_ROWS:
         raise InputError(f"{span:g} s at {rate:g} Hz would be {rows:.3g} samples; expected at most {MAX_ROWS}")
     return np.asarray(time[0] + np.arange(math.floor(rows)) / rate, dtype=np.float64)
+
+
+def near_times(time: Array, marked: Array, within: float) -> npt.NDArray[np.bool_]:
+    """Say which times lie near a marked one, shape (k,).
+
+    Args:
+        time: Times [s], shape (k,).
+        marked: Marked times [s], in any order; NaN ones are passed over.
+        within: Distance [s].
+    """
+    at = np.sort(marked[np.isfinite(marked)])
+    if len(at) == 0:
+        return np.zeros(len(time), dtype=bool)
+    after = np.clip(np.searchsorted(at, time), 0, len(at) - 1)
+    before = np.maximum(after - 1, 0)
+    return np.asarray(np.minimum(np.abs(at[after] - time), np.abs(at[before] - time)) <= within)
 
 
 def true_stretches(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:

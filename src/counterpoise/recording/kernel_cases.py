@@ -1,6 +1,6 @@
-"""What the native readers are checked with before they are used: one case per entry point.
+"""What the native readers are checked with before they are used: one case per entry point, and the layouts.
 
-Each case reads bytes with the given module and returns the numbers. The stored results are those of the Python
+Each case reads bytes with the given part and returns the numbers. The stored results are those of the Python
 specification (``tests/store_results.py``).
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import Cases
+from ..foundation import Cases, Layout
+from .csv_numbers import Status
 
 TEXT = b'# a comment\n1,2.5,-3e-2\n\n 4 ,, 1e300\n"5",.5,6.02214076e23,\n0.1,-0,123456789012345678\n7,8\nrest'
 BLANKS = b"% a comment\n1  2.5\t3\n4 x 6\n"
@@ -105,4 +106,5 @@ def _ros1_messages(module: Any) -> Iterable[float]:
 CASES: Cases = {
     run.__name__[1:]: run for run in (_parse_rows, _joint_states, _wrenches, _mcap_messages, _ros1_messages)
 }
-"""Per entry point of the extension a function of its module."""
+"""Per entry point of the part a function of it."""
+LAYOUT: Layout = {"Status": Status.__members__}

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..foundation import Array, PublishedData, frozen
 from .declared import Declared
-from .filters import even_grid, increasing, interpolated, smoothed
+from .filters import even_grid, increasing, resampled, smoothed
 
 
 class SampleFlag(IntFlag):
@@ -249,12 +249,20 @@ class Log(PublishedData):
         rows = increasing(self.time)
         return self if len(rows) == len(self) else self[rows]
 
+    def without_infinities(self) -> Self:
+        """Return the log with NaN, which means no measurement, in the place of infinite numbers."""
+        changes: dict[str, Any] = {}
+        for name in ("time", "q", "dq", "tau", "wrench"):
+            values = getattr(self, name)
+            if values is not None and np.isinf(values).any():
+                changes[name] = np.where(np.isinf(values), np.nan, values)
+        return replace(self, **changes) if changes else self
+
     def resampled(self, rate: float) -> Self:
         """Return the log at evenly spaced times, by straight lines between samples.
 
-        When the rate is lower than the log's, it is smoothed before (see :meth:`low_passed`) with a cutoff of 0.4 times
-        the new rate, so that fast vibrations do not reappear as slow ones. ``sent`` is a command and keeps its last
-        value. Flags are those of both neighbours. Sides and pairs of poses are left out.
+        When the rate is lower than the log's, it is smoothed before (see :func:`.filters.resampled`). ``sent`` is a
+        command and keeps its last value. Flags are those of both neighbours. Sides and pairs of poses are left out.
 
         Args:
             rate: Samples per second [Hz].
@@ -264,17 +272,15 @@ class Log(PublishedData):
         """
         log = self.ordered()
         grid = even_grid(log.time, rate)
-        if rate < 0.8 * log.rate:
-            log = log.low_passed(0.4 * rate)
         left = np.clip(np.searchsorted(log.time, grid, side="right") - 1, 0, len(log) - 1)
         right = np.minimum(left + (grid > log.time[left]), len(log) - 1)
         return replace(
             log,
             time=grid,
-            q=interpolated(grid, log.time, log.q),
-            dq=interpolated(grid, log.time, log.dq),
-            tau=interpolated(grid, log.time, log.tau),
-            wrench=None if log.wrench is None else interpolated(grid, log.time, log.wrench),
+            q=resampled(log.time, log.q, grid, rate),
+            dq=resampled(log.time, log.dq, grid, rate),
+            tau=resampled(log.time, log.tau, grid, rate),
+            wrench=None if log.wrench is None else resampled(log.time, log.wrench, grid, rate),
             flags=log.flags[left] | log.flags[right],
             sent=None if log.sent is None else log.sent[left],
             side=None,
@@ -307,22 +313,6 @@ class Log(PublishedData):
         log = self.ordered()
         dq = smoothed(log.time, log.q, cutoff, derivative=1)
         return replace(log, dq=dq, declared=replace(log.declared, velocity_from="position"))
-
-    def acceleration(self, cutoff: float) -> Array:
-        """Return the joint accelerations [rad/s² or m/s²] of :meth:`ordered`'s samples, shape (k, n), without delay.
-
-        They are the derivative of dq, or the second one of q where dq itself was differentiated from it.
-
-        Args:
-            cutoff: Frequency at which half of a wave passes [Hz].
-
-        Raises:
-            InputError: A bad cutoff.
-        """
-        log = self.ordered()
-        if log.declared.velocity_from == "position":
-            return smoothed(log.time, log.q, cutoff, derivative=2)
-        return smoothed(log.time, log.dq, cutoff, derivative=1)
 
 
 def joined(pieces: Sequence[Log]) -> Log:

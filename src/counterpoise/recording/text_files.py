@@ -27,7 +27,8 @@ import numpy as np
 from ..errors import DataFileError, reason_of
 from ..foundation import Array
 from .budget import Spending
-from .csv_numbers import COMMENTS, NUMBER, Status, parse_rows, split_fields
+from .csv_numbers import COMMENTS, NUMBER, Status, split_fields
+from .kernel import parse_rows
 from .own_format import CSV_TAG, About, check_columns
 from .table import CHUNK_ROWS, Recovery, RowFault, Table, bounded_rows
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .papers import verdict_words as verdict_words
     from .replay import plan_page as plan_page
     from .replay import replay_page as replay_page
-    from .simulation import Hidden as Hidden
     from .simulation import JointTracking as JointTracking
     from .simulation import SimulatedRun as SimulatedRun
     from .simulation import simulation_page as simulation_page
@@ -44,6 +43,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "calibration": ("gravity_share", "in_units"),
         "page": ("page_libraries",),
         "papers": ("number", "spread", "verdict_words"),
-        "simulation": ("Hidden", "JointTracking", "SimulatedRun", "tracking"),
+        "simulation": ("JointTracking", "SimulatedRun", "tracking"),
     },
 )

@@ -124,8 +124,9 @@ def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart 
         return None
     steady = _without_acceleration(fit, evidence)
     terms = np.array(fit.x)
-    for kind in ("coulomb", "viscous"):
-        terms[fit.columns.groups[kind]] = 0.0
+    for term in fit.columns.terms.chosen:
+        if term.friction:
+            terms[fit.columns.groups[term.name]] = 0.0
     friction = fit.predict(steady) - replace(fit, x=frozen(terms)).predict(steady)
     positions = position_units(fit.robot)
     panels = []

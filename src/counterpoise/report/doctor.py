@@ -19,12 +19,10 @@ from ..doctor import (
     Diagnosis,
     Finding,
     LogFault,
-    Prepared,
-    prepare,
 )
 from ..dynamics import WRENCH_COMPONENTS, WRENCH_UNITS, Robot, effort_units, position_units
 from ..foundation import Array, inverse_transform, wrench_transform
-from ..recording import Log, effort_guesses, increasing, novelty
+from ..recording import Log, Motion, effort_guesses, increasing, novelty
 from .charts import BLUE, GREEN, GREY, ORANGE, Chart, Series, bar_chart, time_chart, titled_axes
 from .page import Level, Page, PageSection, PageTable, Paragraph, Part, VerdictBox
 
@@ -44,12 +42,12 @@ class ChartData:
     Attributes:
         robot: The model; None where none was given.
         log: The recording.
-        smooth: The recording made ready; None where it is too short.
+        motion: The recording's motion at even times; None where it is too short.
     """
 
     robot: Robot | None
     log: Log
-    smooth: Prepared | None
+    motion: Motion | None
 
     @property
     def start(self) -> float:
@@ -108,9 +106,9 @@ def _channel(finding: Finding, shown: ChartData) -> Chart:
                 inside = (log.time[rows] >= begin) & (log.time[rows] <= end)
                 stuck[inside, column] = values[rows][inside, joint]
         series.append(Series("stuck", stuck, STUCK))
-    if kind == "velocity" and shown.smooth is not None:
+    if kind == "velocity" and shown.motion is not None:
         change = np.column_stack(
-            [np.interp(log.time[rows], shown.smooth.time, shown.smooth.dq[:, joint]) for joint in joints]
+            [np.interp(log.time[rows], shown.motion.time, shown.motion.dq[:, joint]) for joint in joints]
         )
         series.append(Series("change of position", change, EXPECTED, "dash"))
     return time_chart(time, series, [log.joint_names[joint] for joint in joints], units)
@@ -118,12 +116,12 @@ def _channel(finding: Finding, shown: ChartData) -> Chart:
 
 def _effort(finding: Finding, shown: ChartData) -> Chart | None:
     """Measured effort beside the model's holding torque, which is scaled where it is of quite another size."""
-    robot, smooth = shown.robot, shown.smooth
-    if robot is None or smooth is None:
+    robot, motion = shown.robot, shown.motion
+    if robot is None or motion is None:
         return None
     joints = shown.joints(finding.subjects)
-    gravity = robot.gravity(smooth.q)[:, joints]
-    measured = np.where(smooth.effort_known, smooth.tau, np.nan)[:, joints]
+    gravity = robot.gravity(motion.q)[:, joints]
+    measured = np.where(motion.effort_measured, motion.tau, np.nan)[:, joints]
     own, model = np.std(measured, axis=0), np.std(gravity, axis=0)
     level = np.sqrt(np.mean(gravity**2, axis=0))
     steady = model < 1e-3 * level  # a lift: its weight is one number, so sizes are compared instead of swings
@@ -139,25 +137,25 @@ def _effort(finding: Finding, shown: ChartData) -> Chart | None:
         units = ["as recorded"] * len(joints)
     names = [shown.log.joint_names[joint] for joint in joints]
     remarks = ["" if value == 1.0 else f"model drawn × {value:.2g}" for value in factor]
-    return time_chart(smooth.time - shown.start, series, names, units, remarks=remarks)
+    return time_chart(motion.time - shown.start, series, names, units, remarks=remarks)
 
 
 def _delay(finding: Finding, shown: ChartData) -> Chart | None:
     """Some seconds of the channel that is late and of what it should follow."""
-    smooth = shown.smooth
-    if smooth is None or finding.subjects != ("velocity",):
+    motion = shown.motion
+    if motion is None or finding.subjects != ("velocity",):
         return _effort(finding, shown)
     judged = list(finding.evidence["per_joint_s"])
     joints = shown.joints(judged)[:3]
-    middle = int(np.abs(smooth.dq[:, joints]).sum(axis=1).argmax())
-    part = np.abs(smooth.time - smooth.time[middle]) < 0.5 * (AROUND + 2.0)
+    middle = int(np.abs(motion.dq[:, joints]).sum(axis=1).argmax())
+    part = np.abs(motion.time - motion.time[middle]) < 0.5 * (AROUND + 2.0)
     series = [
-        Series("velocity", smooth.dq_measured[part][:, joints], MEASURED),
-        Series("change of position", smooth.dq[part][:, joints], EXPECTED, "dash"),
+        Series("velocity", motion.filtered(motion.log.dq)[part][:, joints], MEASURED),
+        Series("change of position", motion.dq[part][:, joints], EXPECTED, "dash"),
     ]
     names = [shown.log.joint_names[joint] for joint in joints]
     units = [f"{shown.position_unit(joint)}/s" for joint in joints]
-    return time_chart(smooth.time[part] - shown.start, series, names, units)
+    return time_chart(motion.time[part] - shown.start, series, names, units)
 
 
 def _time_steps(finding: Finding, shown: ChartData) -> Chart | None:
@@ -230,12 +228,12 @@ def _excitation(finding: Finding, shown: ChartData) -> Chart:
 
 def _path(finding: Finding, shown: ChartData) -> Chart | None:
     """Distance of the last part of the path from the first."""
-    smooth = shown.smooth
-    if smooth is None:
+    motion = shown.motion
+    if motion is None:
         return None
-    inside = smooth.good
-    found = novelty(smooth.q[inside])
-    time = smooth.time[inside][found.later] - shown.start
+    inside = motion.usable
+    found = novelty(motion.q[inside])
+    time = motion.time[inside][found.later] - shown.start
     tolerance = np.full(len(time), 100.0 * float(finding.evidence["tolerance"]))
     values = [
         Series("distance from the first part", 100.0 * found.distance[:, None], MEASURED),
@@ -247,28 +245,28 @@ def _path(finding: Finding, shown: ChartData) -> Chart | None:
 
 def _plate(finding: Finding, shown: ChartData) -> Chart | None:
     """The plate's reading beside the wrench that the model predicts as declared, without their means."""
-    robot, smooth = shown.robot, shown.smooth
-    if robot is None or smooth is None or smooth.wrench is None:
+    robot, motion = shown.robot, shown.motion
+    if robot is None or motion is None or motion.wrench is None:
         return None
-    expected = _predicted_reading(robot, shown.log, smooth)
+    expected = _predicted_reading(robot, shown.log, motion)
     series = [
-        Series("reading", smooth.wrench - smooth.wrench.mean(axis=0), MEASURED),
+        Series("reading", motion.wrench - motion.wrench.mean(axis=0), MEASURED),
         Series("predicted by the model as declared", expected - expected.mean(axis=0), EXPECTED, "dash"),
     ]
     means = [
         f"mean {mean:.4g}, predicted {told:.4g}"
-        for mean, told in zip(smooth.wrench.mean(axis=0), expected.mean(axis=0), strict=True)
+        for mean, told in zip(motion.wrench.mean(axis=0), expected.mean(axis=0), strict=True)
     ]
-    time, caption = smooth.time - shown.start, "Means are taken away."
+    time, caption = motion.time - shown.start, "Means are taken away."
     return time_chart(time, series, WRENCH_COMPONENTS, WRENCH_UNITS, remarks=means, caption=caption)
 
 
-def _predicted_reading(robot: Robot, log: Log, smooth: Prepared) -> Array:
+def _predicted_reading(robot: Robot, log: Log, motion: Motion) -> Array:
     """Return what the plate should read by the model and by what is declared [N, N m], shape (k, 6)."""
     declared = log.declared
     pose = np.eye(4) if declared.T_base_sensor is None else np.asarray(declared.T_base_sensor)
     sign = -1.0 if declared.sensor_reads == "on_sensor" else 1.0
-    wrench = robot.base_wrench(smooth.q, smooth.dq, smooth.ddq)
+    wrench = robot.base_wrench(motion.q, motion.dq, motion.ddq)
     reading: Array = sign * wrench @ wrench_transform(inverse_transform(pose)).T
     return reading
 
@@ -315,7 +313,7 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
         diagnosis: What was found.
         fix_toml: The mapping file that mends what a mapping can; empty for none.
     """
-    shown = ChartData(robot, log, prepare(log))
+    shown = ChartData(robot, log, Motion.on_grid(log))
     alarms = [finding for finding in diagnosis.findings if finding.consequence > Consequence.NOTE]
     notes = [finding for finding in diagnosis.findings if finding.consequence == Consequence.NOTE]
     about_plate = [finding for finding in alarms if finding.fault.value.startswith("plate-")]

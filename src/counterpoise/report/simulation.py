@@ -15,6 +15,7 @@ from ..dynamics import WRENCH_COMPONENTS, WRENCH_UNITS, Robot, effort_units, pos
 from ..errors import InputError
 from ..foundation import Array
 from ..recording import Log
+from ..tasks import HiddenFriction
 from .charts import BLUE, GREEN, ORANGE, PINK, VIOLET, Chart, Series, time_chart
 from .page import Page, PageSection, PageTable, Paragraph, VerdictBox, settings_table
 
@@ -92,19 +93,6 @@ SHOWN_EVENTS = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hidden:
-    """What only the simulation knows, at some of its instants.
-
-    Attributes:
-        time: Seconds since the start, shape (m,).
-        friction: Friction of each drive [N m or N], shape (m, n).
-    """
-
-    time: Array
-    friction: Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class SimulatedRun:
     """A simulated run that is over.
 
@@ -128,7 +116,7 @@ class SimulatedRun:
     desired: Array
     joints: tuple[JointTracking, ...]
     effort_limit: Array
-    hidden: Hidden | None
+    hidden: HiddenFriction | None
     setup: Mapping[str, str]
     counted_from: float
     configuration: Sequence[str]

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from .plate.gravity_table import TrigonometricTable as TrigonometricTable
     from .plate.gravity_table_file import load_table as load_table
     from .plate.gravity_table_file import save_table as save_table
-    from .plate.joint_analyzer import FORMS as FORMS
     from .plate.joint_analyzer import JointAnalyzer as JointAnalyzer
-    from .plate.joint_analyzer import ReferencePlateKernel as ReferencePlateKernel
     from .plate.joint_analyzer import Term as Term
     from .plate.joint_analyzer import analyzed as analyzed
     from .plate.joint_analyzer import link_wrenches as link_wrenches
@@ -52,6 +50,7 @@ if TYPE_CHECKING:
     from .plate.recording_verdict import RecordingVerdict as RecordingVerdict
     from .plate.recording_verdict import judged as judged
     from .plate.recording_verdict import used_plate as used_plate
+    from .plate.sensor import FORMS as FORMS
     from .plate.sensor import BaseSensor as BaseSensor
     from .plate.sensor_calibration import SensorCalibration as SensorCalibration
     from .plate.sensor_calibration import calibrate_sensor as calibrate_sensor
@@ -113,10 +112,11 @@ __all__, __getattr__, __dir__ = lazy_names(
         "payload_estimate": ("no_payload",),
         "payload_estimator": ("WRENCH_STD",),
         "plate.friction_curve": ("FrictionCurve", "JointFriction"),
-        "plate.joint_analyzer": ("FORMS", "ReferencePlateKernel", "analyzed", "link_wrenches"),
+        "plate.joint_analyzer": ("analyzed", "link_wrenches"),
         "plate.log_estimate": ("CUTOFF", "estimate_log"),
         "plate.recording_torques": ("Masses", "refuse_without_plate"),
         "plate.recording_verdict": ("used_plate",),
+        "plate.sensor": ("FORMS",),
         "plate.sensor_calibration": ("parameter_root",),
         "plate.variance": ("Uncertainty",),
         "plate.wrench_check": ("JointSummary", "WrenchCheck"),

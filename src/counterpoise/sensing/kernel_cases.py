@@ -1,6 +1,6 @@
 """What the native loops are checked with before they are used: one case per entry point.
 
-Each case calls a function of the given module and returns all that it wrote. The stored results are those of the Python
+Each case calls a function of the given part and returns all that it wrote. The stored results are those of the Python
 specification (``tests/store_results.py``).
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import pattern
-from ..foundation import Array, Cases
+from ..foundation import Array, Cases, Layout
 
 JOINTS = 3
 COLUMNS = np.array([1, 4, 6, 11], dtype=np.int64)
@@ -74,4 +74,6 @@ def _tail_variances(module: Any) -> Iterable[float]:
 CASES: Cases = {
     run.__name__[1:]: run for run in (_judge, _relearn, _fold, _fold_torques, _solve, _head, _tail_variances)
 }
-"""Per entry point of the extension a function of its module."""
+"""Per entry point of the part a function of it."""
+LAYOUT: Layout = {}
+"""No loop shares rows or numbers with Python beyond its arguments."""

@@ -4,16 +4,13 @@ At rest the reading is, along the sensor's axes and about its origin,
 
 .. math:: r = ± \begin{bmatrix} m g_s \\ m c × g_s \end{bmatrix} + b, \qquad g_s = R_s^T g,
 
-with the sensor's axes R_s = R_link(q) R_link_sensor in the base frame. See wrist_solve.py for
-the fit. Every pose is predicted from the others.
-
-The least-squares problem of a wrist sensor at rest: ten numbers always, a turn and a tilt where asked for.
+with the sensor's axes R_s = R_link(q) R_link_sensor in the base frame. Every pose is
+predicted from the others.
 
 Mass, first moment and zero enter linearly; a turn of the sensor and a tilt of gravity by Gauss–Newton steps. Forces and
 moments each have one noise, estimated from what is left with the degrees of freedom that the fit took. Deviations are
 widened as few poses ask for (Student's t), so that two of them hold 95 %. What no pose tells has an infinite deviation.
-
-The file of a wrist sensor that was calibrated from poses: JSON with schema, version and checksum.
+A result is saved as JSON with schema, version and checksum.
 """
 
 from __future__ import annotations
@@ -32,6 +29,7 @@ from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from ..dynamics import Robot, numbers
 from ..errors import InputError
+from ..fitting import CERTAIN, Linearised, gauss_newton
 from ..foundation import Array, PublishedData, frozen, rotation_from_vector, skew, transform
 from ..identification import (
     DataChoice,
@@ -53,19 +51,31 @@ TURNS: tuple[Turn, ...] = get_args(Turn)
 PASSES = 20
 STARTS = 24
 """Turns about the sensor's axis from which the search begins."""
-NORMAL = 1.959964
-"""Deviations of a normal distribution that hold 95 %."""
-HIDDEN = 1e-9
-"""Eigenvalue of the normal equations, columns scaled to length 1, below which a combination is not told."""
+SETTLED = 1e-4
+"""Largest step, in standard errors, at which the fit ends."""
+LARGEST_TURN = 0.5
+"""Largest turn and tilt in one step [rad]: further away the slopes are others."""
+HIDDEN = 3e-5
+"""Singular value, columns scaled to length 1, below which a combination is not told."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WristSolution:
-    """x = [± m, ± m c, bias], the sensor's axes in the link, gravity, covariance of x, turn and tilt, what is left."""
+class WristState:
+    """x = [± m, ± m c, bias], the sensor's axes in the link, and gravity in base axes."""
 
     x: Array
     axes: Array
     gravity: Array
+
+    def predicted(self, axes: Array) -> Array:
+        """Return readings at poses of the link, shape (k, 6)."""
+        return np.asarray(_columns(_felt(axes, self.axes, self.gravity), self.x)[:, :, :10] @ self.x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WristSolution(WristState):
+    """The state of least squares, the covariance of x, turn and tilt, and what is left of the readings."""
+
     covariance: Array
     left: Array
 
@@ -91,10 +101,6 @@ class WristProblem:
         costs = [self._quality(axes, one, gravity, reading) for one in turned]
         return self.descended(axes, turned[int(np.argmin(costs))], gravity, reading)
 
-    def predicted(self, axes: Array, found: WristSolution) -> Array:
-        """Return readings, shape (k, 6)."""
-        return np.asarray(_columns(_felt(axes, found.axes, found.gravity), found.x)[:, :, :10] @ found.x)
-
     def _quality(self, axes: Array, turned: Array, gravity: Array, reading: Array) -> float:
         A = _columns(_felt(axes, turned, gravity), np.zeros(10))[:, :, :10]
         scale = np.maximum(reading.std(axis=0), 1e-9)
@@ -106,35 +112,37 @@ class WristProblem:
     def descended(self, axes: Array, turned: Array, gravity: Array, reading: Array) -> WristSolution:
         """Return the fit that is nearest to a start."""
         kept, count = self.columns, len(axes)
-        noise = np.repeat([np.maximum(reading[:, :3].std(), 1e-9), np.maximum(reading[:, 3:].std(), 1e-9)], 3)
-        x, covariance, left = np.zeros(10), np.zeros((15, 15)), reading
-        for step in range(PASSES):
-            used, before = kept if step > 0 else kept[:10], noise  # a turn has a slope once there is a mass
-            A = _columns(_felt(axes, turned, gravity), x, axes @ turned, gravity)[:, :, used]
-            flat = (A / noise[:, None]).reshape(-1, len(used))
-            size = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
-            values, vectors = np.linalg.eigh((flat / size).T @ (flat / size))
-            told = values > HIDDEN * values[-1]
-            inverse = (vectors[:, told] / values[told]) @ vectors[:, told].T
-            found = np.zeros(15)
-            found[used] = (inverse @ ((flat / size).T @ (reading / noise).ravel())) / size
-            x = found[:10]
-            turned = turned @ rotation_from_vector(found[10:13])
-            gravity = rotation_from_vector(_level(gravity).T @ found[13:]) @ gravity
-            left = reading - _columns(_felt(axes, turned, gravity), x)[:, :, :10] @ x
-            taken = np.einsum("ki,ij,kj->k", flat / size, inverse, flat / size).reshape(count, 6)
-            freedom = [max(3.0 * count - float(taken[:, part].sum()), 0.5) for part in (slice(0, 3), slice(3, 6))]
-            squares = [float(np.sum(left[:, part] ** 2)) for part in (slice(0, 3), slice(3, 6))]
-            noise = np.repeat([max(math.sqrt(s / f), 1e-9) for s, f in zip(squares, freedom, strict=True)], 3)
-            spread = inverse / np.outer(size, size)
-            lost = np.any(np.abs(vectors[:, ~told]) > 1e-6, axis=1)
-            spread[lost, lost] = np.inf
-            wider = float(stdtrit(max(6.0 * count - len(used), 1.0), 0.975)) / NORMAL
-            covariance = np.zeros((15, 15))
-            covariance[np.ix_(used, used)] = wider**2 * spread
-            if step > 1 and np.abs(found[10:]).max() < 1e-10 and np.allclose(noise, before, rtol=1e-6):
-                break
-        return WristSolution(x, turned, gravity, covariance, left)
+
+        def linearised(state: WristState, _: int) -> Linearised:
+            A = _columns(_felt(axes, state.axes, state.gravity), state.x, axes @ state.axes, state.gravity)[:, :, kept]
+            return Linearised.plain(_by_kind(A), _by_kind(reading - state.predicted(axes)))
+
+        def stepped(state: WristState, step: Array, _: Linearised) -> WristState:
+            moved = np.zeros(15)
+            moved[kept] = step
+            moved *= min(1.0, LARGEST_TURN / max(float(np.linalg.norm(moved[10:])), 1e-12))
+            return WristState(
+                state.x + moved[:10],
+                state.axes @ rotation_from_vector(moved[10:13]),
+                rotation_from_vector(_level(state.gravity).T @ moved[13:]) @ state.gravity,
+            )
+
+        begin = WristState(np.zeros(10), turned, gravity)
+        # Three steps at least: a turn has no slope before there is a mass.
+        state, solution, _ = gauss_newton(
+            begin, linearised, stepped, rounds=PASSES, settled=SETTLED, least=3, tolerance=HIDDEN
+        )
+        wider = float(stdtrit(max(6.0 * count - len(kept), 1.0), 0.975)) / CERTAIN
+        covariance = np.zeros((15, 15))
+        covariance[np.ix_(kept, kept)] = wider**2 * solution.covariance
+        hidden = np.array(kept)[np.isinf(solution.std)]
+        covariance[hidden, hidden] = np.inf
+        return WristSolution(state.x, state.axes, state.gravity, covariance, reading - state.predicted(axes))
+
+
+def _by_kind(values: Array) -> Array:
+    """Return what belongs to the six components of readings as forces and moments, (k, 6, …) to (3 k, 2, …)."""
+    return np.swapaxes(values.reshape(len(values), 2, 3, *values.shape[2:]), 1, 2).reshape(-1, 2, *values.shape[2:])
 
 
 def _felt(axes: Array, turned: Array, gravity: Array) -> Array:
@@ -341,7 +349,7 @@ def calibrate_wrist_poses(
     for held in range(len(axes)):
         others = np.arange(len(axes)) != held
         without = problem.descended(axes[others], found.axes, found.gravity, poses.reading[others])
-        missed[held] = poses.reading[held] - problem.predicted(axes[[held]], without)[0]
+        missed[held] = poses.reading[held] - without.predicted(axes[[held]])[0]
     return _fit(robot, link, pose, problem, found, missed, spread, poses)
 
 

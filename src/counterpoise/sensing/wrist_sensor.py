@@ -1,7 +1,7 @@
 r"""A six-axis sensor at the wrist: its zero and the tool beyond it, from a recording; gravity removed at run time.
 
 The reading is ± (tool + contact) + bias, plus for ``reads="on_robot"``: what tool and surroundings exert on the robot.
-A mass is positive, so the recording itself shows the sign. See tool_motion.py for the tool's wrench.
+A mass is positive, so the recording itself shows the sign.
 
 The wrench that a rigid tool exerts on the sensor that carries it, linear in its mass and first moment.
 
@@ -23,13 +23,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..doctor import CUTOFF, prepare, without_infinities
 from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting import hampel_weight, inflation_of, robust_std
+from ..fitting import Linearised, gauss_newton
 from ..foundation import Array, frozen, rotation_from_vector, skew, transform
-from ..recording import Log
-from .plate.readings import near_times
+from ..recording import GRID_CUTOFF, Log, Motion, near_times
 from .plate.sensor_fit import (
     LEAST_TIME,
     MOST_LOST,
@@ -92,6 +90,8 @@ SURE_CENTRE = 0.01
 SURE_TURN = math.radians(2.0)
 """... nor a turn of the mount [rad]."""
 PASSES = 12
+SETTLED = 1e-4
+"""Largest step, in standard errors, at which the fit ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ def calibrate_wrist_sensor(
     T_link_sensor: npt.ArrayLike | None = None,
     reads: WristReads | None = None,
     fit_rotation: bool = False,
-    cutoff: float = CUTOFF,
+    cutoff: float = GRID_CUTOFF,
 ) -> WristCalibration:
     """Find a wrist sensor's zero and its tool from a recording in many orientations, touching nothing.
 
@@ -204,17 +204,17 @@ def calibrate_wrist_sensor(
 def _rows(robot: Robot, log: Log, cutoff: float) -> tuple[Array, Array, Array, Array]:
     """Return positions, velocities, accelerations and readings that may be used, smoothed alike."""
     refuse_unusable(robot, log)
-    log = without_infinities(log)
+    log = log.without_infinities()
     missing, spoiled = missing_readings(log), spoiled_readings(log)
     useless = float(np.mean(missing | spoiled))
     log, lost = with_gaps(log, missing, spoiled, cutoff)
-    smooth = prepare(log, cutoff)
+    smooth = Motion.on_grid(log, cutoff)
     if smooth is None or smooth.wrench is None or useless > MOST_LOST:
         raise InputError(
             f"the recording of {len(log)} samples cannot be used: {useless:.0%} of the readings are no numbers, "
             "flagged, saturated or frozen, or there are too few"
         )
-    usable = np.flatnonzero(smooth.good & ~near_times(smooth.time, log.time[lost], 1.0 / smooth.cutoff))
+    usable = np.flatnonzero(smooth.usable & ~near_times(smooth.time, log.time[lost], 1.0 / smooth.cutoff))
     seconds = len(usable) * smooth.dt
     if seconds < LEAST_TIME:
         raise InputError(f"the recording has {seconds:.1f} s that can be used; expected at least {LEAST_TIME:g} s")
@@ -273,33 +273,38 @@ class _Solved:
 def _solve(
     robot: Robot, link: str, pose: Array, motion: tuple[Array, Array, Array], reading: Array, *, turning: bool
 ) -> _Solved:
-    """Return the weighted least squares solution; with a turn of the mount, by Gauss–Newton steps."""
-    weight = np.ones(reading.shape)
-    x, covariance, noise = np.zeros(10), np.zeros((13, 13)), np.ones(6)
-    for step in range(PASSES):
-        size = 13 if turning and step > 0 else 10  # a turn has a slope once there is a mass
+    """Return the robust least squares solution; with a turn of the mount, which has a slope once there is a mass."""
+
+    def columns(state: tuple[Array, Array]) -> Array:
+        x, pose = state
         tool = tool_columns(robot, link, pose, *motion)
-        columns = np.zeros((len(reading), 6, 13))
-        columns[:, :, :4] = tool
-        columns[:, range(6), range(4, 10)] = 1.0
-        if size > 10:
-            turn = skew(tool[:, :3, 0])
-            columns[:, :3, 10:] = x[0] * turn
-            columns[:, 3:, 10:] = skew(x[1:4]) @ turn
-        scaled = np.sqrt(weight) / noise
-        flat = (columns[:, :, :size] * scaled[:, :, None]).reshape(-1, size)
-        scale = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
-        found = np.linalg.lstsq(flat / scale, (reading * scaled).ravel(), rcond=1e-10)[0] / scale
-        x = found[:10]
-        if size > 10:
-            pose = transform(pose[:3, :3] @ rotation_from_vector(found[10:]), pose[:3, 3])
-        left = reading - columns[:, :, :10] @ x
-        noise = np.maximum(robust_std(left), 1e-9)
-        inflation = inflation_of(np.where(weight > 0.0, left, np.nan))
-        weight = hampel_weight(np.abs(left) / noise) / inflation
-        inverse = np.linalg.pinv((flat / scale).T @ (flat / scale), rcond=1e-14, hermitian=True)
-        covariance[:size, :size] = inverse / np.outer(scale, scale)
-    return _Solved(x, covariance, pose, left.std(axis=0))
+        A = np.zeros((len(reading), 6, 13))
+        A[:, :, :4] = tool
+        A[:, range(6), range(4, 10)] = 1.0
+        turn = skew(tool[:, :3, 0])
+        A[:, :3, 10:] = x[0] * turn
+        A[:, 3:, 10:] = skew(x[1:4]) @ turn
+        return A
+
+    def linearised(state: tuple[Array, Array], number: int) -> Linearised:
+        A = columns(state)
+        left = reading - A[:, :, :10] @ state[0]
+        A = A[:, :, : 13 if turning else 10]
+        if number == 0:  # nothing is known of the zero, so that every reading would be an outlier
+            return Linearised(A, left, np.ones(left.shape), np.ones(6), np.ones(6))
+        return Linearised.robust(A, left, reject=True)
+
+    def stepped(state: tuple[Array, Array], step: Array, _: Linearised) -> tuple[Array, Array]:
+        x, pose = state
+        turn = rotation_from_vector(step[10:]) if turning else np.eye(3)
+        return x + step[:10], transform(pose[:3, :3] @ turn, pose[:3, 3])
+
+    (x, pose), solution, _ = gauss_newton(
+        (np.zeros(10), pose), linearised, stepped, rounds=PASSES, settled=SETTLED, least=3
+    )
+    covariance = np.zeros((13, 13))
+    covariance[: len(solution.x), : len(solution.x)] = solution.covariance
+    return _Solved(x, covariance, pose, (reading - columns((x, pose))[:, :, :10] @ x).std(axis=0))
 
 
 def _calibration(robot: Robot, link: str, solved: _Solved, reads: WristReads | None, spread: Array) -> WristCalibration:

@@ -12,6 +12,7 @@ Joint motions that stay within speeds, accelerations and position limits, tick b
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +134,40 @@ LEAD = 0.1
 """A command that runs ahead of the arm by more than this ends the guiding [rad or m]."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AdmittanceSettings:
+    """How a hand leads the tip.
+
+    Attributes:
+        mass: Virtual mass, base axes [kg ×3, kg m² ×3], above 0.
+        damping: Virtual damping [N s/m ×3, N m s/rad ×3], from 0; a huge number locks a direction.
+        force_band: Force of the hand that moves nothing [N].
+        moment_band: Moment of the hand that moves nothing [N m].
+        tip_speed: Largest speed of the tip [m/s].
+        tip_turn: Largest turn of the tip [rad/s].
+        lead: How far a command may run ahead of the measured position [rad or m].
+    """
+
+    mass: npt.ArrayLike = MASS
+    damping: npt.ArrayLike = DAMPING
+    force_band: float = FORCE_BAND
+    moment_band: float = MOMENT_BAND
+    tip_speed: float = TIP_SPEED
+    tip_turn: float = TIP_TURN
+    lead: float = LEAD
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without a meaning; the arrays become read-only, shape (6,)."""
+        for name in ("mass", "damping"):
+            object.__setattr__(self, name, numbers(getattr(self, name), name, (6,)))
+        if not np.all(np.asarray(self.mass) > 0.0) or not np.all(np.asarray(self.damping) >= 0.0):
+            raise InputError("mass needs numbers above 0, damping numbers from 0")
+        for name, unit in (("force_band", "N"), ("moment_band", "N m")):
+            number_of(getattr(self, name), name, unit, zero=True)
+        for name, unit in (("tip_speed", "m/s"), ("tip_turn", "1/s"), ("lead", "rad or m")):
+            number_of(getattr(self, name), name, unit)
+
+
 class JointCommand(NamedTuple):
     """What to command: positions for an arm that takes goals, speeds for one that takes velocities.
 
@@ -171,16 +206,10 @@ class Admittance:
         robot: Robot,
         feedback: WristFeedback,
         dt: float,
+        settings: AdmittanceSettings = AdmittanceSettings(),
         *,
         at: str | None = None,
         bounds: MotionBounds | None = None,
-        mass: npt.ArrayLike = MASS,
-        damping: npt.ArrayLike = DAMPING,
-        force_band: float = FORCE_BAND,
-        moment_band: float = MOMENT_BAND,
-        tip_speed: float = TIP_SPEED,
-        tip_turn: float = TIP_TURN,
-        lead: float = LEAD,
     ) -> None:
         """Make the guide; reset it before the first command.
 
@@ -188,15 +217,9 @@ class Admittance:
             robot: The arm; only its kinematics and limits count.
             feedback: The wrist sensor.
             dt: Time between two commands [s].
+            settings: How the hand leads the tip.
             at: Link that is led; None for the tip of an arm that is not branched.
             bounds: What is commanded at most; None for the robot's limits (see MotionBounds).
-            mass: Virtual mass, base axes [kg ×3, kg m² ×3], above 0.
-            damping: Virtual damping [N s/m ×3, N m s/rad ×3], from 0; a huge number locks a direction.
-            force_band: Force of the hand that moves nothing [N].
-            moment_band: Moment of the hand that moves nothing [N m].
-            tip_speed: Largest speed of the tip [m/s].
-            tip_turn: Largest turn of the tip [rad/s].
-            lead: How far a command may run ahead of the measured position [rad or m].
 
         Raises:
             InputError: An argument has no meaning.
@@ -209,16 +232,8 @@ class Admittance:
         self.bounds = MotionBounds(robot, dt) if bounds is None else bounds
         if self.bounds.dt != dt:
             raise InputError(f"the bounds are for dt = {self.bounds.dt:g} s, not {dt:g} s")
-        self._mass, self._damping = numbers(mass, "mass", (6,)), numbers(damping, "damping", (6,))
-        if not np.all(self._mass > 0.0) or not np.all(self._damping >= 0.0):
-            raise InputError("mass needs numbers above 0, damping numbers from 0")
-        self._force_band = number_of(force_band, "force_band", "N", zero=True)
-        self._moment_band = number_of(moment_band, "moment_band", "N m", zero=True)
-        self._tip_speed, self._tip_turn = (
-            number_of(tip_speed, "tip_speed", "m/s"),
-            number_of(tip_turn, "tip_turn", "1/s"),
-        )
-        self._lead = number_of(lead, "lead", "rad or m")
+        self._settings = settings
+        self._mass, self._damping = np.asarray(settings.mass), np.asarray(settings.damping)
         self.stopped = "not reset"
         self._begun = False
         self.twist = np.zeros(6)
@@ -256,7 +271,9 @@ class Admittance:
             dt = self.bounds.dt
             # Implicit in the damper: stable whatever the damping.
             twist = (self._mass * self.twist + dt * hand) / (self._mass + dt * self._damping)
-            twist = np.concatenate([shortened(twist[:3], self._tip_speed), shortened(twist[3:], self._tip_turn)])
+            twist = np.concatenate(
+                [shortened(twist[:3], self._settings.tip_speed), shortened(twist[3:], self._settings.tip_turn)]
+            )
             # At the command, not at the arm that lags behind it: what is commanded is then the path that is wanted.
             wanted = self._joint_speeds(self._q, twist)
         self._dq = self._tip_bounded(self.bounds.next_speed(wanted, self._q, self._dq))
@@ -274,7 +291,7 @@ class Admittance:
         if measured.shape == (self.robot.n,) and np.isfinite(measured).all():
             self._bad, self._measured = 0, measured
             behind = np.abs(measured - self._q)
-            if behind.max() > self._lead:
+            if behind.max() > self._settings.lead:
                 joint = self.robot.joint_names[int(np.argmax(behind))]
                 self._stop(f"joint '{joint}' is {behind.max():.3g} rad or m away from its command; it does not follow")
         else:
@@ -289,7 +306,9 @@ class Admittance:
         if exerted is None:
             self._stop(f"{self.feedback.bad} readings of the wrist sensor in a row cannot be used")
             return None
-        return np.concatenate([_beyond(-exerted[:3], self._force_band), _beyond(-exerted[3:], self._moment_band)])
+        return np.concatenate(
+            [_beyond(-exerted[:3], self._settings.force_band), _beyond(-exerted[3:], self._settings.moment_band)]
+        )
 
     def _joint_speeds(self, q: Array, twist: Array) -> Array:
         """Return damped least squares of J dq = twist, rotations counted with LEVER."""
@@ -320,7 +339,8 @@ class Admittance:
     def _share(self, twist: Array) -> float:
         """Return a velocity of the tip as a share of what it may be."""
         return max(
-            float(np.linalg.norm(twist[:3])) / self._tip_speed, float(np.linalg.norm(twist[3:])) / self._tip_turn
+            float(np.linalg.norm(twist[:3])) / self._settings.tip_speed,
+            float(np.linalg.norm(twist[3:])) / self._settings.tip_turn,
         )
 
     def _stop(self, reason: str) -> None:

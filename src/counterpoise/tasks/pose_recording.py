@@ -26,15 +26,10 @@ import numpy.typing as npt
 
 from ..control import (
     PID,
-    Clock,
-    ControlLoop,
     Desired,
     Gains,
-    Gravity,
     Law,
-    Plant,
     RunReport,
-    SafetyFilter,
     SwingWatch,
     least_jerk,
     move_time,
@@ -46,7 +41,8 @@ from ..errors import InputError, SafetyError
 from ..foundation import Array, frozen
 from ..identification import PosePlan, approach_within
 from ..recording import Declared, Log, Sample
-from .rotors.measurement import InertiaMeasurement, measured_on, tell, unknown_rotors
+from .rig import Rig
+from .rotors.measurement import InertiaMeasurement, measured_on, unknown_rotors
 
 RISE_TIME = 0.5
 """Travel accelerates no faster than to the travel speed in this time [s]: short hops stay gentle."""
@@ -223,75 +219,52 @@ class Recording:
 
     def __init__(
         self,
-        plant: Plant,
-        robot: Robot,
+        rig: Rig,
         plan: PosePlan,
         *,
         integral: Literal["auto", "none", "all"] = "auto",
         gains: Gains | None = None,
         margin: npt.ArrayLike | None = None,
-        measure_rotors: bool | Sequence[str] = True,
-        announce: Callable[[str], None] = tell,
-        safety: SafetyFilter | None = None,
-        pace: Literal["plant", "clock"] = "plant",
-        clock: Clock | None = None,
-        i_have_an_estop: str | None = None,
+        pulsed: Sequence[str] | None = None,
     ) -> None:
         """Fit a plan to an arm; refuse what would leave its limits.
 
         Args:
-            plant: What is driven; when it adds gravity itself, the law does not.
-            robot: The arm's model.
+            rig: The arm.
             plan: The poses.
             integral: Which joints get integral action.
             gains: Gains; None derives careful ones (control.careful_gains).
             margin: Distance kept from the joint limits [rad or m], one or n; None for 0.02 rad and 5 mm.
-            measure_rotors: Whether to measure what a joint's torque moves, by torque pulses, where the model does not
-                know its rotor (control/rotors) and no gains are given; or the names of the joints to which that is
-                restricted. The others keep soft gains.
-            announce: Told what is about to happen before the first pulse; by default a Python warning.
-            safety: The filter; None makes one.
-            pace: See ControlLoop.
-            clock: See ControlLoop.
-            i_have_an_estop: See ControlLoop.
+            pulsed: Names of the joints to which torque pulses are restricted, where the rig asks for them, the model
+                does not know the rotor and no gains are given; None for all. The others keep soft gains.
 
         Raises:
-            InputError: A pose is beyond the limits or cannot be held, or the three do not belong together.
-            SafetyError: Nothing stops the arm when this program dies.
+            InputError: A pose is beyond the limits or cannot be held, or the plan is another arm's.
         """
+        robot, limits = rig.robot, rig.safety.limits
         if plan.joint_names != robot.joint_names:
             raise InputError(f"the plan's joints {list(plan.joint_names)} are not {list(robot.joint_names)}")
         if integral not in ("auto", "none", "all"):
             raise InputError(f"integral is {integral!r}; expected 'auto', 'none' or 'all'")
         self.plan = plan
         self.log: Log | None = None
-        filter_ = SafetyFilter(robot, plant=plant) if safety is None else safety
-        limits = filter_.limits
         if margin is None:
             margin = np.where(rotary(robot), MARGIN_ROTARY, MARGIN_LINEAR)
         self._margin = margin
         self.offsets, self.notes = approach_within(plan, limits.lower, limits.upper, margin)
         _refuse_too_fast(plan, limits.velocity)
         _refuse_too_heavy(robot, plan, limits.effort)
-        self._plant, self._robot, self._integral = plant, robot, integral
+        self._rig, self._integral = rig, integral
         self.measurement: InertiaMeasurement | None = None
-        chosen = (robot.joint_names if measure_rotors else ()) if isinstance(measure_rotors, bool) else measure_rotors
-        self.measures = tuple(name for name in unknown_rotors(robot) if gains is None and name in chosen)
-        self._announce = announce
-        soft = softest_gains(robot, plan.poses, limits.effort, plant.dt) if gains is None else gains
+        chosen = robot.joint_names if pulsed is None else pulsed
+        measures = rig.measure_rotors and gains is None
+        self.measures = tuple(name for name in unknown_rotors(robot) if measures and name in chosen)
+        soft = softest_gains(robot, plan.poses, limits.effort, rig.plant.dt) if gains is None else gains
         self.gains = self._with_integral_chosen(soft, limits.effort)
-        self._wait = filter_.settings.blend_time
+        self._wait = rig.safety.settings.blend_time
         self._gentle = gains is None and not robot.rotor_inertia_known.all()
         self.reference = self._planned()
-        self.loop = ControlLoop(
-            plant,
-            self._laws(limits.effort),
-            robot,
-            safety=filter_,
-            pace=pace,
-            clock=clock,
-            i_have_an_estop=i_have_an_estop,
-        )
+        self.loop = rig.loop(self._laws(limits.effort))
 
     @property
     def with_integral(self) -> tuple[str, ...]:
@@ -317,7 +290,7 @@ class Recording:
         """
         self.measure(progress)
         try:
-            self.drive(self.duration_from(self._plant.read().q), progress=progress, log=True)
+            self.drive(self.duration_from(self._rig.plant.read().q), progress=progress, log=True)
         finally:
             report = self.loop.last_report
             if report is not None and report.log is not None:
@@ -346,20 +319,12 @@ class Recording:
         """
         if not self.measures or self.measurement is not None:
             return True
-        robot, limits = self._robot, self.loop.safety.limits
+        limits = self._rig.safety.limits
         try:
-            found = measured_on(
-                self.loop,
-                self._plant,
-                robot,
-                joints=self.measures,
-                announce=self._announce,
-                progress=progress,
-                until=until,
-            )
+            found = measured_on(self.loop, self._rig, self.measures, progress=progress, until=until)
             if found is not None:
                 self.measurement = found
-                gains = found.gains(self.plan.poses, limits.effort, self._plant.dt)
+                gains = found.gains(self.plan.poses, limits.effort, self._rig.plant.dt)
                 self.gains = self._with_integral_chosen(gains, limits.effort)
         finally:
             self.loop.switch(self._laws(limits.effort))
@@ -374,7 +339,7 @@ class Recording:
         Raises:
             InputError: The plan would leave the arm's limits.
         """
-        limits = self.loop.safety.limits
+        limits = self._rig.safety.limits
         offsets, notes = approach_within(plan, limits.lower, limits.upper, self._margin)
         _refuse_too_fast(plan, limits.velocity)
         self.plan, self.offsets, self.notes = plan, offsets, notes
@@ -395,7 +360,7 @@ class Recording:
         Raises:
             SafetyError: A fault stopped the arm, or a swing that grew.
         """
-        swing, reference, began = SwingWatch(self._robot), self.reference, None
+        swing, reference, began = SwingWatch(self._rig.robot), self.reference, None
 
         def watch(sample: Sample) -> bool:
             nonlocal began
@@ -431,13 +396,13 @@ class Recording:
             self.gains.ki,
             self.gains.kd,
             integral_limit=INTEGRAL_EFFORT * effort_limit,
-            dt=self._plant.dt,
+            dt=self._rig.plant.dt,
             reference=self.reference,
             rests=self.reference.resting,
             reach=self.gains.reach,
             damping_share=self._damping_share if self._gentle else None,
         )
-        return (pid,) if self._plant.adds_gravity else (pid, Gravity(self._robot))
+        return self._rig.with_gravity(pid)
 
     def _damping_share(self, time: float) -> float:
         """Return the share of K_d that acts, by the reference's time [s]."""
@@ -446,46 +411,38 @@ class Recording:
     def _declared(self, by_plant: Declared, report: RunReport) -> Declared:
         """Return what the plant declares, with the arm, the plan and those of its windows that were completed."""
         # Then the safe stop moves the arm. The ticks are a whole number, so the last window may end half a tick later.
-        driven = (report.ticks - report.stop_ticks + 0.5) * self._plant.dt
+        driven = (report.ticks - report.stop_ticks + 0.5) * self._rig.plant.dt
         windows = [window.as_data() for window in self.reference.windows if window.end <= driven]
         plan = self.plan.as_data() | {"offsets": self.offsets.tolist(), "windows": windows}
         measured = {} if self.measurement is None else {"inertias": self.measurement.as_data()}
         return replace(
             by_plant,
-            gravity_base=self._robot.gravity_base,
-            notes={**by_plant.notes, "robot": self._robot.name, "plan": plan, **measured},
+            gravity_base=self._rig.robot.gravity_base,
+            notes={**by_plant.notes, "robot": self._rig.robot.name, "plan": plan, **measured},
         )
 
 
-def record(
-    plant: Plant,
-    robot: Robot,
-    plan: PosePlan,
-    *,
-    progress: Callable[[float, float], None] | None = None,
-    **settings: Any,
-) -> Log:
+def record(rig: Rig, plan: PosePlan, *, progress: Callable[[float, float], None] | None = None, **settings: Any) -> Log:
     """Record the poses of a plan, each from both sides.
 
     ::
 
         with SignalSafe(plant):  # control.stop_signals
-            log = record(plant, robot, PosePlan.of(robot, poses))
+            log = record(Rig(plant, robot), PosePlan.of(robot, poses))
 
     ``log.declared.notes["plan"]`` holds the plan and the windows in which the arm is at rest.
 
     Args:
-        plant: What is driven.
-        robot: The arm's model.
+        rig: The arm; its plant entered.
         plan: The poses.
         progress: Called now and then with the seconds done and in all.
         settings: See :class:`Recording`.
 
     Raises:
         InputError: The plan does not suit the arm; nothing has moved.
-        SafetyError: The arm may not be driven, or was stopped by a fault.
+        SafetyError: The arm was stopped by a fault.
     """
-    return Recording(plant, robot, plan, **settings).run(progress)
+    return Recording(rig, plan, **settings).run(progress)
 
 
 def _refuse_too_fast(plan: PosePlan, velocity_limit: Array) -> None:

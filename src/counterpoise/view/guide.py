@@ -18,7 +18,7 @@ from ..foundation import Array, frozen
 from ..plants import AttachPayload, Push
 from ..recording import Sample
 from ..sensing import BaseSensor, PayloadEstimator
-from ..tasks import SPEED_SHARE, WatchSettings
+from ..tasks import SPEED_SHARE, Rig, WatchSettings
 from .arms import ViewArm
 from .law import GuidedLaw, floating_law, sinking_law
 from .snapshot import Pull, Snapshot, State, Weight
@@ -218,7 +218,7 @@ class Guide:
 
     Attributes:
         arm: What is driven.
-        safety: Its filter.
+        rig: The same, ready to be driven.
         law: Its law.
         strength: Largest force of a hand [N].
         share: Share of the friction that is compensated.
@@ -244,10 +244,8 @@ class Guide:
         with plant:
             self.sample = plant.read()
         plant.reset()
-        self.safety = SafetyFilter(
-            robot, plant=plant, effort_limit=plant.effort_limit, velocity_limit=plant.velocity_limit
-        )
-        limits = self.safety.limits
+        safety = SafetyFilter(robot, plant=plant, effort_limit=plant.effort_limit, velocity_limit=plant.velocity_limit)
+        self.rig, limits = Rig(plant, robot, safety=safety), safety.limits
         gains = careful_gains(robot, self.sample.q, limits.effort, plant.dt)
         floating, sinking = floating_law(arm, share, limits), sinking_law(arm, gains, limits)
         self.law = GuidedLaw(robot, floating, sinking, gains, limits.effort, plant.dt)
@@ -311,7 +309,7 @@ class Guide:
 
     def use_share(self, share: float) -> None:
         """Compensate another share of the friction."""
-        self.share, self.law.floating = share, floating_law(self.arm, share, self.safety.limits)
+        self.share, self.law.floating = share, floating_law(self.arm, share, self.rig.safety.limits)
         self.law.floating.reset(self.sample)
 
     def load(self, weight: Weight | None) -> None:

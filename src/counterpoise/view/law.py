@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..foundation import Array
 from ..recording import Sample
 from ..sensing import PayloadBlend, PayloadEstimate
-from ..tasks import FloatLaw, WatchSettings
+from ..tasks import FloatLaw, FloatSettings, WatchSettings
 from .arms import ViewArm
 
 MOST_SHARE = 0.9
@@ -40,14 +40,14 @@ def floating_law(arm: ViewArm, share: float, limits: Limits | None = None) -> Fl
     if not 0.0 <= share <= MOST_SHARE:
         raise InputError(f"share is {share!r}; expected a share of the friction from 0 to {MOST_SHARE:g}")
     used = 0.0 if arm.friction is None else share
-    watch = WatchSettings(speed_rotary=FASTEST)
-    return FloatLaw(arm.robot, arm.friction, used, limits=limits, dt=arm.plant.dt, watch=watch)
+    settings = FloatSettings(used, arm.friction, watch=WatchSettings(speed_rotary=FASTEST))
+    return FloatLaw(arm.robot, settings, limits=limits, dt=arm.plant.dt)
 
 
 def sinking_law(arm: ViewArm, gains: Gains, limits: Limits | None = None) -> FloatLaw:
     """Return what is left of the law without gravity compensation: damping, so that the arm sinks, and cushions."""
-    watch = WatchSettings(drift_time=NEVER)
-    return FloatLaw(arm.robot, damping=gains.kd, limits=limits, dt=arm.plant.dt, gravity=False, watch=watch)
+    settings = FloatSettings(damping=gains.kd, watch=WatchSettings(drift_time=NEVER))
+    return FloatLaw(arm.robot, settings, limits=limits, dt=arm.plant.dt, gravity=False)
 
 
 FADE = 0.4

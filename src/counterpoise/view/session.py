@@ -11,7 +11,7 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..control import INTERRUPTIONS, ControlLoop, RunReport
+from ..control import INTERRUPTIONS, RunReport
 from ..dynamics import link_name
 from ..errors import InputError, SafetyError
 from ..foundation import Array
@@ -233,7 +233,7 @@ class Session:
     def _work(self) -> None:
         plant, guide = self.arm.plant, self._guide
         while not self._ending:
-            loop = ControlLoop(plant, guide.law, self.arm.robot, safety=guide.safety)
+            loop = guide.rig.loop(guide.law)
             self._restart_clock()
             try:
                 with plant:

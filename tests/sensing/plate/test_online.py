@@ -239,6 +239,18 @@ def test_a_whole_recording() -> None:
     assert np.isnan(estimate_log(base, log, with_std=False).std[middle]).all()
 
 
+def test_samples_out_of_order_are_left_out() -> None:
+    """A doubled packet and one without a time change nothing about the others."""
+    base, log = sensor(), recording()[:600]
+    rows = np.sort(np.concatenate([np.arange(600), [300]]))
+    time = log.time[rows].copy()
+    time[450] = np.nan
+    found, whole = estimate_log(base, replace(log[rows], time=time)), estimate_log(base, log)
+    kept = np.isin(whole.time, found.time)
+    assert len(found.time) == 599 and kept.sum() == 599
+    np.testing.assert_allclose(found.value[10:-10], whole.value[kept][10:-10], atol=1e-3)
+
+
 def test_a_recording_that_does_not_fit_is_refused() -> None:
     """Other joints, or no plate."""
     log = recording()[:100]

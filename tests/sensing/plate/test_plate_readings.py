@@ -9,7 +9,7 @@ import numpy as np
 import counterpoise as cp
 from counterpoise.recording import SampleFlag
 from counterpoise.sensing.plate.log_estimate import frozen_rows
-from counterpoise.sensing.plate.readings import near_times, short_gaps
+from counterpoise.sensing.plate.readings import short_gaps
 from counterpoise.sensing.plate.regression import moving_plate_samples
 from plate_recordings import random_truth, recorded
 
@@ -64,10 +64,3 @@ def test_a_slow_plate_is_frozen_only_when_it_stays_longer_than_usual() -> None:
     fast = np.repeat(count[:, None], 6, axis=1).astype(float)
     fast[1000:1400] = -1.0
     assert np.flatnonzero(frozen_rows(fast, q))[0] == 1019
-
-
-def test_what_lies_near_a_marked_time() -> None:
-    """Marked times come in any order, and some are unknown."""
-    near = near_times(0.1 * np.arange(10), np.array([0.52, np.nan, 0.1]), 0.11)
-    assert np.flatnonzero(near).tolist() == [0, 1, 2, 5, 6]
-    assert not near_times(0.1 * np.arange(10), np.array([np.nan]), 1.0).any()

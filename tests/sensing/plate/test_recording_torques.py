@@ -10,6 +10,7 @@ import pytest
 import counterpoise as cp
 from analytic_log import PLATE_POSE, moving_log, standing_log, with_column
 from counterpoise.recording import smoothed
+from counterpoise.sensing.plate.log_estimate import measured_motion
 from counterpoise.sensing.plate.recording_torques import reading_noise, recording_torques
 from counterpoise.sensing.plate.recording_verdict import CALIBRATE, judged, used_plate
 from counterpoise.sensing.plate.torque_estimate import EstimateFlag
@@ -87,7 +88,7 @@ def test_noise_is_what_smoothing_leaves_of_white_noise(cutoff):
     rows = noise * np.random.default_rng(2).normal(size=(20_000, 6))
     log = cp.Log(("a",), np.arange(20_000) / 500.0, *np.zeros((3, 20_000, 1)), wrench=rows)
     left = smoothed(log.time, rows, cutoff).std(axis=0)
-    assert reading_noise(log, cutoff) == pytest.approx(left, rel=0.15)
+    assert reading_noise(measured_motion(log, cutoff)) == pytest.approx(left, rel=0.15)
 
 
 def test_zero_that_is_off_is_named_and_a_tare_mends_it():

@@ -15,6 +15,7 @@ from counterpoise.dynamics import Asymmetric, CoulombViscous, Stribeck
 from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
 from counterpoise.plants import SimulatedArm, preset
 from counterpoise.recording import Sample, SampleFlag
+from counterpoise.tasks import FloatSettings, Rig
 from counterpoise.tasks.float.check import FloatCheck, gravity_covariance, gravity_std, judged, least_friction
 from counterpoise.tasks.float.hidden import CheckResult, JointCheck
 from counterpoise.tasks.float.holding import HeldWindow, HoldingTorques
@@ -35,9 +36,11 @@ pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 JOINT = JointCheck("elbow", "N m", 10.0, 10.2, 0.05, 1.0, 1.0, 0.5, True)
 
 
-def checked(plant: Any, robot: cp.Robot, **settings: Any) -> CheckResult:
+def checked(
+    plant: Any, robot: cp.Robot, calibration: cp.identification.Fit | None = None, **settings: Any
+) -> CheckResult:
     with plant:
-        result = FloatCheck(plant, robot, repeats=2, **settings).run()
+        result = FloatCheck(Rig(plant, robot, calibration=calibration), FloatSettings(repeats=2, **settings)).run()
     assert result is not None
     return result
 
@@ -45,7 +48,7 @@ def checked(plant: Any, robot: cp.Robot, **settings: Any) -> CheckResult:
 @pytest.fixture(scope="module")
 def exact() -> CheckResult:
     """The planar arm with the model that it is."""
-    return checked(planar(), PLANAR, share=0.7)
+    return checked(planar(), PLANAR, friction_fraction=0.7)
 
 
 def test_exact_model_passes_and_friction_is_found(exact: CheckResult) -> None:
@@ -63,7 +66,7 @@ def test_exact_model_passes_and_friction_is_found(exact: CheckResult) -> None:
 def test_model_that_is_too_light_is_refused_by_name() -> None:
     """The joint that carries most is named with its numbers and what to do; the arm was never let go."""
     weight = PLANAR.gravity(np.array(PLANAR_POSE))
-    result = checked(planar(), lighter(PLANAR, 0.03), share=0.7)
+    result = checked(planar(), lighter(PLANAR, 0.03), friction_fraction=0.7)
     assert not result.passed
     named = [joint.joint for joint in result.joints if not joint.passed]
     assert named == [
@@ -76,12 +79,12 @@ def test_model_that_is_too_light_is_refused_by_name() -> None:
 
 def test_linear_joints_are_checked_in_newtons() -> None:
     """A gantry with an exact model passes; a payload that nobody told of is found on the vertical axis."""
-    result = checked(gantry(), GANTRY, share=0.5)
+    result = checked(gantry(), GANTRY, friction_fraction=0.5)
     assert result.passed, result.reasons
     assert [joint.unit for joint in result.joints] == ["N", "N", "N"]
     assert [joint.friction for joint in result.joints] == pytest.approx(GANTRY_FRICTION.tolist(), rel=0.25)
     plant = SimulatedArm(GANTRY.with_payload(0.6), gantry().config)
-    found = checked(plant, GANTRY, share=0.5)
+    found = checked(plant, GANTRY, friction_fraction=0.5)
     assert [joint.joint for joint in found.joints if not joint.passed] == ["joint3"]
 
 
@@ -91,7 +94,7 @@ def test_locked_joints_are_neither_moved_nor_judged() -> None:
     at_limit[2] = PLANAR.upper[2] - 1e-3
     plant = planar(position=at_limit)
     with plant:
-        check = FloatCheck(plant, PLANAR, share=0.5, locked=("joint3",), repeats=2)
+        check = FloatCheck(Rig(plant, PLANAR), FloatSettings(friction_fraction=0.5, locked=("joint3",), repeats=2))
         places = [plant.read().q]
 
         def noted(sample: Sample) -> bool:
@@ -105,12 +108,12 @@ def test_locked_joints_are_neither_moved_nor_judged() -> None:
     assert np.all(moved[:2] > 0.05) and moved[2] < 0.01
     plant = planar(position=at_limit)
     with plant, pytest.raises(InputError, match=r"'joint3' is at .* lock it"):
-        FloatCheck(plant, PLANAR, share=0.5).run()
+        FloatCheck(Rig(plant, PLANAR), FloatSettings(friction_fraction=0.5)).run()
 
 
 def test_plant_that_adds_gravity_is_judged_by_what_is_sent() -> None:
     """Its own compensation holds it: commands are about zero, and the model is not compared."""
-    result = checked(planar(adds_gravity=True), lighter(PLANAR, 0.5), share=0.5)
+    result = checked(planar(adds_gravity=True), lighter(PLANAR, 0.5), friction_fraction=0.5)
     assert result.by == "command" and result.passed
     assert [joint.expected for joint in result.joints] == [0.0, 0.0, 0.0]
 
@@ -120,20 +123,20 @@ def test_current_or_no_effort_is_a_clear_error() -> None:
     plant = IdealArm(PLANAR)
     plant.effort_kind = "current"
     with pytest.raises(SafetyError, match=r"measures currents.*by='command'"):
-        FloatCheck(plant, PLANAR)
+        FloatCheck(Rig(plant, PLANAR))
     silent = IdealArm(PLANAR)
     read = silent.read
     silent.read = lambda: replace(read(), flags=SampleFlag.EFFORT_INVALID)  # type: ignore[method-assign]
     with silent, pytest.raises(SafetyError, match=r"measures no efforts.*by='command'"):
-        FloatCheck(silent, PLANAR).run()
+        FloatCheck(Rig(silent, PLANAR)).run()
     assert silent.ticks == 0
 
 
 @pytest.mark.parametrize(
     ("settings", "error", "said"),
     [
-        ({"share": 1.0}, SafetyError, "joint 'joint1': a share of 1 leaves no friction"),
-        ({"share": [0.0, 1.5, 0.0]}, SafetyError, "joint 'joint2'.*less than 0"),
+        ({"friction_fraction": 1.0}, SafetyError, "joint 'joint1': a share of 1 leaves no friction"),
+        ({"friction_fraction": [0.0, 1.5, 0.0]}, SafetyError, "joint 'joint2'.*less than 0"),
         ({"locked": ("wrist",)}, InputError, "no joint 'wrist'"),
         ({"locked": ("joint1", "joint2", "joint3")}, InputError, "every joint is locked"),
         ({"repeats": 1}, InputError, "repeats"),
@@ -143,15 +146,15 @@ def test_current_or_no_effort_is_a_clear_error() -> None:
 def test_what_needs_no_measurement_is_refused_at_once(settings: Any, error: type[Exception], said: str) -> None:
     """Above all a share of 1: nothing would be left to hold the arm."""
     with pytest.raises(error, match=said):
-        FloatCheck(IdealArm(PLANAR), PLANAR, **settings)
+        FloatCheck(Rig(IdealArm(PLANAR), PLANAR), FloatSettings(**settings))
 
 
 def test_a_whole_share_is_no_matter_on_a_locked_joint() -> None:
     """It is not compensated there; unlocked, it is refused before anything moves."""
     share = [0.0, 1.0, 0.0]
     with pytest.raises(cp.SafetyError, match="joint2"):
-        FloatCheck(IdealArm(PLANAR), PLANAR, share=share)
-    check = FloatCheck(IdealArm(PLANAR), PLANAR, share=share, locked=("joint2",))
+        FloatCheck(Rig(IdealArm(PLANAR), PLANAR), FloatSettings(friction_fraction=share))
+    check = FloatCheck(Rig(IdealArm(PLANAR), PLANAR), FloatSettings(friction_fraction=share, locked=("joint2",)))
     assert check.recording is None
 
 
@@ -201,7 +204,7 @@ def test_calibration_adds_its_uncertainty() -> None:
     std = gravity_std(PLANAR, gravity_covariance(PLANAR, fit), pose)
     assert std == pytest.approx(cp.OnlineGravity(PLANAR, 1e-2, prior=fit, offset=False).std(pose), rel=0.01)
     with pytest.raises(InputError, match="calibration is of 'planar3'"):
-        FloatCheck(IdealArm(GANTRY), GANTRY, calibration=fit)
+        FloatCheck(Rig(IdealArm(GANTRY), GANTRY, calibration=fit))
     known, with_fit = (checked(planar(), fit.robot, calibration=given) for given in (None, fit))
     std = gravity_std(fit.robot, gravity_covariance(fit.robot, fit), with_fit.pose)
     for before, after in zip(known.joints, with_fit.joints, strict=True):
@@ -235,7 +238,7 @@ class Disturbed(SimulatedArm):
 )
 def test_single_bad_samples_do_not_count(change: Any, exact: CheckResult) -> None:
     """The loop bridges them, and the check leaves them out; it finds what it finds without them."""
-    result = checked(Disturbed(change, 40), PLANAR, share=0.7)
+    result = checked(Disturbed(change, 40), PLANAR, friction_fraction=0.7)
     for ours, undisturbed in zip(result.joints, exact.joints, strict=True):
         assert ours.crept and ours.held == pytest.approx(undisturbed.held, abs=0.05)
         assert ours.friction == pytest.approx(undisturbed.friction, rel=0.1)
@@ -246,7 +249,7 @@ def test_efforts_that_the_plant_takes_back_end_the_check() -> None:
     plant = Disturbed(lambda sample: {"effort": np.zeros(3), "flags": SampleFlag.EFFORT_INVALID}, 1)
     with plant:
         with pytest.raises(SensorFaultError, match="usable samples"):
-            FloatCheck(plant, PLANAR, share=0.5, repeats=2).run(then="keep")
+            FloatCheck(Rig(plant, PLANAR), FloatSettings(friction_fraction=0.5, repeats=2)).run(then="keep")
         assert not np.any(plant.write(np.ones(3)))
 
 
@@ -263,7 +266,7 @@ def test_an_arm_whose_place_is_not_known_is_not_moved() -> None:
 
         plant.read = broken  # type: ignore[method-assign]
         with plant, pytest.raises(error, match="Nothing was moved"):
-            FloatCheck(plant, PLANAR).run()
+            FloatCheck(Rig(plant, PLANAR)).run()
         assert plant.sent == []
 
 
@@ -287,7 +290,7 @@ def test_joint_that_does_not_creep_is_tried_again_from_further_away(monkeypatch:
         return False
 
     with plant:
-        result = FloatCheck(plant, PLANAR, repeats=2, announce=said.append).run(until=seen)
+        result = FloatCheck(Rig(plant, PLANAR, announce=said.append), FloatSettings(repeats=2)).run(until=seen)
     name = PLANAR.joint_names[1]
     assert said == [
         f"did not come to rest from both sides: '{name}'. They are tried again, 0.1 rad (3 cm) to either side"
@@ -302,7 +305,7 @@ def test_joint_that_does_not_creep_is_tried_again_from_further_away(monkeypatch:
 def test_joint_without_room_is_not_tried_again() -> None:
     """Beside a limit there is no way of 0.1 rad."""
     plant = planar()
-    check = FloatCheck(plant, PLANAR)
+    check = FloatCheck(Rig(plant, PLANAR))
     stuck = [replace(JOINT, joint=name, crept=False) for name in PLANAR.joint_names]
     inside = 0.5 * (plant.lower + plant.upper)
     assert check._may_go_further(inside, stuck).all()
@@ -319,7 +322,7 @@ def test_drive_that_relaxes_at_rest_is_judged_while_it_slides() -> None:
         return HeldWindow(below, np.full(n, rest), np.full(n, 0.1), np.full(n, creep), zero, all_of_them)
 
     windows = [window(False, -40.0, -79.0), window(True, 0.0, 81.0)] * 2
-    for joint in judged(windows, PLANAR, free=all_of_them, share=zero, friction_law=None, model_std=zero):
+    for joint in judged(windows, PLANAR, free=all_of_them, fraction=zero, friction_law=None, model_std=zero):
         assert joint.difference == pytest.approx(1.0) and joint.friction == pytest.approx(20.0) and joint.passed
 
 
@@ -340,7 +343,9 @@ def test_a_tree_whose_rotors_are_unknown_is_calm(measures: bool) -> None:
         return False
 
     with plant:
-        check = FloatCheck(plant, model, locked=locked, repeats=2, measure_rotors=measures, announce=lambda _: None)
+        check = FloatCheck(
+            Rig(plant, model, measure_rotors=measures, announce=lambda _: None), FloatSettings(locked=locked, repeats=2)
+        )
         result = check.run(until=watch, then="keep")
     assert result is not None and np.all(top > 0.0)
     assert np.all(top <= 0.5)

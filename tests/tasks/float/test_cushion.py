@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
-from counterpoise.tasks.float.law import Cushion, Cushions
+from counterpoise.tasks import Cushion
+from counterpoise.tasks.float.law import Cushions
 
 LOWER, UPPER = np.array([-1.0, -np.inf, 0.0]), np.array([2.0, np.inf, 0.4])
 MOST = np.array([10.0, 10.0, 50.0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.tasks import FloatSettings, Rig
 from counterpoise.tasks.float.check import FloatCheck
 from counterpoise.tasks.float.floating import Floating
 from counterpoise.tasks.float.hidden import (
@@ -106,7 +107,7 @@ def test_locked_joints_and_refused_checks_tell_nothing() -> None:
 def test_the_check_itself_tells_and_the_law_watches_closer() -> None:
     """From the plant to the law: the planar arm hanging straight down hides loads at its tip, and an event says so."""
     down = np.array([-np.pi / 2, 0.0, 0.0])
-    result = FloatCheck(plant := planar(position=down), PLANAR, share=0.5, repeats=2)
+    result = FloatCheck(Rig(plant := planar(position=down), PLANAR), FloatSettings(friction_fraction=0.5, repeats=2))
     with plant:
         checked = result.run()
     assert checked is not None and checked.passed, checked
@@ -116,6 +117,6 @@ def test_the_check_itself_tells_and_the_law_watches_closer() -> None:
     assert len(PLANAR_FRICTION) == PLANAR.n
     plant = planar(position=down)
     with plant:
-        report = Floating(plant, PLANAR, share=0.5, repeats=2).run(0.2)
+        report = Floating(Rig(plant, PLANAR), FloatSettings(friction_fraction=0.5, repeats=2)).run(0.2)
     assert report.run is not None
     assert [event.message for event in report.run.events if event.kind == "hidden_load"] != []

@@ -14,7 +14,8 @@ from counterpoise.control import ControlLoop, Law, Reporting
 from counterpoise.dynamics import CoulombViscous, joint_inertias
 from counterpoise.errors import InputError, SafetyError
 from counterpoise.recording import Sample
-from counterpoise.tasks.float.law import Cushion, FloatLaw
+from counterpoise.tasks import Cushion, FloatSettings
+from counterpoise.tasks.float.law import FloatLaw
 from counterpoise.tasks.float.watch import WatchSettings
 from ideal_arm import IdealArm, middle_pose
 
@@ -29,8 +30,8 @@ def sample(q: Any = None, dq: Any = 0.0, time: float = 0.0, robot: cp.Robot = PU
     return Sample(time, *rows)
 
 
-def begun(**settings: Any) -> FloatLaw:
-    law = FloatLaw(PUMA, **settings)
+def begun(*, gravity: bool = True, **settings: Any) -> FloatLaw:
+    law = FloatLaw(PUMA, FloatSettings(**settings), gravity=gravity)
     law.reset(sample())
     return law
 
@@ -38,7 +39,7 @@ def begun(**settings: Any) -> FloatLaw:
 def test_terms_add_up() -> None:
     """Away from the limits: gravity, the share of the friction of the way each joint slides, damping."""
     share, damping = np.linspace(0.0, 0.9, 6), np.linspace(0.5, 3.0, 6)
-    law = begun(friction=FRICTION, share=share, damping=damping)
+    law = begun(friction=FRICTION, friction_fraction=share, damping=damping)
     dq = np.array([0.1, -0.2, 0.0, 0.004, -1.0, 0.5])
     law.torque(sample(HERE - 0.02 * np.sign(dq), dq), 0.0)  # they have gone far enough to slide
     tau = law.torque(sample(dq=dq), 0.1)
@@ -62,7 +63,7 @@ def test_default_damping_takes_the_energy_out(robot: cp.Robot) -> None:
         plant.velocity_limit = np.full(robot.n, 10.0)
         with plant:
             plant.dq = 0.3 * np.ones(robot.n)
-            law = FloatLaw(robot, damping=damping, dt=plant.dt, watch=WatchSettings(drift_time=100.0))
+            law = FloatLaw(robot, FloatSettings(damping=damping, watch=WatchSettings(drift_time=100.0)), dt=plant.dt)
             ControlLoop(plant, law, robot).run(4.0, then="keep")
         assert bool(np.abs(plant.dq).max() < 0.01) is stops
 
@@ -82,22 +83,27 @@ def test_gravity_is_left_out_for_a_plant_that_adds_it() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"friction": FRICTION, "share": 1.2}, "runs away"),
-        ({"friction": FRICTION, "share": [0.0, 0.0, 1.01, 0.0, 0.0, 0.0]}, "'joint3'"),
-        ({"friction": FRICTION, "share": -0.1}, "share"),
-        ({"share": 0.5}, "give the friction law"),
+        ({"friction": FRICTION, "friction_fraction": 1.2}, "runs away"),
+        ({"friction": FRICTION, "friction_fraction": [0.0, 0.0, 1.01, 0.0, 0.0, 0.0]}, "'joint3'"),
+        ({"friction": FRICTION, "friction_fraction": -0.1}, "friction_fraction"),
+        ({"friction_fraction": 0.5}, "give the friction law"),
         ({"locked": ("elbow",)}, "no joint 'elbow'"),
         ({"damping": [1.0, 2.0]}, "damping"),
         ({"damping": np.nan}, "damping"),
-        ({"dt": 0.0}, "dt"),
         ({"yields": 0.0}, "yields"),
-        ({"friction": "dry", "share": 0.5}, "no friction law"),
+        ({"friction": "dry", "friction_fraction": 0.5}, "no friction law"),
     ],
 )
 def test_what_makes_no_sense_is_refused(settings: dict[str, Any], said: str) -> None:
-    """Above all a share above 1."""
+    """Above all a fraction above 1."""
     with pytest.raises(InputError, match=said):
-        FloatLaw(PUMA, **settings)
+        FloatLaw(PUMA, FloatSettings(**settings))
+
+
+def test_a_period_that_is_none_is_refused() -> None:
+    """The gains of locks and holds follow from it."""
+    with pytest.raises(InputError, match="dt"):
+        FloatLaw(PUMA, dt=0.0)
 
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
@@ -107,7 +113,7 @@ numbers = st.floats(-1e9, 1e9, allow_nan=False)
 @given(st.lists(st.lists(numbers, min_size=13, max_size=13), min_size=1, max_size=5))
 def test_any_sample_gives_finite_torques(rows: list[list[float]]) -> None:
     """Any position, speed and time, forwards or backwards, with everything switched on."""
-    law = begun(friction=FRICTION, share=0.8, locked=("joint2",), hold_when_released=True)
+    law = begun(friction=FRICTION, friction_fraction=0.8, locked=("joint2",), hold_when_released=True)
     for row in rows:
         item = sample(row[:6], row[6:12])
         law.must_stop(item)
@@ -117,8 +123,8 @@ def test_any_sample_gives_finite_torques(rows: list[list[float]]) -> None:
 
 def test_locked_joints_are_held_where_they_were() -> None:
     """By PD about the pose of the reset, without friction, damping or cushion of their own; the others float."""
-    law = begun(friction=FRICTION, share=0.5, damping=1.0, locked=("joint2", "joint5"), cushion=None)
-    assert law.share.tolist() == [0.5, 0.0, 0.5, 0.5, 0.0, 0.5]
+    law = begun(friction=FRICTION, friction_fraction=0.5, damping=1.0, locked=("joint2", "joint5"), cushion=None)
+    assert law.friction_fraction.tolist() == [0.5, 0.0, 0.5, 0.5, 0.0, 0.5]
     away = HERE + 0.01
     extra = law.torque(sample(away), 0.0) - PUMA.gravity(away)
     assert np.all(extra[[1, 4]] < -0.01) and np.all(extra[[0, 2, 3, 5]] == 0.0)
@@ -144,7 +150,7 @@ def test_cushions_damp_a_joint_critically(joint: int, where: str) -> None:
     here = HERE.copy()
     here[joint] = getattr(PUMA, where)[joint]
     out = 1.0 if where == "lower" else -1.0
-    law = FloatLaw(PUMA, damping=0.0, dt=1e-5)  # so short a period that no rotor asks for less
+    law = FloatLaw(PUMA, FloatSettings(damping=0.0), dt=1e-5)  # so short a period that no rotor asks for less
     law.reset(sample(here))
 
     def push(deeper: float, speed: float) -> float:
@@ -228,7 +234,7 @@ def test_a_run_ends_when_the_arm_is_thrown() -> None:
     plant = IdealArm(PUMA)
     with plant:
         plant.dq = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.5])
-        law = FloatLaw(PUMA, damping=0.0, dt=plant.dt, watch=WatchSettings(speed_rotary=1.0))
+        law = FloatLaw(PUMA, FloatSettings(damping=0.0, watch=WatchSettings(speed_rotary=1.0)), dt=plant.dt)
         report = ControlLoop(plant, law, PUMA).run(2.0, until=law.must_stop)
     assert report.ticks - report.stop_ticks < 10
     assert "too_fast" in [event.kind for event in report.events] and plant.stopped
@@ -255,7 +261,7 @@ def test_laws_that_pass_over_have_their_own_past() -> None:
             told.append(np.array([law.torque(item, 0.01 * tick) for law in laws]))
         return told
 
-    settings = {"friction": FRICTION, "share": 0.8, "hold_when_released": True}
+    settings = {"friction": FRICTION, "friction_fraction": 0.8, "hold_when_released": True}
     law = begun(**settings)
     both = run([law, law.with_robot(PUMA)])
     alone = run([begun(**settings)])
@@ -266,9 +272,9 @@ def test_laws_that_pass_over_have_their_own_past() -> None:
 def test_gains_follow_the_payload() -> None:
     """A lock made for a heavy wrist would shake the empty one: gains are those of a law that begins there."""
     loaded = PUMA.with_payload(5.0, com=(0.2, 0.0, 0.1))
-    law = FloatLaw(loaded, locked=("joint5",), dt=1e-3)
+    law = FloatLaw(loaded, FloatSettings(locked=("joint5",)), dt=1e-3)
     law.reset(sample())
-    other, fresh = law.with_robot(PUMA), FloatLaw(PUMA, locked=("joint5",), dt=1e-3)
+    other, fresh = law.with_robot(PUMA), FloatLaw(PUMA, FloatSettings(locked=("joint5",)), dt=1e-3)
     fresh.reset(sample())
     item = sample(HERE + 0.01, 0.2)
     assert other.torque(item, 0.0) == pytest.approx(fresh.torque(item, 0.0))

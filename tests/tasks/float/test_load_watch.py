@@ -13,6 +13,7 @@ from counterpoise.control import ControlLoop, SafetyFilter
 from counterpoise.dynamics import CoulombViscous
 from counterpoise.plants import AttachPayload, SimulatedArm, preset
 from counterpoise.recording import Sample
+from counterpoise.tasks import FloatSettings, Rig
 from counterpoise.tasks.float.check import FloatCheck
 from counterpoise.tasks.float.law import BEARABLE, MOST_BORNE, FloatLaw, YieldingHold
 from study_module import load_study
@@ -27,7 +28,9 @@ def test_a_light_load_at_the_tip_of_the_wam_is_held() -> None:
     plant = preset("wam7").arm(seed=3)
     robot = plant.robot
     safety = SafetyFilter(robot, plant=plant)
-    law = FloatLaw(robot, WAM_FRICTION, 0.7, limits=safety.limits, dt=plant.dt)
+    law = FloatLaw(
+        robot, FloatSettings(friction=WAM_FRICTION, friction_fraction=0.7), limits=safety.limits, dt=plant.dt
+    )
     begun: list[Any] = []
 
     def until(sample: Sample) -> bool:
@@ -53,7 +56,7 @@ def plain(name: str, seconds: float, load: float, hand: bool) -> tuple[FloatLaw,
     arm = study.PlainArm(
         robot, pose, 4e-3, dry=dry, viscous=study.VISCOUS[name] * dry, gain_error=np.full(robot.n, 0.005)
     )
-    law = FloatLaw(robot, CoulombViscous(dry), 0.7, dt=4e-3)
+    law = FloatLaw(robot, FloatSettings(friction=CoulombViscous(dry), friction_fraction=0.7), dt=4e-3)
     law.reset(Sample(0.0, arm.q, arm.dq, np.zeros(robot.n)))
     grips = (study.Grip("link6", 0.3, 1200.0, 200.0),)
     led = study.RandomHand(grips, lambda link, q: robot.forward_kinematics(q, at=link), arm.q, 4, speed=0.12)
@@ -82,7 +85,7 @@ def test_on_another_plant_a_load_is_held_and_a_hand_is_not() -> None:
 def test_an_even_motion_that_no_load_explains_is_held_later() -> None:
     """Joint 1 of the PUMA turns about the vertical: no weight moves it. A hand that leads it for 5 s is not stopped."""
     robot = cp.load("puma560")
-    law = FloatLaw(robot, CoulombViscous(2.0), 0.5)
+    law = FloatLaw(robot, FloatSettings(friction=CoulombViscous(2.0), friction_fraction=0.5))
     here = np.array([-0.8, -0.5, 0.5, 0.1, 0.3, 0.0])
     rate = np.array([0.15, 0.0, 0.0, 0.0, 0.0, 0.0])
     held = []
@@ -116,5 +119,5 @@ def test_the_right_wam_is_not_refused_for_a_joint_that_still_swung() -> None:
     pose = np.array([0.187, -0.58, -0.694, 0.636, 1.018, 0.385, 0.994])
     plant = SimulatedArm(chosen.robot(), replace(chosen.config, position=pose, seed=6))
     with plant:
-        result = FloatCheck(plant, chosen.robot(), share=0.0, repeats=2).run()
+        result = FloatCheck(Rig(plant, chosen.robot()), FloatSettings(friction_fraction=0.0, repeats=2)).run()
     assert result is not None and result.passed, result.reasons

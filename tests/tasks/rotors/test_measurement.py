@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoise.control import ControlLoop, Gains, Gravity
+from counterpoise.control import Gains, Gravity
 from counterpoise.dynamics import joint_inertias
 from counterpoise.errors import InputError, SafetyError
 from counterpoise.identification import PosePlan
 from counterpoise.recording import Sample
+from counterpoise.tasks import FloatSettings, Rig
 from counterpoise.tasks.float.floating import Floating
 from counterpoise.tasks.pose_recording import Recording
 from counterpoise.tasks.rotors.measurement import (
@@ -35,7 +36,7 @@ def quiet(_: str) -> None:
 def measured(folder: Path, rotor: tuple[float, float], **changes: float) -> tuple[TwoLinkArm, InertiaMeasurement]:
     arm, model = TwoLinkArm(rotor, FRICTION, **changes), two_links(folder)
     with arm:
-        return arm, measure_inertias(arm, model, announce=quiet)
+        return arm, measure_inertias(Rig(arm, model, announce=quiet))
 
 
 @pytest.mark.parametrize("rotor", [(0.3, 0.06), (2.0, 0.5)])
@@ -55,9 +56,10 @@ def test_an_arm_of_another_kind_is_measured(tmp_path: Path, rotor: tuple[float, 
 def test_the_arm_is_at_rest_when_the_measurement_is_over(tmp_path: Path) -> None:
     """The last pulse leaves a joint moving and a torque that braked it: what comes next must not begin with either."""
     arm, model = TwoLinkArm((0.3, 0.06), FRICTION), two_links(tmp_path)
-    loop = ControlLoop(arm, Gravity(model), model)
+    rig = Rig(arm, model, announce=quiet)
+    loop = rig.loop(Gravity(model))
     with arm:
-        assert measured_on(loop, arm, model, joints=["joint2"], announce=quiet) is not None
+        assert measured_on(loop, rig, ["joint2"]) is not None
         beyond = arm.read().effort - model.gravity(arm.q)
         assert np.all(np.abs(arm.dq) < 1e-3)
         assert abs(beyond[1]) < 0.8 * FRICTION[1]
@@ -78,7 +80,7 @@ def test_a_joint_that_does_not_move_is_named(tmp_path: Path) -> None:
     """Friction beyond the largest pulse."""
     arm = TwoLinkArm((0.3, 0.06), (30.0, 0.6))
     with arm:
-        found = measure_inertias(arm, two_links(tmp_path), joints=["joint1"], announce=quiet)
+        found = measure_inertias(Rig(arm, two_links(tmp_path), announce=quiet), joints=["joint1"])
     assert "does not move it" in found.joints[0].reason
     assert np.all(arm.furthest < 1e-6)
 
@@ -87,12 +89,12 @@ def test_the_pulses_are_announced_before_the_first(tmp_path: Path) -> None:
     """By a warning unless told otherwise, while nothing has moved yet."""
     arm, model, told = TwoLinkArm((0.3, 0.06), FRICTION), two_links(tmp_path), []
     with arm:
-        measure_inertias(arm, model, joints=["joint2"], announce=lambda text: told.append((text, arm.time)))
+        measure_inertias(Rig(arm, model, announce=lambda text: told.append((text, arm.time))), joints=["joint2"])
     assert len(told) == 1 and told[0][1] == 0.0
     assert "joint2" in told[0][0] and "0.02 rad" in told[0][0]
     arm = TwoLinkArm((0.3, 0.06), FRICTION)
     with arm, pytest.warns(UserWarning, match="torque pulses"):
-        measure_inertias(arm, model, joints=["joint2"])
+        measure_inertias(Rig(arm, model), joints=["joint2"])
 
 
 def test_recording_measures_first_and_then_creeps(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_recording_measures_first_and_then_creeps(tmp_path: Path) -> None:
     arm, model = TwoLinkArm((4.0, 0.5), FRICTION), two_links(tmp_path)
     plan = PosePlan.of(model, [[0.55, 0.6]], dwell=0.3, settle=0.5)
     with arm:
-        recording = Recording(arm, model, plan, announce=quiet)
+        recording = Recording(Rig(arm, model, announce=quiet), plan)
         assert recording.measures == ("joint1", "joint2")
         log = recording.run()
     assert np.all(arm.top < 0.5)
@@ -120,7 +122,7 @@ def test_without_the_measurement_the_arm_is_driven_softly(tmp_path: Path) -> Non
     plan = PosePlan.of(model, [[0.55, 0.6]], dwell=0.1, settle=0.2)
     told: list[str] = []
     with arm:
-        recording = Recording(arm, model, plan, measure_rotors=False, announce=told.append)
+        recording = Recording(Rig(arm, model, measure_rotors=False, announce=told.append), plan)
         recording.run()
     assert told == [] and recording.measurement is None
     assert np.all(recording.gains.ki == 0.0) and recording.gains.reach is not None
@@ -135,7 +137,7 @@ def test_unknown_rotors_make_a_recording_gentle(tmp_path: Path) -> None:
     start = np.array([0.6, 0.5])
     shares, durations = [], []
     for robot, gains in ((model, None), (model, own), (model.with_rotor_inertia([0.3, 0.06]), None)):
-        recording = Recording(TwoLinkArm((0.3, 0.06), FRICTION), robot, plan, gains=gains, announce=quiet)
+        recording = Recording(Rig(TwoLinkArm((0.3, 0.06), FRICTION), robot, announce=quiet), plan, gains=gains)
         recording.reference.reset(start)
         durations.append(recording.reference.duration)
         (pid, _), moving = recording._laws(np.array([80.0, 30.0])), np.array([0.5, 0.5])
@@ -155,15 +157,15 @@ def test_stated_rotors_are_not_measured(tmp_path: Path) -> None:
     arm, model = TwoLinkArm((0.3, 0.06), FRICTION), two_links(tmp_path).with_rotor_inertia([0.3, 0.06])
     assert unknown_rotors(model) == ()
     with arm, pytest.raises(InputError, match="knows every rotor"):
-        measure_inertias(arm, model, announce=quiet)
-    assert Recording(arm, model, PosePlan.of(model, [[0.55, 0.6]])).measures == ()
+        measure_inertias(Rig(arm, model, announce=quiet))
+    assert Recording(Rig(arm, model), PosePlan.of(model, [[0.55, 0.6]])).measures == ()
 
 
 def test_floating_measures_first(tmp_path: Path) -> None:
     """The report has what was found, and the law is made for it; locked joints are not pulsed."""
     arm, model = TwoLinkArm((4.0, 0.5), FRICTION), two_links(tmp_path)
     with arm:
-        floating = Floating(arm, model, locked=["joint1"], announce=quiet)
+        floating = Floating(Rig(arm, model, announce=quiet), FloatSettings(locked=("joint1",)))
         report = floating.run(0.5)
     assert report.inertias is not None
     assert [joint.joint for joint in report.inertias.joints] == ["joint2"]
@@ -207,7 +209,7 @@ def test_a_preset_with_hidden_rotors_is_recorded_calmly() -> None:
     away = np.array([0.0, 0.02, 0.02, 0.05, -0.05, 0.05])
     plan = PosePlan.of(model, [np.asarray(made.config.position) + away], dwell=0.2)
     with plant:
-        recording = Recording(plant, model, plan, announce=quiet)
+        recording = Recording(Rig(plant, model, announce=quiet), plan)
         log = recording.run()
     assert np.abs(log.dq).max() < 0.5
     found = recording.measurement
@@ -229,7 +231,7 @@ def test_a_growing_swing_ends_the_run_before_the_speed_limit(tmp_path: Path, ove
     kp, kd = 225.0 * J, 9.0 * J
     gains = Gains(kp, over * kp * kd / J, kd)
     with arm:
-        recording = Recording(arm, model, plan, gains=gains, integral="all")
+        recording = Recording(Rig(arm, model), plan, gains=gains, integral="all")
         if over < 1.0:
             recording.run()
         else:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import counterpoise as cp
 from counterpoise.control import WristFeedback
 from counterpoise.errors import InputError
-from counterpoise.tasks.hand_guiding import Admittance, JointCommand, MotionBounds
+from counterpoise.tasks.hand_guiding import Admittance, AdmittanceSettings, JointCommand, MotionBounds
 from position_servo import Hand, IndustrialArm
 from wrist_stand_in import reading_of, wrist_calibration
 
@@ -26,13 +26,13 @@ FREE = np.zeros(3)
 class Guided:
     """An industrial arm, a hand and a wrist sensor with tool, zero and noise."""
 
-    def __init__(self, q: Any = Q, hand: Hand | None = None, *, noise: float = 0.2, **options: Any) -> None:
+    def __init__(self, q: Any = Q, hand: Hand | None = None, *, noise: float = 0.2) -> None:
         self.arm = IndustrialArm(ROBOT, q, dt=PERIOD)
         self.hand, self.time = hand, 0.0
         self._noise, self._random = noise, np.random.default_rng(1)
         self.broken = False
         self.push = FREE
-        self.guide = Admittance(ROBOT, WristFeedback(CALIBRATION, self.read), PERIOD, **options)
+        self.guide = Admittance(ROBOT, WristFeedback(CALIBRATION, self.read), PERIOD)
         self.guide.reset(self.arm.q)
         self.commands: list[JointCommand] = []
         self.tips: list[np.ndarray] = []
@@ -216,12 +216,17 @@ def test_an_arm_that_does_not_follow_is_not_led_on() -> None:
 
 
 @pytest.mark.parametrize(
+    "settings", [{"mass": np.zeros(6)}, {"damping": -np.ones(6)}, {"force_band": -1.0}, {"tip_speed": 0.0}]
+)
+def test_settings_without_a_meaning_are_refused(settings: dict[str, Any]) -> None:
+    """Before there is a guide."""
+    with pytest.raises(InputError, match=next(iter(settings))):
+        AdmittanceSettings(**settings)
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
-        {"mass": np.zeros(6)},
-        {"damping": -np.ones(6)},
-        {"force_band": -1.0},
-        {"tip_speed": 0.0},
         {"at": "gripper"},
         {"bounds": MotionBounds(ROBOT, 1e-3)},
         {"feedback": None},

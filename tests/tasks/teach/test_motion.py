@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
-from counterpoise.tasks.teach.motion import Curve, Motion
+from counterpoise.tasks.teach.motion import Curve, CurveMotion
 
 SPEED, ACCELERATION = np.array([0.5, 0.2]), np.array([1.0, 0.5])
 
@@ -23,7 +23,7 @@ def moving_curve() -> Curve:
 def test_velocities_and_accelerations_are_derivatives(speed: float) -> None:
     """By differences of positions; the whole curve is gone through, from rest to rest."""
     curve = moving_curve()
-    motion = Motion(curve, speed)
+    motion = CurveMotion(curve, speed)
     time = np.linspace(0.0, motion.duration, 4001)
     q, dq, ddq = motion.at(time)
     step = time[1] - time[0]
@@ -37,7 +37,7 @@ def test_velocities_and_accelerations_are_derivatives(speed: float) -> None:
 def test_a_short_motion_still_goes_all_the_way() -> None:
     """Ramps that would overlap are shortened."""
     curve = Curve.smooth(np.array([0.0, 0.05, 0.1]), np.array([[0.0], [0.1], [0.2]]))
-    motion = Motion(curve, 2.0)
+    motion = CurveMotion(curve, 2.0)
     assert motion.at(motion.duration).q == pytest.approx([0.2])
     assert np.all(np.diff(motion.at(np.linspace(0.0, motion.duration, 200)).q[:, 0]) >= -1e-12)
 
@@ -72,4 +72,4 @@ def test_stopping_moves_are_straight() -> None:
 def test_speeds_that_are_none_are_refused(speed: float) -> None:
     """Zero, negative, no number."""
     with pytest.raises(InputError, match="speed"):
-        Motion(moving_curve(), speed)
+        CurveMotion(moving_curve(), speed)

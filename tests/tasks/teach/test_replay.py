@@ -13,6 +13,7 @@ import counterpoise as cp
 from counterpoise.control import SafetySettings
 from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
 from counterpoise.recording import Sample
+from counterpoise.tasks import Rig
 from counterpoise.tasks.teach.path import TaughtPath
 from counterpoise.tasks.teach.plan import PlanSettings, ReplayPlan, plan_replay
 from counterpoise.tasks.teach.replay import Replay
@@ -44,7 +45,7 @@ def test_the_path_is_followed_and_errors_are_told() -> None:
     """An ideal arm goes to the start and follows; rms, largest and when agree with the samples."""
     arm, seen = standing(), []
     with arm:
-        report = Replay(arm, PLANAR, planned(arm)).run(lambda done, total: seen.append((done, total)))
+        report = Replay(Rig(arm, PLANAR), planned(arm)).run(lambda done, total: seen.append((done, total)))
     assert report.outcome == "completed" and report.reason == ""
     assert report.law == "pd-gravity" and report.run is not None and report.run.end.value == "completed"
     error = np.abs(report.trace.wanted - report.trace.measured)
@@ -66,9 +67,9 @@ def test_an_arm_that_is_elsewhere_is_not_moved() -> None:
         plan = planned(arm)
         arm.q[1] += 0.05
         with pytest.raises(SafetyError, match=PLANAR.joint_names[1]):
-            Replay(arm, PLANAR, plan).run()
+            Replay(Rig(arm, PLANAR), plan).run()
         assert arm.sent == []
-        job = Replay(arm, PLANAR, plan, tolerance=0.1)
+        job = Replay(Rig(arm, PLANAR), plan, tolerance=0.1)
         assert job.run().outcome == "completed"
 
 
@@ -89,7 +90,7 @@ def test_an_arm_moved_between_the_look_and_the_start_is_not_moved() -> None:
     with moved:
         plan = plan_replay(PLANAR, path(), start=moved.read().q, plant=moved)
         with pytest.raises(SafetyError, match="not where"):
-            Replay(moved, PLANAR, plan).run()
+            Replay(Rig(moved, PLANAR), plan).run()
         assert moved.sent == []
 
 
@@ -99,15 +100,15 @@ def test_plans_of_another_payload_or_wider_limits_are_refused() -> None:
     with arm:
         plan = planned(arm)
         with pytest.raises(InputError, match="payload"):
-            Replay(arm, PLANAR.with_payload(0.5), plan)
+            Replay(Rig(arm, PLANAR.with_payload(0.5)), plan)
         arm.velocity_limit = 0.5 * arm.velocity_limit
         with pytest.raises(InputError, match="speed limit"):
-            Replay(arm, PLANAR, plan)
+            Replay(Rig(arm, PLANAR), plan)
     slow = cp.control.SafetyFilter(PLANAR, plant=standing(), settings=SafetySettings(blend_time=2.0))
     with pytest.raises(InputError, match="blend_time"):
-        Replay(standing(), PLANAR, plan, safety=slow)
+        Replay(Rig(standing(), PLANAR, safety=slow), plan)
     with pytest.raises(InputError, match="law"):
-        Replay(standing(), PLANAR, plan, law="pid")  # type: ignore[arg-type]
+        Replay(Rig(standing(), PLANAR), plan, law="pid")  # type: ignore[arg-type]
 
 
 def test_pause_holds_and_resume_goes_on() -> None:
@@ -115,7 +116,7 @@ def test_pause_holds_and_resume_goes_on() -> None:
     arm = standing(0.0)
     with arm:
         plan = planned(arm)
-        job = Replay(arm, PLANAR, plan)
+        job = Replay(Rig(arm, PLANAR), plan)
         pause_at, resume_at = plan.path_begin + 2.0, plan.path_begin + 4.0
         speeds: list[float] = []
 
@@ -140,7 +141,7 @@ def test_stop_from_another_thread() -> None:
     """It slows down, ends in the safe stop, and says how far it came; resume does not bring it back."""
     arm = standing(0.0)
     with arm:
-        job = Replay(arm, PLANAR, planned(arm))
+        job = Replay(Rig(arm, PLANAR), planned(arm))
         begun = threading.Event()
 
         def stop() -> None:
@@ -161,12 +162,12 @@ def test_one_replay_runs_once_and_not_after_a_stop() -> None:
     """A stop that comes before the run is not forgotten; a second run would start elsewhere."""
     arm = standing(0.0)
     with arm:
-        stopped = Replay(arm, PLANAR, planned(arm))
+        stopped = Replay(Rig(arm, PLANAR), planned(arm))
         stopped.stop()
         with pytest.raises(InputError, match="before it began"):
             stopped.run()
         assert arm.sent == []
-        job = Replay(arm, PLANAR, planned(arm))
+        job = Replay(Rig(arm, PLANAR), planned(arm))
         job.run(watch=lambda sample: job.stop(at_once=True))
         with pytest.raises(InputError, match="has run"):
             job.run()
@@ -176,7 +177,7 @@ def test_an_arm_that_strays_is_stopped_and_named() -> None:
     """A payload that nobody told of pulls it away: aborted with joint, distance and instant."""
     arm = standing(0.0, payload=PLANAR.with_payload(4.0, link=PLANAR.tree.leaves[0]))
     with arm:
-        report = Replay(arm, PLANAR, planned(arm), bound=0.05).run()
+        report = Replay(Rig(arm, PLANAR), planned(arm), bound=0.05).run()
     assert report.outcome == "aborted"
     assert "was 0.05" in report.reason and "joint '" in report.reason
     assert report.run is not None and report.run.stop == "zero" and arm.stopped
@@ -194,7 +195,7 @@ def test_faults_leave_a_report() -> None:
 
     arm = Failing(PLANAR, dt=2e-3, q=MIDDLE)
     with arm:
-        job = Replay(arm, PLANAR, planned(arm))  # type: ignore[arg-type]
+        job = Replay(Rig(arm, PLANAR), planned(arm))  # type: ignore[arg-type]
         with pytest.raises(SensorFaultError):
             job.run()
     assert job.report is not None and job.report.outcome == "aborted"
@@ -211,7 +212,7 @@ def test_ctrl_c_ends_in_the_safe_stop_with_a_report() -> None:
             raise KeyboardInterrupt
 
     with arm:
-        job = Replay(arm, PLANAR, planned(arm))
+        job = Replay(Rig(arm, PLANAR), planned(arm))
         with pytest.raises(KeyboardInterrupt):
             job.run(watch=watch)
         assert arm.stopped
@@ -223,7 +224,7 @@ def test_a_plant_that_adds_gravity_gets_pd_alone() -> None:
     arm = standing()
     arm.adds_gravity = True
     with arm:
-        assert Replay(arm, PLANAR, planned(arm)).law_name == "pd"
+        assert Replay(Rig(arm, PLANAR), planned(arm)).law_name == "pd"
 
 
 @pytest.mark.parametrize(("name", "speed"), [("wam7", 1.0), ("puma550", 0.5)])
@@ -245,7 +246,7 @@ def test_gravity_makes_the_largest_tip_error_three_times_smaller(name: str, spee
             shift[[1, 2, 3]] = 0.15, 0.15, -0.15
             taught = TaughtPath.of(robot, time, q + eased[:, None] * shift, name="reach")
             plan = plan_replay(robot, taught, speed, start=q, plant=arm, settings=PlanSettings())
-            report = Replay(arm, robot, plan, law=law).run()  # type: ignore[arg-type]
+            report = Replay(Rig(arm, robot), plan, law=law).run()  # type: ignore[arg-type]
         assert report.outcome == "completed"
         largest[law] = report.tips[0].largest
     assert largest["pd"] > 3.0 * largest["pd-gravity"]
@@ -255,7 +256,7 @@ def test_a_resume_at_the_same_moment_does_not_undo_a_stop() -> None:
     """Another thread may pass resume()'s look at the stop just before it comes: what it does then is of no effect."""
     arm = standing(0.0)
     with arm:
-        job = Replay(arm, PLANAR, planned(arm))
+        job = Replay(Rig(arm, PLANAR), planned(arm))
 
         def watch(sample: Sample) -> None:
             if sample.time > 1.5 and not job.paused:
@@ -271,7 +272,7 @@ def test_stopped_at_once_between_look_and_start() -> None:
     arm = standing(0.3)
     with arm:
         plan = planned(arm)
-        job = Replay(arm, PLANAR, plan)
+        job = Replay(Rig(arm, PLANAR), plan)
         reset = job._playback.reset
 
         def stopped(q: np.ndarray) -> None:
@@ -288,7 +289,7 @@ def test_paused_before_it_runs_it_holds_the_arm_where_it_stands() -> None:
     arm = standing(0.3)
     with arm:
         slow = replace(planned(arm), pause_time=3.0)
-        job = Replay(arm, PLANAR, slow)
+        job = Replay(Rig(arm, PLANAR), slow)
         job.pause()
         report = job.run(watch=lambda sample: job.stop() if sample.time > 4.0 else None)
         assert job._playback.plan_time == 0.0 and report.outcome == "stopped"
@@ -299,7 +300,7 @@ def test_a_plant_that_cannot_be_read_is_our_error() -> None:
     """Nothing was sent."""
     arm = standing(0.0)
     with arm:
-        job = Replay(arm, PLANAR, planned(arm))
+        job = Replay(Rig(arm, PLANAR), planned(arm))
 
         def unplugged() -> Sample:
             raise OSError("unplugged")

@@ -10,8 +10,10 @@ import pytest
 import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.recording import Sample, SampleFlag
+from counterpoise.tasks import Rig, Teaching
 from counterpoise.tasks.teach import teaching as module
 from counterpoise.tasks.teach.teaching import Teacher
+from ideal_arm import IdealArm
 
 ROBOT = cp.load("planar3")
 
@@ -83,6 +85,19 @@ def test_what_cannot_be_taught_is_refused() -> None:
         Teacher(ROBOT, "curve")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="0 samples"):
         Teacher(ROBOT).finish("x")
+
+
+def test_way_points_at_even_times_need_way_points_and_a_time() -> None:
+    """Refused when the teaching is made: in the loop a refusal would come too late."""
+    rig = Rig(IdealArm(ROBOT), ROBOT)
+    for wrong in (
+        {"mark_every": 1.0},
+        {"mark_every": 0.0, "kind": "waypoints"},
+        {"mark_every": np.nan, "kind": "waypoints"},
+    ):
+        with pytest.raises(InputError, match="mark_every"):
+            Teaching(rig, **wrong)  # type: ignore[arg-type]
+    assert Teaching(rig, kind="waypoints", mark_every=0.5).teacher.kind == "waypoints"
 
 
 def test_a_recording_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ from counterpoise.tasks import (
     LawGains,
     LawKind,
     Prober,
+    Rig,
     TriangleTask,
     Tuning,
     TuningRule,
     freely_tuned,
-    holding_loop,
     read_gains,
     swing,
-    take_tare,
+    tared_loop,
     tuned,
 )
 from counterpoise.tasks.tune.gains import FRICTION_SHARE, KINDS, natural_frequency
@@ -133,8 +133,8 @@ def test_learned_friction_is_sent_ahead_of_a_reference() -> None:
     made = preset("puma550")
     plant = made.single_joint()
     gains = LawGains("pid", plant.joint_names, [100.0], [10.0], [50.0], [0.0]).with_friction(0, Dahl(5.0, 6.0, 1e-4))
-    assert not any(isinstance(law, FrictionFeedForward) for law in gains.laws(plant, plant.robot))
-    laws = gains.laws(plant, plant.robot, Triangle([0.01], 4.0))
+    assert not any(isinstance(law, FrictionFeedForward) for law in gains.laws(Rig(plant, plant.robot)))
+    laws = gains.laws(Rig(plant, plant.robot), Triangle([0.01], 4.0))
     ahead = next(law for law in laws if isinstance(law, FrictionFeedForward))
     with plant:
         sample = plant.read()
@@ -175,12 +175,12 @@ def test_gains_make_every_law() -> None:
         sensor.tare(first.q, first.wrench)
         for kind in KINDS:
             gains = LawGains(kind, plant.joint_names, [1.0], [1.0], [1.0], [1.0])
-            laws = gains.laws(plant, plant.robot, sensor=sensor)
+            laws = gains.laws(Rig(plant, plant.robot), sensor=sensor)
             assert sum(law.adds_gravity for law in laws) == 1
     with pytest.raises(cp.InputError, match="needs the plate"):
-        LawGains("bsc", plant.joint_names, [1.0], [1.0], [0.0], [1.0]).laws(plant, plant.robot)
+        LawGains("bsc", plant.joint_names, [1.0], [1.0], [0.0], [1.0]).laws(Rig(plant, plant.robot))
     with pytest.raises(cp.InputError, match="the robot has"):
-        LawGains("pd", ("other",), [1.0], [1.0], [0.0], [0.0]).laws(plant, plant.robot)
+        LawGains("pd", ("other",), [1.0], [1.0], [0.0], [0.0]).laws(Rig(plant, plant.robot))
 
 
 def test_integral_limit_of_a_rigid_joint_is_routh() -> None:
@@ -189,7 +189,7 @@ def test_integral_limit_of_a_rigid_joint_is_routh() -> None:
     config = ArmConfig(timing=Timing(dt=PERIOD), encoder=Encoder(velocity="exact"))
     made = SingleJoint(link, config)
     rule = TuningRule(bandwidth=2.0, step_time=5.0, resolution=0.1, proof=1.0)
-    tuning = tuned(lambda: SingleJoint(link, config), made.robot, "pid", rule=rule)
+    tuning = tuned(lambda: Rig(SingleJoint(link, config), made.robot), "pid", rule=rule)
     bandwidth, integral = tuning.joints[0].limits
     assert (bandwidth.chosen, bandwidth.limit) == (2.0, math.inf)
     kp, kd = tuning.gains.kp[0], tuning.gains.kd[0]
@@ -197,14 +197,15 @@ def test_integral_limit_of_a_rigid_joint_is_routh() -> None:
     assert tuning.gains.ki[0] == pytest.approx(0.8 * integral.limit)
     assert integral.frequency == pytest.approx(math.sqrt(kp / 2.0) / (2 * math.pi), rel=0.2)
     with pytest.raises(cp.InputError, match="needs a plate"):
-        tuned(lambda: SingleJoint(link, config), made.robot, "bsc")
+        tuned(lambda: Rig(SingleJoint(link, config), made.robot), "bsc")
 
 
 @pytest.mark.parametrize(("share", "cycles"), [(1.0, 1.0), (0.25, 2.0), (1.0 / 16.0, 4.0), (9.0, 1.0)])
 def test_answer_of_a_slow_loop_is_watched_for_as_many_cycles(share: float, cycles: float) -> None:
     """A quarter of the stiffness halves the natural frequency, so the step lasts twice as long; never shorter."""
     link = OneLink(inertia=2.0, rotor_inertia=0.6, effort_limit=500.0, velocity_limit=20.0)
-    robot = SingleJoint(link, ArmConfig()).robot
+    plant = SingleJoint(link, ArmConfig())
+    robot = plant.robot
     steps: list[float] = []
 
     class Calm:
@@ -220,7 +221,7 @@ def test_answer_of_a_slow_loop_is_watched_for_as_many_cycles(share: float, cycle
     rule, q = TuningRule(bandwidth=2.0), np.zeros(1)
     kp = share * locked_inertia(robot, q, 0) * natural_frequency(2.0, rule.damping) ** 2
     gains = LawGains("pid", robot.joint_names, [kp], [10.0], [0.0], [0.0])
-    JointTuner(cast(Prober, Calm()), robot, 0, q, rule, 1e-3, 500.0).tune(gains, gains)
+    JointTuner(cast(Prober, Calm()), Rig(plant, robot), 0, q, rule).tune(gains, gains)
     assert len(steps) > 3 and steps == pytest.approx([cycles] * len(steps))
 
 
@@ -232,14 +233,14 @@ def both(variant: str) -> tuple[Tuning, Tuning]:
         return SingleJoint(made.link, made.config)
 
     rule = TuningRule(resolution=0.3)
-    pid = tuned(make, made.robot, "pid", rule=rule)
-    return pid, tuned(make, made.robot, "bsc", rule=rule, position=pid.gains)
+    pid = tuned(lambda: Rig(make(), made.robot), "pid", rule=rule)
+    return pid, tuned(lambda: Rig(make(), made.robot), "bsc", rule=rule, position=pid.gains)
 
 
 def figure_8(variant: str, gains: LawGains, seed: int) -> Array:
     """Error of the motor's encoder against a triangle of ±0.1° in 10 s [deg], second period."""
     made = preset("puma550", variant)
-    task = TriangleTask(lambda: made.single_joint(seed=seed), made.single_joint().robot)
+    task = TriangleTask(lambda: Rig(made.single_joint(seed=seed), made.single_joint().robot))
     return np.rad2deg(task.errors(gains))
 
 
@@ -263,7 +264,7 @@ def test_figure_8_with_tuned_gains(variant: str, least: float) -> None:
 def test_structural_frequency_is_that_of_the_gear() -> None:
     """At the limit the 50 Hz plant swings at its gear mode, and the tuning says so."""
     made = preset("puma550", "50Hz").single_joint
-    pd = tuned(made, made().robot, "pd", rule=TuningRule(resolution=0.3))
+    pd = tuned(lambda: Rig(made(), made().robot), "pd", rule=TuningRule(resolution=0.3))
     assert pd.joints[0].structural_frequency == pytest.approx(50.0, rel=0.1)
     bandwidth = pd.joints[0].limits[0]
     assert bandwidth.chosen == pytest.approx(0.75 * bandwidth.limit) and bandwidth.chosen < 5.0
@@ -297,7 +298,7 @@ def test_bad_rules_and_kinds_are_refused() -> None:
     plant = preset("puma550").single_joint
     unknown: LawKind = "lqr"  # type: ignore[assignment]
     with pytest.raises(cp.InputError, match="kind is 'lqr'"):
-        tuned(plant, plant().robot, unknown)
+        tuned(lambda: Rig(plant(), plant().robot), unknown)
     with pytest.raises(cp.InputError, match="kind is 'lqr'"):
         LawGains(unknown, ("a",), [1.0], [1.0], [0.0], [0.0])
 
@@ -308,8 +309,7 @@ def test_whole_arm_one_joint() -> None:
     made = preset("puma550")
     told: list[float] = []
     tuning = tuned(
-        made.arm,
-        made.robot(),
+        lambda: Rig(made.arm(), made.robot()),
         "pd",
         joints=[2],
         rule=TuningRule(bandwidth=3.0, move_time=0.5, rest_time=0.4),
@@ -342,7 +342,7 @@ def test_unknown_rotors_are_probed_softly(tmp_path: Path) -> None:
         arms.append(Watched(model, (4.0, 0.5), (20.0, 3.0)))
         return arms[-1]
 
-    tuning = tuned(make, model, "pd", joints=[0], rule=rule)
+    tuning = tuned(lambda: Rig(make(), model), "pd", joints=[0], rule=rule)
     assert any("no rotor inertia" in note for note in tuning.joints[0].notes)
     omega = natural_frequency(rule.bandwidth / rule.oscillation_share, rule.damping)
     stiffest = 2.0 * rule.damping * omega * tuning.joints[0].inertia  # K_d of the stiffest experiment
@@ -354,12 +354,17 @@ def test_unknown_rotors_are_probed_softly(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["pid", "pi", "bsc-p"])
 def test_unknown_rotors_are_refused_where_the_search_begins_with_the_inertia(tmp_path: Path, kind: LawKind) -> None:
     """An integral by the links' inertia alone may be many times what the real one bears; nothing is driven."""
-    model = two_links(tmp_path)
+
+    class NeverEntered(TwoLinkArm):
+        def __enter__(self) -> Self:
+            pytest.fail("the plant was entered")
+
+    model, arm = two_links(tmp_path), NeverEntered((0.3, 0.06), (0.0, 0.0))
     with pytest.raises(cp.InputError, match=r"does not know the rotor of joint1, joint2\. State it .*measure it first"):
-        tuned(lambda: pytest.fail("a plant was made"), model, kind)
+        tuned(lambda: Rig(arm, model), kind)
     stated = model.with_rotor_inertia({"joint2": 0.5})
     with pytest.raises(cp.InputError, match=r"rotor of joint1\."):
-        tuned(lambda: pytest.fail("a plant was made"), stated, kind)
+        tuned(lambda: Rig(arm, stated), kind)
 
 
 def test_free_tuner_keeps_the_best_candidate() -> None:
@@ -367,7 +372,7 @@ def test_free_tuner_keeps_the_best_candidate() -> None:
     made = preset("puma550").single_joint
     errors = iter([3.0, 2.0, 2.5, 4.0, 1.0])
     rule = TuningRule(resolution=0.3, move_time=0.5, rest_time=0.4)
-    found = freely_tuned(made, made().robot, "pd", lambda gains: next(errors), rule=rule)
+    found = freely_tuned(lambda: Rig(made(), made().robot), "pd", lambda gains: next(errors), rule=rule)
     assert [round(bandwidth, 2) for bandwidth, _, _ in found.tried] == [5.0, 7.5, 11.25, 7.5, 7.5]
     assert [damping for _, damping, _ in found.tried] == [0.5, 0.5, 0.5, 0.3, 0.8]
     assert found.cost == 1.0 and found.tuning.rule.damping == 0.8
@@ -376,7 +381,7 @@ def test_free_tuner_keeps_the_best_candidate() -> None:
 def test_triangle_task_is_that_of_figure_8() -> None:
     """With stiff PD gains the error is near the amplitude's: friction holds the joint (rms of a triangle: A / √3)."""
     made = preset("puma550").single_joint
-    cost = TriangleTask(made, made().robot).rms
+    cost = TriangleTask(lambda: Rig(made(), made().robot)).rms
     gains = LawGains("pd", ("joint1",), [1094.0], [63.0], [0.0], [0.0])
     assert cost(gains) == pytest.approx(math.radians(0.1) / math.sqrt(3.0), rel=0.1)
 
@@ -389,5 +394,5 @@ def test_tare_waits_for_a_joint_without_friction() -> None:
         for _ in range(3):
             plant.write(np.array([4.0]))
         sensor = plate_of(plant, plant.robot)
-        take_tare(holding_loop(plant, plant.robot), sensor, TuningRule())
+        tared_loop(Rig(plant, plant.robot), sensor, TuningRule())
         assert sensor.tare_state is not None and abs(plant.read().dq[0]) < 0.01

@@ -14,12 +14,12 @@ from counterpoise.recording import Sample, SampleFlag
 from counterpoise.tasks import (
     LawGains,
     Prober,
+    Rig,
     TriangleTask,
     TuningRule,
     freely_tuned,
-    holding_loop,
     learned_friction,
-    take_tare,
+    tared_loop,
     tuned,
 )
 from counterpoise.tasks.tune.probe import Probed, holding_gains
@@ -31,7 +31,7 @@ ESTOP = "I have an emergency stop within reach"
 def test_steps_lead_back_and_forth() -> None:
     """Each ends where it leads; one after the other they stay near where the first began, also after one strayed."""
     plant = preset("puma550").single_joint()
-    prober = Prober(lambda: plant, plant.robot, 0, RULE)
+    prober = Prober(lambda: Rig(plant, plant.robot), 0, RULE)
     gains = LawGains("pid", plant.joint_names, [1094.0], [63.0], [5000.0], [0.0])
     for turn in range(4):
         assert prober.probe(gains, "step", 1.0).stable
@@ -48,7 +48,9 @@ def test_a_new_plant_has_not_sunk() -> None:
     made = preset("puma550").single_joint()
     places = iter((0.0, 0.3))
     gains = LawGains("pid", made.joint_names, [1094.0], [63.0], [5000.0], [0.0])
-    prober = Prober(lambda: SingleJoint(made.link, made.config.replaced(position=next(places))), made.robot, 0, RULE)
+    prober = Prober(
+        lambda: Rig(SingleJoint(made.link, made.config.replaced(position=next(places))), made.robot), 0, RULE
+    )
     assert prober.probe(gains, "step", 1.0).stable
     assert prober.probe(gains, "step", 1.0).stable
 
@@ -59,7 +61,7 @@ def test_an_arm_that_sinks_is_told_so() -> None:
     config = ArmConfig(timing=Timing(dt=2e-3), encoder=Encoder(velocity="exact"), position=1.2)
     plant = SingleJoint(link, config)
     with pytest.raises(cp.InputError, match=r"'joint1' is -0\.\d+ rad from where the experiment before.*brakes"):
-        tuned(lambda: plant, plant.robot, "pid", rule=RULE)
+        tuned(lambda: Rig(plant, plant.robot), "pid", rule=RULE)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.8])
@@ -79,12 +81,12 @@ def test_bad_readings_are_left_out_of_the_tare(share: float) -> None:
     made = preset("puma550").single_joint()
     with Flawed(made.link, made.config) as plant:
         sensor = plate_of(plant, plant.robot)
-        loop = holding_loop(plant, plant.robot)
+        rig = Rig(plant, plant.robot)
         if share > 0.5:
             with pytest.raises(cp.InputError, match="usable readings"):
-                take_tare(loop, sensor, RULE)
+                tared_loop(rig, sensor, RULE)
         else:
-            take_tare(loop, sensor, RULE)
+            tared_loop(rig, sensor, RULE)
             assert sensor.tare_state is not None and np.abs(sensor.tare_state.reading).max() < 100.0
 
 
@@ -97,11 +99,11 @@ def test_an_arm_without_a_watchdog_can_be_tuned_freely() -> None:
 
     rule = TuningRule(bandwidth=3.0, resolution=0.3, move_time=0.5, rest_time=0.4)
     with pytest.raises(cp.SafetyError, match="emergency stop"):
-        freely_tuned(make, made.robot, "pd", lambda _: 1.0, rule=rule)
+        freely_tuned(lambda: Rig(make(), made.robot), "pd", lambda _: 1.0, rule=rule)
     with pytest.raises(cp.SafetyError, match="emergency stop"):
-        TriangleTask(make, made.robot, periods=1).rms(holding_gains(made, made.robot, np.zeros(1)))
-    found = freely_tuned(make, made.robot, "pd", lambda _: 1.0, rule=rule, i_have_an_estop=ESTOP)
-    task = TriangleTask(make, made.robot, period=1.0, i_have_an_estop=ESTOP)
+        TriangleTask(lambda: Rig(make(), made.robot), periods=1).rms(holding_gains(Rig(made, made.robot), np.zeros(1)))
+    found = freely_tuned(lambda: Rig(make(), made.robot, i_have_an_estop=ESTOP), "pd", lambda _: 1.0, rule=rule)
+    task = TriangleTask(lambda: Rig(make(), made.robot, i_have_an_estop=ESTOP), period=1.0)
     assert task.rms(found.tuning.gains) > 0.0
 
 
@@ -125,7 +127,7 @@ def test_a_probe_without_its_plate_does_not_speak_for_gains() -> None:
     def probed(kind: str, until: float) -> Probed:
         plant = Failing(made.link, made.config)
         plant.kind, plant.until = kind, until
-        return Prober(lambda: plant, plant.robot, 0, RULE).probe(gains, "move", 5.0)
+        return Prober(lambda: Rig(plant, plant.robot), 0, RULE).probe(gains, "move", 5.0)
 
     assert probed("", 9.0).stable and probed("gone", 1.55).stable
     with pytest.raises(cp.SafetyError, match="without the plate: the sample has no plate reading"):
@@ -144,7 +146,7 @@ def test_friction_is_learned_across_gaps_of_the_plate() -> None:
 
     made = preset("puma550").single_joint()
     gains = LawGains("bsc", made.joint_names, [1094.0], [63.0], [0.0], [100.0])
-    whole = learned_friction(lambda: made, made.robot, gains)
-    gappy = learned_friction(lambda: Gappy(made.link, made.config), made.robot, gains)
+    whole = learned_friction(lambda: Rig(made, made.robot), gains)
+    gappy = learned_friction(lambda: Rig(Gappy(made.link, made.config), made.robot), gains)
     assert 0.95 * len(whole.friction) < len(gappy.friction) < len(whole.friction)
     assert gappy.law.forward == pytest.approx(whole.law.forward, rel=0.05)

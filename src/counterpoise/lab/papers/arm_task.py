@@ -12,7 +12,7 @@ from ...control import Desired, Reference
 from ...dynamics import Robot
 from ...foundation import Array
 from ...plants import ArmConfig, SimulatedArm
-from ...tasks import LawGains, LawKind, tuned
+from ...tasks import LawGains, LawKind, Rig, tuned
 from .task import RULE, TaskRun, follow
 
 Paths = list[tuple[Array, Array]]
@@ -96,7 +96,7 @@ def tuned_arm(
         joints: Joints to tune.
         like: Gains whose K_p and K_d are taken over.
     """
-    found = tuned(lambda: SimulatedArm(robot, config), robot, kind, joints=joints, rule=RULE, position=like)
+    found = tuned(lambda: Rig(SimulatedArm(robot, config), robot), kind, joints=joints, rule=RULE, position=like)
     return found.gains
 
 
@@ -105,7 +105,7 @@ def arm_run(
 ) -> TaskRun:
     """Follow a reference with a whole arm; the links' true positions are kept."""
     plant = SimulatedArm(robot, config.replaced(seed=seed))
-    return follow(plant, robot, gains, reference, duration, truth=lambda: plant.truth().q)
+    return follow(Rig(plant, robot), gains, reference, duration, truth=lambda: plant.truth().q)
 
 
 def finer_encoders(config: ArmConfig, factor: float) -> ArmConfig:

@@ -246,7 +246,7 @@ def _judged(drawn: RandomJoint) -> Judged:
 def _learned(joint: TunedJoint, gains: LawGains) -> tuple[Dahl | None, str]:
     """Return the friction learned from the plate, and why there is none; then nothing is sent ahead."""
     try:
-        return learned_friction(lambda: joint.make(None), joint.robot, gains).law, ""
+        return learned_friction(joint.rig, gains).law, ""
     except CounterpoiseError as error:
         return None, str(error)
 
@@ -255,7 +255,7 @@ def _error(joint: TunedJoint, gains: LawGains, friction: Dahl | None, seed: int)
     """Return the error of the task [rad], with friction sent ahead where given."""
     reference = Triangle([AMPLITUDE], PERIOD)
     used = gains if friction is None else gains.with_friction(0, friction)
-    return follow(joint.make(seed), joint.robot, used, reference, END).after(BEGIN).error()
+    return follow(joint.rig(seed), used, reference, END).after(BEGIN).error()
 
 
 def run(seeds: int, progress: Progress) -> Outcome:

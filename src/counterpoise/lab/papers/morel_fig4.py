@@ -6,6 +6,7 @@ import numpy as np
 
 from ...control import Sine, TorqueSignal
 from ...foundation import Array
+from ...tasks import Rig
 from .experiment import Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import FIRST_SEED, puma_joint_1
 from .task import TaskRun, compared, run_laws
@@ -28,9 +29,8 @@ def run(seeds: int, progress: Progress) -> Outcome:
         progress(done / seeds)
         plant = make(seed)
         signal = Sine([AMPLITUDE], PERIOD, centre=[0.0])
-        runs.append(
-            run_laws(plant, plant.robot, lambda *_, to=signal: (TorqueSignal(to, 1),), signal, END).after(BEGIN)
-        )
+        rig = Rig(plant, plant.robot)
+        runs.append(run_laws(rig, lambda *_, to=signal: (TorqueSignal(to, 1),), signal, END).after(BEGIN))
     progress(1.0)
     seen = [disturbance_share(made, 0.0) for made in runs]
     dry = [disturbance_share(made, rotor) for made in runs]

@@ -50,7 +50,7 @@ def torque_control(joint: TunedJoint, seed: int, feed_forward: float = 1.0, **te
             ),
         )
 
-    return run_laws(joint.make(seed), joint.robot, laws, signal, END, tare=WIDE).after(BEGIN)
+    return run_laws(joint.rig(seed), laws, signal, END, tare=WIDE).after(BEGIN)
 
 
 def run(seeds: int, progress: Progress) -> Outcome:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...control import Triangle, plate_of
 from ...foundation import Array
-from ...tasks import LawGains, LawKind, TriangleTask, freely_tuned, holding_loop, learned_friction, take_tare
+from ...tasks import LawGains, LawKind, Rig, TriangleTask, freely_tuned, learned_friction, tared_loop
 from .experiment import Comparison, Experiment, FigureCurve, FigurePanel, Outcome, Progress, Verdict
 from .morel_plants import COUNT, FIRST_SEED, TunedJoint, tuned_puma
 from .task import TARE, TaskRun, compared, follow, largest, recovery_time, rms
@@ -25,7 +25,7 @@ STICK_SHARE, STICK_TIME = 0.6, 3.0
 def triangle(joint: TunedJoint, gains: LawGains, seed: int) -> TaskRun:
     """Run the task and return one period, from half a period on, with the link's true position."""
     reference, plant = Triangle([AMPLITUDE], PERIOD), joint.make(seed)
-    return follow(plant, joint.robot, gains, reference, END, truth=lambda: plant.truth().q).after(BEGIN)
+    return follow(Rig(plant, joint.robot), gains, reference, END, truth=lambda: plant.truth().q).after(BEGIN)
 
 
 def run(seeds: int, progress: Progress) -> Outcome:
@@ -44,8 +44,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
         found[f"{kind} bare"] = [triangle(bare, bare.gains(kind), seed) for seed in names]
     progress(0.7)
     stiff = tuned_puma("stiff")
-    cost = TriangleTask(lambda: stiff.make(None), stiff.robot).rms
-    free = freely_tuned(lambda: stiff.make(None), stiff.robot, "pid", cost)
+    free = freely_tuned(stiff.rig, "pid", TriangleTask(stiff.rig).rms)
     found["free stiff"] = [triangle(stiff, free.tuning.gains, seed) for seed in names]
     progress(0.9)
     found["ahead stiff"] = _sent_ahead(stiff, names)
@@ -64,7 +63,7 @@ def _kinds(variant: str) -> tuple[LawKind, ...]:
 
 def _sent_ahead(joint: TunedJoint, seeds: range) -> list[TaskRun]:
     """Return the task with the paper's law and friction, learned from the plate, sent ahead."""
-    learned = learned_friction(lambda: joint.make(None), joint.robot, joint.gains("bsc"))
+    learned = learned_friction(joint.rig, joint.gains("bsc"))
     gains = joint.gains("bsc").with_friction(0, learned.law)
     return [triangle(joint, gains, seed) for seed in seeds]
 
@@ -75,9 +74,7 @@ def stick_creep(joint: TunedJoint) -> float:
     friction = plant.config.drive.friction
     level = 0.0 if friction is None else STICK_SHARE * float(friction.coulomb[0])
     with plant:
-        sensor = plate_of(plant, joint.robot)
-        loop = holding_loop(plant, joint.robot)
-        take_tare(loop, sensor, TARE)
+        tared_loop(Rig(plant, joint.robot), plate_of(plant, joint.robot), TARE)
         places = []
         for duration in (1.0, STICK_TIME):
             for _ in range(round(duration / plant.dt)):

@@ -16,7 +16,7 @@ from ...control import Reference
 from ...dynamics import Robot
 from ...foundation import Array
 from ...plants import ArmConfig, SingleJoint, preset
-from ...tasks import LawGains, LawKind, Tuning, TuningRule, tuned
+from ...tasks import LawGains, LawKind, Rig, Tuning, TuningRule, tuned
 from .arm_task import arm_run, tuned_arm
 from .task import TaskRun
 
@@ -89,6 +89,10 @@ class TunedJoint:
     pid: Tuning
     bsc: Tuning
 
+    def rig(self, seed: int | None = None) -> Rig:
+        """Return the joint, ready to be driven."""
+        return Rig(self.make(seed), self.robot)
+
     def gains(self, kind: LawKind) -> LawGains:
         """Return the gains of "pd", "pid" or "bsc"."""
         if kind == "bsc":
@@ -117,8 +121,12 @@ def puma_joint_1(variant: str, *, friction: bool = True) -> MakeJoint:
 def tuned_joint(make: MakeJoint, rule: TuningRule | None = None) -> TunedJoint:
     """Tune PID, then base sensor control around the same position gains, on the same plant by the same rule."""
     robot = make(None).robot
-    pid = tuned(lambda: make(None), robot, "pid", rule=rule)
-    bsc = tuned(lambda: make(None), robot, "bsc", rule=rule, position=pid.gains)
+
+    def rig() -> Rig:
+        return Rig(make(None), robot)
+
+    pid = tuned(rig, "pid", rule=rule)
+    bsc = tuned(rig, "bsc", rule=rule, position=pid.gains)
     return TunedJoint(make, robot, pid, bsc)
 
 

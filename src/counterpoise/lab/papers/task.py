@@ -10,12 +10,11 @@ from itertools import pairwise
 import numpy as np
 
 from ...control import Law, Plant, Reference, plate_of
-from ...dynamics import Robot
 from ...errors import SafetyError
 from ...foundation import Array
 from ...recording import Sample
 from ...sensing import BaseSensor
-from ...tasks import LawGains, TuningRule, holding_loop, take_tare
+from ...tasks import LawGains, Rig, TuningRule, tared_loop
 from .experiment import Comparison
 
 SETTLING = 1.0
@@ -62,8 +61,7 @@ class TaskRun:
 
 
 def follow(
-    plant: Plant,
-    robot: Robot,
+    rig: Rig,
     gains: LawGains,
     reference: Reference,
     duration: float,
@@ -72,8 +70,7 @@ def follow(
     """Hold, tare, follow a reference with a law, stop.
 
     Args:
-        plant: The plant, with a plate, not yet entered.
-        robot: The arm's model that laws and plate use.
+        rig: The arm, on a plate, its plant not yet entered.
         gains: The law and its gains.
         reference: What to follow, centred where the arm starts.
         duration: How long [s].
@@ -82,16 +79,11 @@ def follow(
     Raises:
         SafetyError: The run ended by a fault.
     """
-
-    def laws(driven: Plant, sensor: BaseSensor) -> tuple[Law, ...]:
-        return gains.laws(driven, robot, reference, sensor=sensor)
-
-    return run_laws(plant, robot, laws, reference, duration, truth)
+    return run_laws(rig, lambda _, sensor: gains.laws(rig, reference, sensor=sensor), reference, duration, truth)
 
 
 def run_laws(
-    plant: Plant,
-    robot: Robot,
+    rig: Rig,
     make_laws: MakeLaws,
     reference: Reference,
     duration: float,
@@ -101,8 +93,7 @@ def run_laws(
     """Hold, tare, run laws that follow a reference, stop.
 
     Args:
-        plant: The plant, with a plate, not yet entered.
-        robot: The arm's model that laws and plate use.
+        rig: The arm, on a plate, its plant not yet entered.
         make_laws: Makes the laws.
         reference: What they follow.
         duration: How long [s].
@@ -112,7 +103,7 @@ def run_laws(
     Raises:
         SafetyError: The run ended by a fault.
     """
-    links: list[Array] = []
+    plant, links = rig.plant, list[Array]()
 
     def watch(_: Sample) -> bool:
         if truth is not None:
@@ -120,10 +111,8 @@ def run_laws(
         return False
 
     with plant:
-        sensor = plate_of(plant, robot)
-        loop = holding_loop(plant, robot)
-        loop.run(SETTLING, then="keep")
-        take_tare(loop, sensor, tare)
+        sensor = plate_of(plant, rig.robot)
+        loop = tared_loop(rig, sensor, tare, settle=SETTLING)
         loop.switch(make_laws(plant, sensor))
         report = loop.run(duration, until=watch if truth else None, log=True)
     log = report.log

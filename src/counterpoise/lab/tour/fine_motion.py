@@ -13,7 +13,7 @@ import numpy as np
 from ...control import Triangle
 from ...foundation import Array, frozen
 from ...plants import SingleJoint
-from ...tasks import tuned
+from ...tasks import Rig, tuned
 from ..papers.experiment import Progress
 from ..papers.task import TaskRun, follow, rms
 from .hidden_arm import HiddenArm
@@ -54,15 +54,15 @@ class FineMotion:
 def fine_motion(arm: HiddenArm, progress: Progress) -> FineMotion:
     """Tune PID and base sensor control on joint 1, and run both."""
 
-    def make(run: int = 6) -> SingleJoint:
-        return SingleJoint.of(arm.true, arm.config.replaced(seed=arm.seed + run), 0)
+    def rig(run: int = 6) -> Rig:
+        plant = SingleJoint.of(arm.true, arm.config.replaced(seed=arm.seed + run), 0)
+        return Rig(plant, plant.robot)
 
-    robot = make().robot
-    pid = tuned(make, robot, "pid", progress=lambda share: progress(0.5 * share)).gains
-    plate = tuned(make, robot, "bsc", position=pid, progress=lambda share: progress(0.5 + 0.4 * share)).gains
+    pid = tuned(rig, "pid", progress=lambda share: progress(0.5 * share)).gains
+    plate = tuned(rig, "bsc", position=pid, progress=lambda share: progress(0.5 + 0.4 * share)).gains
     runs: list[TaskRun] = []
     for gains in (pid, plate):
-        runs.append(follow(make(7), robot, gains, Triangle([AMPLITUDE], PERIOD), END).after(BEGIN))
+        runs.append(follow(rig(7), gains, Triangle([AMPLITUDE], PERIOD), END).after(BEGIN))
         progress(0.9 + 0.05 * len(runs))
     errors = [float(np.rad2deg(rms(run.error()))) for run in runs]
     count = float(np.rad2deg(np.asarray(arm.config.encoder.resolution).ravel()[0]))

@@ -10,7 +10,7 @@ from ...errors import SafetyError
 from ...foundation import Array, frozen
 from ...identification import Fit
 from ...plants import Push
-from ...tasks import Floating, FloatReport
+from ...tasks import Floating, FloatReport, FloatSettings, Rig
 from .hidden_arm import HiddenArm
 
 SHARE = 0.5
@@ -49,7 +49,7 @@ def floated(arm: HiddenArm, fit: Fit) -> Floated:
         force = (0.0, FORCE, 0.0, 0.0, 0.0, 0.0)
         plant.push(Push(arm.tip, force, start=now + PUSH_AFTER, end=now + PUSH_AFTER + PUSH_TIME))
 
-    floating = Floating(plant, fit.robot, share=SHARE, calibration=fit, began=push)
+    floating = Floating(Rig(plant, fit.robot, calibration=fit), FloatSettings(friction_fraction=SHARE), began=push)
     with plant:
         report = floating.run(PUSH_AFTER + PUSH_TIME + REST_TIME, log=True)
     log = None if report.run is None else report.run.log
@@ -66,7 +66,7 @@ def floated(arm: HiddenArm, fit: Fit) -> Floated:
 def _refused(arm: HiddenArm) -> str:
     """Return why the check refuses the described model."""
     plant = arm.plant(4)
-    floating = Floating(plant, arm.described, share=SHARE)
+    floating = Floating(Rig(plant, arm.described), FloatSettings(friction_fraction=SHARE))
     with plant:
         try:
             floating.run(0.1)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...control import ControlLoop, PDGravity, PoseList, careful_gains
+from ...control import PDGravity, PoseList, careful_gains
 from ...errors import InputError
 from ...identification import Fit, design_poses
 from ...plants import AttachPayload
 from ...recording import Sample
 from ...sensing import PayloadEstimate, PayloadEstimator, WrenchFrame
+from ...tasks import Rig
 from .hidden_arm import LOAD_COM, LOAD_MASS, HiddenArm
 
 EMPTY_POSES, LOADED_POSES = 3, 5
@@ -56,7 +57,7 @@ def load_found(arm: HiddenArm, fit: Fit) -> FoundLoad:
 
     with plant:
         law = PDGravity(robot, gains.kp, gains.kd, reference, reach=gains.reach)
-        ControlLoop(plant, law, robot).run(reference.duration, until=listen)
+        Rig(plant, robot).loop(law).run(reference.duration, until=listen)
     estimate = estimator.look()
     noticed = [time for time, event in estimator.events if time > came and event.kind == "attached"]
     return FoundLoad(came, noticed[0] if noticed else None, estimate)

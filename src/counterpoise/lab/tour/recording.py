@@ -11,7 +11,7 @@ from ...doctor import Diagnosis, diagnose
 from ...foundation import Array
 from ...identification import PosePlan, design_poses
 from ...recording import Log, LogMapping, read_log, write_log, write_mapping
-from ...tasks import Recording
+from ...tasks import Recording, Rig
 from ..papers.experiment import Progress
 from .hidden_arm import HiddenArm
 
@@ -73,6 +73,6 @@ def _drive(arm: HiddenArm, poses: Array, run: int, progress: Progress) -> Log:
     robot = arm.described
     plan = PosePlan.of(robot, poses, dwell=DWELL, travel_speed=np.full(robot.n, TRAVEL_SPEED))
     plant = arm.plant(run)
-    recording = Recording(plant, robot, plan)
+    recording = Recording(Rig(plant, robot), plan)
     with plant:
         return recording.run(lambda done, total: progress(done / total))

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ...errors import listed
 from ...foundation import Array
+from .. import kernel
 from ..budget import ReadingBudget
-from . import kernel
 from .batch import DamagedError, Spans
 from .reference import Message, parse_joint_state, parse_wrench
 

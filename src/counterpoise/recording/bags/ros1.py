@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...errors import DataFileError
+from .. import kernel
 from ..budget import Spending
-from . import kernel
 from .batch import MAX_INDEX_BYTES, Connection, DamagedError, Ledger, plain_type
 from .records import Record, RecordFile, RecordKind, check_sizes, unpack
 from .reference import ros1_fields

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...dynamics import GRAVITY_PARAMETERS, INERTIAL_PARAMETERS, Robot, independent_columns
 from ...fitting import (
-    UNITS,
+    BODY_UNITS,
     Identifiability,
     Language,
     arm_reach,
@@ -113,7 +113,7 @@ def plate_base(robot: Robot, kind: Kind) -> PlateBase:
         columns=tuple(kept),
         regrouping=frozen(regrouping),
         names=tuple(sum_text(shares) for shares in expansion.values()),
-        units=tuple(UNITS[labels[at % len(labels)]][0] for at in kept),
+        units=tuple(BODY_UNITS[labels[at % len(labels)]] for at in kept),
         never_felt=never_felt,
     )
 

@@ -38,10 +38,10 @@ joint need at all, the plate has nothing to say of that joint. Its friction is t
 - the curve's standard deviation exceeds CURVE_SHARE of the friction and EFFORT_SHARE of the motor torque, or
 - the law leaves more than RESIDUAL_SHARE of the motor torque's variation unexplained.
 
-Samples around a reversal are left out: below v₀ (identification/motion.py), and within a period of the cutoff of that,
-a drive is in presliding, and no function of the velocity describes it. So are samples in which a joint shakes about its
-motion: friction that changes sign fifty times a second averages out. A joint that shakes by SHAKES of its velocity is
-not served at all.
+Samples around a reversal are left out: below v₀ (identification/moving.py), and within a period of the cutoff
+of that, a drive is in presliding, and no function of the velocity describes it. So are samples in which a joint shakes
+about its motion: friction that changes sign fifty times a second averages out. A joint that shakes by SHAKES of its
+velocity is not served at all.
 """
 
 from __future__ import annotations
@@ -55,13 +55,12 @@ import numpy.typing as npt
 
 from ...dynamics import Robot, effort_units
 from ...errors import InputError
-from ...fitting import hampel_weight, huber_weight, inflation_of, robust_std
+from ...fitting import Linearised, gauss_newton, inflation_of
 from ...foundation import Array, frozen
-from ...identification import LEAST_INFLATION, Preparation, effort_of
-from ...recording import Log, interpolated, smoothed
+from ...identification import LEAST_INFLATION, effort_of
+from ...recording import Log, Motion, near_times, smoothed
 from .friction_curve import NAN, FrictionCurve, JointFriction
 from .parameters import PlateParameters, plate_parameters
-from .readings import near_times
 from .regression import PlateSamples, link_torques, moving_plate_samples, plate_cutoff
 from .sensor import BaseSensor
 
@@ -279,14 +278,15 @@ def _solved(gram: Array, slope: Array, square: float, chosen: Sequence[int]) -> 
 
 def _weights(A: Array, y: Array) -> Array:
     """Return weights that outliers lose: Huber's first, then Hampel's (fitting/robust.py), shape (k,)."""
-    weight = np.ones(len(y))
-    for number in range(PASSES):
-        root = np.sqrt(weight)
-        x, *_ = np.linalg.lstsq(A * root[:, None], y * root, rcond=1e-10)
-        residual = y - A @ x
-        size = np.abs(residual) / max(float(robust_std(residual[:, None])[0]), 1e-12)
-        weight = hampel_weight(size) if number > 0 else huber_weight(size)
-    return weight
+
+    def linearised(x: Array, number: int) -> Linearised:
+        rows, left = A[:, None, :], (y - A @ x)[:, None]
+        return Linearised.robust(rows, left, reject=number > 1, least=1e-12) if number else Linearised.plain(rows, left)
+
+    _, _, model = gauss_newton(
+        np.zeros(A.shape[1]), linearised, lambda x, step, _: x + step, rounds=PASSES + 1, settled=0.0, least=PASSES + 1
+    )
+    return model.weight[:, 0]
 
 
 def _given_rotor(law: LawColumns, covariance: Array, scale: Array) -> float:
@@ -388,13 +388,13 @@ def plate_friction(
     if masses.described.joint_names != robot.joint_names:
         raise InputError("the parameters are of another robot; fit them to a recording of this one")
     cutoff = plate_cutoff(log) if cutoff is None else cutoff
-    data, preparation = moving_plate_samples(robot, log, sensor, cutoff=cutoff, efforts=True)
+    data, motion = moving_plate_samples(robot, log, sensor, cutoff=cutoff, efforts=True)
     if data.samples.motor_per_link is not None:
         raise InputError(
             "motors move several joints each (motor_per_link); friction of coupled drives is not fitted from the plate"
         )
-    motion = _Motion(robot, log, masses, data, preparation, sensor)
-    joints = tuple(_joint(motion, joint, laws) for joint in range(robot.n))
+    signals = _Signals(robot, motion, masses, data, sensor)
+    joints = tuple(_joint(signals, joint, laws) for joint in range(robot.n))
     lines = [entry.sentence(unit) for entry, unit in zip(joints, effort_units(robot), strict=True)]
     lines.append(
         "a level that differs between the directions and an offset of the torque channel are the same signal in "
@@ -403,26 +403,16 @@ def plate_friction(
     return PlateFriction(joints, masses, cutoff, (*lines, *masses.sentences))
 
 
-class _Motion:
+class _Signals:
     """Signals of all joints: at full rate for the laws' columns, at the samples for the regression."""
 
     def __init__(
-        self,
-        robot: Robot,
-        log: Log,
-        masses: PlateParameters,
-        data: PlateSamples,
-        preparation: Preparation,
-        sensor: BaseSensor,
+        self, robot: Robot, motion: Motion, masses: PlateParameters, data: PlateSamples, sensor: BaseSensor
     ) -> None:
-        log = log.ordered()
-        self.robot, self.data, self.time = robot, data, log.time
-        self.cutoff, self.v0 = preparation.cutoff, preparation.v0
-        self.velocity = smoothed(log.time, log.q, self.cutoff, derivative=1)
-        measured = preparation.velocity_measured
-        self.velocity[:, measured] = smoothed(log.time, log.dq[:, measured], self.cutoff)
-        fast = smoothed(log.time, log.q, min(BAND, MOST_OF_BAND * log.rate), derivative=1) - self.velocity
-        self.vibration = np.sqrt(np.maximum(smoothed(log.time, fast**2, self.cutoff), 0.0))
+        self.robot, self.data, self.motion = robot, data, motion
+        self.at_samples = np.searchsorted(motion.time, data.samples.time)
+        fast = smoothed(motion.time, motion.log.q, min(BAND, MOST_OF_BAND * motion.rate), derivative=1) - motion.dq
+        self.vibration = np.sqrt(np.maximum(motion.filtered(fast**2), 0.0))
         samples = data.samples
         sag = link_torques(robot, "inertial", samples, masses.parameters) * masses.compliance
         link_q = samples.q - sag
@@ -438,24 +428,23 @@ class _Motion:
 
     def sliding(self, joint: int) -> npt.NDArray[np.bool_]:
         """Say which samples lie away from reversals and have an effort, shape (k,)."""
-        speed = np.abs(self.velocity[:, joint])
-        slow = ~((speed > self.v0[joint]) & (speed > STEADY * self.vibration[:, joint]))
-        near = near_times(self.time, self.time[slow], 1.0 / self.cutoff)
-        at = np.interp(self.data.samples.time, self.time, near.astype(float)) > 0.0
-        return np.asarray(~at & np.isfinite(self.data.samples.tau[:, joint]))
+        samples = self.data.samples
+        speed = np.abs(self.motion.dq[:, joint])
+        slow = ~((speed > samples.v0[joint]) & (speed > STEADY * self.vibration[:, joint]))
+        near = near_times(samples.time, self.motion.time[slow], 1.0 / self.motion.cutoff)
+        return np.asarray(~near & np.isfinite(samples.tau[:, joint]))
 
     def filtered(self, columns: Array, derivative: int = 0) -> Array:
         """Return full-rate columns (K, m) or their derivative through the low-pass, at the samples, shape (k, m)."""
-        smooth = smoothed(self.time, columns, self.cutoff, derivative)
-        return interpolated(self.data.samples.time, self.time, smooth)
+        return self.motion.filtered(columns, derivative)[self.at_samples]
 
 
-def _joint(motion: _Motion, joint: int, laws: Sequence[str]) -> JointFriction:
-    name, plate_std = motion.robot.joint_names[joint], float(motion.plate_std[joint])
-    used = motion.sliding(joint)
-    if reason := _reason_against(motion, joint, used):
+def _joint(signals: _Signals, joint: int, laws: Sequence[str]) -> JointFriction:
+    name, plate_std = signals.robot.joint_names[joint], float(signals.plate_std[joint])
+    used = signals.sliding(joint)
+    if reason := _reason_against(signals, joint, used):
         return JointFriction(name, False, reason, plate_std=plate_std)
-    rows = _rows(motion, joint, used)
+    rows = _rows(signals, joint, used)
     fit = fit_law(rows, laws)
     gain_std = _relative_gain_std(fit)
     known = gain_std <= GAIN_KNOWN
@@ -468,19 +457,19 @@ def _joint(motion: _Motion, joint: int, laws: Sequence[str]) -> JointFriction:
             )
             return JointFriction(name, False, reason, plate_std=plate_std)
         fit = fit_law(rows, laws, gain=1.0)
-    return _friction_of(motion, joint, used, fit, known)
+    return _friction_of(signals, joint, used, fit, known)
 
 
-def _reason_against(motion: _Motion, joint: int, used: npt.NDArray[np.bool_]) -> str:
+def _reason_against(signals: _Signals, joint: int, used: npt.NDArray[np.bool_]) -> str:
     """Return why a joint cannot be fitted at all, in one sentence; "" where it can."""
-    unit = effort_units(motion.robot)[joint]
-    shaking, speed = (float(np.sqrt(np.mean(rows[:, joint] ** 2))) for rows in (motion.vibration, motion.velocity))
+    unit = effort_units(signals.robot)[joint]
+    shaking, speed = (float(np.sqrt(np.mean(rows[:, joint] ** 2))) for rows in (signals.vibration, signals.motion.dq))
     count = int(used.sum())
-    upwards = float(np.mean(motion.data.samples.dq[used, joint] > 0.0)) if count else 0.5
-    link_std = float(np.std(motion.link[used, joint])) if count else 0.0
-    plate_std = float(motion.plate_std[joint])
+    upwards = float(np.mean(signals.data.samples.dq[used, joint] > 0.0)) if count else 0.5
+    link_std = float(np.std(signals.link[used, joint])) if count else 0.0
+    plate_std = float(signals.plate_std[joint])
     reason = ""
-    if not np.isfinite(motion.data.samples.tau[:, joint]).any():
+    if not np.isfinite(signals.data.samples.tau[:, joint]).any():
         reason = "its motor torque was not measured"
     elif shaking > SHAKES * speed:
         reason = f"it shakes by {shaking:.2g} while it moves by {speed:.2g} {_speed_unit(unit)}: that is no sliding"
@@ -500,20 +489,20 @@ def _speed_unit(effort_unit: str) -> str:
     return "rad/s" if effort_unit == "N m" else "m/s"
 
 
-def _rows(motion: _Motion, joint: int, used: npt.NDArray[np.bool_]) -> JointRows:
-    samples = motion.data.samples
-    v = motion.velocity[:, joint]
-    sign = np.tanh(v / (motion.v0[joint] / 3.0))
-    torque = np.interp(motion.time, samples.time, motion.link[:, joint])
+def _rows(signals: _Signals, joint: int, used: npt.NDArray[np.bool_]) -> JointRows:
+    samples = signals.data.samples
+    v = signals.motion.dq[:, joint]
+    sign = np.tanh(v / (samples.v0[joint] / 3.0))
+    torque = np.interp(signals.motion.time, samples.time, signals.link[:, joint])
     slow, fast = np.percentile(np.abs(samples.dq[used, joint]), (2.0, 95.0)).tolist()
     # What fades away below the slowest sliding cannot be seen, and what fades beyond half the speed is viscous.
     tried = np.geomspace(SEEN * slow, 0.5 * fast, VELOCITIES) if SEEN * slow < 0.5 * fast else np.zeros(0)
     shapes = [sign, v, np.abs(v), np.abs(torque) * sign, *(sign * stribeck_shape(v, speed) for speed in tried)]
-    filtered = motion.filtered(np.column_stack(shapes))[used]
+    filtered = signals.filtered(np.column_stack(shapes))[used]
     names = ("coulomb", "viscous", "asymmetry", "load", *(f"stribeck {index}" for index in range(len(tried))))
     columns = {
-        "link": motion.link[used, joint],
-        "late": -motion.filtered(torque[:, None], derivative=1)[used, 0],
+        "link": signals.link[used, joint],
+        "late": -signals.filtered(torque[:, None], derivative=1)[used, 0],
         "acceleration": samples.ddq[used, joint],
         "constant": np.ones(len(filtered)),
         **dict(zip(names, filtered.T, strict=True)),
@@ -524,8 +513,8 @@ def _rows(motion: _Motion, joint: int, used: npt.NDArray[np.bool_]) -> JointRows
         tau=samples.tau[used, joint],
         columns=columns,
         stribeck_velocities=tried,
-        link_rows=motion.Y[used, joint],
-        link_covariance=motion.covariance,
+        link_rows=signals.Y[used, joint],
+        link_covariance=signals.covariance,
         runs=tuple(breaks.tolist()),
     )
 
@@ -591,13 +580,13 @@ class _LinkSide:
 
 
 def _friction_of(
-    motion: _Motion, joint: int, used: npt.NDArray[np.bool_], fit: LawFit, gain_known: bool
+    signals: _Signals, joint: int, used: npt.NDArray[np.bool_], fit: LawFit, gain_known: bool
 ) -> JointFriction:
     """Return what a fit says of a joint; not determined where curve or residual say so."""
     link = _LinkSide(fit, gain_known)
-    velocity, tau = motion.data.samples.dq[used, joint], motion.data.samples.tau[used, joint] / link.a
-    curve = link.curve(velocity, float(np.mean(np.abs(motion.link[used, joint]))))
-    name, plate_std = motion.robot.joint_names[joint], float(motion.plate_std[joint])
+    velocity, tau = signals.data.samples.dq[used, joint], signals.data.samples.tau[used, joint] / link.a
+    curve = link.curve(velocity, float(np.mean(np.abs(signals.link[used, joint]))))
+    name, plate_std = signals.robot.joint_names[joint], float(signals.plate_std[joint])
     residual = fit.residual_rms / link.a
     if reason := _reason_after(curve, residual, tau):
         return JointFriction(name, False, reason, plate_std=plate_std)

@@ -1,6 +1,6 @@
-r"""The joint analyzer, the second of the patent's two stages; its equations are in analyzer_terms.py.
+r"""The joint analyzer: from the dynamic base wrench to the joints' torques ([Patent], claims 6, 7, 14).
 
-The joint analyzer's equations: from the dynamic base wrench to the joints' torques ([Patent], claims 6, 7, 14).
+It is the second of the patent's two stages.
 
 With w_d = (F_d, M_d) what the plate exerts on the robot beyond its weight, at the base origin, Newton and Euler written
 for the base and then link by link outwards ([Morel2000], eqs. (5)–(9)) leave for the joint that moves body i
@@ -16,27 +16,19 @@ wrong by the whole sum twice over.
 
 The first term is A(q) w_d with A = Jᵀ at the base origin ([Morel2000], eqs. (13), (14)); the others are B(q) q̈ and
 C(q, q̇) q̇ (eqs. (15)–(20)). All terms together are :meth:`Robot.base_torques <counterpoise.Robot.base_torques>` of
-w_d plus the model's gravity wrench, which computes them by an identity instead of link by link.
-
-Which code turns plate readings into joint torques: the native one where it was built, else the NumPy specification.
-
-Both compute τ_d = A(q) w_d minus the dynamic wrench of every link that is not distal, with
-w_d = X reading − offset − w_g(q). The native kernel does so in one call without allocation, from a matrix X and, per
-form, an offset and whether gravity and motion count. What it is not prepared for (a table, a subset of terms, a form
-that is not ready) and every fault goes to ``_by_stages``.
+w_d plus the model's gravity wrench, which computes them by an identity and natively; here any subset is computed link
+by link, in NumPy.
 """
 
 from __future__ import annotations
 
 from enum import Flag
-from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ...dynamics import (
     REVOLUTE,
-    WRENCH_COMPONENTS,
     BodyPoses,
     Robot,
     Tree,
@@ -46,8 +38,6 @@ from ...dynamics import (
     body_poses,
     check_out,
     gather,
-    made_plate_kernel,
-    refuse_wrench_shape,
     unphysical,
 )
 from ...errors import InputError
@@ -141,132 +131,26 @@ def link_wrenches(tree: Tree, poses: BodyPoses, dq: Array, ddq: Array, terms: Te
     return force, moment, poses.origin + arm
 
 
-FORMS = ("full", "tared", "tared+model")
-"""Names of the three forms; their places are the native kernel's."""
-
-
-class ReferencePlateKernel:
-    """Joint torques from the wrench under the base, for one robot.
-
-    Made bare, it takes w_d itself: X is the identity and there is no offset and no gravity. A subclass sets them.
-    """
-
-    robot: Robot
-
-    def __new__(cls, robot: Robot) -> Self:
-        """Make a kernel for a robot."""
-        self = super().__new__(cls)
-        self.robot = robot
-        return self
-
-    def joint_torques(
-        self,
-        q: npt.ArrayLike,
-        wrench: npt.ArrayLike,
-        dq: npt.ArrayLike | None = None,
-        ddq: npt.ArrayLike | None = None,
-        form: str = "auto",
-        out: Array | None = None,
-    ) -> Array:
-        """Return τ_d: the torques at the joints without what holds the robot's weight [N m, or N for linear joints].
-
-        The torque at the joint is τ_d + gravity(q). Friction and rotor inertia are not in it: no plate feels them.
-
-        Args:
-            q: Joint positions [rad or m], shape (n,) or (k, n).
-            wrench: The plate's raw reading, force first [N, N m], in the sensor's axes and sign, shape (6,) or (k, 6).
-            dq: Joint velocities, shape of q; None for zero. The kinematics-only form "tared" does not use it.
-            ddq: Joint accelerations, shape of q; None for zero. The form "tared" does not use it.
-            form: "full" (model, untared), "tared" (kinematics only), "tared+model" (difference of the model's gravity
-                since the tare) or "auto": the last of them where a tare and masses exist, else what is there.
-            out: Where to write the result; shape of q.
-
-        Returns:
-            Torques, shape (n,) or (k, n).
-
-        Raises:
-            InputError: A shape or an entry that cannot be, an unknown form, or a form that needs a tare and has none.
-            ModelError: A form that needs masses, of a robot without any.
-            PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
-        """
-        return self._by_stages(q, wrench, dq, ddq, form, out)
-
-    def _by_stages(
-        self,
-        q: npt.ArrayLike,
-        wrench: npt.ArrayLike,
-        dq: npt.ArrayLike | None,
-        ddq: npt.ArrayLike | None,
-        form: str,
-        out: Array | None,
-    ) -> Array:
-        """Compute step by step: here, of a bare kernel, the joint analyzer's equations alone."""
-        rows = checked_rows(self.robot, q, wrench, dq, ddq)
-        return delivered(analyzed_rows(self.robot.tree, *rows), out, rows)
-
-    def _set_reading(self, matrix: Array) -> None:
-        """Let w = matrix · reading, shape (6, 6); only the native kernel keeps it."""
-
-    def _set_form(self, form: int, offset: Array | None, gravity: bool, moves: bool) -> None:
-        """Prepare a form, or with offset None leave it to ``_by_stages``; only the native kernel keeps it.
-
-        Args:
-            form: Place in FORMS, or len(FORMS) for "auto".
-            offset: What is subtracted from the wrench [N, N m], base axes and origin, shape (6,).
-            gravity: Whether the model's gravity wrench is subtracted too.
-            moves: Whether velocities and accelerations count.
-        """
-
-
-def checked_rows(
-    robot: Robot,
-    q: npt.ArrayLike,
-    wrench: npt.ArrayLike,
-    dq: npt.ArrayLike | None,
-    ddq: npt.ArrayLike | None,
-) -> tuple[Array, Array, Array | None, Array | None]:
-    """Return the arguments of joint_torques as float64 rows, or raise InputError for what does not fit."""
-    rows = as_rows(q, "q", robot.joint_names)
-    wrenches = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
-    refuse_wrench_shape(wrenches, rows)
-    rates: list[Array | None] = []
-    for name, value in (("dq", dq), ("ddq", ddq)):
-        rate = None if value is None else as_rows(value, name, robot.joint_names)
-        if rate is not None and rate.shape != rows.shape:
-            raise InputError(f"{name} has shape {rate.shape}; expected the shape of q, {rows.shape}")
-        rates.append(rate)
-    return rows, wrenches, rates[0], rates[1]
-
-
-def delivered(result: Array, out: Array | None, inputs: tuple[Array | None, ...]) -> Array:
-    """Return the result, in ``out`` where there is one."""
-    if out is None:
-        return np.ascontiguousarray(result)
-    target = check_out(out, result.shape, [given for given in inputs if given is not None])
-    np.copyto(target, result)
-    return target
-
-
-if TYPE_CHECKING:
-    PlateKernel = ReferencePlateKernel
-else:
-    PlateKernel = made_plate_kernel(ReferencePlateKernel)
-
-
 class JointAnalyzer:
     """The second stage: dynamic base wrench and motion in, joint torques without gravity out.
 
     Args:
         robot: The robot.
-        terms: Which terms to take; the native kernel serves all of them together, NumPy any subset.
+        terms: Which terms to take; all of them together are native, any subset is NumPy.
     """
 
     def __init__(self, robot: Robot, terms: Term = Term.ALL) -> None:
         """Keep the robot."""
         self.robot, self.terms = robot, terms
-        self._kernel = PlateKernel(robot)
 
-    def torques(self, q: Array, dynamic_wrench: Array, dq: Array | None = None, ddq: Array | None = None) -> Array:
+    def torques(
+        self,
+        q: Array,
+        dynamic_wrench: Array,
+        dq: npt.ArrayLike | None = None,
+        ddq: npt.ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """Return τ_d [N m or N], shape (n,) or (k, n).
 
         Args:
@@ -274,13 +158,38 @@ class JointAnalyzer:
             dynamic_wrench: w_d [N, N m], on the robot, base axes, at the base origin, shape (6,) or (k, 6).
             dq: Joint velocities, shape of q; None for rest.
             ddq: Joint accelerations, shape of q; None for zero.
+            out: Where to write the result; shape of q.
 
         Raises:
+            InputError: A velocity or an acceleration does not fit q.
             PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
         """
         if self.terms == Term.ALL:
-            return self._kernel.joint_torques(q, dynamic_wrench, dq, ddq)
-        return analyzed_rows(self.robot.tree, q, dynamic_wrench, dq, ddq, self.terms)
+            return self._by_identity(q, dynamic_wrench, dq, ddq, out)
+        rates: list[Array | None] = [None, None]
+        for place, (name, given) in enumerate((("dq", dq), ("ddq", ddq))):
+            if given is None:
+                continue
+            rates[place] = rate = as_rows(given, name, self.robot.joint_names)
+            if rate.shape != q.shape:
+                raise InputError(f"{name} has shape {rate.shape}; expected the shape of q, {q.shape}")
+        torques = analyzed_rows(self.robot.tree, q, dynamic_wrench, rates[0], rates[1], self.terms)
+        if out is None:
+            return np.ascontiguousarray(torques)
+        target = check_out(out, torques.shape, [q, dynamic_wrench, *(rate for rate in rates if rate is not None)])
+        np.copyto(target, torques)
+        return target
+
+    def _by_identity(
+        self,
+        q: Array,
+        dynamic_wrench: Array,
+        dq: npt.ArrayLike | None = None,
+        ddq: npt.ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return τ_d with all terms; base_torques takes the weight off again that is added here."""
+        return self.robot.base_torques(q, dynamic_wrench + self.robot.base_wrench(q), dq, ddq, out)
 
     def matrix(self, q: Array) -> Array:
         """Return A(q), shape (n, 6) or (k, n, 6): A(q) w is the torque under a wrench of a robot at rest.
@@ -289,7 +198,7 @@ class JointAnalyzer:
             q: Joint positions [rad or m], shape (n,) or (k, n).
         """
         rows = np.repeat(np.atleast_2d(q), 6, axis=0)
-        columns = self._kernel.joint_torques(rows, np.tile(np.eye(6), (len(rows) // 6, 1)))
+        columns = self._by_identity(rows, np.tile(np.eye(6), (len(rows) // 6, 1)))
         matrices = np.ascontiguousarray(np.swapaxes(columns.reshape(-1, 6, self.robot.n), 1, 2))
         return matrices if q.ndim == 2 else matrices[0]
 
@@ -302,6 +211,6 @@ class JointAnalyzer:
         n = self.robot.n
         rows = np.repeat(np.atleast_2d(q), n, axis=0)
         units = np.tile(np.eye(n), (len(rows) // max(n, 1), 1))
-        columns = -self._kernel.joint_torques(rows, np.zeros(6), None, units)
+        columns = -self._by_identity(rows, np.zeros(6), None, units)
         matrices = np.ascontiguousarray(np.swapaxes(columns.reshape(-1, n, n), 1, 2))
         return matrices if q.ndim == 2 else matrices[0]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...dynamics import refuse_other_joints
 from ...foundation import Array, PublishedData
-from ...recording import Log, SampleFlag, smoothed
+from ...recording import Log, Motion, SampleFlag, smoothed
 from .gravity_table import LinearTable
 from .readings import plate_readings
 from .sensor import BaseSensor
@@ -61,8 +61,8 @@ def estimate_log(
 ) -> LogEstimate:
     """Estimate the torques of a recording.
 
-    Velocities are smoothed and differentiated without delay (recording/filters.py); readings are taken as they are,
-    unless a cutoff is given for them.
+    Velocities are smoothed and differentiated without delay (recording/motion.py); readings are taken as they are,
+    unless a cutoff is given for them. Samples are taken in the order of their times (Log.ordered).
 
     Args:
         sensor: The plate, tared where the form needs it.
@@ -77,19 +77,47 @@ def estimate_log(
         InputError: The log has other joints or no plate, or the form is not ready.
         ModelError: A form that needs masses, of a robot without any.
     """
-    robot = sensor.robot
-    refuse_other_joints(log.joint_names, robot, "log")
-    readings = plate_readings(log)
+    refuse_other_joints(log.joint_names, sensor.robot, "log")
+    motion = measured_motion(log, cutoff)
+    readings = plate_readings(motion.log)
+    if reading_cutoff is not None:
+        readings = smoothed(motion.time, readings, reading_cutoff)
+    return estimate_motion(sensor, motion, readings, form=form, includes_gravity=includes_gravity, with_std=with_std)
+
+
+def measured_motion(log: Log, cutoff: float | None) -> Motion:
+    """Return the motion of a log by its measured velocities.
+
+    Args:
+        log: The recording.
+        cutoff: Cutoff of all channels [Hz]; None for none.
+    """
+    everywhere = np.ones(len(log.joint_names), dtype=bool)
+    return Motion.at_samples(log, math.inf if cutoff is None else cutoff, velocity_measured=everywhere)
+
+
+def estimate_motion(
+    sensor: BaseSensor, motion: Motion, readings: Array, *, form: str, includes_gravity: bool = False, with_std: bool
+) -> LogEstimate:
+    """Estimate the torques along a motion.
+
+    Args:
+        sensor: The plate, tared where the form needs it.
+        motion: Motion of the sensor's robot at the samples of a log with the plate's raw readings.
+        readings: The readings to use [N, N m], shape (k, 6).
+        form: The form, as in joint_torques.
+        includes_gravity: Add gravity(q): the torque at the joint instead of τ_d.
+        with_std: Propagate standard deviations; else they are NaN.
+    """
+    robot, log = sensor.robot, motion.log
     used = sensor.resolved_form(form)
     flags = raw_flags(sensor, log)
     able = (flags & int(EstimateFlag.WRENCH_INVALID | EstimateFlag.POSITION_INVALID)) == 0
     moves = used != "tared"
-    dq = smoothed(log.time, log.dq, cutoff) if moves else None
-    ddq = smoothed(log.time, log.dq, cutoff, derivative=1) if moves else None
-    if dq is not None and ddq is not None:
-        still = ~(np.isfinite(dq) & np.isfinite(ddq)).all(axis=1)
+    still = np.asarray(~(np.isfinite(motion.dq) & np.isfinite(motion.ddq)).all(axis=1))
+    dq, ddq = (np.where(still[:, None], 0.0, rate) for rate in (motion.dq, motion.ddq))
+    if moves:
         flags[still] |= int(EstimateFlag.NO_VELOCITY | EstimateFlag.NO_ACCELERATION)
-        dq[still], ddq[still] = 0.0, 0.0
     generator = sensor.compensator.generator
     if isinstance(generator, LinearTable) and moves:
         outside = able & ~generator.covers(np.where(np.isfinite(log.q), log.q, np.inf))
@@ -99,10 +127,8 @@ def estimate_log(
     if tare is not None and used != "full":
         flags[tare.left(log.q, model=used == "tared+model")] |= int(EstimateFlag.OUT_OF_TARE_RANGE)
     value, std = np.full(log.q.shape, np.nan), np.full(log.q.shape, np.inf)
-    if reading_cutoff is not None:
-        readings = smoothed(log.time, readings, reading_cutoff)
     q, reading = log.q[able], readings[able]
-    velocity, rate = (None, None) if dq is None or ddq is None else (dq[able], ddq[able])
+    velocity, rate = (dq[able], ddq[able]) if moves else (None, None)
     value[able] = sensor.joint_torques(q, reading, velocity, rate, used)
     if includes_gravity:
         value[able] += robot.gravity(q)

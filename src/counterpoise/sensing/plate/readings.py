@@ -1,4 +1,4 @@
-"""A plate's readings in a log: that there are any, which gaps may be bridged by a straight line, what lies near."""
+"""A plate's readings in a log: that there are any, and which gaps may be bridged by a straight line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ...errors import InputError
 from ...foundation import Array
-from ...recording import Log
+from ...recording import Log, Motion
 
 Mask = npt.NDArray[np.bool_]
 
@@ -16,8 +16,8 @@ BRIDGED = 0.2
 cutoff by at most 2 % of its swing; a longer one is left out together with what the low-pass makes of it."""
 
 
-def plate_readings(log: Log) -> Array:
-    """Return the plate's raw readings, force first [N, N m], shape (k, 6).
+def plate_readings(log: Log | Motion) -> Array:
+    """Return the plate's readings, force first [N, N m], shape (k, 6): raw ones of a log, low-passed ones of a motion.
 
     Raises:
         InputError: The log has none.
@@ -50,19 +50,3 @@ def short_gaps(time: Array, missing: Mask, cutoff: float) -> Mask:
     after = np.clip(after, 1, len(known) - 1)
     short[asked] = inside & (known[after] - known[after - 1] <= BRIDGED / cutoff)
     return short
-
-
-def near_times(time: Array, marked: Array, within: float) -> Mask:
-    """Say which times lie near a marked one, shape (k,).
-
-    Args:
-        time: Times [s], shape (k,).
-        marked: Marked times [s], in any order; NaN ones are passed over.
-        within: Distance [s].
-    """
-    at = np.sort(marked[np.isfinite(marked)])
-    if len(at) == 0:
-        return np.zeros(len(time), dtype=bool)
-    after = np.clip(np.searchsorted(at, time), 0, len(at) - 1)
-    before = np.maximum(after - 1, 0)
-    return np.asarray(np.minimum(np.abs(at[after] - time), np.abs(at[before] - time)) <= within)

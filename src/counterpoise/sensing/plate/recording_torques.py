@@ -26,13 +26,21 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...doctor import Finding, check_plate, prepare, without_infinities
+from ...doctor import Finding, check_plate
 from ...dynamics import Robot, refuse_other_joints
 from ...errors import DataFileError, InputError
 from ...fitting import robust_std
 from ...foundation import Array, frozen, write_atomically
-from ...recording import Log, csv_blocks, effort_guesses, find_rests, interpolated, parquet_library, smoothed
-from .log_estimate import CUTOFF, LogEstimate, estimate_log, raw_flags
+from ...recording import (
+    Log,
+    Motion,
+    csv_blocks,
+    effort_guesses,
+    find_rests,
+    interpolated,
+    parquet_library,
+)
+from .log_estimate import CUTOFF, LogEstimate, estimate_motion, measured_motion, raw_flags
 from .readings import plate_readings
 from .sensor import BaseSensor
 from .tare import Tare
@@ -125,33 +133,36 @@ def recording_torques(
         InputError: No plate in the recording, other joints, a tare in which the arm moves, a form that is not ready.
         ModelError: A form that needs masses, of a robot without any.
     """
-    log = without_infinities(log)
+    log = log.without_infinities()
     refuse_without_plate(robot, log)
     report = progress or (lambda _done, _total: None)
     raw = log.ordered()
     gravity = np.zeros((size := 4 * (robot.tree.bodies + 1), size)) if masses == "exact" else None
     if calibration is None:
-        used, sensor = raw, declared_sensor(robot, raw, cutoff, gravity)
+        used = raw
+        motion = measured_motion(used, cutoff)
+        sensor = declared_sensor(robot, motion, gravity)
     else:
         used = calibration.corrected(raw)
-        known = _after_calibration(robot, calibration, used, cutoff, gravity)
+        motion = measured_motion(used, cutoff)
+        known = _after_calibration(robot, calibration, motion, gravity)
         sensor = calibration.sensor(robot, of="corrected", uncertainty=known)
     taken = None if tare is None else _tared(sensor, used, *tare)
     chosen = sensor.resolved_form(form)
     if calibration is not None and chosen == "full":
-        zero = _zero_against_model(sensor, used, raw, cutoff)
+        zero = _zero_against_model(sensor, motion, raw)
         sensor = calibration.sensor(robot, of="corrected", uncertainty=known, bias=zero)
-    dynamic = estimate_log(sensor, used, form=chosen, cutoff=cutoff, reading_cutoff=cutoff, with_std=False)
+    dynamic = estimate_motion(sensor, motion, plate_readings(motion), form=chosen, with_std=False)
     if calibration is not None:
         dynamic = _with_flags(dynamic, raw_flags(sensor, raw))
     report(1.0, 4.0)
-    check = compared(sensor, used, chosen, dynamic.flags, cutoff)
+    check = compared(sensor, motion, chosen, dynamic.flags)
     report(2.0, 4.0)
     torque = replace(dynamic, value=dynamic.value + _gravity(robot, used.q), includes_gravity=True)
     differenced = _compared_poses(used) if calibration is not None and chosen == "full" else None
     torque, dynamic = (_with_bands(sensor, used, found, check, differenced) for found in (torque, dynamic))
     report(3.0, 4.0)
-    effort, note = _effort(used, cutoff)
+    effort, note = _effort(motion)
     return RecordingTorques(
         robot=robot,
         log=used,
@@ -166,7 +177,7 @@ def recording_torques(
         effort_note=note,
         check=check,
         joints=summaries(robot, torque, dynamic, effort, check),
-        findings=tuple(check_plate(robot, used, prepare(used))) if check is not None else (),
+        findings=tuple(check_plate(robot, used, Motion.on_grid(used))) if check is not None else (),
     )
 
 
@@ -183,36 +194,34 @@ def refuse_without_plate(robot: Robot, log: Log) -> None:
         raise InputError(f"the recording has {len(log)} samples; expected at least {LEAST_SAMPLES} of increasing time")
 
 
-def declared_sensor(robot: Robot, log: Log, cutoff: float, gravity: Array | None = None) -> BaseSensor:
+def declared_sensor(robot: Robot, motion: Motion, gravity: Array | None = None) -> BaseSensor:
     """Return the plate as a recording declares it, with the noise that its readings show.
 
     Args:
         robot: The model.
-        log: The recording, in order of time, with a wrench.
-        cutoff: Cutoff of the readings [Hz].
+        motion: Motion at the recording's samples, with a wrench.
         gravity: Covariance of the gravity parameters, as in Uncertainty; None for what is assumed of a CAD model.
     """
-    known = log.declared
+    known = motion.log.declared
     return BaseSensor(
         robot,
         known.T_base_sensor,
         known.sensor_reads or "on_robot",
-        uncertainty=Uncertainty.checked(robot, noise=reading_noise(log, cutoff), gravity=gravity),
+        uncertainty=Uncertainty.checked(robot, noise=reading_noise(motion), gravity=gravity),
     )
 
 
-def reading_noise(log: Log, cutoff: float) -> Array:
+def reading_noise(motion: Motion) -> Array:
     """Return the noise that smoothing leaves in the readings [N, N m], shape (6,).
 
     What is above the cutoff is measured; as much per Hz is taken to lie below it, as of white noise. The half rate is
     shared by both.
     """
-    reading = plate_readings(log)
-    fast = reading - smoothed(log.time, reading, cutoff)
-    nyquist = 0.5 * log.rate
-    above = max(nyquist - cutoff, 0.05 * nyquist)
+    fast = plate_readings(motion.log) - plate_readings(motion)
+    nyquist = 0.5 * motion.rate
+    above = max(nyquist - motion.cutoff, 0.05 * nyquist)
     # Median, not rms: impacts and steps are no noise.
-    return frozen(robust_std(fast) * np.sqrt(min(cutoff, nyquist) / above))
+    return frozen(robust_std(fast) * np.sqrt(min(motion.cutoff, nyquist) / above))
 
 
 def _with_flags(found: LogEstimate, flags: npt.NDArray[np.int64]) -> LogEstimate:
@@ -255,7 +264,7 @@ def _tared(sensor: BaseSensor, log: Log, begin: float, end: float) -> Tare:
 
 
 def _after_calibration(
-    robot: Robot, calibration: SensorCalibration, log: Log, cutoff: float, gravity: Array | None
+    robot: Robot, calibration: SensorCalibration, motion: Motion, gravity: Array | None
 ) -> Uncertainty:
     """Return the errors of a calibrated plate whose readings are wrenches in the base frame.
 
@@ -265,17 +274,17 @@ def _after_calibration(
     """
     to_base = calibration.frame.to_base**2
     left = np.maximum(calibration.noise, calibration.heldout)
-    noise = np.maximum(np.sqrt(to_base @ left**2), reading_noise(log, cutoff))
+    noise = np.maximum(np.sqrt(to_base @ left**2), reading_noise(motion))
     return Uncertainty.checked(robot, noise=noise, gravity=gravity)
 
 
-def _zero_against_model(sensor: BaseSensor, log: Log, raw: Log, cutoff: float) -> Array:
+def _zero_against_model(sensor: BaseSensor, motion: Motion, raw: Log) -> Array:
     """Return the zero of a calibrated plate for which it agrees with the model over the recording, shape (6,).
 
     A calibration cannot tell the zero of fz from the robot's weight, and finds it for masses that it corrects itself;
     with the masses as described, newtons of it would act on the wrist over a metre.
     """
-    check = compared(sensor, log, "full", raw_flags(sensor, raw), cutoff)
+    check = compared(sensor, motion, "full", raw_flags(sensor, raw))
     return np.zeros(6) if check is None else np.nanmedian(check.measured - check.predicted, axis=0)
 
 
@@ -326,11 +335,11 @@ def _propagated(
     return interpolated(np.arange(len(able), dtype=np.float64), some.astype(np.float64), std)
 
 
-def _effort(log: Log, cutoff: float) -> tuple[Array, str]:
+def _effort(motion: Motion) -> tuple[Array, str]:
     """Return the measured torques at the links, smoothed, and why there are none."""
-    declared = log.declared
-    nothing = np.full(log.tau.shape, np.nan)
-    if not np.isfinite(log.tau).any():
+    declared = motion.log.declared
+    nothing = np.full(motion.tau.shape, np.nan)
+    if not np.isfinite(motion.tau).any():
         return nothing, "the recording has no efforts"
     if declared.effort_kind == "current":
         return nothing, "the efforts are currents; give torque constants in the mapping to compare with them"
@@ -338,7 +347,7 @@ def _effort(log: Log, cutoff: float) -> tuple[Array, str]:
         return nothing, "the efforts are on the motor's side; give the gears in the mapping to compare with them"
     if guessed := effort_guesses(declared.guessed):
         return nothing, f"{guessed}: nothing shows that efforts are torques"
-    return smoothed(log.time, log.tau, cutoff), ""
+    return motion.tau, ""
 
 
 ENDINGS = (".csv", ".parquet")

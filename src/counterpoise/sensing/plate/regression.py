@@ -16,7 +16,7 @@ Each of the six channels has its own noise; its samples count as one in f where 
 Samples are readings of a plate with the motion that belongs to them: moving samples, or means of poses at rest.
 
 Positions, velocities, accelerations, readings and motor torques go through the same zero-phase low-pass
-(identification/motion.py), so that what belongs together stays together. Short gaps are bridged (readings.py);
+(recording/motion.py), so that what belongs together stays together. Short gaps are bridged (readings.py);
 other readings that cannot be used (missing, saturated, frozen) are left out with all samples that the filter mixes them
 into.
 
@@ -60,19 +60,11 @@ from ...fitting import (
     solve_robust,
 )
 from ...foundation import Array
-from ...identification import (
-    EDGE_PERIODS,
-    LEAST_INFLATION,
-    MOST_OF_RATE,
-    Preparation,
-    motion_band,
-    moving_samples,
-    prepare,
-)
-from ...recording import SETTLE, Log, bridged, find_rests, interpolated, smoothed
+from ...identification import LEAST_INFLATION, motion_of, prepare, samples_of
+from ...recording import EDGE_PERIODS, MOST_OF_RATE, SETTLE, Log, Motion, bridged, find_rests, motion_band, near_times
 from .base_parameters import PlateBase, wrench_columns
 from .log_estimate import raw_flags
-from .readings import near_times, plate_readings, short_gaps
+from .readings import plate_readings, short_gaps
 from .sensor import BaseSensor
 from .torque_estimate import UNUSABLE, EstimateFlag
 
@@ -133,8 +125,8 @@ def without_efforts(log: Log) -> Log:
 
 def moving_plate_samples(
     robot: Robot, log: Log, sensor: BaseSensor, *, cutoff: float | None = None, efforts: bool = False
-) -> tuple[PlateSamples, Preparation]:
-    """Return the samples of a motion, and how they were filtered.
+) -> tuple[PlateSamples, Motion]:
+    """Return the samples of a motion, and the whole motion at the recording's times.
 
     Args:
         robot: The robot it is of.
@@ -150,24 +142,23 @@ def moving_plate_samples(
     given = log if efforts else without_efforts(log)
     chosen = plate_cutoff(log) if cutoff is None else cutoff
     preparation = prepare(robot, given, cutoff=chosen, likeliest=False)
-    samples = moving_samples(robot, given, preparation=preparation)
+    motion = motion_of(robot, given, preparation)
+    samples = samples_of(motion, preparation.v0)
     ordered = log.ordered()
     flags = raw_flags(sensor, ordered)
     gaps = np.asarray((flags & int(UNUSABLE)) != 0)
     wrench = sensor.frame.wrench(np.where(gaps[:, None], np.nan, plate_readings(ordered)))
     # a plate is saturated at peaks: a line across them would lower every one
-    short = short_gaps(ordered.time, gaps, preparation.cutoff) & ((flags & int(EstimateFlag.SATURATED)) == 0)
-    wrench = np.where(short[:, None], bridged(ordered.time, wrench), wrench)
+    short = short_gaps(motion.time, gaps, motion.cutoff) & ((flags & int(EstimateFlag.SATURATED)) == 0)
+    wrench = np.where(short[:, None], bridged(motion.time, wrench), wrench)
     gaps &= ~short
-    at, rate = (
-        interpolated(samples.time, ordered.time, smoothed(ordered.time, wrench, preparation.cutoff, derivative))
-        for derivative in (0, 1)
-    )
-    near = near_times(ordered.time, ordered.time[gaps], 0.5 * EDGE_PERIODS / preparation.cutoff)
-    clean = np.isfinite(at).all(axis=1) & ~np.asarray(np.interp(samples.time, ordered.time, near.astype(float)) > 0.0)
+    rows = np.searchsorted(motion.time, samples.time)
+    at, rate = (motion.filtered(wrench, derivative)[rows] for derivative in (0, 1))
+    near = near_times(samples.time, motion.time[gaps], 0.5 * EDGE_PERIODS / motion.cutoff)
+    clean = np.isfinite(at).all(axis=1) & ~near
     if not clean.any():
         raise InputError("no stretch between useless plate readings is long enough for the filter; record again")
-    return PlateSamples(samples[clean], at[clean], rate[clean], True), preparation
+    return PlateSamples(samples[clean], at[clean], rate[clean], True), motion
 
 
 def plate_cutoff(log: Log) -> float:

@@ -23,7 +23,14 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics import Robot, refuse_command_units
+from ...dynamics import (
+    WRENCH_COMPONENTS,
+    Robot,
+    as_rows,
+    check_out,
+    refuse_command_units,
+    refuse_wrench_shape,
+)
 from ...errors import InputError, ModelError
 from ...foundation import Array, frozen
 from ...recording import Sample
@@ -35,7 +42,7 @@ from .gravity_wrench import (
     PositionDependent,
     constant_gravity_wrench,
 )
-from .joint_analyzer import FORMS, JointAnalyzer, PlateKernel, Term, checked_rows, delivered
+from .joint_analyzer import JointAnalyzer, Term
 from .tare import Tare, model_range, taken
 from .torque_estimate import FrozenWatch, OnlineEstimate, OnlineSettings, TorqueEstimate
 from .variance import TorqueVariance, Uncertainty
@@ -45,7 +52,14 @@ GRID_SPACING = math.radians(5.0)
 """Default distance of the grid positions of a linear table [rad]."""
 
 
-class BaseSensor(PlateKernel):
+FORMS = ("full", "tared", "tared+model")
+"""Names of the three forms."""
+
+
+NO_WRENCH = frozen(np.zeros(6))
+
+
+class BaseSensor:
     """A six-axis plate under a robot.
 
     A sensor keeps a tare and, on line, the past of its samples: use one per control loop, not from several threads.
@@ -76,14 +90,6 @@ class BaseSensor(PlateKernel):
         InputError: An argument has a shape or a value that cannot be.
     """
 
-    robot: Robot
-
-    def __new__(cls, robot: Robot, *_: Any, **__: Any) -> Self:
-        """Make the kernel under the sensor."""
-        if not isinstance(robot, Robot):
-            raise InputError(f"robot is a {type(robot).__name__}; expected a counterpoise Robot, as load() returns it")
-        return super().__new__(cls, robot)
-
     def __init__(
         self,
         robot: Robot,
@@ -99,7 +105,10 @@ class BaseSensor(PlateKernel):
         online: OnlineSettings | None = None,
     ) -> None:
         """Check the description of the plate."""
+        if not isinstance(robot, Robot):
+            raise InputError(f"robot is a {type(robot).__name__}; expected a counterpoise Robot, as load() returns it")
         refuse_command_units(robot)
+        self.robot = robot
         self.frame = WrenchFrame.checked(T_base_sensor, reads, point=point, gain=gain, bias=bias)
         self.range = _range(range)
         self.compensator = GravityCompensator(ModelGravityWrench(robot))
@@ -110,7 +119,6 @@ class BaseSensor(PlateKernel):
         self._has_masses = bool(robot.tree.mass.any())
         self._settings = online or OnlineSettings()
         self._online = OnlineEstimate(self, self._settings)
-        self._set_reading(self.frame.to_base)
         self._prepare()
 
     # ------------------------------------------------------------------------------------------------ what it is told
@@ -251,15 +259,7 @@ class BaseSensor(PlateKernel):
 
     def forms(self) -> tuple[str, ...]:
         """Return the forms that can be computed now, the one that "auto" picks first."""
-        tared = self.tare_state is not None
-        ready = []
-        if tared and self._has_masses:
-            ready.append("tared+model")
-        if self._has_masses and self.compensator.generator.complete:
-            ready.append("full")
-        if tared:
-            ready.append("tared")
-        return tuple(ready)
+        return self._forms
 
     def resolved_form(self, form: str) -> str:
         """Return the form that "auto" stands for, or the form itself.
@@ -322,6 +322,57 @@ class BaseSensor(PlateKernel):
             np.asarray(q, dtype=np.float64), self.resolved_form(form), acceleration, 0.0, includes_gravity
         )
 
+    def joint_torques(
+        self,
+        q: npt.ArrayLike,
+        wrench: npt.ArrayLike,
+        dq: npt.ArrayLike | None = None,
+        ddq: npt.ArrayLike | None = None,
+        form: str = "auto",
+        out: Array | None = None,
+    ) -> Array:
+        """Return τ_d: the torques at the joints without what holds the robot's weight [N m, or N for linear joints].
+
+        The torque at the joint is τ_d + gravity(q). Friction and rotor inertia are not in it: no plate feels them.
+
+        Args:
+            q: Joint positions [rad or m], shape (n,) or (k, n).
+            wrench: The plate's raw reading, force first [N, N m], in the sensor's axes and sign, shape (6,) or (k, 6).
+            dq: Joint velocities, shape of q; None for zero. The kinematics-only form "tared" does not use it.
+            ddq: Joint accelerations, shape of q; None for zero. The form "tared" does not use it.
+            form: "full" (model, untared), "tared" (kinematics only), "tared+model" (difference of the model's gravity
+                since the tare) or "auto": the last of them where a tare and masses exist, else what is there.
+            out: Where to write the result; shape of q.
+
+        Returns:
+            Torques, shape (n,) or (k, n).
+
+        Raises:
+            InputError: A shape or an entry that cannot be, an unknown form, or a form that needs a tare and has none.
+            ModelError: A form that needs masses, of a robot without any.
+            PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
+        """
+        used = self.resolved_form(form)
+        frame = self._frames.get(used)
+        if frame is None:
+            frame = self._frames[used] = np.vstack([self.frame.to_base, self.offset(used)])
+        if self.analyzer.terms == Term.ALL and used == "tared":
+            torques = self.robot.base_torques(q, wrench, out=out, frame=frame)
+            torques -= self.robot.base_torques(q, NO_WRENCH)  # base_torques takes the weight off, which the tare did
+            return torques
+        if self.analyzer.terms == Term.ALL and isinstance(self.compensator.generator, ModelGravityWrench):
+            return self.robot.base_torques(q, wrench, dq, ddq, out, frame=frame)
+        positions = as_rows(q, "q", self.robot.joint_names)
+        readings = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
+        refuse_wrench_shape(readings, positions)
+        if out is not None:
+            check_out(out, positions.shape, [readings])
+        # Dot products of rows, not a matrix product: a row's bytes must not depend on how many there are.
+        dynamic = np.einsum("...j,ij->...i", readings, frame[:6]) - frame[6]
+        if used == "tared":
+            return self.analyzer.torques(positions, dynamic, out=out)
+        return self.analyzer.torques(positions, self.compensator.dynamic_wrench(positions, dynamic), dq, ddq, out)
+
     def estimate(
         self, sample: Sample, ddq: npt.ArrayLike | None = None, *, form: str = "auto", includes_gravity: bool = False
     ) -> TorqueEstimate:
@@ -353,26 +404,6 @@ class BaseSensor(PlateKernel):
 
     # --------------------------------------------------------------------------------------------------- how it does it
 
-    def _by_stages(
-        self,
-        q: npt.ArrayLike,
-        wrench: npt.ArrayLike,
-        dq: npt.ArrayLike | None,
-        ddq: npt.ArrayLike | None,
-        form: str,
-        out: Array | None,
-    ) -> Array:
-        """Compute with the two stages one after the other: what the native kernel does in one go."""
-        used = self.resolved_form(form)
-        rows = checked_rows(self.robot, q, wrench, dq, ddq)
-        positions, readings, velocity, acceleration = rows
-        # dot products of rows, not a matrix product: a row's bytes must not depend on how many there are
-        measured = np.einsum("...j,ij->...i", readings, self.frame.to_base) - self.offset(used)
-        if used == "tared":
-            return delivered(self.analyzer.torques(positions, measured), out, rows)
-        dynamic = self.compensator.dynamic_wrench(positions, measured)
-        return delivered(self.analyzer.torques(positions, dynamic, velocity, acceleration), out, rows)
-
     def offset(self, form: str) -> Array:
         """Return what a form subtracts from X · reading besides gravity [N, N m], shape (6,)."""
         tare = self.tare_state
@@ -382,13 +413,15 @@ class BaseSensor(PlateKernel):
         return static if form == "tared" else static - self.compensator.generator.wrench(tare.q)
 
     def _prepare(self) -> None:
-        """Tell the native kernel what it may do by itself."""
-        ready = self.forms()
-        native = isinstance(self.compensator.generator, ModelGravityWrench) and self.analyzer.terms == Term.ALL
-        for place, form in enumerate((*FORMS, ready[0] if ready else "")):
-            able = form in ready and (native or (form == "tared" and self.analyzer.terms == Term.ALL))
-            offset = frozen(self.offset(form)) if able else None
-            self._set_form(place, offset, form != "tared", form != "tared")
+        """Work out which forms can be computed now, the one that "auto" picks first."""
+        tared = self.tare_state is not None
+        able = {
+            "tared+model": tared and self._has_masses,
+            "full": self._has_masses and self.compensator.generator.complete,
+            "tared": tared,
+        }
+        self._forms = tuple(form for form, ready in able.items() if ready)
+        self._frames: dict[str, Array] = {}  # by form, as base_torques takes it
 
     def std_of(self, q: Array, form: str, acceleration: Array | None, since: float, includes_gravity: bool) -> Array:
         """Return standard deviations of a resolved form, ``since`` seconds after the tare."""

@@ -26,7 +26,6 @@ import numpy.typing as npt
 from ...doctor import (
     AMBIGUOUS,
     BELIEVED,
-    CUTOFF,
     UNRELATED,
     LogFault,
     MassBelief,
@@ -34,19 +33,17 @@ from ...doctor import (
     PlateFit,
     PlateModel,
     PlateTurn,
-    Prepared,
     axes_of,
     check_plate,
     fit_plate,
     parameter_spread,
-    prepare,
 )
 from ...dynamics import WRENCH_COMPONENTS, Robot
 from ...errors import InputError
 from ...fitting import inertial_root
 from ...foundation import Array, PublishedData, frozen, transform
 from ...identification import Identity, data_fingerprint, identity_of
-from ...recording import Log, SampleFlag, filtered, increasing, interpolated
+from ...recording import GRID_CUTOFF, Log, Motion, SampleFlag, filtered, increasing, interpolated
 from .readings import plate_readings
 from .sensor import BaseSensor
 from .sensor_fit import (
@@ -121,12 +118,12 @@ def find_start(robot: Robot, log: Log, data: PlateData, parts: Collection[str]) 
     return FoundStart(start, as_declared, fit.margin > AMBIGUOUS)
 
 
-def _slow(data: PlateData) -> Prepared:
+def _slow(data: PlateData) -> Motion:
     """Return the recording as the doctor looks at it: accelerations of coarse encoders would drown the rest."""
-    smooth, cutoff = data.smooth, min(data.cutoff, CUTOFF)
+    smooth, cutoff = data.smooth, min(data.cutoff, GRID_CUTOFF)
     q, dq, ddq = (filtered(smooth.q, smooth.dt, cutoff, derivative=order) for order in range(3))
     reading = filtered(data.reading, smooth.dt, cutoff)
-    return replace(smooth, q=q, dq=dq, ddq=ddq, wrench=reading, good=data.usable, cutoff=cutoff)
+    return replace(smooth, q=q, dq=dq, ddq=ddq, wrench=reading, usable=data.usable, cutoff=cutoff)
 
 
 def _other_class(robot: Robot, log: Log, fit: PlateFit, declared: Array) -> tuple[PlateClass, Array]:
@@ -137,7 +134,7 @@ def _other_class(robot: Robot, log: Log, fit: PlateFit, declared: Array) -> tupl
     if unsure and axes is not None:
         return runner_up, axes
     blamed = (LogFault.PLATE_HANDEDNESS, LogFault.PLATE_SIGN)
-    findings = [one for one in check_plate(robot, log, prepare(log)) if one.fault in blamed]
+    findings = [one for one in check_plate(robot, log, Motion.on_grid(log)) if one.fault in blamed]
     told = " ".join(f"{one.sentence} {one.remedy}" for one in findings[:1]) or (
         "The plate's axes are left-handed, or forces and moments have opposite signs."
     )

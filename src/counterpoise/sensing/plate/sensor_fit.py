@@ -21,15 +21,20 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ...doctor import LEVER, Prepared, prepare, without_infinities
+from ...doctor import LEVER
 from ...dynamics import WRENCH_COMPONENTS, Robot, refuse_other_joints
 from ...errors import InputError, ModelError
-from ...fitting import BEND, hampel_weight, huber_weight, inflation_of, robust_std
+from ...fitting import (
+    BEND,
+    Gaussian,
+    Linearised,
+    gauss_newton,
+)
 from ...foundation import Array, skew
-from ...identification import motion_band, refuse_other_mount
-from ...recording import Log, SampleFlag, filtered, true_stretches
+from ...identification import refuse_other_mount
+from ...recording import Log, Motion, SampleFlag, filtered, motion_band, near_times, true_stretches
 from .log_estimate import frozen_rows
-from .readings import near_times, plate_readings, short_gaps
+from .readings import plate_readings, short_gaps
 from .wrench_frame import Mounting
 
 
@@ -104,7 +109,7 @@ class PlateData:
         usable: Which grid times may be compared, shape (K,).
     """
 
-    smooth: Prepared
+    smooth: Motion
     rows: npt.NDArray[np.intp]
     time: Array
     drift_variable: Array
@@ -138,7 +143,7 @@ def plate_data(
             f"robot '{robot.name}' has no masses, so nothing is known of the wrench on its plate; give a description "
             "with masses"
         )
-    log = without_infinities(log)
+    log = log.without_infinities()
     missing, spoiled = missing_readings(log), spoiled_readings(log)
     lost = missing | spoiled
     if lost.mean() > MOST_LOST:
@@ -151,13 +156,13 @@ def plate_data(
     log, lost = with_gaps(log, missing, spoiled, band)
     # The wrench is no linear function of the positions, so a low-pass of them is not one of it. They are smoothed
     # lightly, and then the reading and the model's wrench alike.
-    smooth = prepare(log, WIDER * band)
+    smooth = Motion.on_grid(log, WIDER * band)
     if smooth is None or smooth.wrench is None:
         raise InputError(f"the recording has {len(log)} samples, too few to calibrate a plate; record a minute")
     band = min(band, smooth.cutoff)
     edge = min(1.0 / band, 0.1 * float(smooth.time[-1] - smooth.time[0]))
     inside = (smooth.time >= smooth.time[0] + edge) & (smooth.time <= smooth.time[-1] - edge)
-    usable = smooth.good & inside & ~near_times(smooth.time, log.time[lost], 1.0 / band)
+    usable = smooth.usable & inside & ~near_times(smooth.time, log.time[lost], 1.0 / band)
     seconds = float(usable.sum()) * smooth.dt
     if seconds < LEAST_TIME:
         raise InputError(
@@ -499,35 +504,29 @@ def fit_sensor(
     if "bias" in parts:  # the constant part first: before it, every residual is an outlier
         left = comparison.reading(start.lag) - comparison.predicted(fit)
         fit = replace(fit, bias=np.median(left[used], axis=0))
-    for round_ in range(ROUNDS):
+
+    def linearised(fit: SensorFit, number: int) -> Linearised:
         left = (comparison.reading(fit.lag) - comparison.predicted(fit))[used]
-        columns = comparison.columns(start, fit.mounting, fit.masses)[used][:, :, free]
-        # About zero, not about their median: a channel that a step left off by a constant is no set of outliers.
-        noise = np.maximum(robust_std(left), 1e-7 * comparison.unit)
-        size_of = np.abs(left) / noise
-        weight = huber_weight(size_of) if round_ < 3 else hampel_weight(size_of)
-        inflation = inflation_of(np.where(weight > 0.5, left, np.nan))  # outliers do not count
-        scaled = np.sqrt(weight / inflation) / noise
-        flat = (columns * scaled[:, :, None]).reshape(-1, len(free))
-        information = flat.T @ flat + np.diag(1.0 / prior_std[free] ** 2)
-        away = _unknowns(fit)[free] / prior_std[free] ** 2
-        covariance = np.linalg.inv(information)
-        step = np.zeros(size)
-        step[free] = covariance @ (flat.T @ (left * scaled).ravel() - away)
-        full = np.zeros((size, size))
-        full[np.ix_(free, free)] = covariance
-        fit = replace(
-            _descended(comparison, fit, _shortened(step), scaled, used),
-            covariance=full,
-            noise=_noise(left, weight, noise),
-            residual=left,
-            weight=weight,
-            inflation=inflation,
-        )
-        if round_ > 3 and np.all(np.abs(step[free]) < SETTLED * np.sqrt(np.diag(covariance)) + 1e-12):
-            break
-    left = (comparison.reading(fit.lag) - comparison.predicted(fit))[used]
-    return replace(fit, residual=left)
+        A = comparison.columns(start, fit.mounting, fit.masses)[used][:, :, free]
+        prior = Gaussian(-_unknowns(fit)[free], np.diag(1.0 / prior_std[free]))
+        return Linearised.robust(A, left, reject=number >= 3, least=1e-7 * comparison.unit, prior=prior)
+
+    def stepped(fit: SensorFit, step: Array, model: Linearised) -> SensorFit:
+        full = np.zeros(size)
+        full[free] = step
+        return _descended(comparison, fit, _shortened(full), model, used)
+
+    fit, solution, model = gauss_newton(fit, linearised, stepped, rounds=ROUNDS, settled=SETTLED, least=5)
+    covariance = np.zeros((size, size))
+    covariance[np.ix_(free, free)] = solution.covariance
+    return replace(
+        fit,
+        covariance=covariance,
+        noise=_noise(model),
+        residual=(comparison.reading(fit.lag) - comparison.predicted(fit))[used],
+        weight=model.weight,
+        inflation=model.inflation,
+    )
 
 
 def _unknowns(fit: SensorFit) -> Array:
@@ -547,21 +546,23 @@ def _stepped(fit: SensorFit, step: Array) -> SensorFit:
     )
 
 
-def _descended(comparison: PlateComparison, fit: SensorFit, step: Array, scaled: Array, used: slice) -> SensorFit:
+def _descended(comparison: PlateComparison, fit: SensorFit, step: Array, model: Linearised, used: slice) -> SensorFit:
     """Return the fit after a step, halved until the weighted squares are less: the turn and the gain are one product.
 
     Args:
         comparison: Readings and wrenches.
         fit: Where the step starts.
         step: The step, shape (55 + m,).
-        scaled: Square roots of the weights, shape (k, 6).
+        model: What is fitted there.
         used: Instants that count.
     """
     free = fit.prior_std > 0.0
+    scale = model.sigma * np.sqrt(model.inflation)
 
     def cost(one: SensorFit) -> float:
         left = (comparison.reading(one.lag) - comparison.predicted(one))[used]
-        return float(np.sum((scaled * left) ** 2) + np.sum((_unknowns(one)[free] / fit.prior_std[free]) ** 2))
+        squares = float(np.sum(model.weight * (left / scale) ** 2))
+        return squares + float(np.sum((_unknowns(one)[free] / fit.prior_std[free]) ** 2))
 
     before, trial = cost(fit), _stepped(fit, step)
     for _ in range(HALVINGS):
@@ -579,11 +580,11 @@ def _shortened(step: Array) -> Array:
     return factor * step
 
 
-def _noise(left: Array, weight: Array, robust: Array) -> Array:
+def _noise(model: Linearised) -> Array:
     """Return the standard deviation of the good readings, shape (6,); the robust one where hardly any are good."""
-    total = weight.sum(axis=0)
-    square = np.sum(weight * left**2, axis=0) / np.maximum(total, 1.0)
-    noise: Array = np.where(total > 0.5 * len(left), np.sqrt(square), robust)
+    total = model.weight.sum(axis=0)
+    square = np.sum(model.weight * model.left**2, axis=0) / np.maximum(total, 1.0)
+    noise: Array = np.where(total > 0.5 * len(model.left), np.sqrt(square), model.sigma)
     return noise
 
 

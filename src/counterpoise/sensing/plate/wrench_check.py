@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ...dynamics import Robot, effort_units
 from ...foundation import Array
-from ...recording import Log, smoothed
+from ...recording import Motion
 from .log_estimate import LogEstimate
 from .readings import plate_readings
 from .sensor import BaseSensor
@@ -160,17 +160,14 @@ class WrenchCheck:
     explained: Array
 
 
-def compared(
-    sensor: BaseSensor, log: Log, form: str, flags: npt.NDArray[np.int64], cutoff: float
-) -> WrenchCheck | None:
+def compared(sensor: BaseSensor, motion: Motion, form: str, flags: npt.NDArray[np.int64]) -> WrenchCheck | None:
     """Compare the plate with the model along a recording.
 
     Args:
         sensor: The plate.
-        log: The recording in order of time, with a wrench.
+        motion: Motion at the recording's samples by its measured velocities, with a wrench.
         form: The form in use; the kinematics-only form is compared by the one with the model's gravity.
         flags: EstimateFlag bits of the samples, shape (k,).
-        cutoff: Cutoff of velocities and readings [Hz].
 
     Returns:
         The comparison; None where the robot has no masses.
@@ -179,12 +176,11 @@ def compared(
     if not robot.tree.mass.any() or robot.tree.refusal:
         return None
     based = form if form != "tared" else sensor.forms()[0]
-    reading = smoothed(log.time, plate_readings(log), cutoff)
-    reading[(flags & BAD) != 0] = np.nan
+    log = motion.log
+    reading = np.where(((flags & BAD) != 0)[:, None], np.nan, plate_readings(motion))
     # The tare leaves in what the model says of its pose, so that both sides are whole wrenches.
     measured = reading @ sensor.frame.to_base.T - sensor.offset(based)
-    rates = [smoothed(log.time, log.dq, cutoff, derivative=order) for order in (0, 1)]
-    dq, ddq = (np.where(np.isfinite(rate), rate, 0.0) for rate in rates)
+    dq, ddq = (np.where(np.isfinite(rate), rate, 0.0) for rate in (motion.dq, motion.ddq))
     q = np.where(np.isfinite(log.q), log.q, 0.0)
     predicted = robot.base_wrench(q, dq, ddq)
     missed = measured - predicted

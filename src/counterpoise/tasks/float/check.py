@@ -5,8 +5,8 @@ and creeps back (tasks/pose_recording.py); the others stay. At rest from above t
 
     difference = mean of both − ĝ,   friction F = half of what they differ by
 
-A pushed arm is sure to stop and stay only where |difference| < (1 − c) F_c at every joint, c being the share of the
-friction that is compensated. The check therefore asks for
+A pushed arm is sure to stop and stay only where |difference| < (1 − c) F_c at every joint, c being the fraction of
+the friction that is compensated. The check therefore asks for
 
     |difference| + 2 σ < (1 − c) F_c
 
@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ...control import Clock, Plant, SafetyFilter, gain, standing_sample
+from ...control import gain, standing_sample
 from ...dynamics import FrictionLaw, Robot, effort_units, position_units, rotary
 from ...errors import InputError, SafetyError, SensorFaultError
 from ...foundation import Array, frozen
@@ -37,10 +37,11 @@ from ...identification import PosePlan
 from ...recording import Sample, SampleFlag
 from ...sensing import states_of
 from ..pose_recording import MARGIN_LINEAR, MARGIN_ROTARY, Recording
-from ..rotors.measurement import tell
+from ..rig import Rig
 from .hidden import CheckResult, JointCheck, blindness
 from .holding import HeldWindow, HoldingTorques
 from .law import free_joints
+from .settings import FloatSettings
 
 if TYPE_CHECKING:
     from ...identification import Fit
@@ -65,74 +66,31 @@ class FloatCheck:
         recording: The motion, and the loop that drives the arm through it; None before the run.
     """
 
-    def __init__(
-        self,
-        plant: Plant,
-        robot: Robot,
-        *,
-        share: npt.ArrayLike = 0.0,
-        friction: FrictionLaw | None = None,
-        locked: Sequence[str] = (),
-        calibration: Fit | None = None,
-        repeats: int = 3,
-        by: Literal["effort", "command"] = "effort",
-        measure_rotors: bool = True,
-        announce: Callable[[str], None] = tell,
-        safety: SafetyFilter | None = None,
-        pace: Literal["plant", "clock"] = "plant",
-        clock: Clock | None = None,
-        i_have_an_estop: str | None = None,
-    ) -> None:
+    def __init__(self, rig: Rig, settings: FloatSettings = FloatSettings()) -> None:  # noqa: B008  frozen
         """Prepare the check.
 
         Args:
-            plant: What is driven.
-            robot: The arm's model, payload included.
-            share: Share of the friction that is to be compensated, below 1, one number or n.
-            friction: The friction law that is to be used; None for the friction that the check finds.
-            locked: Names of joints that are not to float; they are not moved.
-            calibration: The calibration behind the model, for its uncertainty; None for a model taken as it is.
-            repeats: How often the joints creep from both sides, at least 2: their scatter tells how sure the result is.
-            by: What tells the holding torque: the efforts measured, or the torques sent. A plant that adds gravity
-                itself is always judged by what is sent.
-            measure_rotors: See Recording.
-            announce: See Recording.
-            safety: The filter; None makes one.
-            pace: See ControlLoop.
-            clock: See ControlLoop.
-            i_have_an_estop: See ControlLoop.
+            rig: The arm; locked joints are not pulsed, whatever it says of unknown rotors.
+            settings: How it is to float.
 
         Raises:
             InputError: A joint that does not exist, or a number that makes no sense.
-            SafetyError: A share of 1 or more, or a plant whose holding torque is not known.
+            SafetyError: A fraction of 1 or more, or a plant whose holding torque is not known.
         """
-        names = robot.joint_names
-        if isinstance(repeats, bool) or not isinstance(repeats, int) or not 2 <= repeats <= 100:
-            raise InputError(f"repeats is {repeats!r}; expected a whole number from 2 to 100")
-        if by not in ("effort", "command"):
-            raise InputError(f"by is {by!r}; expected 'effort' or 'command'")
-        self._free = free_joints(names, locked)
+        robot, plant = rig.robot, rig.plant
+        self._free = free_joints(robot.joint_names, settings.locked)
         if not self._free.any():
             raise InputError("every joint is locked; nothing is left to float")
-        self._share = gain(share, "share", robot.n)
-        refuse_whole_share(self._share, names, self._free)
-        self._by = "command" if plant.adds_gravity else by
+        self._fraction = gain(settings.friction_fraction, "friction_fraction", robot.n)
+        refuse_whole_fraction(self._fraction, robot.joint_names, self._free)
+        self._by = "command" if plant.adds_gravity else settings.by
         if self._by == "effort" and plant.effort_kind != "torque":
             raise SafetyError(
                 "the plant measures currents, and the check before floating compares holding torques. Let its driver "
                 "give torques, or judge by what is sent (by='command') where commands are true torques"
             )
-        self._plant, self._robot, self._friction, self._repeats = plant, robot, friction, repeats
-        self._covariance = None if calibration is None else gravity_covariance(robot, calibration)
-        self._settings: dict[str, Any] = {
-            # Locked joints are not moved: those whose rotor is unknown are held softly.
-            "measure_rotors": [name for name, free in zip(names, self._free, strict=True) if free and measure_rotors],
-            "announce": announce,
-            "safety": SafetyFilter(robot, plant=plant) if safety is None else safety,
-            "pace": pace,
-            "clock": clock,
-            "i_have_an_estop": i_have_an_estop,
-        }
+        self._rig, self._settings = rig, settings
+        self._covariance = None if rig.calibration is None else gravity_covariance(robot, rig.calibration)
         self.recording: Recording | None = None
 
     def run(
@@ -157,25 +115,25 @@ class FloatCheck:
             SafetyError: There is no measured effort, or a fault stopped the arm.
             SensorFaultError: In one of the measurements most samples are not to be used.
         """
-        robot, plant = self._robot, self._plant
-        sample = standing_sample(plant)
+        robot, friction = self._rig.robot, self._settings.friction
+        sample = standing_sample(self._rig.plant)
         self._refuse_without_effort(sample)
         # All that can be computed now is: while the result is worked out, nothing is sent.
         model_std = np.zeros(robot.n) if self._covariance is None else gravity_std(robot, self._covariance, sample.q)
-        friction_law = None if self._friction is None else least_friction(self._friction, robot.n)
+        friction_law = None if friction is None else least_friction(friction, robot.n)
         recording = self.recording = self._prepared(sample.q)
-        limits, room = recording.loop.safety.limits, self._room()
+        limits, room = self._rig.safety.limits, self._room()
         unseen = blindness(robot, sample.q, self._free, limits.lower + room, limits.upper - room, limits.effort)
         if not recording.measure(progress, until=until):
             if then == "stop":
                 recording.loop.run(0.0)
             return None
-        judge = partial(judged, robot=robot, share=self._share, friction_law=friction_law, model_std=model_std)
+        judge = partial(judged, robot=robot, fraction=self._fraction, friction_law=friction_law, model_std=model_std)
         windows = self._held(recording, progress, until)
         joints = judge(windows, free=self._free)
         seconds = recording.reference.duration if windows else 0.0
         if (stuck := self._may_go_further(sample.q, joints)).any():
-            self._settings["announce"](self._again(stuck))
+            self._rig.announce(self._again(stuck))
             recording.follow(self._further(recording.plan, stuck))
             windows = self._held(recording, progress, until)
             second = {joint.joint: joint for joint in judge(windows, free=stuck)}
@@ -197,10 +155,10 @@ class FloatCheck:
             SafetyError: A fault stopped the arm.
             SensorFaultError: In one of the measurements most samples are not to be used; the arm was stopped.
         """
-        plant, loop = self._plant, recording.loop
+        plant, loop = self._rig.plant, recording.loop
         duration = recording.duration_from(plant.read().q)
         held = HoldingTorques(
-            self._robot,
+            self._rig.robot,
             recording.reference,
             loop.safety,
             by_command=self._by == "command",
@@ -222,9 +180,9 @@ class FloatCheck:
     def _may_go_further(self, q: Array, joints: Sequence[JointCheck]) -> npt.NDArray[np.bool_]:
         """Return the joints that did not come to rest from both sides and have the room to go further, (n,), bool."""
         failed = {joint.joint for joint in joints if not joint.crept}
-        limits = self._settings["safety"].limits
+        limits = self._rig.safety.limits
         room: Array = np.minimum(q - limits.lower, limits.upper - q) - self._margin()
-        stuck = np.array([name in failed for name in self._robot.joint_names], dtype=bool)
+        stuck = np.array([name in failed for name in self._rig.robot.joint_names], dtype=bool)
         return np.asarray(stuck & (room >= self._far()))
 
     def _further(self, plan: PosePlan, stuck: npt.NDArray[np.bool_]) -> PosePlan:
@@ -237,29 +195,30 @@ class FloatCheck:
 
     def _again(self, stuck: npt.NDArray[np.bool_]) -> str:
         """Say which joints are tried again, and how far they go."""
-        names = ", ".join(f"'{self._robot.joint_names[joint]}'" for joint in np.flatnonzero(stuck))
+        names = ", ".join(f"'{self._rig.robot.joint_names[joint]}'" for joint in np.flatnonzero(stuck))
         return (
             f"did not come to rest from both sides: {names}. They are tried again, {FAR_ROTARY:g} rad "
             f"({1e2 * FAR_LINEAR:g} cm) to either side"
         )
 
     def _far(self) -> Array:
-        return np.where(np.array(rotary(self._robot), dtype=bool), FAR_ROTARY, FAR_LINEAR)
+        return np.where(np.array(rotary(self._rig.robot), dtype=bool), FAR_ROTARY, FAR_LINEAR)
 
     def _margin(self) -> Array:
-        return np.where(np.array(rotary(self._robot), dtype=bool), MARGIN_ROTARY, MARGIN_LINEAR)
+        return np.where(np.array(rotary(self._rig.robot), dtype=bool), MARGIN_ROTARY, MARGIN_LINEAR)
 
     def _room(self) -> Array:
         """Return how far from its limits each joint must be to be checked with ease [rad or m], shape (n,)."""
-        plan = PosePlan.of(self._robot, np.zeros((1, self._robot.n)))
+        plan = PosePlan.of(self._rig.robot, np.zeros((1, self._rig.robot.n)))
         return np.asarray(self._margin() + plan.approach)
 
     def _prepared(self, q: Array) -> Recording:
-        robot, free = self._robot, self._free
-        plan = PosePlan.of(robot, np.repeat(q[None, :], self._repeats, axis=0), settle=SETTLE, dwell=DWELL)
+        robot, free = self._rig.robot, self._free
+        repeated = np.repeat(q[None, :], self._settings.repeats, axis=0)
+        plan = PosePlan.of(robot, repeated, settle=SETTLE, dwell=DWELL)
         plan = plan.replaced(approach=np.where(free, plan.approach, LOCKED_APPROACH))
         margin = self._margin()
-        limits = self._settings["safety"].limits
+        limits = self._rig.safety.limits
         room = np.minimum(q - limits.lower, limits.upper - q) - margin
         if (near := np.flatnonzero(free & (room < plan.approach / 3.0))).size:
             joint, unit = int(near[0]), position_units(robot)[int(near[0])]
@@ -268,8 +227,9 @@ class FloatCheck:
                 f"{limits.lower[joint]:.4g} … {limits.upper[joint]:.4g} to be approached from both sides. Move it away "
                 "from the limit, or lock it"
             )
-        # A locked joint may stand at its limit: it does not move.
-        return Recording(self._plant, robot, plan, margin=np.where(free, margin, -np.inf), **self._settings)
+        # A locked joint does not move: it may stand at its limit, and with an unknown rotor it is held softly.
+        names = [name for name, floats in zip(robot.joint_names, free, strict=True) if floats]
+        return Recording(self._rig, plan, margin=np.where(free, margin, -np.inf), pulsed=names)
 
     def _refuse_without_effort(self, sample: Sample) -> None:
         if self._by == "effort" and sample.flags & SampleFlag.EFFORT_INVALID:
@@ -279,17 +239,17 @@ class FloatCheck:
             )
 
 
-def refuse_whole_share(share: Array, names: Sequence[str], free: npt.NDArray[np.bool_]) -> None:
+def refuse_whole_fraction(fraction: Array, names: Sequence[str], free: npt.NDArray[np.bool_]) -> None:
     """Refuse to compensate all friction of a joint, or more: nothing would be left to hold it.
 
     Raises:
-        SafetyError: A share of a joint that is to float is 1 or more.
+        SafetyError: The fraction of a joint that is to float is 1 or more.
     """
-    if (over := np.flatnonzero(free & (share >= 1.0))).size:
+    if (over := np.flatnonzero(free & (fraction >= 1.0))).size:
         joint = int(over[0])
         raise SafetyError(
-            f"joint '{names[joint]}': a share of {share[joint]:g} leaves no friction, (1 − c) F_c = "
-            f"{'0' if share[joint] == 1.0 else 'less than 0'}, so that any error of the model moves the arm. Take a "
+            f"joint '{names[joint]}': a share of {fraction[joint]:g} leaves no friction, (1 − c) F_c = "
+            f"{'0' if fraction[joint] == 1.0 else 'less than 0'}, so that any error of the model moves the arm. Take a "
             "smaller share"
         )
 
@@ -299,7 +259,7 @@ def judged(
     robot: Robot,
     *,
     free: npt.NDArray[np.bool_],
-    share: Array,
+    fraction: Array,
     friction_law: Array | None,
     model_std: Array,
 ) -> tuple[JointCheck, ...]:
@@ -309,7 +269,7 @@ def judged(
         windows: What holding took, as often from above as from below.
         robot: The model.
         free: Joints that are to float, shape (n,), bool.
-        share: Share of the friction that is to be compensated, shape (n,).
+        fraction: Fraction of the friction that is to be compensated, shape (n,).
         friction_law: What the friction law says at least [N m or N], shape (n,); None for the friction found.
         model_std: Standard deviation of the model's gravity [N m or N], shape (n,).
 
@@ -342,7 +302,7 @@ def judged(
             std=float(std[j]),
             friction=float(found[j]),
             friction_law=float(by_law[j]),
-            share=float(share[j]),
+            share=float(fraction[j]),
             crept=bool(crept[:, j].all()),
         )
         for j, unit in enumerate(effort_units(robot))

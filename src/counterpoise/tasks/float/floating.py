@@ -8,43 +8,35 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ...control import (
     INTERRUPTIONS,
-    Clock,
     ControlLoop,
     Deferral,
     Driving,
-    Plant,
     PlantUse,
     RunReport,
-    SafetyFilter,
     drive_begins,
     drive_ends,
-    gain,
     longest_stop,
     nominal_time,
 )
-from ...dynamics import CoulombViscous, FrictionLaw, Robot
+from ...dynamics import CoulombViscous, Robot
 from ...errors import CounterpoiseError, InputError, SafetyError
 from ...foundation import Array, PublishedData, frozen
 from ...recording import Sample
-from ..rotors.measurement import InertiaMeasurement, tell
+from ..rig import Rig
+from ..rotors.measurement import InertiaMeasurement
 from .check import FloatCheck
 from .hidden import CheckResult
-from .law import Cushion, FloatLaw
-from .watch import WatchSettings
-
-if TYPE_CHECKING:
-    from ...identification import Fit
-
+from .law import FloatLaw
+from .settings import FloatSettings
 
 End = Literal["done", "stopped", "too fast", "drifting", "refused", "interrupted", "fault"]
 """How it ended: time over, asked to stop, by the law's own watch, by the check, by Ctrl-C, by a fault of the run."""
@@ -58,7 +50,7 @@ class FloatReport(PublishedData):
         robot: The arm's name.
         joint_names: Its joints.
         locked: Those that were locked.
-        share: Share of the friction that was compensated.
+        friction_fraction: Fraction of the friction that was compensated.
         damping: Damping [N m s/rad or N s/m]; None where the arm did not float.
         hold_when_released: Whether the arm was to hold when released.
         end: How it ended.
@@ -75,7 +67,7 @@ class FloatReport(PublishedData):
     robot: str
     joint_names: tuple[str, ...]
     locked: tuple[str, ...]
-    share: Array
+    friction_fraction: Array
     damping: Array | None
     hold_when_released: bool
     end: End
@@ -100,7 +92,7 @@ class FloatReport(PublishedData):
             "robot": self.robot,
             "joints": list(self.joint_names),
             "locked": list(self.locked),
-            "share": self.share.tolist(),
+            "share": self.friction_fraction.tolist(),
             "damping": None if self.damping is None else self.damping.tolist(),
             "hold_when_released": self.hold_when_released,
             "end": self.end,
@@ -130,7 +122,7 @@ class Floating:
     ::
 
         with SignalSafe(plant):
-            floating = Floating(plant, robot, share=0.5)
+            floating = Floating(Rig(plant, robot), FloatSettings(friction_fraction=0.5))
             floating.start()
             ...  # move it by hand
             floating.stop()
@@ -148,94 +140,30 @@ class Floating:
 
     def __init__(
         self,
-        plant: Plant,
-        robot: Robot,
+        rig: Rig,
+        settings: FloatSettings = FloatSettings(),  # noqa: B008  frozen
         *,
-        share: npt.ArrayLike = 0.0,
-        friction: FrictionLaw | None = None,
-        damping: npt.ArrayLike | None = None,
-        locked: Sequence[str] = (),
-        hold_when_released: bool = False,
-        cushion: Cushion | None = Cushion(),  # noqa: B008  frozen
-        calibration: Fit | None = None,
-        repeats: int = 3,
-        by: Literal["effort", "command"] = "effort",
-        watch: WatchSettings = WatchSettings(),  # noqa: B008  frozen
-        yields: npt.ArrayLike | None = None,
         began: Callable[[], None] | None = None,
         each: Callable[[Sample], None] | None = None,
-        measure_rotors: bool = True,
-        announce: Callable[[str], None] = tell,
-        safety: SafetyFilter | None = None,
-        pace: Literal["plant", "clock"] = "plant",
-        clock: Clock | None = None,
-        i_have_an_estop: str | None = None,
     ) -> None:
         """Prepare; refuse at once what needs no measurement to be refused.
 
         Args:
-            plant: What is driven; when it adds gravity itself, the law does not.
-            robot: The arm's model, payload included.
-            share: Share of the friction that is compensated, below 1, one number or n.
-            friction: The friction law; None for the dry friction that the check finds. Without a share of it that is
-                compensated it is not needed, and left aside.
-            damping: See FloatLaw.
-            locked: Names of joints that are held where they are.
-            hold_when_released: Hold the arm when it has come to rest, until it is pushed.
-            cushion: See FloatLaw.
-            calibration: The calibration behind the model, for its uncertainty.
-            repeats: See FloatCheck.
-            by: See FloatCheck.
-            watch: When the arm counts as too fast or drifting.
-            yields: See FloatLaw.
+            rig: The arm.
+            settings: How it is to float.
             began: Called once, from the loop, when the arm is let go.
             each: Called with every good sample while it floats, from the loop: a tick must be enough for it.
-            measure_rotors: See Recording; locked joints are not measured.
-            announce: See Recording.
-            safety: The filter; None makes one.
-            pace: See ControlLoop.
-            clock: See ControlLoop.
-            i_have_an_estop: See ControlLoop.
 
         Raises:
-            InputError: A share above 1, a joint that does not exist, or another value that makes no sense.
-            SafetyError: A share of 1, or a plant that may not be driven or measured.
+            InputError: A fraction above 1, a joint that does not exist, or another value that makes no sense.
+            SafetyError: A fraction of 1, or a plant that cannot be measured.
         """
-        self._safety = SafetyFilter(robot, plant=plant) if safety is None else safety
-        self._settings: dict[str, Any] = {
-            "damping": damping,
-            "locked": tuple(locked),
-            "hold_when_released": hold_when_released,
-            "cushion": cushion,
-            "limits": self._safety.limits,
-            "dt": plant.dt,
-            "gravity": not plant.adds_gravity,
-            "watch": watch,
-            "yields": yields,
-        }
         # Made once without moving anything, so that wrong settings are refused before the check.
-        self._share = FloatLaw(
-            robot, CoulombViscous(0.0) if friction is None else friction, share, **self._settings
-        ).share
-        if not np.any(self._share):
-            friction = None
-        self._check = FloatCheck(
-            plant,
-            robot,
-            share=gain(share, "share", robot.n),
-            friction=friction,
-            locked=locked,
-            calibration=calibration,
-            repeats=repeats,
-            by=by,
-            measure_rotors=measure_rotors,
-            announce=announce,
-            safety=self._safety,
-            pace=pace,
-            clock=clock,
-            i_have_an_estop=i_have_an_estop,
-        )
-        self._plant, self._robot, self._friction = plant, robot, friction
+        trial = settings if settings.friction is not None else replace(settings, friction=CoulombViscous(0.0))
+        self._rig = rig
+        self._fraction = self._law(rig.robot, trial).friction_fraction
+        self._settings = settings if np.any(self._fraction) else replace(settings, friction=None)
+        self._check = FloatCheck(rig, self._settings)
         self._began, self._each = began, each
         self._stopping = False  # no Event: a signal may find the main thread inside one
         self._job: PlantUse | None = None
@@ -243,7 +171,7 @@ class Floating:
         self._error: BaseException | None = None
         self._ran: RunReport | None = None
         self._result: CheckResult | None = None
-        self._lowest = self._highest = self._fastest = np.zeros(robot.n)
+        self._lowest = self._highest = self._fastest = np.zeros(rig.robot.n)
         self.phase: Phase = "ready"
         self.law: FloatLaw | None = None
         self.report: FloatReport | None = None
@@ -282,8 +210,8 @@ class Floating:
 
     def _new_job(self) -> PlantUse:
         """Return what is driven from the first look at the arm to its stop, also between the check and the floating."""
-        nominal = nominal_time(self._plant, self._safety.settings, self._safety.limits)
-        return PlantUse(self._plant, longest_stop(nominal) + LEAVING, sends=False)
+        nominal = nominal_time(self._rig.plant, self._rig.safety.settings, self._rig.safety.limits)
+        return PlantUse(self._rig.plant, longest_stop(nominal) + LEAVING, sends=False)
 
     def _run(self, job: PlantUse, seconds: float | None, progress: Progress | None, log: bool) -> FloatReport:
         if self.phase != "ready":
@@ -412,16 +340,20 @@ class Floating:
                 with suppress(SafetyError):  # the first error says what is wrong
                     loop.run(0.0)
 
+    def _law(self, robot: Robot, settings: FloatSettings, **measured: Any) -> FloatLaw:
+        plant, limits = self._rig.plant, self._rig.safety.limits
+        return FloatLaw(robot, settings, limits=limits, dt=plant.dt, gravity=not plant.adds_gravity, **measured)
+
     def _made_law(self, result: CheckResult) -> FloatLaw:
-        friction = self._friction
-        if friction is None:
+        robot, settings, measured = self._rig.robot, self._settings, self.inertias
+        if settings.friction is None:
             found = {joint.joint: joint.friction for joint in result.joints}
-            friction = CoulombViscous([found.get(name, 0.0) for name in self._robot.joint_names])
+            dry = [found.get(name, 0.0) for name in robot.joint_names]
+            settings = replace(settings, friction=CoulombViscous(dry))
         unseen = None if result.blindness is None else result.blindness.unseen(result.joints)
-        measured = self.inertias
-        robot = self._robot if measured is None else measured.lightest
-        softer = 1.0 if measured is None else measured.softer
-        return FloatLaw(robot, friction, self._share, unseen=unseen, softer=softer, **self._settings)
+        if measured is None:
+            return self._law(robot, settings, unseen=unseen)
+        return self._law(measured.lightest, settings, unseen=unseen, softer=measured.softer)
 
     def _watch(self, law: FloatLaw) -> Callable[[Sample], bool]:
         let_go = False
@@ -447,17 +379,17 @@ class Floating:
         driven = 0 if ran is None else ran.ticks - ran.stop_ticks
         damping: Array | None = None if law is None else frozen(law.damping)
         return FloatReport(
-            robot=self._robot.name,
-            joint_names=self._robot.joint_names,
-            locked=self._settings["locked"],
-            share=self._share,
+            robot=self._rig.robot.name,
+            joint_names=self._rig.robot.joint_names,
+            locked=self._settings.locked,
+            friction_fraction=self._fraction,
             damping=damping,
-            hold_when_released=self._settings["hold_when_released"],
+            hold_when_released=self._settings.hold_when_released,
             end=end,
             reason=reason,
             inertias=self.inertias,
             check=self._result,
-            seconds=driven * self._plant.dt,
+            seconds=driven * self._rig.plant.dt,
             travel=frozen(self._highest - self._lowest),
             top_speed=frozen(self._fastest),
             drifts=0 if law is None else law.drifts,
@@ -471,10 +403,10 @@ def _refuse_no_time(seconds: float | None) -> None:
 
 
 def float_arm(
-    plant: Plant,
-    robot: Robot,
+    rig: Rig,
     seconds: float | None = None,
     *,
+    began: Callable[[], None] | None = None,
     progress: Progress | None = None,
     log: bool = False,
     **settings: Any,
@@ -484,18 +416,18 @@ def float_arm(
     ::
 
         with SignalSafe(plant):
-            report = float_arm(plant, robot, 60.0, share=0.5)
+            report = float_arm(Rig(plant, robot), 60.0, friction_fraction=0.5)
 
     Args:
-        plant: What is driven; entered.
-        robot: The arm's model, payload included.
+        rig: The arm; its plant entered.
         seconds: How long it floats; None until interrupted.
+        began: Called once, from the loop, when the arm is let go.
         progress: Called now and then with the seconds done and in all.
         log: Record the floating.
-        settings: See :class:`Floating`.
+        settings: See :class:`FloatSettings`.
 
     Raises:
         SafetyError: The arm may not float, or was stopped by a fault.
         InputError: A setting makes no sense.
     """
-    return Floating(plant, robot, **settings).run(seconds, progress=progress, log=log)
+    return Floating(rig, FloatSettings(**settings), began=began).run(seconds, progress=progress, log=log)

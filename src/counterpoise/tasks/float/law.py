@@ -3,10 +3,10 @@
     τ = g(q) + c u |f(q̇)| − D q̇ + cushions             joints that float
     τ = g(q) + K_p (q_0 − q) − K_d q̇                   locked joints, q_0 where they were at the start
 
-c is the share of the friction f that is compensated, u from −1 to 1 says which way the joint slides
+c is the fraction of the friction f that is compensated, u from −1 to 1 says which way the joint slides
 (tasks/float/law.py), D is the damping. A pushed arm is sure to stop and stay only where |error of g| < (1 − c) F_c
-at every joint; tasks/float/check.py looks before it is let go. A share above 1 feeds energy in: the arm runs away;
-refused.
+at every joint; tasks/float/check.py looks before it is let go. A fraction above 1 feeds energy in: the arm runs
+away; refused.
 
 How a joint stands against its dry friction: yielding, or sliding one way.
 
@@ -47,7 +47,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -60,7 +59,8 @@ from ...foundation import Array, frozen
 from ...recording import Sample
 from .hidden import UnseenLoads, load_places
 from .load_watch import LoadWatch
-from .watch import DriftWatch, SpeedWatch, StillWatch, WatchSettings
+from .settings import Cushion, FloatSettings
+from .watch import DriftWatch, SpeedWatch, StillWatch
 
 FORGETTING_TIME = 0.5
 """T [s]."""
@@ -95,28 +95,6 @@ class Slide:
 
 MOST_OF_RANGE = 0.1
 """A margin is at most this share of the joint's range."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cushion:
-    """How the cushions of an arm are made.
-
-    Attributes:
-        rotary: Margin in front of the limits of joints that turn [rad].
-        linear: Margin in front of the limits of joints that slide [m].
-        effort: Largest torque b, as a share of the effort limit.
-    """
-
-    rotary: float = 0.12
-    linear: float = 0.03
-    effort: float = 0.2
-
-    def __post_init__(self) -> None:
-        """Refuse what is no cushion."""
-        for name, most in (("rotary", 10.0), ("linear", 10.0), ("effort", 1.0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= most:
-                raise InputError(f"cushion.{name} is {value!r}; expected a number above 0, at most {most:g}")
 
 
 class Cushions:
@@ -307,7 +285,7 @@ class FloatLaw:
 
     Attributes:
         robot: The arm, payload included.
-        share: c, per joint, shape (n,); 0 for locked joints.
+        friction_fraction: c, per joint, shape (n,); 0 for locked joints.
         damping: D [N m s/rad or N s/m], shape (n,); set at the reset where none was given.
         locked: Names of the locked joints.
         hold_when_released: Whether an arm at rest is held until it is pushed.
@@ -320,18 +298,11 @@ class FloatLaw:
     def __init__(
         self,
         robot: Robot,
-        friction: FrictionLaw | None = None,
-        share: npt.ArrayLike = 0.0,
-        damping: npt.ArrayLike | None = None,
-        locked: Sequence[str] = (),
-        hold_when_released: bool = False,
-        cushion: Cushion | None = Cushion(),
+        settings: FloatSettings = FloatSettings(),  # noqa: B008  frozen
         *,
         limits: Limits | None = None,
         dt: float = CAREFUL_DT,
         gravity: bool = True,
-        watch: WatchSettings = WatchSettings(),  # noqa: B008  frozen
-        yields: npt.ArrayLike | None = None,
         softer: npt.ArrayLike = 1.0,
         unseen: UnseenLoads | None = None,
     ) -> None:
@@ -339,40 +310,34 @@ class FloatLaw:
 
         Args:
             robot: The arm, payload included.
-            friction: Its friction, link side; needed where a share is compensated.
-            share: Share of the friction that is compensated, 0 to 1, one number or n.
-            damping: Damping [N m s/rad or N s/m], one number or n; None slows each joint in half a second, with the
-                inertia that it has at the reset.
-            locked: Names of joints that are held where they are at the reset.
-            hold_when_released: Hold the arm when it has come to rest, until it is pushed.
-            cushion: Cushions in front of the joint limits; None for none.
+            settings: How it floats; with a fraction of the friction that is compensated, the friction law too.
             limits: The limits of the run (``safety.limits``); None for the robot's.
             dt: Nominal time between two ticks [s]; the gains of locks and holds follow from it.
             gravity: Whether to add g(q); False on a plant that does so itself.
-            watch: When the arm counts as too fast or drifting.
-            yields: How far the joints yield before they slide [rad or m], one number or n; None for 2 mrad and 0.5 mm.
-                Shorter helps a push to break them loose, but must not be shorter than they really yield.
-            softer: Share of the gains of locks and holds, one number or n, for joints that swing under the whole of
-                them (``softer`` of control.rotors.measurement).
+            softer: Fraction of the gains of locks and holds, one number or n, for joints that swing under the whole of
+                them (``softer`` of tasks/rotors/measurement.py).
             unseen: Loads that the check before may have let pass: the watch then looks for them after a shorter way.
                 None where no check was made, or where nothing could hide.
 
         Raises:
-            InputError: A share above 1, a joint that does not exist, a calibration in command units, or another value
-                that makes no sense.
+            InputError: A fraction above 1, a joint that does not exist, a calibration in command units, or another
+                value that makes no sense.
         """
         refuse_command_units(robot)
         n, names = robot.n, robot.joint_names
         self.robot = robot
         self.adds_gravity = bool(gravity)
-        self.locked = tuple(locked)
-        self.hold_when_released = bool(hold_when_released)
+        self.locked = settings.locked
+        self.hold_when_released = bool(settings.hold_when_released)
         self.stop_kind: Literal["", "too fast", "drifting"] = ""
         self.stop_reason = ""
         self._free = free_joints(names, self.locked)
-        self.share = _share(share, names, self._free)
-        if friction is None and np.any(self.share > 0.0):
-            raise InputError("a share of the friction is to be compensated, and none is known: give the friction law")
+        self.friction_fraction = _friction_fraction(settings.friction_fraction, names, self._free)
+        friction, damping, cushion, watch = settings.friction, settings.damping, settings.cushion, settings.watch
+        if friction is None and np.any(self.friction_fraction > 0.0):
+            raise InputError(
+                "a fraction of the friction is to be compensated, and none is known: give the friction law"
+            )
         if friction is not None and not isinstance(friction, FrictionLaw):
             raise InputError(f"{friction!r} is no friction law: it lacks torque(dq)")
         self._friction = friction
@@ -399,7 +364,8 @@ class FloatLaw:
         self._slow = frozen(np.where(turns, SLOW_ROTARY, SLOW_LINEAR))
         self._unseen = unseen
         self._load_watch = self._loads_watched(unseen)
-        way = gain(np.where(turns, SLIDE_ROTARY, SLIDE_LINEAR) if yields is None else yields, "yields", n)
+        usual = np.where(turns, SLIDE_ROTARY, SLIDE_LINEAR)
+        way = gain(usual if settings.yields is None else settings.yields, "yields", n)
         if not np.all(way > 0.0):
             raise InputError(f"yields is {way.tolist()}; expected ways above 0 [rad or m]")
         self._slide = Slide(way)
@@ -515,7 +481,7 @@ class FloatLaw:
         self._decide(sample, time, elapsed)
         held = self._hold.torque(q, dq, elapsed)
         # A hold is not to be helped across the friction that holds with it.
-        extra[:] = (1.0 - self._hold.level) * self._friction_share(q, dq, elapsed)
+        extra[:] = (1.0 - self._hold.level) * self._friction_torque(q, dq, elapsed)
         extra -= np.where(self._free, self.damping, 0.0) * dq
         if self._cushions is not None:
             extra += self._cushions.torque(q, dq)
@@ -551,14 +517,14 @@ class FloatLaw:
         told, self._news = self._news, []
         return told
 
-    def _friction_share(self, q: Array, dq: Array, elapsed: float) -> Array:
+    def _friction_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return c u |f|, with f of the way that the joint slides [N m or N], shape (n,); 0 where no f is known."""
         if self._friction is None:
             return np.zeros(len(q))
         state = self._slide.state(q, elapsed)
         way = np.where(state < 0.0, -1.0, 1.0)
         level = np.abs(self._friction.torque(way * np.maximum(np.abs(dq), self._least_speed)))
-        return np.asarray(self.share * state * level)
+        return np.asarray(self.friction_fraction * state * level)
 
     def _decide(self, sample: Sample, time: float, elapsed: float) -> None:
         """Catch an arm that drifts, one that a load pulls, or one that was released."""
@@ -633,12 +599,12 @@ def free_joints(names: Sequence[str], locked: Sequence[str]) -> npt.NDArray[np.b
     return np.array([name not in locked for name in names], dtype=bool)
 
 
-def _share(value: npt.ArrayLike, names: tuple[str, ...], free: npt.NDArray[np.bool_]) -> Array:
-    given = gain(value, "share", len(names))
+def _friction_fraction(value: npt.ArrayLike, names: tuple[str, ...], free: npt.NDArray[np.bool_]) -> Array:
+    given = gain(value, "friction_fraction", len(names))
     if (over := np.flatnonzero((given > 1.0) & free)).size:
         joint = int(over[0])
         raise InputError(
-            f"share of joint '{names[joint]}' is {given[joint]:g}; expected 0 to 1. Compensating more friction than "
-            "there is feeds energy in, and the arm runs away"
+            f"friction_fraction (--share) of joint '{names[joint]}' is {given[joint]:g}; expected 0 to 1. Compensating "
+            "more friction than there is feeds energy in, and the arm runs away"
         )
     return frozen(np.where(free, given, 0.0))

@@ -7,18 +7,18 @@ end. A joint that cannot be measured keeps its soft gains.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ...control import Clock, ControlLoop, Gains, Plant, SafetyFilter, SwingWatch, softest_gains
+from ...control import ControlLoop, Gains, SwingWatch, softest_gains
 from ...dynamics import Robot, inertia_units
 from ...errors import InputError, SafetyError, listed
 from ...foundation import Array, frozen
 from ...recording import Sample
+from ..rig import Rig
 from .pulses import FIRST, LAST, Found, PulseLaw
 
 RESOLVED = 0.3
@@ -185,30 +185,21 @@ def announcement(robot: Robot, joints: Sequence[str]) -> str:
     )
 
 
-def tell(text: str) -> None:
-    """Announce by a Python warning: what happens where nobody has asked for another way."""
-    warnings.warn(text, UserWarning, stacklevel=2)
-
-
 def measured_on(
     loop: ControlLoop,
-    plant: Plant,
-    robot: Robot,
-    *,
+    rig: Rig,
     joints: Sequence[str],
-    announce: Callable[[str], None] = tell,
+    *,
     progress: Callable[[float, float], None] | None = None,
     until: Callable[[Sample], bool] | None = None,
 ) -> InertiaMeasurement | None:
     """Measure by a loop that will go on with other laws; the arm is left held ("keep").
 
     Args:
-        loop: The loop; its laws are replaced.
-        plant: What it drives, entered.
-        robot: The arm's model.
+        loop: The rig's loop; its laws are replaced.
+        rig: The arm, its plant entered; told what is about to happen before the first pulse.
         joints: Names of the joints to pulse.
-        announce: Told what is about to happen before the first pulse.
-        progress: Called now and then with the share of the joints that are done, and 1.
+        progress: Called now and then with the fraction of the joints that are done, and 1.
         until: Called with every good sample; true ends the measurement.
 
     Returns:
@@ -217,12 +208,13 @@ def measured_on(
     Raises:
         SafetyError: A fault or a growing swing stopped the arm.
     """
+    robot = rig.robot
     names = robot.joint_names
     if foreign := [name for name in joints if name not in names]:
         raise InputError(f"there is no joint '{foreign[0]}'; the joints are {listed(names)}")
-    announce(announcement(robot, joints))
+    rig.announce(announcement(robot, joints))
     indices = tuple(names.index(name) for name in joints)
-    law = PulseLaw(robot, loop.safety, indices, gravity=not plant.adds_gravity)
+    law = PulseLaw(robot, loop.safety, indices, gravity=not rig.plant.adds_gravity)
     swing = SwingWatch(robot, slowest=FAST_SWING)
     ended = False
 
@@ -248,47 +240,30 @@ def measured_on(
 
 
 def measure_inertias(
-    plant: Plant,
-    robot: Robot,
-    *,
-    joints: Sequence[str] | None = None,
-    announce: Callable[[str], None] = tell,
-    progress: Callable[[float, float], None] | None = None,
-    safety: SafetyFilter | None = None,
-    pace: Literal["plant", "clock"] = "plant",
-    clock: Clock | None = None,
-    i_have_an_estop: str | None = None,
+    rig: Rig, joints: Sequence[str] | None = None, *, progress: Callable[[float, float], None] | None = None
 ) -> InertiaMeasurement:
     """Measure what the joints' torques move, and end in the safe stop.
 
     ::
 
         with SignalSafe(plant):  # control.stop_signals
-            found = measure_inertias(plant, robot)
+            found = measure_inertias(Rig(plant, robot))
         robot = robot.with_rotor_inertia({joint.joint: joint.rotor for joint in found.joints if joint.measured})
 
     Args:
-        plant: What is driven, entered. It must stand at rest.
-        robot: The arm's model, payload included.
+        rig: The arm, its plant entered. It must stand at rest.
         joints: Names of the joints; None for those whose rotor the model does not know.
-        announce: Told what is about to happen before the first pulse; by default a Python warning.
-        progress: Called now and then with the share of the joints that are done, and 1.
-        safety: The filter; None makes one.
-        pace: See ControlLoop.
-        clock: See ControlLoop.
-        i_have_an_estop: See ControlLoop.
+        progress: Called now and then with the fraction of the joints that are done, and 1.
 
     Raises:
         InputError: A joint that does not exist, or none to measure.
-        SafetyError: The arm may not be driven, or was stopped by a fault or a growing swing.
+        SafetyError: The arm was stopped by a fault or a growing swing.
     """
-    chosen = unknown_rotors(robot) if joints is None else tuple(joints)
+    chosen = unknown_rotors(rig.robot) if joints is None else tuple(joints)
     if not chosen:
         raise InputError("the model knows every rotor inertia; name the joints to measure them all the same")
-    filter_ = SafetyFilter(robot, plant=plant) if safety is None else safety
-    law = PulseLaw(robot, filter_, (), gravity=not plant.adds_gravity)
-    loop = ControlLoop(plant, law, robot, safety=filter_, pace=pace, clock=clock, i_have_an_estop=i_have_an_estop)
-    found = measured_on(loop, plant, robot, joints=chosen, announce=announce, progress=progress)
+    loop = rig.loop(PulseLaw(rig.robot, rig.safety, (), gravity=not rig.plant.adds_gravity))
+    found = measured_on(loop, rig, chosen, progress=progress)
     loop.run(0.0)
     if found is None:
         raise InputError("the measurement was ended")

@@ -115,7 +115,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
+class CurveMotion:
     """A curve gone through at a speed.
 
     Attributes:

@@ -18,7 +18,7 @@ from ...dynamics import FrictionLaw, Robot, as_rows, effort_units, position_unit
 from ...errors import InfeasiblePathError, InputError
 from ...foundation import Array, frozen
 from ...identification import Clearance, clear_of_itself, clear_of_table, kinematics_fingerprint
-from .motion import SAME, Curve, Motion
+from .motion import SAME, Curve, CurveMotion
 from .path import MOVED_LINEAR, MOVED_ROTARY, STILL_LINEAR, STILL_ROTARY, TaughtPath, smooth
 
 STEP = 0.005
@@ -134,7 +134,7 @@ class Offence:
         )
 
 
-def demands(robot: Robot, motion: Motion, friction: FrictionLaw | None = None) -> Demands:
+def demands(robot: Robot, motion: CurveMotion, friction: FrictionLaw | None = None) -> Demands:
     """Return what a motion asks of an arm.
 
     Args:
@@ -281,8 +281,8 @@ class ReplayPlan:
     path: TaughtPath
     speed: float
     start: Array
-    approach: Motion | None
-    motion: Motion
+    approach: CurveMotion | None
+    motion: CurveMotion
     limits: Limits
     asked: Demands
     pause_time: float
@@ -388,7 +388,7 @@ def plan_replay(
     if clearance is None:
         notes.append("collisions were not looked for: no clearance was given (--radius)")
     curve = _curve(mapped, chosen, by_kind, acceleration, bounds, notes)
-    motion = Motion(curve, speed)
+    motion = CurveMotion(curve, speed)
     begin = curve.at(0.0).q
     here = begin if start is None else as_rows(start, "start", robot.joint_names)
     if here.ndim != 1:
@@ -396,7 +396,7 @@ def plan_replay(
     asked = demands(robot, motion, friction)
 
     def passes(rate: float) -> bool:
-        return first_offence(robot, demands(robot, Motion(curve, rate), friction), bounds) is None
+        return first_offence(robot, demands(robot, CurveMotion(curve, rate), friction), bounds) is None
 
     if (offence := first_offence(robot, asked, bounds)) is not None:
         raise _refusal(robot, offence, f"path '{path.name}' at speed {speed:g}", lambda: feasible_speed(passes, speed))
@@ -404,7 +404,7 @@ def plan_replay(
     if np.max(np.abs(here - begin)) > SAME:
         usual = np.minimum(by_kind.each(0.25, 0.05), 0.1 * held.velocity)
         slow = by_kind.given(chosen.approach_speed, "approach_speed", usual, finite=True)
-        approach = Motion(Curve.stopping(np.array([here, begin]), slow, np.minimum(slow / 0.5, acceleration)))
+        approach = CurveMotion(Curve.stopping(np.array([here, begin]), slow, np.minimum(slow / 0.5, acceleration)))
         # The arm stands where it stands: no margin is asked for on the way from there.
         whole = Bounds.of(held, margin=np.zeros(robot.n), acceleration=acceleration, clearance=clearance, **shares)
         if (offence := first_offence(robot, demands(robot, approach, friction), whole)) is not None:

@@ -17,13 +17,10 @@ import numpy.typing as npt
 
 from ...control import (
     PD,
-    Clock,
-    ControlLoop,
     Desired,
     Gains,
     Law,
     PDGravity,
-    Plant,
     RunReport,
     SafetyFilter,
     SwingWatch,
@@ -37,6 +34,7 @@ from ...errors import InputError, SafetyError
 from ...foundation import Array, frozen
 from ...identification import identity_of
 from ...recording import Sample
+from ..rig import Rig
 from .plan import LEAD, ReplayPlan
 
 
@@ -284,7 +282,7 @@ class Replay:
 
         with SignalSafe(plant):  # control.stop_signals
             plan = plan_replay(robot, read_path("wipe.path.csv"), 0.5, start=plant.read().q, plant=plant)
-            report = Replay(plant, robot, plan).run()
+            report = Replay(Rig(plant, robot), plan).run()
 
     ``pause``, ``resume`` and ``stop`` may be called from another thread, also before it runs: paused, it holds the arm
     where it stands; stopped, it does not begin.
@@ -298,38 +296,28 @@ class Replay:
 
     def __init__(
         self,
-        plant: Plant,
-        robot: Robot,
+        rig: Rig,
         plan: ReplayPlan,
         *,
         law: Literal["pd-gravity", "pd"] = "pd-gravity",
         gains: Gains | None = None,
         bound: npt.ArrayLike | None = None,
         tolerance: npt.ArrayLike | None = None,
-        safety: SafetyFilter | None = None,
-        pace: Literal["plant", "clock"] = "plant",
-        clock: Clock | None = None,
-        i_have_an_estop: str | None = None,
     ) -> None:
         """Prepare a replay; refuse what does not belong together.
 
         Args:
-            plant: What is driven.
-            robot: The arm's model, payload included: the one that was planned for.
+            rig: The arm, with the model that was planned for.
             plan: The plan.
             law: "pd-gravity"; "pd" leaves gravity out, to compare.
             gains: Gains; None derives careful ones along the path (control.careful_gains).
             bound: Tracking error at which it is broken off [rad or m], one or n; None for 0.2 rad and 40 mm.
             tolerance: How far from the plan's start the arm may stand [rad or m], one or n; None for 0.02 rad, 5 mm.
-            safety: The filter; None makes one.
-            pace: See ControlLoop.
-            clock: See ControlLoop.
-            i_have_an_estop: See ControlLoop.
 
         Raises:
             InputError: The plan is another arm's, or was checked against wider limits than hold here.
-            SafetyError: Nothing stops the arm when this program dies.
         """
+        robot, plant, safety = rig.robot, rig.plant, rig.safety
         if law not in ("pd-gravity", "pd"):
             raise InputError(f"law is {law!r}; expected 'pd-gravity' or 'pd'")
         if identity_of(robot) != identity_of(plan.robot):
@@ -344,26 +332,22 @@ class Replay:
         usual_tolerance = np.where(turns, TOLERANCE_ROTARY, TOLERANCE_LINEAR)
         self._bound = _positive(usual_bound if bound is None else bound, "bound", robot)
         self._tolerance = _positive(usual_tolerance if tolerance is None else tolerance, "tolerance", robot)
-        filter_ = SafetyFilter(robot, plant=plant) if safety is None else safety
-        _refuse_wider_limits(plan, filter_)
-        if filter_.settings.blend_time > LEAD:
+        _refuse_wider_limits(plan, safety)
+        if safety.settings.blend_time > LEAD:
             raise InputError(
-                f"the filter's blend_time is {filter_.settings.blend_time:g} s; the arm moves after {LEAD:g} s, when "
+                f"the filter's blend_time is {safety.settings.blend_time:g} s; the arm moves after {LEAD:g} s, when "
                 "the law must be whole. Take a shorter blend_time"
             )
         rows = np.unique(np.linspace(0, len(plan.asked.q) - 1, GAIN_POSES).astype(np.int64))
         poses = (plan.start, *plan.asked.q[rows])
-        self.gains = softest_gains(robot, poses, filter_.limits.effort, plant.dt) if gains is None else gains
+        self.gains = softest_gains(robot, poses, safety.limits.effort, plant.dt) if gains is None else gains
         self.law_name = "pd" if plant.adds_gravity else law
         self._playback = Playback(plan, self._tolerance)
         kp, kd = self.gains.kp, self.gains.kd
         chosen: Law = PD(kp, kd, self._playback, reach=self.gains.reach)
         if self.law_name == "pd-gravity":
             chosen = PDGravity(robot, kp, kd, self._playback, reach=self.gains.reach)
-        self._plant, self._robot = plant, robot
-        self._loop = ControlLoop(
-            plant, chosen, robot, safety=filter_, pace=pace, clock=clock, i_have_an_estop=i_have_an_estop
-        )
+        self._rig, self._loop = rig, rig.loop(chosen)
         self._stopping = self._at_once = self._ran = False
 
     @property
@@ -419,13 +403,13 @@ class Replay:
         self._ran = True
         if self._stopping:
             raise InputError("the replay was stopped before it began")
-        refuse_other_pose(plan, standing_sample(self._plant).q, self._tolerance)
+        refuse_other_pose(plan, standing_sample(self._rig.plant).q, self._tolerance)
         clock: list[float] = []
         plan_time: list[float] = []
         positions: list[Array] = []
-        every, reason = max(1, round(0.1 / self._plant.dt)), ""
+        every, reason = max(1, round(0.1 / self._rig.plant.dt)), ""
         before: Sample | None = None
-        swing = SwingWatch(self._robot)
+        swing = SwingWatch(self._rig.robot)
 
         def each(sample: Sample) -> bool:
             """Judge the tick before: its sample and what was then desired are both known now."""
@@ -469,13 +453,13 @@ class Replay:
         when = self._playback.plan_time - self.plan.path_begin
         where = f"at {when:.2f} s of the path" if when >= 0.0 else "on the way to the start"
         return (
-            f"joint '{self._robot.joint_names[joint]}' was {abs(error[joint]):.3g} rad or m from its path {where}; "
+            f"joint '{self._rig.robot.joint_names[joint]}' was {abs(error[joint]):.3g} rad or m from its path {where}; "
             f"{self._bound[joint]:.3g} is the bound"
         )
 
     def _reported(self, ran: RunReport, recorded: tuple[Trace, float], reason: str) -> ReplayReport:
         trace, approach = recorded
-        joints, tips = tracking_errors(self._robot, trace)
+        joints, tips = tracking_errors(self._rig.robot, trace)
         if ran.fault:
             reason = f"stopped by a fault after {self.progress:.0%} of the plan: {ran.fault.name}"
         outcome: Outcome = "aborted" if reason else "completed" if self._playback.over else "stopped"

@@ -8,17 +8,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...control import Plant
 from ...dynamics import Robot, rotary
 from ...errors import InputError
 from ...foundation import Array, frozen
 from ...recording import Sample, SampleFlag, interpolated
 from ..float.floating import Floating, FloatReport, Progress
+from ..float.settings import FloatSettings
+from ..rig import Rig
 from .path import (
     CUTOFF,
     KINDS,
@@ -204,7 +204,7 @@ class Teaching(Floating):
     ::
 
         with SignalSafe(plant):
-            teaching = Teaching(plant, robot, "waypoints")
+            teaching = Teaching(Rig(plant, robot), kind="waypoints")
             teaching.start()
             ...  # guide the arm by hand, and at each way point:
             teaching.teacher.mark()
@@ -218,37 +218,51 @@ class Teaching(Floating):
 
     def __init__(
         self,
-        plant: Plant,
-        robot: Robot,
-        kind: Kind = "continuous",
+        rig: Rig,
+        settings: FloatSettings = FloatSettings(),  # noqa: B008  frozen
         *,
+        kind: Kind = "continuous",
+        mark_every: float | None = None,
         began: Callable[[], None] | None = None,
         each: Callable[[Sample], None] | None = None,
-        **settings: Any,
     ) -> None:
         """Prepare; refuse at once what needs no measurement to be refused.
 
         Args:
-            plant: What is driven.
-            robot: The arm's model, payload included.
+            rig: The arm.
+            settings: How it floats.
             kind: "continuous" or "waypoints".
+            mark_every: Mark a way point every so often [s], from the moment it is let go; None only where told.
             began: Called once, from the loop, when the arm is let go and the recording begins.
             each: Called with every good sample while the arm floats, after it was recorded.
-            settings: How it floats; see control.float.floating.Floating.
+
+        Raises:
+            InputError: As of Floating, or way points at even times in a continuous path.
+            SafetyError: As of Floating.
         """
-        teacher = self.teacher = Teacher(robot, kind)
+        if mark_every is not None and (kind != "waypoints" or not 0.0 < mark_every <= 1e6):
+            raise InputError(f"mark_every is {mark_every!r}; expected a time above 0 [s], with kind='waypoints'")
+        teacher = self.teacher = Teacher(rig.robot, kind)
 
         def let_go() -> None:
             teacher.start()
             if began is not None:
                 began()
 
+        marks, first = 0, 0.0
+
         def recorded(sample: Sample) -> None:
+            nonlocal marks, first
             teacher.record(sample)
+            if mark_every is not None:
+                first = first if marks else float(sample.time)
+                if sample.time - first >= marks * mark_every - 1e-9:
+                    teacher.mark()
+                    marks += 1
             if each is not None:
                 each(sample)
 
-        super().__init__(plant, robot, began=let_go, each=recorded, **settings)
+        super().__init__(rig, settings, began=let_go, each=recorded)
 
     def run(self, seconds: float | None = None, *, progress: Progress | None = None, log: bool = False) -> FloatReport:
         """Check the arm, let it float and record it; see Floating.run."""

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from ...control import SignalSafe, Triangle, plate_of, soft_reach
-from ...dynamics import Robot
 from ...errors import InputError, JointLimitError
 from ...foundation import Array
 from .gains import WITH_PLATE, WITHOUT_DERIVATIVE, LawGains, LawKind, TuningRule
-from .probe import MakePlant, MakeSafety, holding_loop, take_tare
+from .probe import MakeRig, tared_loop
 from .tuning import ShareDone, Tuning, tuned
 
 
@@ -30,24 +29,18 @@ class TriangleTask:
     """A triangle, run with any gains.
 
     Attributes:
-        make_plant: Returns the plant for each run.
-        robot: The arm's model.
+        make_rig: Returns the rig for each run.
         joint: Index of the joint that moves; the others hold.
         amplitude: Of the triangle [rad or m]; the default, ±0.1° in 10 s, is the task of [Morel2000], Fig. 8.
         period: Of the triangle [s].
         periods: How many are run; the first does not count.
-        safety: Makes the safety filter; None for the default one.
-        i_have_an_estop: See ControlLoop; for a plant without a watchdog.
     """
 
-    make_plant: MakePlant
-    robot: Robot
+    make_rig: MakeRig
     joint: int = 0
     amplitude: float = math.radians(0.1)
     period: float = 10.0
     periods: int = 2
-    safety: MakeSafety | None = None
-    i_have_an_estop: str | None = None
 
     def errors(self, gains: LawGains, **settings: Any) -> Array:
         """Return reference minus the plant's own position after the first period [rad or m], shape (k,).
@@ -59,17 +52,16 @@ class TriangleTask:
         Raises:
             SafetyError: A fault ended the run.
         """
-        plant, joint = self.make_plant(), self.joint
-        swings = np.zeros(self.robot.n)
+        rig, joint = self.make_rig(), self.joint
+        plant, robot = rig.plant, rig.robot
+        swings = np.zeros(robot.n)
         swings[joint] = self.amplitude
         reference = Triangle(swings, self.period)
         with SignalSafe(plant):
-            sensor = plate_of(plant, self.robot) if gains.kind in WITH_PLATE else None
-            safety = None if self.safety is None else self.safety(plant)
-            loop = holding_loop(plant, self.robot, safety=safety, i_have_an_estop=self.i_have_an_estop)
-            take_tare(loop, sensor, TuningRule())
-            reach = soft_reach(self.robot, gains.kp, gains.kd)
-            loop.switch(gains.laws(plant, self.robot, reference, sensor=sensor, reach=reach, **settings))
+            sensor = plate_of(plant, robot) if gains.kind in WITH_PLATE else None
+            loop = tared_loop(rig, sensor, TuningRule())
+            reach = soft_reach(robot, gains.kp, gains.kd)
+            loop.switch(gains.laws(rig, reference, sensor=sensor, reach=reach, **settings))
             log = loop.run(self.periods * self.period, log=True).log
         if log is None:
             raise InputError("the run ended before anything was recorded")
@@ -109,29 +101,23 @@ class FreeTuning:
 
 
 def freely_tuned(
-    make_plant: MakePlant,
-    robot: Robot,
+    make_rig: MakeRig,
     kind: LawKind,
     cost: Cost,
     *,
     joint: int = 0,
     rule: TuningRule | None = None,
-    safety: MakeSafety | None = None,
     progress: ShareDone | None = None,
-    i_have_an_estop: str | None = None,
 ) -> FreeTuning:
     """Find the gains of a law that do best in a task, at the same gain margin for every law.
 
     Args:
-        make_plant: Returns the plant for each experiment; see tuned().
-        robot: The arm's model.
+        make_rig: Returns the rig for each experiment; see tuned().
         kind: The law.
-        cost: The task's error, e.g. ``TriangleTask(make_plant, robot).rms``.
+        cost: The task's error, e.g. ``TriangleTask(make_rig).rms``.
         joint: Index of the joint.
         rule: Where to begin; its oscillation_share is the margin of every gain. None for the defaults.
-        safety: Makes the safety filter of each experiment; None for the default one.
-        progress: Called now and then with the share of the work that is done, 0 to 1.
-        i_have_an_estop: See ControlLoop; for a plant without a watchdog. The task needs it, too.
+        progress: Called now and then with the fraction of the work that is done, 0 to 1.
     """
     start = TuningRule() if rule is None else rule
     start = replace(start, integral_share=start.oscillation_share)
@@ -145,16 +131,7 @@ def freely_tuned(
             if progress is not None:
                 progress((begun + 0.8 * share) / most)
 
-        tuning = tuned(
-            make_plant,
-            robot,
-            kind,
-            joints=[joint],
-            rule=candidate,
-            safety=safety,
-            progress=tell,
-            i_have_an_estop=i_have_an_estop,
-        )
+        tuning = tuned(make_rig, kind, joints=[joint], rule=candidate, progress=tell)
         error = _cost_of(cost, tuning.gains)
         found.append((error, tuning))
         return error

@@ -21,11 +21,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...control import PD, PID, FrictionFeedForward, Gravity, Law, Plant, Reference, base_sensor_control
-from ...dynamics import Dahl, Robot
+from ...control import PD, PID, FrictionFeedForward, Law, Reference, base_sensor_control
+from ...dynamics import Dahl
 from ...errors import DataFileError, InputError
 from ...foundation import Array, PublishedData, frozen, read_toml, write_atomically
 from ...sensing import BaseSensor
+from ..rig import Rig
 
 LawKind = Literal["pd", "pid", "pi", "bsc", "bsc-p"]
 """PD; PID; PI; base sensor control with PD outside; the same with P outside."""
@@ -157,8 +158,7 @@ class LawGains(PublishedData):
 
     def laws(
         self,
-        plant: Plant,
-        robot: Robot,
+        rig: Rig,
         reference: Reference | None = None,
         *,
         sensor: BaseSensor | None = None,
@@ -168,8 +168,7 @@ class LawGains(PublishedData):
         """Return the law, with gravity, as ControlLoop takes it.
 
         Args:
-            plant: What will be driven.
-            robot: The arm's model: gravity, unless the plant bears its own weight.
+            rig: What will be driven; its model gives gravity, unless the plant bears its own weight.
             reference: What to follow; None holds the pose the arm has at the start.
             sensor: The base sensor, for the laws that use one.
             reach: Largest position errors that K_p acts on [rad or m], shape (n,); None for any.
@@ -178,6 +177,7 @@ class LawGains(PublishedData):
         Raises:
             InputError: The law needs a base sensor, or the joints are not the robot's.
         """
+        plant, robot = rig.plant, rig.robot
         if self.joint_names != robot.joint_names:
             raise InputError(f"gains are for {list(self.joint_names)}, the robot has {list(robot.joint_names)}")
         ahead: tuple[Law, ...] = ()
@@ -199,7 +199,7 @@ class LawGains(PublishedData):
                 reference=reference,
                 reach=reach,
             )
-        return (law, *ahead) if plant.adds_gravity else (law, Gravity(robot), *ahead)
+        return (*rig.with_gravity(law), *ahead)
 
     def as_data(self) -> dict[str, Any]:
         """Return the gains as plain values."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...control import SignalSafe, Triangle, plate_of, soft_reach
-from ...dynamics import Dahl, Robot
+from ...dynamics import Dahl
 from ...errors import InputError
 from ...foundation import Array
 from .gains import WITH_PLATE, LawGains, TuningRule
-from .probe import MakePlant, holding_loop, take_tare
+from .probe import MakeRig, tared_loop
 
 AMPLITUDE = math.radians(0.5)
 """Of the move [rad or m]: wide enough that friction saturates between two reversals."""
@@ -41,36 +41,32 @@ class LearnedFriction:
     residual: float
 
 
-def learned_friction(
-    make_plant: MakePlant, robot: Robot, gains: LawGains, joint: int = 0, *, i_have_an_estop: str | None = None
-) -> LearnedFriction:
+def learned_friction(make_rig: MakeRig, gains: LawGains, joint: int = 0) -> LearnedFriction:
     """Move a joint slowly to and fro under base sensor control, and learn its friction.
 
     Friction is what is sent beyond gravity and beyond what the plate feels of it; the rotor's inertia plays no part at
     constant speed.
 
     Args:
-        make_plant: Returns the plant, not yet entered.
-        robot: The arm's model.
+        make_rig: Returns the rig, its plant not yet entered.
         gains: Tuned gains of a law with the plate.
         joint: Index of the joint; the others hold.
-        i_have_an_estop: See ControlLoop; for a plant without a watchdog.
 
     Raises:
         InputError: The law has no plate, or the joint did not move.
-        SafetyError: The plant may not be driven, or failed.
+        SafetyError: The plant failed.
     """
     if gains.kind not in WITH_PLATE:
         raise InputError(f"friction is learned from the plate, and '{gains.kind}' uses none; tune 'bsc' first")
-    plant = make_plant()
+    rig = make_rig()
+    plant, robot = rig.plant, rig.robot
     swings = np.zeros(robot.n)
     swings[joint] = AMPLITUDE
     with SignalSafe(plant):
         sensor = plate_of(plant, robot)
-        loop = holding_loop(plant, robot, i_have_an_estop=i_have_an_estop)
-        take_tare(loop, sensor, TuningRule())
+        loop = tared_loop(rig, sensor, TuningRule())
         reach = soft_reach(robot, gains.kp, gains.kd)
-        loop.switch(gains.laws(plant, robot, Triangle(swings, PERIOD), sensor=sensor, reach=reach))
+        loop.switch(gains.laws(rig, Triangle(swings, PERIOD), sensor=sensor, reach=reach))
         log = loop.run(CYCLES * PERIOD, log=True).log
     if log is None or log.wrench is None or log.sent is None:
         raise InputError("the move left no recording of the plate")

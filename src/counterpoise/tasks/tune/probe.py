@@ -22,20 +22,19 @@ from ...control import (
     PD,
     ControlLoop,
     Desired,
-    Gravity,
     Plant,
     RunReport,
-    SafetyFilter,
     SignalSafe,
     careful_gains,
     plate_of,
     soft_reach,
 )
-from ...dynamics import Robot, position_units
+from ...dynamics import position_units
 from ...errors import InputError, JointLimitError, SensorFaultError
 from ...foundation import Array, frozen
 from ...recording import Log, Sample, SampleFlag
 from ...sensing import BaseSensor
+from ..rig import Rig
 from .gains import WITH_PLATE, LawGains, TuningRule
 
 PURE = 0.7
@@ -157,8 +156,8 @@ UNUSABLE = SampleFlag.WRENCH_INVALID | SampleFlag.WRENCH_SATURATED
 """Flags of readings that the plate is not tared with."""
 
 MotionKind = Literal["step", "move"]
-MakePlant = Callable[[], Plant]
-MakeSafety = Callable[[Plant], SafetyFilter]
+MakeRig = Callable[[], Rig]
+"""Returns the rig of an experiment, its plant not entered: with a new plant of a simulation, or always the same arm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,28 +226,15 @@ class Prober:
         seconds: Time they took by the plant's clock [s].
     """
 
-    def __init__(
-        self,
-        make_plant: MakePlant,
-        robot: Robot,
-        joint: int,
-        rule: TuningRule,
-        *,
-        safety: MakeSafety | None = None,
-        i_have_an_estop: str | None = None,
-    ) -> None:
+    def __init__(self, make_rig: MakeRig, joint: int, rule: TuningRule) -> None:
         """Prepare probes.
 
         Args:
-            make_plant: Returns the plant for each probe: a new one of a simulation, or always the same real one.
-            robot: The arm's model.
+            make_rig: Returns the rig for each probe.
             joint: Index of the joint.
             rule: The numbers.
-            safety: Makes the safety filter; None for the default one.
-            i_have_an_estop: See ControlLoop.
         """
-        self._make, self._robot, self._joint, self._rule = make_plant, robot, joint, rule
-        self._safety, self._estop = safety, i_have_an_estop
+        self._make, self._joint, self._rule = make_rig, joint, rule
         self._home: float | None = None
         self._left: tuple[Plant, Array] | None = None
         self.count, self.seconds = 0, 0.0
@@ -273,18 +259,17 @@ class Prober:
         return self._once(gains, motion, least, stretch, -1.0)
 
     def _once(self, gains: LawGains, motion: MotionKind, least: float, stretch: float, side: float) -> Probed:
-        plant, rule = self._make(), self._rule.stretched(stretch)
+        rig, rule = self._make(), self._rule.stretched(stretch)
+        plant, robot = rig.plant, rig.robot
         with SignalSafe(plant):
             start = plant.read().q.copy()
-            side = self._homewards(plant, start, side)
+            side = self._homewards(rig, start, side)
             reference = ProbeMotion(self._joint, self._direction(plant, start, side) * rule.step, motion, rule)
-            safety = None if self._safety is None else self._safety(plant)
-            sensor = None if plant.plate is None else plate_of(plant, self._robot)
-            loop = holding_loop(plant, self._robot, safety=safety, i_have_an_estop=self._estop)
-            take_tare(loop, sensor, rule)
+            sensor = None if plant.plate is None else plate_of(plant, robot)
+            loop = tared_loop(rig, sensor, rule)
             used = sensor if gains.kind in WITH_PLATE else None
-            reach = soft_reach(self._robot, gains.kp, gains.kd)
-            loop.switch(gains.laws(plant, self._robot, reference, sensor=used, reach=reach))
+            reach = soft_reach(robot, gains.kp, gains.kd)
+            loop.switch(gains.laws(rig, reference, sensor=used, reach=reach))
             strayed = self._run(loop, reference)
             report = loop.last_report
             dt, limit = plant.dt, plant.effort_limit[self._joint]
@@ -366,7 +351,7 @@ class Prober:
         text = f"torque swings by {found.amplitude:.3g} ({found.amplitude / limit:.0%} of the limit)"
         return Probed(stable, found, level, strayed or ("" if stable else text), bool(strayed))
 
-    def _homewards(self, plant: Plant, q: Array, side: float) -> float:
+    def _homewards(self, rig: Rig, q: Array, side: float) -> float:
         """Return the side to go to: ``side`` where the first probe began, else back to there.
 
         A step ends where it leads. A plant that is always the same would walk away with them.
@@ -375,12 +360,12 @@ class Prober:
             InputError: A joint of the same plant is far from where a stable probe left it.
         """
         away = np.zeros(len(q))
-        if self._left is not None and self._left[0] is plant:
+        if self._left is not None and self._left[0] is rig.plant:
             away = q - self._left[1]
         worst = int(np.argmax(np.abs(away)))
         if abs(away[worst]) > SUNK * self._rule.step:
             raise InputError(
-                f"joint '{self._robot.joint_names[worst]}' is {away[worst]:+.3g} {position_units(self._robot)[worst]} "
+                f"joint '{rig.robot.joint_names[worst]}' is {away[worst]:+.3g} {position_units(rig.robot)[worst]} "
                 "from where the experiment before left it: it sank or was moved when it had been let go. Tune an arm "
                 "with brakes, or in a pose where friction or a support holds it"
             )
@@ -402,34 +387,30 @@ class Prober:
         )
 
 
-def holding_gains(plant: Plant, robot: Robot, q: Array) -> LawGains:
+def holding_gains(rig: Rig, q: Array) -> LawGains:
     """Return gains of a PD with which an arm that nobody has tuned holds its pose."""
-    careful = careful_gains(robot, q, plant.effort_limit, plant.dt)
-    zero = np.zeros(robot.n)
-    return LawGains("pd", robot.joint_names, careful.kp, careful.kd, zero, zero)
+    careful = careful_gains(rig.robot, q, rig.plant.effort_limit, rig.plant.dt)
+    zero = np.zeros(rig.robot.n)
+    return LawGains("pd", rig.robot.joint_names, careful.kp, careful.kd, zero, zero)
 
 
-def holding_loop(
-    plant: Plant, robot: Robot, *, safety: SafetyFilter | None = None, i_have_an_estop: str | None = None
-) -> ControlLoop:
-    """Return a loop that holds an arm that nobody has tuned where it stands; arguments as for ControlLoop."""
-    gains = careful_gains(robot, plant.read().q, plant.effort_limit, plant.dt)
-    pd = PD(gains.kp, gains.kd, reach=gains.reach)
-    law = (pd,) if plant.adds_gravity else (pd, Gravity(robot))
-    return ControlLoop(plant, law, robot, safety=safety, i_have_an_estop=i_have_an_estop)
-
-
-def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) -> None:
-    """Hold the arm for a while with the loop's law and tare the plate; the loop is left running ("keep").
+def tared_loop(rig: Rig, sensor: BaseSensor | None, rule: TuningRule, *, settle: float = 0.0) -> ControlLoop:
+    """Hold an arm that nobody has tuned where it stands, tare its plate, and return the loop, left running ("keep").
 
     Args:
-        loop: A loop whose law holds the arm.
+        rig: The arm, its plant entered.
         sensor: The plate; None where there is none.
-        rule: Says for how long, and how far the joints will go.
+        rule: Says for how long the plate is tared, and how far the joints will go.
+        settle: For how long the arm is held before that [s].
 
     Raises:
         InputError: The plate gave no reading that can be used, or the arm would not stand still.
     """
+    plant = rig.plant
+    gains = careful_gains(rig.robot, plant.read().q, plant.effort_limit, plant.dt)
+    loop = rig.loop(rig.with_gravity(PD(gains.kp, gains.kd, reach=gains.reach)))
+    if settle > 0.0:
+        loop.run(settle, then="keep")
     length = max(1, round(rule.tare_time / loop.safety.dt))
     for duration in (rule.tare_time, *SETTLE_TIMES):
         seen: deque[Sample] = deque(maxlen=length)
@@ -443,7 +424,7 @@ def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) ->
         if sensor is None or np.ptp(poses, axis=0).max(initial=0.0) <= STILL:
             break
     if sensor is None:
-        return
+        return loop
     good = [each for each in seen if _readable(each)]
     if len(good) < max(1, len(seen) // 2):
         raise InputError(
@@ -452,6 +433,7 @@ def take_tare(loop: ControlLoop, sensor: BaseSensor | None, rule: TuningRule) ->
         )
     readings = np.array([each.wrench for each in good])
     sensor.tare(np.array([each.q for each in good]), readings, time=seen[-1].time, range=2.0 * STRAY * rule.step)
+    return loop
 
 
 def _readable(sample: Sample) -> bool:

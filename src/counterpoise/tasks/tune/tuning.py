@@ -18,8 +18,9 @@ from ...control import SignalSafe
 from ...dynamics import Robot, mass_matrix_with_rotors
 from ...errors import InputError, listed
 from ...foundation import Array
+from ..rig import Rig
 from .gains import KINDS, WITH_PLATE, WITHOUT_DERIVATIVE, LawGains, LawKind, TuningRule, natural_frequency
-from .probe import MakePlant, MakeSafety, MotionKind, Probed, Prober, holding_gains
+from .probe import MakeRig, MotionKind, Probed, Prober, holding_gains
 
 GROWTH = 1.5
 """Factor from one gain to the next on the way up."""
@@ -205,61 +206,59 @@ ShareDone = Callable[[float], None]
 
 
 def tuned(
-    make_plant: MakePlant,
-    robot: Robot,
+    make_rig: MakeRig,
     kind: LawKind,
     *,
     joints: Sequence[int] | None = None,
     rule: TuningRule | None = None,
-    safety: MakeSafety | None = None,
     position: LawGains | None = None,
     progress: ShareDone | None = None,
-    i_have_an_estop: str | None = None,
 ) -> Tuning:
     """Find the gains of a law by experiments on a plant.
 
     ::
 
         made = preset("puma550", "50Hz")
-        tuning = tuned(made.single_joint, made.single_joint().robot, "bsc")
-        law = tuning.gains.laws(plant, robot, reference, sensor=sensor)
+        robot = made.single_joint().robot
+        tuning = tuned(lambda: Rig(made.single_joint(), robot), "bsc")
+        law = tuning.gains.laws(rig, reference, sensor=sensor)
 
     Joints are tuned one after the other; those not tuned yet hold with careful gains. Every experiment goes through
-    ControlLoop and its safety filter, moves by a few degrees and ends in the safe stop.
+    ControlLoop and its safety filter, moves by a few degrees and ends in the safe stop. Inertias, rotors included, and
+    gravity are the model's.
 
     Args:
-        make_plant: Returns the plant for each experiment, not yet entered: a new simulation, or always the same arm.
-        robot: The arm's model; it gives inertias (rotors included) and gravity.
+        make_rig: Returns the rig for each experiment, its plant not yet entered: with a new simulation, or always the
+            same arm.
         kind: The law.
         joints: Indices of the joints to tune; None for all.
         rule: The numbers; None for the defaults.
-        safety: Makes the safety filter of each experiment; None for the default one.
         position: Gains whose K_p and K_d are kept, found before for another law on the same plant; only what the law
             adds to them is searched for.
-        progress: Called now and then with the share of the work that is done, 0 to 1.
-        i_have_an_estop: See ControlLoop; for a plant without a watchdog.
+        progress: Called now and then with the fraction of the work that is done, 0 to 1.
 
     Raises:
         InputError: The plant has no plate and the law needs one, the model does not know a rotor that the law's search
             begins with, there is no room to move, or an arm that is always the same sank between two experiments.
-        SafetyError: The plant may not be driven, or failed.
+        SafetyError: The plant failed.
     """
     if kind not in KINDS:
         raise InputError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}")
     numbers = TuningRule() if rule is None else rule
+    rig = make_rig()
+    first, robot = rig.plant, rig.robot
     order = range(robot.n) if joints is None else joints
     _refuse_unknown_rotors(robot, kind, order)
-    first = make_plant()
     if kind in WITH_PLATE and first.plate is None:
         raise InputError(f"'{kind}' needs a plate under the base, and this plant has none")
     with SignalSafe(first):
         q = first.read().q.copy()
-    gains = replace(holding_gains(first, robot, q), kind=kind)
+    gains = replace(holding_gains(rig, q), kind=kind)
     found: list[JointTuning] = []
     seconds = 0.0
     for done, joint in enumerate(order):
-        prober = Prober(make_plant, robot, joint, numbers, safety=safety, i_have_an_estop=i_have_an_estop)
-        tuner = JointTuner(prober, robot, joint, q, numbers, first.dt, float(first.effort_limit[joint]))
+        prober = Prober(make_rig, joint, numbers)
+        tuner = JointTuner(prober, rig, joint, q, numbers)
         tuner.on_probe = _share(progress, done, len(order))
         gains = tuner.tune(gains, position)
         found.append(tuner.result())
@@ -277,21 +276,13 @@ class JointTuner:
         on_probe: Called after every experiment.
     """
 
-    def __init__(
-        self,
-        prober: Prober,
-        robot: Robot,
-        joint: int,
-        q: Array,
-        rule: TuningRule,
-        dt: float,
-        effort_limit: float,
-    ) -> None:
+    def __init__(self, prober: Prober, rig: Rig, joint: int, q: Array, rule: TuningRule) -> None:
         """Prepare to tune ``joint`` of an arm that stands at q."""
+        robot, plant = rig.robot, rig.plant
         self.inertia = locked_inertia(robot, q, joint)
         self.on_probe: Callable[[], None] | None = None
-        self._prober, self._joint, self._rule, self._dt = prober, joint, rule, dt
-        self._least = rule.amplitude * effort_limit
+        self._prober, self._joint, self._rule, self._dt = prober, joint, rule, plant.dt
+        self._least = rule.amplitude * float(plant.effort_limit[joint])
         self._name = robot.joint_names[joint]
         self._limits: list[GainLimit] = []
         self._notes: list[str] = []
@@ -456,7 +447,7 @@ def _refuse_unknown_rotors(robot: Robot, kind: LawKind, joints: Sequence[int]) -
         raise InputError(
             f"'{kind}' is searched for from the inertia that a joint moves, and the model does not know the rotor of "
             f"{listed(unknown)}. State it (--rotor-inertia, cp.load(..., rotor_inertia=)), or measure it first "
-            "(control.rotors.measurement.measure_inertias)"
+            "(tasks.measure_inertias)"
         )
 
 
