@@ -10,6 +10,7 @@ from calibration_data import other_masses, visits
 from counterpoise.fitting import Gaussian
 from counterpoise.identification import workspace_poses
 from counterpoise.recording import SampleFlag
+from counterpoise.sensing.hold import Told
 from counterpoise.sensing.recursive import LEAST_PRIOR, RecursiveGravity
 
 DT = 0.01
@@ -226,7 +227,10 @@ def test_only_a_hold_that_was_looked_at_to_its_end_counts_as_one_without_news() 
     robot = cp.load("wam7")
     pose = workspace_poses(robot, 1, seed=4, margin=0.3)[0]
     tau = robot.gravity(pose)
-    for ticks in range(0, 75, 3):  # from not at all, over too short for a mean, into the joints' turns
+    for ticks in (
+        *range(0, 66, 6),
+        *range(66, 76),
+    ):  # from not at all, over too short for a mean, into the joints' turns
         est = cp.OnlineGravity(robot, DT)
         for step in range(40):
             est.update(pose + 0.01 * step, np.full(7, 1.0), tau)
@@ -234,6 +238,7 @@ def test_only_a_hold_that_was_looked_at_to_its_end_counts_as_one_without_news() 
         for step in range(1, 40):
             est.update(pose + 0.01 * step, np.full(7, 1.0), tau)
         assert (inner(est).frozen_holds, inner(est).holds) == (0, 0), ticks
+        np.testing.assert_array_equal(inner(est).parameters, inner(cp.OnlineGravity(robot, DT)).parameters)
     hold(est, pose, tau, 100)
     hold(est, pose + 0.2, robot.gravity(pose + 0.2), 2)
     assert inner(est).holds + inner(est).frozen_holds == 1
@@ -390,6 +395,20 @@ def test_a_pose_that_is_not_endured_teaches_nothing() -> None:
     assert inner(est).holds == 1
 
 
+def test_a_joint_that_stays_has_no_side() -> None:
+    """Of two joints that came from below one goes on, at the same torques: at the next hold only its side is known."""
+    robot = cp.load("planar3")
+    est, tau = cp.OnlineGravity(robot, DT, prior="none"), np.array([3.0, 2.0, 1.0])
+    for goal in (np.array([0.4, 0.3, 0.2]), np.array([0.8, 0.3, 0.2])):
+        start = goal - [0.4, 0.3 * (goal[0] < 0.5), 0.0]
+        for share in np.linspace(0.0, 1.0, 60):
+            q = start + share * (goal - start)
+            est.update(q, np.zeros(3), tau)
+        hold(est, goal, tau)
+        sides = inner(est)._told_rows[Told.SIDE]
+        np.testing.assert_array_equal(sides, [1.0, 1.0, 0.0] if goal[0] < 0.5 else [1.0, 0.0, 0.0])
+
+
 def test_the_side_is_followed_while_nothing_is_learned() -> None:
     """Up by 1 rad and back by 0.3 while learning is off: the joint rests on the friction of the way down."""
     robot = cp.load("pendulum")
@@ -403,6 +422,7 @@ def test_the_side_is_followed_while_nothing_is_learned() -> None:
         est.update(np.array([q]), zero, robot.gravity([q]) + side * friction)
     hold(est, rest, truth - friction)
     assert inner(est).holds == learned
+    np.testing.assert_allclose(inner(est)._sliding.torque, truth - friction, rtol=0.05)
     est.learning = True
     hold(est, rest, truth - friction)
     assert inner(est).doubted_holds == 0

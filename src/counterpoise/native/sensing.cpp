@@ -1,6 +1,6 @@
 // The inner loops of the recursive estimator: judging a hold (hold.py) and folding measured torques into the triangular
-// factor (square_root.py). These Python files of counterpoise/sensing are the
-// specification; both give the same numbers to rounding. Only counterpoise/sensing/kernel.py calls these functions.
+// factor (square_root.py). These Python files of counterpoise/sensing are the specification; both give the same numbers
+// to rounding. Only counterpoise/sensing/kernel.py calls these functions.
 #include <cmath>
 
 #include "arguments.hpp"

@@ -76,4 +76,4 @@ CASES: Cases = {
 }
 """Per entry point of the part a function of it."""
 LAYOUT: Layout = {}
-"""Nothing: the functions take numbers and arrays."""
+"""No loop shares rows or numbers with Python beyond its arguments."""

@@ -61,17 +61,7 @@ from ...fitting import (
 )
 from ...foundation import Array
 from ...identification import LEAST_INFLATION, motion_of, prepare, samples_of
-from ...recording import (
-    EDGE_PERIODS,
-    MOST_OF_RATE,
-    SETTLE,
-    Log,
-    Motion,
-    bridged,
-    find_rests,
-    motion_band,
-    near_times,
-)
+from ...recording import EDGE_PERIODS, MOST_OF_RATE, SETTLE, Log, Motion, bridged, find_rests, motion_band, near_times
 from .base_parameters import PlateBase, wrench_columns
 from .log_estimate import raw_flags
 from .readings import plate_readings, short_gaps
