@@ -152,6 +152,13 @@ def documented_constants(path: Path) -> set[str]:
     }
 
 
+@pytest.mark.parametrize("subpackage", WITH_NAMES)
+def test_every_subpackage_has_a_page_of_the_reference(subpackage: str) -> None:
+    """The page shows all public names (docs/site_hooks.py lists them; tests/docs/test_site.py reads the built site)."""
+    page = ROOT / "docs" / "reference" / f"{subpackage}.md"
+    assert page.read_text(encoding="utf-8").count(f"<!-- public names of {subpackage} -->") == 1
+
+
 # ------------------------------------------------------------------------------------------------- between subpackages
 
 
