@@ -1,4 +1,4 @@
-"""Random plates under random robots, for the tests of this room."""
+"""Random plates under random robots, for the tests of the plate."""
 
 from __future__ import annotations
 

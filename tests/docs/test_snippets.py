@@ -40,6 +40,6 @@ def test_a_broken_snippet_is_seen() -> None:
 
 
 def test_snippets_are_found() -> None:
-    """The README and the pages of every room have snippets."""
+    """The README and the pages of the subjects have snippets."""
     names = {name_of(page) for page in WITH_SNIPPETS}
     assert {"README.md", "docs/logs.md", "docs/doctor.md", "docs/calibration.md", "docs/base-sensor.md"} <= names
