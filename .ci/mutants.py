@@ -1,7 +1,7 @@
 """Changes the source in small ways, one at a time, and looks whether a test notices: ``make mutants``.
 
-A mutant is one changed sign, index, constant or condition. A sample of all that there are is drawn, by a seed. Of each
-its nearby tests are run: those of the same subpackage that import the module, or else those of what imports it.
+A mutant is one changed sign, index, constant or condition. A sample of all that there are is drawn, by a seed. For each
+the nearby tests are run: those of the same subpackage that import the module, or else those of what imports it.
 Specifications that native code shadows are also run with the tests that compare the two. A mutant at which no test
 fails has survived: a test is missing, or the change means nothing (CONTRIBUTING.md says how to tell).
 
