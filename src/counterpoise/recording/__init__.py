@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .band import MotionBand as MotionBand
     from .band import motion_band as motion_band
     from .budget import ReadingBudget as ReadingBudget
+    from .budget import Spending as Spending
     from .clock import EXCESS as EXCESS
     from .clock import LEAST_SHARE as LEAST_SHARE
     from .clock import MOST_SHARE as MOST_SHARE
@@ -75,26 +76,30 @@ if TYPE_CHECKING:
     from .provenance import scales_efforts as scales_efforts
     from .reading import propose_mapping as propose_mapping
     from .reading import read_log as read_log
+    from .reading import register_reader as register_reader
     from .reading import remapped as remapped
     from .reading import stream_log as stream_log
     from .stillness import STILL_SPEED as STILL_SPEED
     from .stillness import WINDOW as WINDOW
     from .stillness import StillSegment as StillSegment
     from .stillness import still_segments as still_segments
+    from .table import Table as Table
+    from .table import TableSource as TableSource
     from .text_files import CsvSource as CsvSource
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "band": ("MotionBand", "motion_band"),
-        "budget": ("ReadingBudget",),
+        "budget": ("ReadingBudget", "Spending"),
         "declared": ("Declared", "VelocityFrom"),
         "log": ("Log", "LogBuilder", "Sample", "SampleFlag", "joined"),
         "mapping": ("LogMapping", "mapping_toml", "read_mapping", "write_mapping"),
         "motion": ("Motion",),
         "own_format": ("write_log",),
-        "reading": ("propose_mapping", "read_log", "remapped", "stream_log"),
+        "reading": ("propose_mapping", "read_log", "register_reader", "remapped", "stream_log"),
         "stillness": ("StillSegment", "still_segments"),
+        "table": ("Table", "TableSource"),
     },
     shared={
         "bags.records": ("ZSTD_MODULE",),
