@@ -35,7 +35,7 @@ TESTS_OF_SEVERAL = {
     "foundation/test_atomic.py": "what a command writes is seen with faults of the disk",
     "identification/test_calibration_file.py": "files hold the terms that are in every file",
     "native_sets.py": NATIVE,
-    "sensing/plate/test_plate_kernel.py": NATIVE,
+    "sensing/plate/test_joint_torques.py": NATIVE,
     "store_results.py": NATIVE,
     "tasks/test_rig.py": "a rig refuses what a control loop refuses, in the same words",
     "test_extras.py": "the extras that a command knows are held against pyproject.toml",
