@@ -8,7 +8,7 @@ JOBS ?= auto
 NATIVE := $(wildcard src/counterpoise/native/*.* src/counterpoise/native/*/*)
 unexport PYTHONDONTWRITEBYTECODE # the tests start many processes: what is compiled once is kept
 
-.PHONY: demo test check lint types tests sanitize mutants docs bench format build clean
+.PHONY: demo test quick check lint types tests sanitize mutants docs bench format build clean
 
 demo: $(VENV)/demo.stamp
 	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/counterpoise tour
@@ -16,6 +16,10 @@ demo: $(VENV)/demo.stamp
 test: check
 
 check: lint types tests
+
+# While working: lint and the fast identities, in less than a minute on two cores. The list is .ci/quick.txt.
+quick: lint
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) @.ci/quick.txt
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

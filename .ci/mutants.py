@@ -1,7 +1,7 @@
 """Changes the source in small ways, one at a time, and looks whether a test notices: ``make mutants``.
 
-A mutant is one changed sign, index, constant or condition. A sample of all that there are is drawn, by a seed. Of each
-the nearby tests are run: those of the same room that import the module, or else those that import what imports it.
+A mutant is one changed sign, index, constant or condition. A sample of all that there are is drawn, by a seed. For each
+the nearby tests are run: those of the same subpackage that import the module, or else those of what imports it.
 Specifications that native code shadows are also run with the tests that compare the two. A mutant at which no test
 fails has survived: a test is missing, or the change means nothing (CONTRIBUTING.md says how to tell).
 
@@ -38,7 +38,7 @@ from typing import Any, Literal
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(".ci", "equivalent_mutants.toml")
 PACKAGE = Path("src", "counterpoise")
-ROOMS = ("dynamics", "fitting", "identification", "sensing", "control", "tasks")
+SUBPACKAGES = ("dynamics", "fitting", "identification", "sensing", "control", "tasks")
 TWINS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         [
@@ -259,22 +259,22 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def all_sites(root: Path, only: Sequence[str] = ()) -> list[Site]:
-    """Return every change that can be made in the rooms; in some files or folders only, where these are named.
+    """Return every change that can be made in the subpackages; in some files or folders only, where these are named.
 
     Raises:
         SystemExit: A file or folder is not among them.
     """
     files = [
         path
-        for room in ROOMS
-        for path in sorted((root / PACKAGE / room).rglob("*.py"))
+        for subpackage in SUBPACKAGES
+        for path in sorted((root / PACKAGE / subpackage).rglob("*.py"))
         if path.name != "__init__.py" and "native" not in path.relative_to(root).parts
     ]
     if only:
         wanted = [(root / name).resolve() for name in only]
         for name, place in zip(only, wanted, strict=True):
             if not any(path.is_relative_to(place) for path in files):
-                raise SystemExit(f"mutants: {name} holds no source of {', '.join(ROOMS)}")
+                raise SystemExit(f"mutants: {name} holds no source of {', '.join(SUBPACKAGES)}")
         files = [path for path in files if any(path.is_relative_to(place) for place in wanted)]
     return [site for path in files for site in sites(path.read_bytes(), path.relative_to(root).as_posix())]
 
@@ -318,8 +318,8 @@ class Nearby:
         """Return the test files for a source file, from the root, the likeliest first."""
         module = _module(self._root / file, self._root / PACKAGE.parent)
         path = Path(file).relative_to(PACKAGE)
-        room, stem = path.parts[0], path.stem
-        near = {name: imported for name, imported in self._tests.items() if name.startswith(f"tests/{room}/")}
+        subpackage, stem = path.parts[0], path.stem
+        near = {name: imported for name, imported in self._tests.items() if name.startswith(f"tests/{subpackage}/")}
         own = {name for name in near if Path(name).stem == f"test_{stem}"}
         chosen, level = set(own), {module}
         for _ in range(FURTHEST):

@@ -3,14 +3,15 @@
 The Markdown files are written for reading in the repository, where a link is relative to its file. In the site
 
 - README, changelog and contributing guide become pages;
-- ``[…](../tests/test_x.py#name)`` and plain code like ``room/file.py::name`` lead to that line of the source;
+- ``[…](../tests/test_x.py#name)`` and plain code like ``folder/file.py::name`` lead to that line of the source;
 - a folder in the navigation stands for its pages;
-- the reference begins with a table of the public names, made from the package.
+- the reference lists the public names of the package and of each subpackage, made from their listings.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import logging
 import posixpath
@@ -34,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 STAND_INS = {**PAGES, "SAFETY.md": "safety.md"}
 """Pages of the site that stand for files of the repository."""
-NAMES_HERE = "<!-- public names -->"
+NAMES_HERE = re.compile(r"<!-- public names(?: of (?P<subpackage>\w+))? -->")
 ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):`~?\.*([^`]+)`")
 LINK = re.compile(r"\]\((?P<path>[^)#:\s]+)(?:#(?P<name>[^)\s]*))?\)")
 MENTION = re.compile(r"(?<!\[)`(?P<path>[\w/]+\.py)::(?P<name>[\w.]+)`")
@@ -88,8 +89,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return match[0]
         return f"[{match[0]}]" + link(f"source/{target}.html", _line_anchor(target, match["name"], here))
 
-    if NAMES_HERE in markdown:
-        markdown = markdown.replace(NAMES_HERE, _public_names())
+    markdown = NAMES_HERE.sub(lambda match: public_names(match["subpackage"]), markdown)
     return MENTION.sub(led, LINK.sub(turned, markdown))
 
 
@@ -107,15 +107,33 @@ class _RoleReader(Preprocessor):
         return [ROLE.sub(r"`\1`", line) for line in lines]
 
 
-def _public_names() -> str:
-    """Return a table of the names at the top of the package, each with a link to its place in the reference."""
+def public_names(subpackage: str | None) -> str:
+    """Return a table of the public names at the top or of a subpackage; of a subpackage also the text of each."""
+    package = importlib.import_module(f"counterpoise.{subpackage}") if subpackage else counterpoise
     rows = ["| name | what it is |", "|---|---|"]
-    for name in sorted(dir(counterpoise), key=str.lower):
-        value = getattr(counterpoise, name)
-        if not name.startswith("_") and not inspect.ismodule(value):
-            summary = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split()).replace("|", "\\|")
-            rows.append(f"| [`{name}`][{value.__module__}.{value.__qualname__}] | {summary} |")
-    return "\n".join(rows)
+    names = sorted(package.__all__, key=str.lower)
+    for name in names:
+        home = package.__name__ if subpackage else _home(name)
+        rows.append(f"| [`{name}`][{home}.{name}] | {_summary(getattr(package, name))} |")
+    texts = [f"::: counterpoise.{subpackage}.{name}" for name in names] if subpackage else []
+    return "\n\n".join(["\n".join(rows), *texts])
+
+
+def _home(name: str) -> str:
+    """Full name of the subpackage that documents a name of the top."""
+    homes = (
+        module
+        for _, module in inspect.getmembers(counterpoise, inspect.ismodule)
+        if module.__name__.startswith("counterpoise.")
+    )
+    return next(home.__name__ for home in homes if name in getattr(home, "__all__", dir(home)))
+
+
+def _summary(value: object) -> str:
+    """First paragraph of a docstring, as a cell of a table. The text of a constant is in the source only."""
+    documented = inspect.isclass(value) or callable(value)
+    text = inspect.getdoc(value) or "" if documented else "A constant or type."
+    return ROLE.sub(r"`\1`", " ".join(text.split("\n\n")[0].split()).replace("|", "\\|"))
 
 
 def _written_out(entry: object, docs: Path) -> object:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import errors as errors
-from .description.bundled import catalog as catalog
-from .dynamics.robot import Robot as Robot
-from .dynamics.robot import load as load
+from .description import catalog as catalog
+from .dynamics import Robot as Robot
+from .dynamics import load as load
 from .errors import CounterpoiseError as CounterpoiseError
 from .errors import InputError as InputError
 from .errors import ModelError as ModelError
 from .errors import SafetyError as SafetyError
-from .foundation.lazy import lazy_names as _lazy_names
+from .foundation import lazy_names as _lazy_names
 
 if _TYPE_CHECKING:
     from . import control as control

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import counterpoise as cp
-from docs_pages import ROOT
+from library.docs_pages import ROOT
+from test_layers import ORDER as SUBPACKAGES
 
 pytest.importorskip("mkdocs", reason="the extra 'docs' builds the site")
 pytest.importorskip("mkdocstrings", reason="the extra 'docs' builds the site")
@@ -74,11 +76,25 @@ def test_outside_addresses_are_seen() -> None:
 def test_reference_has_every_public_name(site: Path) -> None:
     """The reference leads from each name at the top of the package to its documentation."""
     index = (site / "reference" / "index.html").read_text(encoding="utf-8")
-    for name in (name for name in dir(cp) if isinstance(getattr(cp, name), type) or callable(getattr(cp, name))):
-        if not name.startswith("_"):
-            link = re.search(rf'href="([\w-]+\.html)#([\w.]+)"[^>]*><code>{name}</code>', index)
-            assert link, name
-            assert f'id="{link[2]}"' in (site / "reference" / link[1]).read_text(encoding="utf-8")
+    for name in cp.__all__:
+        link = re.search(rf'href="([\w-]+\.html)#([\w.]+)"[^>]*><code>{name}</code>', index)
+        assert link, name
+        assert f'id="{link[2]}"' in (site / "reference" / link[1]).read_text(encoding="utf-8")
+
+
+def test_reference_documents_the_public_api_and_nothing_else(site: Path) -> None:
+    """Each public name of a subpackage has one text, on the page of the subpackage; what is private has none."""
+    shown: list[str] = []
+    for page in sorted((site / "reference").glob("*.html")):
+        objects = re.findall(r'<h2 id="counterpoise\.(\w+)\.(\w+)"', page.read_text(encoding="utf-8"))
+        assert {subpackage for subpackage, _ in objects} <= {page.stem}
+        shown += [f"{subpackage}.{name}" for subpackage, name in objects if subpackage != "errors"]
+    listed = {
+        module: importlib.import_module(f"counterpoise.{module}").__all__
+        for module in SUBPACKAGES
+        if module not in ("errors", "cli")
+    }
+    assert sorted(shown) == sorted(f"{module}.{name}" for module, names in listed.items() for name in names)
 
 
 def test_conventions_lead_to_their_tests(site: Path) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import RATE, visits
 from counterpoise.identification.still_poses import (
     friction_bands,
     poses_from_log,
@@ -16,6 +15,7 @@ from counterpoise.identification.still_poses import (
     without_friction,
 )
 from counterpoise.recording import SETTLE, find_rests
+from library.calibration_data import RATE, visits
 
 POSES = np.array([[0.4, -0.5, 0.3], [-0.6, 0.2, 0.8], [1.0, 0.7, -0.4], [0.1, -0.9, -0.7]])
 

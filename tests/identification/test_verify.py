@@ -10,7 +10,6 @@ import pytest
 from counterpoise.identification.motion import moving_samples, prepare
 
 import counterpoise as cp
-from calibration_data import motion, other_masses, visits
 from counterpoise.fitting import root_mean_square, static_poses
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.file import load_calibration
@@ -18,6 +17,7 @@ from counterpoise.identification.fit import Fit
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.verification import verify
 from counterpoise.recording import Declared
+from library.calibration_data import motion, other_masses, visits
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import standing_log
 from counterpoise.recording.log import Log, SampleFlag
 from counterpoise.recording.rest import (
     CREEP,
@@ -25,6 +24,7 @@ from counterpoise.recording.rest import (
     on_stops,
     sides_by_order,
 )
+from library.analytic_log import standing_log
 
 PUMA = cp.load("puma560")
 SIDES = (1.0, -1.0, -1.0, 1.0, 1.0)

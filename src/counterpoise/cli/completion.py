@@ -149,6 +149,7 @@ PROPOSED: Mapping[str, Proposing] = {
     "reproduce names": Proposing(_experiments),
     "joints": Proposing(_joints),
     "locked": Proposing(_joints),
+    "fixed_joints": Proposing(lambda ctx: [f"{name}=" for name in _joints(ctx)]),
     "payload_link": Proposing(_links),
     "load_link": Proposing(_links),
     "demo_link": Proposing(_links),

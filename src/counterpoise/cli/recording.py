@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .output import Progressing, warn
-from .source import Source, mount_option
+from .source import Source, fix_option, mount_option
 
 if TYPE_CHECKING:
     from ..dynamics import Robot
@@ -95,16 +95,22 @@ def _budget(texts: tuple[str, ...]) -> ReadingBudget | None:
 
 
 def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --robot and --mount-rpy to a command, which receives them as one ``arm``, None where neither is given."""
+    """Add --robot, --mount-rpy and --fix-joint to a command; it receives one ``arm``, None where none is given."""
 
     @functools.wraps(command)
-    def gathered(robot_name: str | None, mount_rpy: tuple[float, float, float] | None, **others: Any) -> Any:
-        if robot_name is None and mount_rpy is not None:
-            raise click.UsageError("--mount-rpy needs --robot")
-        arm = None if robot_name is None else Source(robot_name, mount_rpy=mount_rpy)
+    def gathered(
+        robot_name: str | None,
+        mount_rpy: tuple[float, float, float] | None,
+        fixed_joints: tuple[str, ...],
+        **others: Any,
+    ) -> Any:
+        if robot_name is None and (mount_rpy is not None or fixed_joints):
+            raise click.UsageError(f"{'--fix-joint' if mount_rpy is None else '--mount-rpy'} needs --robot")
+        arm = None if robot_name is None else Source(robot_name, mount_rpy=mount_rpy, fixed_joints=fixed_joints)
         return command(arm=arm, **others)
 
-    decorated = mount_option("as the recording declares, else upright")(gathered)
+    decorated = fix_option()(gathered)
+    decorated = mount_option("as the recording declares, else upright")(decorated)
     return click.option(
         "--robot", "robot_name", metavar="SOURCE", help="The recording's arm: a file or the name of a bundled arm."
     )(decorated)

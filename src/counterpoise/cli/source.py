@@ -28,6 +28,7 @@ class Source:
         xacro_arguments: Values for the xacro file.
         mount_rpy: Roll, pitch, yaw of the base in the world, in the unit of the command line; None for upright.
         rotor_inertia: Rotor inertias as they were stated; None for the file's.
+        fixed_joints: Joints that do not move, each as "joint=position", in the unit of the command line.
     """
 
     text: str
@@ -36,19 +37,23 @@ class Source:
     xacro_arguments: dict[str, str] = field(default_factory=dict)
     mount_rpy: tuple[float, float, float] | None = None
     rotor_inertia: str | None = None
+    fixed_joints: tuple[str, ...] = ()
 
     def load(self, *, degrees: bool = False) -> Robot:
-        """Read the robot and put it on its mount.
+        """Read the robot, fix the joints that do not move, and put it on its mount.
 
         Args:
-            degrees: The mount's angles are in degrees.
+            degrees: The mount's angles and the positions of turning joints are in degrees.
 
         Raises:
-            CounterpoiseError: The robot cannot be read, or the mount's angles are no angles in rad.
+            CounterpoiseError: The robot cannot be read, a joint cannot be fixed, or the mount's angles are no angles in
+                rad.
         """
         from ..dynamics import load
 
         robot = load(self.text, strict=self.strict, allow_xacro=self.allow_xacro, xacro_arguments=self.xacro_arguments)
+        if self.fixed_joints:
+            robot = robot.locked(_positions(self.fixed_joints, robot, degrees=degrees))
         if self.rotor_inertia is not None:
             robot = robot.with_rotor_inertia(stated_rotors(self.rotor_inertia, robot))
         if self.mount_rpy is None:
@@ -83,6 +88,40 @@ def rotor_option() -> Decorator:
     )
 
 
+def fix_option() -> Decorator:
+    """Return the option that fixes joints which do not move."""
+    return click.option(
+        "--fix-joint",
+        "fixed_joints",
+        multiple=True,
+        metavar="JOINT=VALUE",
+        help="A joint that does not move, such as a gripper's finger, and its position [rad or m]; repeatable. The arm "
+        "then has the other joints only, and recordings need no column of this one.",
+    )
+
+
+def _positions(texts: tuple[str, ...], robot: Robot, *, degrees: bool) -> dict[str, float]:
+    """Return the positions that --fix-joint states, by joint name [rad or m].
+
+    Raises:
+        click.UsageError: One is not joint=number, or names a joint for the second time.
+    """
+    from ..dynamics import rotary
+
+    turning = dict(zip(robot.joint_names, rotary(robot), strict=True))
+    positions: dict[str, float] = {}
+    for text in texts:
+        name, separator, value = text.rpartition("=")
+        try:
+            position = float(value)
+        except ValueError:
+            separator = ""
+        if not (separator and name) or name in positions:
+            raise click.UsageError(f"--fix-joint {text!r} is not of the form joint=number, each joint once")
+        positions[name] = math.radians(position) if degrees and turning.get(name, False) else position
+    return positions
+
+
 def stated_rotors(text: str, robot: Robot) -> list[float] | dict[str, float]:
     """Return the rotor inertias that --rotor-inertia states, in joint order or by name.
 
@@ -115,16 +154,19 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
         xacro_argument: tuple[str, ...],
         mount_rpy: tuple[float, float, float] | None,
         rotor_inertia: str | None,
+        fixed_joints: tuple[str, ...],
         **others: Any,
     ) -> Any:
         arguments = _xacro_arguments(xacro_argument)
         if arguments and not allow_xacro:
             raise click.UsageError("--xacro-arg needs --allow-xacro: xacro files run code, so ask for it by name")
-        return command(source=Source(source, strict, allow_xacro, arguments, mount_rpy, rotor_inertia), **others)
+        asked = Source(source, strict, allow_xacro, arguments, mount_rpy, rotor_inertia, fixed_joints)
+        return command(source=asked, **others)
 
     decorated: Callable[..., Any] = gathered
     for option in (
         rotor_option(),
+        fix_option(),
         mount_option(),
         click.option(
             "--xacro-arg",

@@ -140,5 +140,7 @@ def _arm(source: Source, seed: int) -> ViewArm:
     if source.text.partition(":")[0] in VARIANTS:
         if source.mount_rpy is not None:
             raise click.UsageError("--mount-rpy is for files and bundled arms without a preset; presets stand upright")
+        if source.fixed_joints:
+            raise click.UsageError("--fix-joint is for files and bundled arms without a preset")
         return view_arm(source.text, seed=seed)
     return view_arm(source.load(), seed=seed)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..foundation.lazy import lazy_names
+from ..foundation import lazy_names
 
 if TYPE_CHECKING:
     from .base_sensor_law import base_sensor_control as base_sensor_control
@@ -98,7 +98,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "reference": ("Desired", "Eased", "Hold", "PoseList", "Reference", "Sine", "Triangle"),
         "report": ("EndState", "RunReport"),
         "safety": ("SafetyFilter", "SafetySettings"),
-        "stop_signals": ("SignalSafe",),
+        "stop_signals": ("SignalSafe", "StoppedFromOutside"),
         "swing": ("SwingWatch",),
         "tip.hybrid_force": ("HybridForce",),
         "tip.impedance": ("Impedance",),
@@ -124,7 +124,6 @@ __all__, __getattr__, __dir__ = lazy_names(
             "Driving",
             "INTERRUPTIONS",
             "PlantUse",
-            "StoppedFromOutside",
             "drive_begins",
             "drive_ends",
             "longest_stop",

@@ -14,13 +14,24 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..description import MAX_GRAVITY, MAX_LENGTH, MAX_MASS, Description, Inertia, read_description, unphysical_reason
+from ..description import (
+    MAX_GRAVITY,
+    MAX_LENGTH,
+    MAX_MASS,
+    Description,
+    Inertia,
+    Joint,
+    JointKind,
+    read_description,
+    resolved_mimics,
+    unphysical_reason,
+)
 from ..errors import InputError, listed
-from ..foundation import Array, frozen, rotation_from_rpy
+from ..foundation import Array, frozen, rotation_from_rpy, rotation_from_vector, transform
 from .base_parameters import BaseParameters, base_parameters
 from .first_moments import first_moments, gravity_from_first_moments
 from .gravity import jo_decomposition
-from .inputs import as_rows, link_name
+from .inputs import MAX_INPUT, as_rows, link_name
 from .kernel import Kernel
 from .regressors import GRAVITY_PARAMETERS, gravity_parameters, inertial_parameters
 from .tree import Payload, compile_tree
@@ -235,6 +246,22 @@ class Robot(Kernel):
         )
         return self._remade(description=replace(self.description, joints=joints))
 
+    def locked(self, positions: Mapping[str, float]) -> Self:
+        """Return this robot with some joints fixed, such as the fingers of a gripper that the arm carries.
+
+        The result has the other joints only. A locked joint's link becomes part of its parent's body, exactly: gravity,
+        inverse_dynamics and base_wrench are those of the full robot with these positions, at rest in these joints.
+        Joints that mimic a locked one are fixed where they follow it to. Links keep their names and payloads. The rotor
+        of a locked drive moves nothing and is left out.
+
+        Args:
+            positions: Position of each joint to lock, by name [rad or m].
+
+        Raises:
+            InputError: No such joint, a joint that mimics another, a position beyond its limits, or no joint is left.
+        """
+        return self._remade(description=_locked(self.description, positions, self.joint_names))
+
     def mass_matrix(self, q: npt.ArrayLike) -> Array:
         """Return M(q), symmetric, without rotor inertia: ``inverse_dynamics(q, dq, ddq)`` is M(q) ddq and more.
 
@@ -320,9 +347,9 @@ class Robot(Kernel):
         return type(self)(**(settings | changes))
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a robot does not change; mounted() and with_payload() return new ones."""
+        """Refuse: a robot does not change; mounted(), locked() and with_payload() return new ones."""
         raise AttributeError(
-            f"a Robot is immutable; '{name}' cannot be set (mounted() and with_payload() return new ones)"
+            f"a Robot is immutable; '{name}' cannot be set (mounted(), locked() and with_payload() return new ones)"
         )
 
     def __delattr__(self, name: str) -> None:
@@ -387,6 +414,52 @@ def _rotor_inertias(
                 )
         checked[name] = None if value is None else float(value)
     return checked
+
+
+def _locked(description: Description, positions: Mapping[str, float], names: tuple[str, ...]) -> Description:
+    """Return a description in which joints are fixed at positions [rad or m], with what mimics them."""
+    by_name = {joint.name: joint for joint in description.joints}
+    for name, position in positions.items():
+        if name not in names:
+            mimic = by_name[name].mimic if name in by_name else None
+            reason = (
+                "there is no such joint that moves" if mimic is None else f"it mimics '{mimic.master}'; lock that one"
+            )
+            raise InputError(f"joint '{name}' cannot be locked: {reason}; the joints are {listed(names)}")
+        lower, upper = by_name[name].lower, by_name[name].upper
+        number = isinstance(position, numbers.Real) and not isinstance(position, bool)
+        if not (number and abs(position) <= MAX_INPUT and lower <= position <= upper):
+            raise InputError(
+                f"joint '{name}' cannot be locked at {position!r}; expected a number from {lower:g} to {upper:g} "
+                "[rad or m]"
+            )
+    if {*names} <= positions.keys():
+        raise InputError("every joint is locked; leave out at least one")
+    moving = [joint for joint in description.joints if joint.kind is not JointKind.FIXED]
+    at = {
+        name: mimic.multiplier * float(positions[mimic.master]) + mimic.offset
+        for name, mimic in resolved_mimics(moving).items()
+        if mimic.master in positions
+    }
+    joints = tuple(_fixed(joint, at[joint.name]) if joint.name in at else joint for joint in description.joints)
+    return replace(description, joints=joints, convention="tree" if at else description.convention)
+
+
+def _fixed(joint: Joint, position: float) -> Joint:
+    """Return a joint that holds its child where a position [rad or m] puts it."""
+    if joint.kind.rotates:
+        motion = transform(rotation_from_vector(position * joint.axis), np.zeros(3))
+    else:
+        motion = transform(np.eye(3), position * joint.axis)
+    return Joint(
+        joint.name,
+        JointKind.FIXED,
+        joint.parent,
+        joint.child,
+        joint.T_parent_joint @ motion,
+        T_joint_child=joint.T_joint_child,
+        line=joint.line,
+    )
 
 
 def _rotation(rotation: npt.ArrayLike) -> Array:

@@ -129,7 +129,7 @@ BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff"
 
 
 def urdf_copy(data: bytes, robot: Robot, about: Sequence[str] = ()) -> str:
-    """Return the file, as UTF-8, with the robot's masses in the place of its own.
+    """Return the file, as UTF-8, with the robot's masses in the place of its own, and locked joints fixed.
 
     A calibration gives all the mass of links that are fixed to each other to the one behind the joint; the others lose
     their <inertial>. Payloads become links.
@@ -144,7 +144,10 @@ def urdf_copy(data: bytes, robot: Robot, about: Sequence[str] = ()) -> str:
         ModelError: A link of negative mass, which no reader takes.
     """
     own, description = parse_urdf(data, robot.description.path), complete_description(robot)
-    if _geometry(own) != _geometry(robot.description):
+    moving = {joint.name for joint in own.joints if joint.kind is not JointKind.FIXED}
+    locked = [joint for joint in robot.description.joints if joint.kind is JointKind.FIXED and joint.name in moving]
+    names = {joint.name for joint in locked}
+    if _geometry(own, names) != _geometry(robot.description, names):
         raise ModelFileError("has other links or joints than the robot that is written", path=own.path)
     text = _decoded(data, own.path)
     places = _places(text.encode())
@@ -153,6 +156,9 @@ def urdf_copy(data: bytes, robot: Robot, about: Sequence[str] = ()) -> str:
         edits.append((places.begin, places.begin, f"\n  {comment_text(about)}"))
     for link in description.links[: len(own.links)]:
         edits.append(places.links[link.name].edit(inertial_element(link)))
+    for joint in locked:
+        start, end = places.joints[joint.name]
+        edits.append((start, end, _shown(_joint_elements(joint, set())[0], _margin(places.text, start))))
     added = [link_element(link) for link in description.links[len(own.links) :]]
     added += [
         fixed_joint_element(joint.name, joint.parent, joint.child, np.eye(4))
@@ -165,10 +171,13 @@ def urdf_copy(data: bytes, robot: Robot, about: Sequence[str] = ()) -> str:
     return raw.decode()
 
 
-def _geometry(description: Description) -> list[object]:
-    """Return what a copy takes over from the file: names of links, and of joints all."""
+def _geometry(description: Description, locked: set[str]) -> list[object]:
+    """Return what a copy takes over from the file: names of links, and of joints all; of locked ones what they join."""
     links: list[object] = [link.name for link in description.links]
     for joint in description.joints:
+        if joint.name in locked:
+            links.append((joint.name, joint.parent, joint.child))
+            continue
         frames = (joint.T_parent_joint, joint.axis, joint.T_joint_child)
         numbers = (joint.lower, joint.upper, joint.effort_limit, joint.velocity_limit)
         links.append((joint.name, joint.kind, joint.parent, joint.child, joint.mimic, numbers))
@@ -214,16 +223,18 @@ class _LinkPlace:
 
 @dataclass
 class _Places:
-    """Where a file's links are, and where its robot begins (behind the start tag) and ends (before the end tag)."""
+    """Where a file's links and joints are, its robot begins (behind the start tag) and ends (before the end tag)."""
 
+    text: bytes
     links: dict[str, _LinkPlace]
+    joints: dict[str, tuple[int, int]]
     begin: int
     end: int
 
 
 def _places(raw: bytes) -> _Places:
     """Find the links of a file that was read before: it is well formed, and names and inertials stand once."""
-    found = _Places({}, 0, len(raw))
+    found = _Places(raw, {}, {}, 0, len(raw))
     parser = expat.ParserCreate()
     path: list[str] = []
     link: dict[str, tuple[int, int] | None] = {}
@@ -240,6 +251,9 @@ def _places(raw: bytes) -> _Places:
             link.update(opening=place, inertial=None)
         elif path[1:] == ["link", "inertial"]:
             link["inertial"] = place
+        elif path[1:] == ["joint"]:
+            name = attributes["name"]
+            found.joints[name] = place
 
     def end(_: str) -> None:
         at = parser.CurrentByteIndex
@@ -248,6 +262,8 @@ def _places(raw: bytes) -> _Places:
         elif path[1:] == ["link"] and (opening := link["opening"]) is not None:
             empty = raw[opening[1] - 2 : opening[1]] == b"/>"
             found.links[name] = _LinkPlace(opening, empty, link["inertial"], _margin(raw, opening[0]), raw)
+        elif path[1:] == ["joint"]:
+            found.joints[name] = (found.joints[name][0], _tag_end(raw, at))
         elif len(path) == 1:
             found.end = at
         path.pop()

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..foundation.lazy import lazy_names
+from ..foundation import lazy_names
 
 if TYPE_CHECKING:
     from .autocorrelation import Blocking as Blocking

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .lazy import lazy_names
+from .lazy import lazy_names as lazy_names
 
 if TYPE_CHECKING:
     from .arrays import Array as Array
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .document import write_document as write_document
     from .files import read_bounded as read_bounded
     from .files import write_atomically as write_atomically
-    from .lazy import lazy_names as lazy_names
     from .native_check import Cases as Cases
     from .native_check import KernelCheck as KernelCheck
     from .native_check import Layout as Layout
@@ -76,7 +75,6 @@ __all__, __getattr__, __dir__ = lazy_names(
             "write_document",
         ),
         "files": ("read_bounded", "write_atomically"),
-        "lazy": ("lazy_names",),
         "native_check": (
             "Cases",
             "KernelCheck",

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+"""An array of float64; docstrings give its shape."""
 
 
 def frozen(values: npt.ArrayLike | Iterable[float]) -> Array:

@@ -156,6 +156,7 @@ def tips(robot: Robot) -> list[str]:
 
 UseName = Literal["hold", "float", "payload", "contact", "extrapolate"]
 USES: tuple[UseName, ...] = get_args(UseName)
+"""The uses of a result that statements are made about."""
 
 TOLERANCE = 0.1
 """Error that a joint tolerates, as a share of its gravity effort's size ..."""

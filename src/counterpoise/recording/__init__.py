@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..foundation.lazy import lazy_names
+from ..foundation import lazy_names
 
 if TYPE_CHECKING:
     from .bags.records import ZSTD_MODULE as ZSTD_MODULE
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .band import MotionBand as MotionBand
     from .band import motion_band as motion_band
     from .budget import ReadingBudget as ReadingBudget
+    from .budget import Spending as Spending
     from .clock import EXCESS as EXCESS
     from .clock import LEAST_SHARE as LEAST_SHARE
     from .clock import MOST_SHARE as MOST_SHARE
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from .provenance import scales_efforts as scales_efforts
     from .reading import propose_mapping as propose_mapping
     from .reading import read_log as read_log
+    from .reading import register_reader as register_reader
     from .reading import remapped as remapped
     from .reading import stream_log as stream_log
     from .rest import BAND as BAND
@@ -90,20 +92,23 @@ if TYPE_CHECKING:
     from .rest import measured_means as measured_means
     from .rest import on_stops as on_stops
     from .rest import sides_by_order as sides_by_order
+    from .table import Table as Table
+    from .table import TableSource as TableSource
     from .text_files import CsvSource as CsvSource
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "band": ("MotionBand", "motion_band"),
-        "budget": ("ReadingBudget",),
+        "budget": ("ReadingBudget", "Spending"),
         "declared": ("Declared", "VelocityFrom"),
         "log": ("Log", "LogBuilder", "Sample", "SampleFlag", "joined"),
         "mapping": ("LogMapping", "mapping_toml", "read_mapping", "write_mapping"),
         "motion": ("Motion",),
         "own_format": ("write_log",),
-        "reading": ("propose_mapping", "read_log", "remapped", "stream_log"),
+        "reading": ("propose_mapping", "read_log", "register_reader", "remapped", "stream_log"),
         "rest": ("Rest", "RestGatherer", "RestPhase", "find_rests"),
+        "table": ("Table", "TableSource"),
     },
     shared={
         "bags.records": ("ZSTD_MODULE",),

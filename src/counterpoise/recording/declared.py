@@ -40,6 +40,7 @@ EffortKind = Literal["torque", "current"]
 Side = Literal["link", "motor"]
 SensorReads = Literal["on_robot", "on_sensor"]
 VelocityFrom = Literal["measured", "position"]
+"""Where the velocities of a recording come from: measured, or differences of the positions."""
 TimeFrom = Literal["stamp", "received", "column", "rate"]
 SentKind = Literal["torque", "position"]
 RateSource = Literal["declared", "recorded", "measured", "guessed"]

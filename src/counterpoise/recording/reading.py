@@ -1,9 +1,7 @@
 """Reading a recording: files to a :class:`Log` in our conventions, whole or in pieces.
 
-files → sources (:mod:`.sources`) → mapping (:mod:`.propose`) → rows merged on time (:mod:`.merge`) → converted
-(:mod:`.convert`) → Log.
-
-Opening recordings: which reader a file needs is judged by its first bytes, not by its ending.
+files → sources (:mod:`.table`) → mapping (:mod:`.proposal`) → rows merged on time (:mod:`.merging`) → converted
+(:mod:`.conversion`) → Log. Which reader a file needs is judged by its first bytes, not by its ending.
 """
 
 from __future__ import annotations
@@ -35,6 +33,9 @@ if TYPE_CHECKING:
 MAX_FILES = 1000
 Paths = str | Path | Sequence[str | Path]
 
+Opener = Callable[[str | Path, Spending], "Sequence[TableSource]"]
+"""Opens a file: its path, and what reading may cost, give the tables in it."""
+
 _BAGS = (b"SQLite format 3\0", b"\x89MCAP0\r\n", b"#ROSBAG V")
 _UNREADABLE = {
     b"\x1f\x8b": "is packed with gzip; unpack it first (gunzip)",
@@ -43,6 +44,42 @@ _UNREADABLE = {
     b"\x89HDF": "is HDF5, which is not read; write it as .csv, .npz or .parquet",
     b"MATLAB": "is a MATLAB file, which is not read; write it as .csv (writetable)",
 }
+
+
+def _open_npz(path: str | Path, spending: Spending) -> Sequence[TableSource]:
+    from .npz_files import NpzSource
+
+    return (NpzSource(path, spending),)
+
+
+def _open_parquet(path: str | Path, spending: Spending) -> Sequence[TableSource]:
+    from .parquet_files import ParquetSource
+
+    return (ParquetSource(path, spending),)
+
+
+_BUILT_IN: dict[bytes, Opener] = {b"PK\x03\x04": _open_npz, b"PK\x05\x06": _open_npz, b"PAR1": _open_parquet}
+_REGISTERED: dict[bytes, Opener] = {}
+HEAD_BYTES = 16
+"""First bytes of a file that readers are chosen by."""
+
+
+def register_reader(magic: bytes, opener: Opener) -> None:
+    """Read every file that begins with some bytes by a reader of your own, from :func:`read_log` to the command line.
+
+    Args:
+        magic: The first bytes of such a file, 1 to 16. A later registration of the same bytes replaces an earlier one.
+        opener: Returns the tables of a file; it gets the path and the budget, which it tells of memory before use.
+
+    Raises:
+        InputError: The bytes are none or too many, or those of a format that the package reads itself.
+    """
+    if not 0 < len(magic) <= HEAD_BYTES:
+        raise InputError(f"magic has {len(magic)} bytes; expected 1 to {HEAD_BYTES}")
+    for own in (*_BAGS, *_BUILT_IN):
+        if own.startswith(magic) or magic.startswith(own):
+            raise InputError(f"files that begin with {magic!r} are read by the package itself")
+    _REGISTERED[magic] = opener
 
 
 def open_sources(
@@ -77,14 +114,9 @@ def _open(path: str | Path, recover: bool, time: MessageTime, spending: Spending
         from .bags.source import open_bag
 
         return open_bag(path, recover=recover, time=time, spending=spending)
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        from .npz_files import NpzSource
-
-        return (NpzSource(path, spending),)
-    if head.startswith(b"PAR1"):
-        from .parquet_files import ParquetSource
-
-        return (ParquetSource(path, spending),)
+    for magic, opener in (*_BUILT_IN.items(), *_REGISTERED.items()):
+        if head.startswith(magic):
+            return opener(path, spending)
     for magic, told in _UNREADABLE.items():
         if head.startswith(magic):
             raise DataFileError(told, path=path)
@@ -99,7 +131,7 @@ def _head(path: str | Path) -> bytes | None:
         if Path(path).exists() and not Path(path).is_file():  # a pipe would be waited for, and can be read only once
             raise DataFileError("is not a regular file", path=path)
         with Path(path).open("rb") as stream:
-            return stream.read(16)
+            return stream.read(HEAD_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         if isinstance(error, DataFileError):
             raise

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..foundation.lazy import lazy_names
+from ..foundation import lazy_names
 
 if TYPE_CHECKING:
     from .base_sensor import base_sensor_page as base_sensor_page
@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from .calibration import verification_columns as verification_columns
     from .calibration import verification_page as verification_page
     from .doctor import doctor_page as doctor_page
+    from .page import Page as Page
+    from .page import PageSection as PageSection
+    from .page import PageTable as PageTable
+    from .page import Paragraph as Paragraph
+    from .page import VerdictBox as VerdictBox
     from .page import page_libraries as page_libraries
     from .page import write_page as write_page
     from .papers import number as number
@@ -33,7 +38,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "base_sensor": ("base_sensor_page",),
         "calibration": ("calibration_page", "verification_page"),
         "doctor": ("doctor_page",),
-        "page": ("write_page",),
+        "page": ("Page", "PageSection", "PageTable", "Paragraph", "VerdictBox", "write_page"),
         "papers": ("papers_page",),
         "replay": ("plan_page", "replay_page"),
         "simulation": ("simulation_page",),

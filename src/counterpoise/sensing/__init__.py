@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..foundation.lazy import lazy_names
+from ..foundation import lazy_names
 
 if TYPE_CHECKING:
     from .center_of_mass import center_of_mass_jacobian as center_of_mass_jacobian
@@ -90,12 +90,14 @@ __all__, __getattr__, __dir__ = lazy_names(
         "plate.gravity_table": ("LinearTable", "TrigonometricTable"),
         "plate.gravity_table_file": ("load_table", "save_table"),
         "plate.joint_analyzer": ("JointAnalyzer", "Term"),
+        "plate.log_estimate": ("estimate_log",),
         "plate.parameters": ("PlateParameters", "plate_parameters"),
         "plate.recording_torques": ("RecordingTorques", "recording_torques", "write_recording_torques"),
         "plate.recording_verdict": ("RecordingVerdict", "judged"),
         "plate.sensor": ("BaseSensor",),
         "plate.sensor_calibration": ("SensorCalibration", "calibrate_sensor", "load_sensor_calibration"),
         "plate.torque_estimate": ("TorqueEstimate",),
+        "plate.variance": ("Uncertainty",),
         "plate.wrench_frame": ("WrenchFrame",),
         "recursive": ("RecursiveGravity",),
         "track": ("Track", "Tracker"),
@@ -111,12 +113,11 @@ __all__, __getattr__, __dir__ = lazy_names(
         "payload_estimator": ("WRENCH_STD",),
         "plate.friction_curve": ("FrictionCurve", "JointFriction"),
         "plate.joint_analyzer": ("analyzed", "link_wrenches"),
-        "plate.log_estimate": ("CUTOFF", "estimate_log"),
+        "plate.log_estimate": ("CUTOFF",),
         "plate.recording_torques": ("Masses", "refuse_without_plate"),
         "plate.recording_verdict": ("used_plate",),
         "plate.sensor": ("FORMS",),
         "plate.sensor_calibration": ("parameter_root",),
-        "plate.variance": ("Uncertainty",),
         "plate.wrench_check": ("JointSummary", "WrenchCheck"),
         "plate.wrench_frame": ("Mounting", "checked_pose", "split"),
         "wrist_sensor": ("tool_columns",),

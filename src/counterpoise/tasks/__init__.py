@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..foundation.lazy import lazy_names
+from ..foundation import lazy_names
 
 if TYPE_CHECKING:
     from .float.check import FloatCheck as FloatCheck
@@ -97,7 +97,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "teach.replay": ("Replay", "ReplayReport"),
         "teach.teaching": ("Taught", "Teaching"),
         "tracking": ("Load", "track", "track_log", "track_simulated"),
-        "tune.free": ("FreeTuning", "freely_tuned"),
+        "tune.free": ("FreeTuning", "TriangleTask", "freely_tuned"),
         "tune.gains": ("LawGains", "LawKind", "TuningRule", "read_gains"),
         "tune.learned_friction": ("LearnedFriction", "learned_friction"),
         "tune.tuning": ("Tuning", "tuned"),
@@ -109,7 +109,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "simulation": ("misjudged",),
         "teach.path": ("FIRST_LINE", "one_line"),
         "teach.replay": ("Outcome", "Trace", "TrackingError", "tip_positions", "tracking_errors"),
-        "tune.free": ("TriangleTask",),
         "tune.learned_friction": ("fit_dahl",),
         "tune.probe": ("Prober", "swing", "tared_loop"),
         "tune.tuning": ("JointTuner",),

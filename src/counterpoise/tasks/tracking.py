@@ -91,7 +91,7 @@ def track_log(
     if silent:
         raise InputError(
             f"the recording has no efforts of {', '.join(silent)}; gravity and payload are told by the torques of all "
-            "joints. Record them, or describe joints that do not move as fixed"
+            "joints. Record them, or fix joints that do not move (--fix-joint JOINT=VALUE, or robot.locked)"
         )
     _check_positions(robot, log)
     # Both estimators tell rest by the positions; a velocity that was never measured is none that is wrong.

@@ -16,7 +16,7 @@ from counterpoise.sensing.plate.sensor_calibration import (
     calibrate_sensor,
     load_sensor_calibration,
 )
-from plate_recordings import random_truth, recorded
+from library.plate_recordings import random_truth, recorded
 
 
 @pytest.fixture(scope="module")
