@@ -24,7 +24,7 @@ from docs_page import put, write_result  # noqa: E402
 
 from counterpoise.foundation import rotation_vector  # noqa: E402
 from counterpoise.sensing import calibrate_sensor  # noqa: E402
-from plate_recordings import SCALE, random_truth, reread, simulated_puma  # noqa: E402
+from library.plate_recordings import SCALE, random_truth, reread, simulated_puma  # noqa: E402
 
 OWN_LAG = np.sqrt(2.0) / (2.0 * np.pi * 100.0)
 """Delay of the simulated plate's own low-pass [s]."""

@@ -30,7 +30,7 @@ from counterpoise.plants import Plate, SimulatedArm, preset
 from counterpoise.sensing import PlateFriction, PlateParameters, plate_friction, plate_parameters
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from simulated_motion import other_masses
+from library.simulated_motion import other_masses
 
 Array = npt.NDArray[np.float64]
 

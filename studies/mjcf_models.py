@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 import mujoco  # noqa: E402
 from docs_page import put, write_result  # noqa: E402
 
-from random_mjcf import OUTCOMES, SETTINGS, Compared, RandomModel, compared, random_model  # noqa: E402
+from library.random_mjcf import OUTCOMES, SETTINGS, Compared, RandomModel, compared, random_model  # noqa: E402
 
 MODELS = 10_000
 DOCS = HERE.parent / "docs" / "mjcf.md"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from shared_data import SHARED
-from twin import WORST
+from library.shared_data import SHARED
+from library.twin import WORST
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")  # no test fails by a measured time: the machine may be busy

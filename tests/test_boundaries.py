@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from docs_pages import PAGES, snippets
+from library.docs_pages import PAGES, snippets
 from test_layers import ORDER
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,14 +34,14 @@ TESTS_OF_SEVERAL = {
     "fitting/test_terms.py": "terms are put into recordings and fitted by the solver of the identification",
     "foundation/test_atomic.py": "what a command writes is seen with faults of the disk",
     "identification/test_calibration_file.py": "files hold the terms that are in every file",
-    "native_sets.py": NATIVE,
+    "library/native_builds.py": NATIVE,
     "sensing/plate/test_joint_torques.py": NATIVE,
     "store_results.py": NATIVE,
     "tasks/test_rig.py": "a rig refuses what a control loop refuses, in the same words",
     "test_extras.py": "the extras that a command knows are held against pyproject.toml",
     "test_installed.py": NATIVE,
     "test_native_arguments.py": NATIVE,
-    "twin.py": NATIVE,
+    "library/twin.py": NATIVE,
 }
 """Tests and helpers that import private modules of another subpackage, each with a reason."""
 SCRAP_LINES = 60
@@ -234,6 +234,23 @@ def test_tests_import_private_modules_of_their_own_subpackage_only() -> None:
             across[name.as_posix()] = found
     assert {name: found for name, found in across.items() if name not in TESTS_OF_SEVERAL} == {}
     assert across.keys() == TESTS_OF_SEVERAL.keys()
+
+
+def test_the_tests_share_one_library() -> None:
+    """Helpers live in tests/library, whose ``__init__`` names each module; each is used by another file."""
+    folder = ROOT / "tests"
+    beside = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("test_")}
+    assert beside == {"conftest", "store_results"}
+    modules = {path.stem for path in (folder / "library").glob("*.py")} - {"__init__"}
+    about = (folder / "library" / "__init__.py").read_text(encoding="utf-8")
+    named = set(re.findall(r"\b[a-z_]+\b", about))
+    assert modules <= named and {name for name in named if "_" in name} <= modules
+    used: set[str] = set()
+    for path in [*folder.rglob("*.py"), *(ROOT / "studies").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "library":
+                used |= {node.module.removeprefix("library.")} if "." in node.module else {a.name for a in node.names}
+    assert modules == used
 
 
 # ------------------------------------------------------------------------------------------------------- what users see

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from bag_writers import arm_messages, write_bag
 from counterpoise.cli.self_check import EXTRAS
 from counterpoise.tasks import TaughtPath, write_path
-from docs_material import write_material
+from library.bag_writers import arm_messages, write_bag
+from library.docs_material import write_material
 
 RUN = """
 import json, sys

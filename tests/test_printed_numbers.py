@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from printed_numbers import Rule, differences
+from library.printed_numbers import Rule, differences
 
 NOISE = Rule("error", 2.0, "an rms over a few noisy poses")
 TIMES = Rule("^One call takes", 1.0, "the machine's", skipped=True)

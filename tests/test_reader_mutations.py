@@ -22,15 +22,15 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from bag_writers import arm_messages, write_bag
-from calibration_data import other_masses
 from counterpoise.errors import CounterpoiseError
 from counterpoise.fitting import static_poses
 from counterpoise.identification import PosePlan, checksum, load_calibration, read_plan, read_poses
 from counterpoise.recording import read_mapping
 from counterpoise.sensing import TrigonometricTable, calibrate_sensor, load_sensor_calibration, load_table, save_table
 from counterpoise.tasks import LawGains, TaughtPath, read_gains, read_path, write_path
-from plate_recordings import random_truth, recorded
+from library.bag_writers import arm_messages, write_bag
+from library.calibration_data import other_masses
+from library.plate_recordings import random_truth, recorded
 
 TIMES = int(os.environ.get("COUNTERPOISE_MUTATIONS", "1"))
 SECONDS = 60.0

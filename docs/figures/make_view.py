@@ -18,7 +18,7 @@ from counterpoise.view import Session, State, ViewArm, ViewPage, log_timeline, v
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "tests"))
 
-from browser import PATIENCE, driver_or_skip, eventually, text_of  # noqa: E402
+from library.browser import PATIENCE, driver_or_skip, eventually, text_of  # noqa: E402
 
 SCREENS = (("view-desktop.png", 1280, 943, False), ("view-phone.png", 390, 844, True))
 """Files, sizes of the window [pixels], and whether it is a phone's."""

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses, visits
 from counterpoise.fitting import registered_terms
 from counterpoise.identification import design_poses, mount_rpy, read_plan
 from counterpoise.recording import Declared
-from simulated_motion import recording as moving
+from library.calibration_data import motion, other_masses, visits
+from library.simulated_motion import recording as moving
 
 
 @pytest.fixture(scope="module")

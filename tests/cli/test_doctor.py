@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log, with_column
 from counterpoise.recording import read_mapping
+from library.analytic_log import moving_log, with_column
 
 ARM = cp.load("wam4")
 LOG = moving_log(ARM)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log, standing_log
+from library.analytic_log import moving_log, standing_log
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log
-from calibration_data import motion, other_masses, visits
 from counterpoise.cli.main import main
 from counterpoise.fitting import static_poses
 from counterpoise.identification import design_poses
+from library.analytic_log import moving_log
+from library.calibration_data import motion, other_masses, visits
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 CASES = [

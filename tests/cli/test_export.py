@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import other_masses
 from counterpoise.fitting import Terms, static_poses
 from counterpoise.identification import design_poses
+from library.calibration_data import other_masses
 
 
 @pytest.fixture(scope="module")

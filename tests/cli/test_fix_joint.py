@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 import counterpoise as cp
 from counterpoise.cli.main import main
-from docs_material import recording
-from shared_data import example_urdf
+from library.docs_material import recording
+from library.shared_data import example_urdf
 
 LOCKED = {"joint3": 0.4, "joint7": -0.3}
 FREE = ["joint1", "joint2", "joint4", "joint5", "joint6"]

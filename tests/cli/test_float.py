@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import visits
 from counterpoise.cli.floating import parsed
 from counterpoise.plants import SimulatedArm
 from counterpoise.tasks import TaughtPath, write_path
-from floating_arms import PLANAR, planar
+from library.calibration_data import visits
+from library.floating_arms import PLANAR, planar
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses
+from library.calibration_data import motion, other_masses
 
 KEY = "joints.joint2.effort_gain"
 TOLD = f"'{KEY}' of the mapping is guessed"

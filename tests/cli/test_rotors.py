@@ -13,8 +13,8 @@ import counterpoise as cp
 from counterpoise.cli import plant as commands
 from counterpoise.cli.main import main
 from counterpoise.cli.source import stated_rotors
-from ideal_arm import IdealArm
-from two_link_arm import two_links
+from library.ideal_arm import IdealArm
+from library.two_link_arm import two_links
 
 
 def test_numbers_and_names_are_read() -> None:

@@ -10,7 +10,7 @@ import pytest
 from counterpoise.cli import self_check
 from counterpoise.dynamics import kernel
 from counterpoise.dynamics.kernel_cases import NAMES
-from native_sets import set_names
+from library.native_builds import set_names
 
 
 def importer(missing: str, raised: ImportError):

@@ -16,7 +16,7 @@ from counterpoise.cli.main import main
 from counterpoise.plants import SimulatedArm, ideal
 from counterpoise.recording import Sample
 from counterpoise.tasks import TaughtPath, read_path, write_path
-from floating_arms import PLANAR, planar, pushed
+from library.floating_arms import PLANAR, planar, pushed
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -7,8 +7,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.recording import Declared
-from payload_data import random_poses, stream
-from simulated_motion import recording as moving
+from library.payload_data import random_poses, stream
+from library.simulated_motion import recording as moving
 
 WAM = cp.load("wam7")
 FRICTION = np.array([0.94, 1.36, 0.77, 0.6, 0.21, 0.21, 0.05])

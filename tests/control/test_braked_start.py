@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from braked_arm import ENDS_AT_START, NEEDED, BareArm, BrakedArm, side_by_side
 from counterpoise.control.fault import Fault
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.loop import ControlLoop
@@ -17,6 +16,7 @@ from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetySettings
 from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY, SETTLE, WATCHED
 from counterpoise.recording import Sample
+from library.braked_arm import ENDS_AT_START, NEEDED, BareArm, BrakedArm, side_by_side
 
 ROBOT = side_by_side()
 MOST = np.array([MOST_ROTARY, MOST_LINEAR])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from braked_arm import ENDS_AT_START, INERTIA, NEEDED, SLIDE, BareArm, side_by_side
 from counterpoise.control.fault import Fault
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.loop import ControlLoop
@@ -17,6 +16,7 @@ from counterpoise.control.reference import Sine
 from counterpoise.control.report import EndState
 from counterpoise.control.start import FALLEN_LINEAR, FALLEN_ROTARY
 from counterpoise.recording import Sample, SampleFlag
+from library.braked_arm import ENDS_AT_START, INERTIA, NEEDED, SLIDE, BareArm, side_by_side
 
 ROBOT = side_by_side()
 MOST = np.array([FALLEN_ROTARY, FALLEN_LINEAR])

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-import faults
-from braked_arm import ENDS_AT_START
 from counterpoise.control.fault import Fault
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
@@ -19,8 +17,10 @@ from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.dynamics import joint_inertias
 from counterpoise.recording import Sample
-from fault_cases import CASES, SETTINGS, try_fault
-from ideal_arm import IdealArm
+from library import faults
+from library.braked_arm import ENDS_AT_START
+from library.fault_cases import CASES, SETTINGS, try_fault
+from library.ideal_arm import IdealArm
 
 
 @pytest.mark.parametrize("name", ["wam7", "puma560", "dualarm19"])

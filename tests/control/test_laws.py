@@ -22,7 +22,7 @@ from counterpoise.dynamics import CoulombViscous, joint_inertias
 from counterpoise.errors import InputError
 from counterpoise.foundation import Array
 from counterpoise.recording import Sample
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 ROBOT = cp.load("puma560")
 N = ROBOT.n

@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.control.limits import joint_array, resolve_limits
 from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.errors import InputError
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 PUMA, WAM, SLIDER = cp.load("puma560"), cp.load("wam7"), cp.load("slider")
 

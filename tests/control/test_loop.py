@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-import faults
 from counterpoise.control.fault import Fault
 from counterpoise.control.filter_core import FilterCore, ReferenceFilterCore
 from counterpoise.control.gravity import Gravity, PDGravity
@@ -25,7 +24,8 @@ from counterpoise.dynamics import joint_inertias
 from counterpoise.errors import InputError
 from counterpoise.foundation import Array
 from counterpoise.recording import Sample, SampleFlag
-from ideal_arm import IdealArm, middle_pose
+from library import faults
+from library.ideal_arm import IdealArm, middle_pose
 
 PUMA = cp.load("puma560")
 INERTIA = joint_inertias(PUMA, middle_pose(PUMA))

@@ -14,7 +14,7 @@ from counterpoise.control.loop import ControlLoop
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.errors import InputError
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 PUMA = cp.load("puma560")
 

@@ -17,7 +17,7 @@ from counterpoise.control import plant as plants
 from counterpoise.control.gravity import Gravity
 from counterpoise.control.plant import Plant, PlateInfo, installed_plants, make_plant
 from counterpoise.errors import InputError
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 
 def make_pendulum(dt: float) -> IdealArm:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-import faults
 from counterpoise.control.gravity import Gravity, PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.pid import PID
@@ -18,7 +17,8 @@ from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.foundation import Array
 from counterpoise.recording import Sample, SampleFlag
-from ideal_arm import IdealArm
+from library import faults
+from library.ideal_arm import IdealArm
 
 PUMA = cp.load("puma560")
 LOADED = PUMA.with_payload(2.0, com=(0.0, 0.0, 0.1))

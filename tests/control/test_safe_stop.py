@@ -16,7 +16,7 @@ from counterpoise.control.safe_stop import SafeStop, stop_damping
 from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.dynamics import joint_inertias
 from counterpoise.recording import Sample
-from ideal_arm import SPEEDS, IdealArm, middle_pose
+from library.ideal_arm import SPEEDS, IdealArm, middle_pose
 
 ARMS = ("wam7", "puma560", "dualarm19")
 SETTINGS = SafetySettings(settle_time=0.01, ramp_time=0.1, blind_time=0.005)

@@ -13,7 +13,7 @@ from counterpoise.control.fault import Fault
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.recording import Sample, SampleFlag
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 ROBOT = cp.load("planar3")
 N = ROBOT.n

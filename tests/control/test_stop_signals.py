@@ -27,7 +27,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from braked_arm import BrakedArm, side_by_side
 from counterpoise.control.gravity import PDGravity
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.report import EndState
@@ -37,7 +36,8 @@ from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY
 from counterpoise.control.stop_signals import NO_SIGNAL, PROCESS, Driving, PlantUse, SignalSafe, StoppedFromOutside
 from counterpoise.errors import PlantError, SafetyError
 from counterpoise.tasks import Floating, Rig
-from study_module import STUDIES, load_study
+from library.braked_arm import BrakedArm, side_by_side
+from library.study_module import STUDIES, load_study
 
 study = load_study("stop_signals")
 RecordingPlant = sys.modules["recording_plant"].RecordingPlant

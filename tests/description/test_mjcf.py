@@ -24,9 +24,9 @@ from counterpoise.description.mjcf import parse_mjcf
 from counterpoise.description.model import Description, Inertia, Joint, JointKind
 from counterpoise.description.reading import read_description
 from counterpoise.errors import MissingExtraError, ModelFileError, UnsupportedJointError
-from random_mjcf import RandomModel, compared
-from random_mjcf import random_model as settings_model
-from shared_data import SHARED
+from library.random_mjcf import RandomModel, compared
+from library.random_mjcf import random_model as settings_model
+from library.shared_data import SHARED
 
 mujoco = pytest.importorskip("mujoco", reason="the MJCF reader needs MuJoCo")
 

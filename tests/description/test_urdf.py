@@ -15,7 +15,7 @@ from counterpoise.description.model import Description, JointKind
 from counterpoise.description.reading import read_description
 from counterpoise.description.urdf import parse_urdf
 from counterpoise.errors import ModelFileError
-from shared_data import REFUSED_URDFS, real_urdfs
+from library.shared_data import REFUSED_URDFS, real_urdfs
 
 ARM = b"""<?xml version="1.0"?>
 <robot name="demo" version="1.0">

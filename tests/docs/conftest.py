@@ -10,8 +10,8 @@ import pytest
 
 @pytest.fixture(scope="session")
 def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that pages take for granted; see docs_material.py."""
-    from docs_material import write_material  # skips where the libraries that write bags are missing
+    """A folder with the files that pages take for granted; see library/docs_material.py."""
+    from library.docs_material import write_material  # skips where the libraries that write bags are missing
 
     folder = tmp_path_factory.mktemp("material")
     write_material(folder)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from counterpoise.cli.main import SETTINGS, main
-from docs_pages import PAGES, ROOT, commands, mentioned, name_of
+from library.docs_pages import PAGES, ROOT, commands, mentioned, name_of
 
 pytest.importorskip("mujoco", reason="many commands drive a simulated arm")
 ONLY_READ = {

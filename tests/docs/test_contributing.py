@@ -13,7 +13,7 @@ import counterpoise as cp
 from counterpoise.control import Plant
 from counterpoise.recording import TableSource, register_reader
 from counterpoise.report import write_page
-from docs_pages import ROOT, snippets
+from library.docs_pages import ROOT, snippets
 
 
 def built(page: str, word: str) -> dict[str, Any]:

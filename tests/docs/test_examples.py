@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 
 from counterpoise.plants import NATIVE
-from docs_pages import ROOT
-from printed_numbers import Rule, differences
+from library.docs_pages import ROOT
+from library.printed_numbers import Rule, differences
 
 pytest.importorskip("mujoco", reason="the examples drive simulated arms")
 RULES = {

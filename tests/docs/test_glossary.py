@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.cli.main import main
-from docs_pages import ROOT
+from library.docs_pages import ROOT
 
 ROWS = [
     tuple(cell.strip() for cell in line.strip("|").split("|"))

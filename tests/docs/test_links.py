@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs_pages import PAGES, name_of, prose
+from library.docs_pages import PAGES, name_of, prose
 
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?)(?: +#+)?$", re.MULTILINE)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import counterpoise as cp
-from docs_pages import ROOT
+from library.docs_pages import ROOT
 from test_layers import ORDER as SUBPACKAGES
 
 pytest.importorskip("mkdocs", reason="the extra 'docs' builds the site")

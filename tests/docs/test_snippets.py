@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from counterpoise.plants import NATIVE
-from docs_pages import PAGES, Block, name_of, snippets
+from library.docs_pages import PAGES, Block, name_of, snippets
 
 pytest.importorskip("mujoco", reason="many snippets drive a simulated arm")
 SIMULATING = ("counterpoise.plants", "counterpoise.view")
@@ -23,7 +23,7 @@ def run(page: Path, block: Block, namespace: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=name_of)
 def test_snippets_of_a_page_run(page: Path, reader_folder: Path) -> None:
-    """No snippet raises, warns or misses a name; the files it reads are those of docs_material.py."""
+    """No snippet raises, warns or misses a name; the files it reads are those of library/docs_material.py."""
     if not NATIVE and any(word in block.text for block in snippets(page) for word in SIMULATING):
         pytest.skip("without the native stepper a simulated arm takes minutes")
     namespace: dict[str, Any] = {"__name__": "snippet"}

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log, with_column
 from counterpoise.doctor.channels import check_quantised, check_saturated
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.recording import Motion, SampleFlag
+from library.analytic_log import moving_log, with_column
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import late, moving_log
 from counterpoise.doctor.finding import Finding
 from counterpoise.doctor.timing import check_delays, effort_delay, velocity_delay
 from counterpoise.recording import Motion
+from library.analytic_log import late, moving_log
 
 ROBOTS = {name: cp.load(name) for name in ("puma560", "wam7", "titan2")}
 LOGS = {name: moving_log(robot, seed=3) for name, robot in ROBOTS.items()}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log
 from counterpoise.doctor.diagnosis import diagnose
 from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.errors import InputError
 from counterpoise.recording import Log
-from doctor_cases import assert_readable, at_the_motors, recording, reversed_effort, wrong_model
+from library.analytic_log import moving_log
+from library.doctor_cases import assert_readable, at_the_motors, recording, reversed_effort, wrong_model
 
 ARM = cp.load("wam4")
 MODEL = wrong_model(ARM)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import measured, moving_log
 from counterpoise.doctor.coverage import check_excitation, excitation
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.recording import Motion
+from library.analytic_log import measured, moving_log
 
 ROBOTS = {name: cp.load(name) for name in ("puma560", "wam7", "titan2")}
 

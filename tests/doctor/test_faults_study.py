@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from study_module import load_study
+from library.study_module import load_study
 
 pytest.importorskip("mujoco", reason="simulated arms need the sim extra")
 

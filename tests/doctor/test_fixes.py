@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import late, moving_log
 from counterpoise.doctor.diagnosis import Diagnosis, diagnose
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.foundation import rotation_from_rpy
 from counterpoise.recording import Log, LogMapping, write_mapping
-from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
-from study_module import load_study
+from library.analytic_log import late, moving_log
+from library.doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
+from library.study_module import load_study
 
 ARM = cp.load("wam4")
 MODEL = wrong_model(ARM)

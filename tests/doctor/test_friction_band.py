@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log, standing_log
 from counterpoise.doctor.coverage import check_friction, check_one_sided, friction_bands, standing_poses
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.recording import Motion, still_segments
+from library.analytic_log import moving_log, standing_log
 
 PUMA = cp.load("puma560")
 

@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.doctor.diagnosis import check_model, merged_fix
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.recording import Log, remapped
-from doctor_cases import (
+from library.doctor_cases import (
     Change,
     as_currents,
     at_the_motors,

@@ -12,7 +12,7 @@ from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.moves import EXCESS, excess_of, motor_side_finding
 from counterpoise.doctor.points import points_of
 from counterpoise.recording import Log
-from doctor_cases import recording
+from library.doctor_cases import recording
 
 PUMA = cp.load("puma560")
 LOG = recording(PUMA)

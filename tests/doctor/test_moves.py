@@ -42,7 +42,7 @@ from counterpoise.doctor.priors import (
     exchanges,
 )
 from counterpoise.doctor.reading import Reading, swapped
-from doctor_cases import as_currents, recording, reversed_effort, scaled_effort
+from library.doctor_cases import as_currents, recording, reversed_effort, scaled_effort
 
 ARM = cp.load("wam4")
 TREE = cp.load("dualarm19")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import measured
 from counterpoise.doctor.case import Case, confidence, rounded
 from counterpoise.doctor.channel_findings import name_degrees, name_gains, name_offsets, name_order, name_signs
 from counterpoise.doctor.diagnosis import check_model
@@ -32,7 +31,8 @@ from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search
 from counterpoise.doctor.weighing import is_unit
 from counterpoise.recording import Log
-from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
+from library.analytic_log import measured
+from library.doctor_cases import exchanged, recording, reversed_effort, scaled_effort, shifted_effort, wrong_model
 
 ARM = cp.load("wam4")
 MODEL = wrong_model(ARM)

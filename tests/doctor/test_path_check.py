@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 import counterpoise as cp
-from analytic_log import moving_log
 from counterpoise.doctor.coverage import check_path
 from counterpoise.doctor.finding import LogFault
 from counterpoise.recording import Motion
+from library.analytic_log import moving_log
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import late, moving_log, with_column
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.doctor.plate import check_plate
 from counterpoise.foundation import rotation_from_rpy
 from counterpoise.recording import Motion, remapped
+from library.analytic_log import late, moving_log, with_column
 
 
 def wrong_model(robot: cp.Robot, seed: int = 0) -> cp.Robot:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import PLATE_POSE, late, moving_log
 from counterpoise.doctor.plate_fit import (
     BIAS,
     CLASSES,
@@ -24,7 +23,8 @@ from counterpoise.doctor.plate_fit import (
 from counterpoise.doctor.priors import parameter_spread
 from counterpoise.foundation import rotation_from_rpy
 from counterpoise.recording import Log, Motion
-from doctor_cases import wrong_model
+from library.analytic_log import PLATE_POSE, late, moving_log
+from library.doctor_cases import wrong_model
 
 ARM = cp.load("wam7")
 MODEL = wrong_model(ARM)

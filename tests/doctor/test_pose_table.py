@@ -12,7 +12,7 @@ from counterpoise.doctor.diagnosis import diagnose
 from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, LogFault
 from counterpoise.doctor.pose_table import PER_ROW, is_pose_table, table_motion, table_points
 from counterpoise.recording import Declared, Log
-from doctor_cases import differing_model, recording, reversed_effort
+from library.doctor_cases import differing_model, recording, reversed_effort
 
 ARM = cp.load("wam4")
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log
 from counterpoise.doctor.diagnosis import diagnose, merged_fix
 from counterpoise.doctor.finding import Consequence, Finding, LogFault
 from counterpoise.doctor.timing import check_rate
 from counterpoise.recording import Log, LogMapping, remapped
+from library.analytic_log import moving_log
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

@@ -9,7 +9,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.diagnosis import check_recording
 from counterpoise.doctor.finding import Consequence, LogFault
-from shared_data import example_urdf
+from library.shared_data import example_urdf
 
 
 def findings(robot: cp.Robot, *paths: Path):

@@ -12,7 +12,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor.diagnosis import Diagnosis, diagnose
 from counterpoise.doctor.finding import ABOUT_MODEL, Consequence, Finding, LogFault
-from shared_data import example_urdf
+from library.shared_data import example_urdf
 
 Shared = Callable[[str], Path]
 WRONG = ABOUT_MODEL - {LogFault.OFFSET, LogFault.MODEL_POOR}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log, standing_log, with_column
 from counterpoise.doctor.diagnosis import check_recording
 from counterpoise.doctor.finding import Consequence, LogFault
-from doctor_cases import assert_readable
-from study_module import load_study
+from library.analytic_log import moving_log, standing_log, with_column
+from library.doctor_cases import assert_readable
+from library.study_module import load_study
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

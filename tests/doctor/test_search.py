@@ -17,7 +17,7 @@ from counterpoise.doctor.priors import ANY
 from counterpoise.doctor.reading import Reading, swapped
 from counterpoise.doctor.search import Search, search
 from counterpoise.recording import Log
-from doctor_cases import (
+from library.doctor_cases import (
     Change,
     as_currents,
     exchanged,

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 import counterpoise as cp
-from analytic_log import moving_log, with_column
 from counterpoise.doctor.coverage import check_stops
 from counterpoise.doctor.finding import Finding, LogFault
 from counterpoise.recording import Motion
+from library.analytic_log import moving_log, with_column
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

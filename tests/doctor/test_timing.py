@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log
 from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.doctor.timing import check_timing
+from library.analytic_log import moving_log
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

@@ -12,7 +12,7 @@ import counterpoise as cp
 from counterpoise.doctor.diagnosis import diagnose, friction_signs
 from counterpoise.doctor.finding import Consequence, LogFault
 from counterpoise.recording import Motion
-from simulated_motion import other_masses, recording
+from library.simulated_motion import other_masses, recording
 
 WAM = cp.load("wam7")
 FRICTION = np.array([0.94, 1.36, 0.77, 0.6, 0.21, 0.21, 0.05])

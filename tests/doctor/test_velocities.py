@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.doctor.channel_findings import velocity_slopes
 from counterpoise.doctor.points import points_of
 from counterpoise.recording import Log
-from doctor_cases import recording
+from library.doctor_cases import recording
 
 LOG = recording(cp.load("wam4"))
 

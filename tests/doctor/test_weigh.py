@@ -17,7 +17,7 @@ from counterpoise.doctor.reading import Reading, changes, swapped
 from counterpoise.doctor.search import Search, search
 from counterpoise.doctor.weighing import TOLD, TOLD_BY_FAULT, effect_of, margin_of, only_told, rivals_of, share_of
 from counterpoise.recording import Log
-from doctor_cases import exchanged, recording, reversed_effort, scaled_effort, wrong_model
+from library.doctor_cases import exchanged, recording, reversed_effort, scaled_effort, wrong_model
 
 ARM = cp.load("wam4")
 MODEL = wrong_model(ARM)

@@ -13,8 +13,8 @@ import counterpoise as cp
 from counterpoise.description import Description, Inertia, Joint, JointKind, Link, Mimic, catalog_names, checked
 from counterpoise.dynamics.regressors import gravity_regressors
 from counterpoise.foundation import transform
-from random_robots import RandomRobot, random_inertia, random_robot
-from twin import agree
+from library.random_robots import RandomRobot, random_inertia, random_robot
+from library.twin import agree
 
 Array = npt.NDArray[np.float64]
 

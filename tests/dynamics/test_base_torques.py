@@ -14,8 +14,8 @@ from counterpoise.dynamics import kernel as kernels
 from counterpoise.dynamics.kinematics import ancestors
 from counterpoise.dynamics.reference import ReferenceKernel
 from counterpoise.sensing import JointAnalyzer, analyzed
-from native_sets import installed_sets, set_names, using
-from random_robots import random_motion, random_robot
+from library.native_builds import installed_sets, set_names, using
+from library.random_robots import random_motion, random_robot
 
 Array = npt.NDArray[np.float64]
 
@@ -177,8 +177,8 @@ def test_the_joint_analyzer_says_the_same(first: int) -> None:
 @pytest.mark.parametrize("first", range(0, 60, GROUP))
 def test_pinocchio_says_the_same(first: int) -> None:
     """Its rnea, its base force and the rows of its Jacobian at the base origin, mimics by its own expansion."""
-    from twin import agree
-    from twin_pinocchio import pin, pinocchio_twin
+    from library.twin import agree
+    from library.twin_pinocchio import pin, pinocchio_twin
 
     for seed in range(first, first + GROUP):
         made = random_robot(seed)
@@ -204,7 +204,7 @@ def test_a_push_on_the_arm_is_measured_at_the_joints_that_carry_it(seed: int) ->
 
     A joint that does not carry the link feels nothing of the contact, but the plate does: its torque is wrong there.
     """
-    from twin_pinocchio import pin, pinocchio_twin
+    from library.twin_pinocchio import pin, pinocchio_twin
 
     made = random_robot(seed, mimics=False, shape=SHAPES[seed % 3], joints=2 + seed % 9)
     robot = made.robot()

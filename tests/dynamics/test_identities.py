@@ -15,8 +15,8 @@ import counterpoise as cp
 from counterpoise.description import Joint, JointKind, Link, catalog_names, checked
 from counterpoise.dynamics.reference import ReferenceKernel
 from counterpoise.foundation import rotation_from_vector, transform
-from random_robots import random_inertia, random_motion, random_robot, random_rotation
-from twin import agree
+from library.random_robots import random_inertia, random_motion, random_robot, random_rotation
+from library.twin import agree
 
 Array = npt.NDArray[np.float64]
 

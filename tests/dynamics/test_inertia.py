@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.dynamics.inertia import driven_inertias, joint_inertias, mass_matrix_with_rotors
-from random_robots import random_motion
+from library.random_robots import random_motion
 
 ARMS = ("pendulum", "puma560", "scara", "dualarm19")
 

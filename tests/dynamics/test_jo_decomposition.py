@@ -10,8 +10,8 @@ import counterpoise as cp
 from counterpoise.description import Joint, JointKind, Link, Mimic, catalog_names, checked
 from counterpoise.errors import ModelError
 from counterpoise.foundation import inverse_transform, skew
-from random_robots import random_motion, random_robot
-from twin import agree
+from library.random_robots import random_motion, random_robot
+from library.twin import agree
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import counterpoise as cp
 from counterpoise.dynamics.kinematics import ancestors, body_poses
 from counterpoise.foundation import skew
 from counterpoise.sensing import center_of_mass_jacobian
-from random_robots import random_motion
+from library.random_robots import random_motion
 
 Array = npt.NDArray[np.float64]
 UP = np.array([0.0, 0.0, 1.0])

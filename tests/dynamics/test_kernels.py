@@ -21,8 +21,8 @@ from counterpoise.description import parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.dynamics.kernel import Kernel
 from counterpoise.dynamics.reference import ReferenceKernel
-from native_sets import eight_lanes, installed_sets, set_names, using
-from random_robots import random_motion, random_robot
+from library.native_builds import eight_lanes, installed_sets, set_names, using
+from library.random_robots import random_motion, random_robot
 
 SEEDS = range(60)
 CATALOG = [entry.name for entry in cp.catalog()]

@@ -11,8 +11,8 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.description import JointKind
-from random_robots import random_motion, random_robot
-from shared_data import example_urdf
+from library.random_robots import random_motion, random_robot
+from library.shared_data import example_urdf
 
 Array = npt.NDArray[np.float64]
 FINGERS = "panda_finger_joint1"

@@ -19,7 +19,7 @@ import counterpoise as cp
 from counterpoise.dynamics import kernel, kernel_cases
 from counterpoise.dynamics.reference import ReferenceKernel
 from counterpoise.foundation import native_check, native_module
-from native_builds import built, made_build
+from library.native_builds import built, made_build
 from store_results import SPECIFICATIONS, all_results
 
 native_only = pytest.mark.skipif(not kernel.NATIVE, reason="the native kernel is not built or is disabled")

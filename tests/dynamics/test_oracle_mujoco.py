@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from random_robots import random_motion, random_robot
-from twin import agree, compare
-from twin_mujoco import mujoco, mujoco_spec, mujoco_twin
+from library.random_robots import random_motion, random_robot
+from library.twin import agree, compare
+from library.twin_mujoco import mujoco, mujoco_spec, mujoco_twin
 
 FIRST = 1000
 """Seeds that Pinocchio's tests do not use."""

@@ -10,9 +10,9 @@ import pytest
 
 from counterpoise.description import JointKind
 from counterpoise.dynamics.reference import ReferenceKernel
-from random_robots import RandomRobot, random_motion, random_robot
-from twin import Coordinates, agree, compare
-from twin_pinocchio import PinocchioTwin, pin, pinocchio_twin
+from library.random_robots import RandomRobot, random_motion, random_robot
+from library.twin import Coordinates, agree, compare
+from library.twin_pinocchio import PinocchioTwin, pin, pinocchio_twin
 
 Array = npt.NDArray[np.float64]
 

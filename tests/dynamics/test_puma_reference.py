@@ -13,7 +13,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.dynamics.reference import ReferenceKernel
-from twin import agree
+from library.twin import agree
 
 Array = npt.NDArray[np.float64]
 Shared = Callable[[str], Path]

@@ -16,11 +16,11 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.errors import ModelFileError, UnsupportedJointError
-from random_robots import random_motion
-from shared_data import REFUSED_URDFS, SHARED, real_urdfs
-from twin import Coordinates, agree, compare
-from twin_mujoco import MujocoTwin, mujoco
-from twin_pinocchio import PinocchioTwin, pin
+from library.random_robots import random_motion
+from library.shared_data import REFUSED_URDFS, SHARED, real_urdfs
+from library.twin import Coordinates, agree, compare
+from library.twin_mujoco import MujocoTwin, mujoco
+from library.twin_pinocchio import PinocchioTwin, pin
 
 GRAVITY = np.array([1.0, -2.0, -9.0])
 """Not along any axis, so that no component of a torque or moment goes unseen."""

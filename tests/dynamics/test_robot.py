@@ -12,7 +12,7 @@ from counterpoise.dynamics.inputs import link_name
 from counterpoise.dynamics.kernel import Kernel
 from counterpoise.dynamics.reference import ReferenceKernel
 from counterpoise.plants import Bond, Disturbances, Push
-from shared_data import example_urdf
+from library.shared_data import example_urdf
 
 ARM = """<robot name="arm">
 <link name="base"/>

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.errors import InputError
-from two_link_arm import two_links
+from library.two_link_arm import two_links
 
 WAM = cp.load("wam7")
 

@@ -11,7 +11,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.dynamics.kinematics import body_poses
 from counterpoise.sensing import Term, link_wrenches
-from random_robots import random_motion
+from library.random_robots import random_motion
 
 Array = npt.NDArray[np.float64]
 ARMS = ("wam4", "wam7", "puma560")

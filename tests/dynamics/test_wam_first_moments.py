@@ -14,7 +14,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.description import Joint, JointKind, Link, checked
 from counterpoise.errors import InputError, ModelError
-from twin import agree
+from library.twin import agree
 
 Array = npt.NDArray[np.float64]
 

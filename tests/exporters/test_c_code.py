@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import other_masses
 from counterpoise.exporters.c_code import c_code, c_prefix
 from counterpoise.foundation import Array
-from random_robots import random_robot
+from library.calibration_data import other_masses
+from library.random_robots import random_robot
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")

@@ -12,7 +12,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.description import JointKind
 from counterpoise.exporters.mjcf import mjcf_text
-from random_robots import random_motion, random_robot
+from library.random_robots import random_motion, random_robot
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 ARMS = [entry.name for entry in cp.catalog() if entry.name != "puma560"]

@@ -18,8 +18,8 @@ from counterpoise.exporters.urdf import urdf_copy, urdf_text
 from counterpoise.exporters.writing import export
 from counterpoise.fitting import with_masses
 from counterpoise.foundation import rotation_from_rpy, rotation_from_vector
-from random_robots import random_motion, random_robot
-from shared_data import REFUSED_URDFS, example_urdfs
+from library.random_robots import random_motion, random_robot
+from library.shared_data import REFUSED_URDFS, example_urdfs
 
 ARMS = [entry.name for entry in cp.catalog()]
 SHARES = (0.9, 1.1)

@@ -10,8 +10,8 @@ import pytest
 import counterpoise as cp
 from counterpoise.fitting import EffortModel, Samples, Terms, tilt_axes
 from counterpoise.foundation import rotation_from_vector
-from random_robots import random_robot
-from simulated_motion import motion
+from library.random_robots import random_robot
+from library.simulated_motion import motion
 
 EVERYTHING = Terms(
     offset=("all",),

@@ -30,8 +30,8 @@ from counterpoise.fitting import (
 from counterpoise.foundation import Array
 from counterpoise.identification.runs import FittedRun
 from counterpoise.identification.weighted import WeightedFit, weighted_fit
-from random_robots import random_robot
-from simulated_motion import motion, other_masses, recording
+from library.random_robots import random_robot
+from library.simulated_motion import motion, other_masses, recording
 
 CAD = cp.load("wam4")
 TRUE = other_masses(CAD, 1)

@@ -20,7 +20,7 @@ from counterpoise.cli.gravity import write_torques
 from counterpoise.errors import DataFileError, InputError
 from counterpoise.foundation import files as atomic
 from counterpoise.foundation import write_atomically
-from study_module import load_study
+from library.study_module import load_study
 
 fcntl = pytest.importorskip("fcntl", reason="POSIX files")
 study = load_study("atomic_files")

@@ -19,10 +19,10 @@ import pytest
 from click.testing import CliRunner
 
 import counterpoise as cp
-from analytic_log import moving_log, standing_log
 from counterpoise.cli.main import main
-from printed_numbers import NUMBER
-from shared_data import SHARED, example_urdf
+from library.analytic_log import moving_log, standing_log
+from library.printed_numbers import NUMBER
+from library.shared_data import SHARED, example_urdf
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected"

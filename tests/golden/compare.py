@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from golden.cases import Case
-from printed_numbers import NUMBER
+from library.printed_numbers import NUMBER
 
 
 def differences(found: Any, stored: Any, case: Case) -> list[str]:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses, visits
 from counterpoise.doctor import Consequence, Finding, LogFault
 from counterpoise.fitting import CadPrior, StaticPoses, Terms, static_poses, unphysical_links
 from counterpoise.identification import posterior_search
@@ -17,6 +16,7 @@ from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.recording import Declared
+from library.calibration_data import motion, other_masses, visits
 
 
 @cache

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from calibration_data import motion, other_masses
 from counterpoise.fitting import Terms, registered_terms, static_poses
 from counterpoise.fitting.chosen_terms import IN_EVERY_FILE
 from counterpoise.identification import file as calibration_file
@@ -22,6 +21,7 @@ from counterpoise.identification.document import checksum
 from counterpoise.identification.file import NOT_TRUSTED, load_calibration, read_content
 from counterpoise.identification.fit import Check, Fit, Verdict
 from counterpoise.identification.pose_design import design_poses
+from library.calibration_data import motion, other_masses
 
 
 @pytest.fixture(scope="module")

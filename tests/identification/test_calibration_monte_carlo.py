@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from study_module import load_study
+from library.study_module import load_study
 
 TRIALS = 40
 

@@ -12,7 +12,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.identification.statements import UseStatement, tips
-from study_module import load_study
+from library.study_module import load_study
 
 pytest.importorskip("pinocchio", reason="the study's rigid-body torques are Pinocchio's")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from shared_data import example_urdfs
-from study_module import STUDIES, load_study
+from library.shared_data import example_urdfs
+from library.study_module import STUDIES, load_study
 
 pytest.importorskip("pinocchio", reason="the study's rigid-body torques are Pinocchio's")
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion
 from counterpoise.fitting import Samples, StaticPoses, Terms, root_mean_square, static_poses
 from counterpoise.identification.estimate import Estimate
 from counterpoise.identification.heldout import check_moving, check_static, some_poses
@@ -14,6 +13,7 @@ from counterpoise.identification.moving import moving_samples
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.weighted import weighted_fit
 from counterpoise.identification.workspace import solve_static
+from library.calibration_data import motion
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses
 from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import DataFileError, InputError
 from counterpoise.exporters import export
@@ -27,6 +26,7 @@ from counterpoise.report import calibration_page, verification_page
 from counterpoise.sensing import BaseSensor, OnlineGravity, PayloadEstimator, Tracker, friction_band_of
 from counterpoise.tasks import Floating, Rig, gravity_covariance, track_log
 from counterpoise.view import compared, log_timeline
+from library.calibration_data import motion, other_masses
 
 KEY = "joints.joint2.effort_gain"
 GUESSED = Declared(source={KEY: "guessed"}, rate_source="recorded")

@@ -12,7 +12,7 @@ from counterpoise.dynamics import ancestors
 from counterpoise.errors import InputError
 from counterpoise.fitting import StaticPoses, static_poses
 from counterpoise.identification.wam_methods import pose_matrices, solve_coupled
-from random_robots import random_robot
+from library.random_robots import random_robot
 
 Array = npt.NDArray[np.float64]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import other_masses
 from counterpoise.errors import InputError
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.still_poses import poses_from_rows
+from library.calibration_data import other_masses
 
 ARM = cp.load("planar3")
 TRUTH = other_masses(ARM)

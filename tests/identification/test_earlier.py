@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses
 from counterpoise.fitting import HierarchicalRegression, RowProducts, Size
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.earlier import DIFFERENCES, EarlierCalibration
@@ -17,7 +16,8 @@ from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.moving import moving_samples, prepare
 from counterpoise.recording import Declared, Log
-from study_module import load_study
+from library.calibration_data import motion, other_masses
+from library.study_module import load_study
 
 AS_IT_IS = DIFFERENCES[0]
 

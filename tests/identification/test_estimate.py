@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses
 from counterpoise.fitting import Terms, samples_of_poses, static_poses
 from counterpoise.identification.estimate import Estimate
 from counterpoise.identification.moving import moving_samples
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.weighted import weighted_fit
 from counterpoise.identification.workspace import solve_static
+from library.calibration_data import motion, other_masses
 
 
 @pytest.fixture(scope="module")

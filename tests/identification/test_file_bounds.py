@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from calibration_data import motion, other_masses
 from counterpoise.fitting import Terms, static_poses
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.document import checksum
@@ -28,7 +27,8 @@ from counterpoise.sensing import (
     load_table,
     save_table,
 )
-from plate_recordings import random_truth, recorded
+from library.calibration_data import motion, other_masses
+from library.plate_recordings import random_truth, recorded
 
 Path_ = tuple[Any, ...]
 ABSURD: list[Any] = [

@@ -12,7 +12,7 @@ from counterpoise.fitting import Samples
 from counterpoise.identification import friction_speed
 from counterpoise.identification.friction_speed import LEAST_SAMPLES, likeliest_speeds
 from counterpoise.identification.moving import SPEED_FACTORS, prepare
-from doctor_cases import differing_model
+from library.doctor_cases import differing_model
 
 ARM = cp.load("wam4")
 LEAST = 0.02

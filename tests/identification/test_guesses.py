@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.estimate import COMMAND_UNITS
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.verification import verify
 from counterpoise.recording import Declared, Log
+from library.calibration_data import motion, other_masses
 
 GUESSED_GAIN = Declared(source={"joints.joint2.effort_gain": "guessed"})
 GUESSED_RATE = Declared(rate_source="guessed")

@@ -10,7 +10,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.identification.moving import moving_samples, prepare, stream_samples
 from counterpoise.recording import Declared
-from simulated_motion import motion, recording
+from library.simulated_motion import motion, recording
 
 ROBOT = cp.load("wam4")
 

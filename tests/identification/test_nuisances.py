@@ -25,7 +25,7 @@ from counterpoise.identification.nuisances import (
     Nuisances,
     presliding,
 )
-from random_robots import random_robot
+from library.random_robots import random_robot
 
 DURATION = 20.0
 AT_REST = ("position",) * POSITION + ("harmonic",) * HARMONIC + ("gain", "offset")

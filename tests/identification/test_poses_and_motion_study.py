@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from study_module import load_study
+from library.study_module import load_study
 
 
 def test_a_recording_with_known_truth_is_fitted_in_three_ways() -> None:

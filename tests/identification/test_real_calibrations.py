@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from study_module import load_study
+from library.study_module import load_study
 
 pytest.importorskip("pinocchio", reason="the fits by hand have Pinocchio's torques")
 

@@ -12,7 +12,7 @@ import counterpoise as cp
 from counterpoise.fitting import Samples
 from counterpoise.identification.heldout import GUARD, Regions, Split, path_coordinate, split_samples
 from counterpoise.identification.moving import moving_samples
-from simulated_motion import motion, recording
+from library.simulated_motion import motion, recording
 
 ROBOT = cp.load("wam4")
 

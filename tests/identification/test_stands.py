@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses, visits
 from counterpoise.errors import InputError
 from counterpoise.fitting import Samples, StaticPoses, Terms, static_poses
 from counterpoise.foundation import Array
@@ -22,6 +21,7 @@ from counterpoise.identification.runs import FittedRun
 from counterpoise.identification.verification import verify
 from counterpoise.identification.weighted import WeightedFit, weighted_fit
 from counterpoise.recording import Declared
+from library.calibration_data import motion, other_masses, visits
 
 ARM = cp.load("planar3")
 TRUTH = other_masses(ARM, seed=3, size=0.2)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses
 from counterpoise.fitting import Terms, samples_of_poses, static_poses
 from counterpoise.identification.estimate import Estimate
 from counterpoise.identification.pose_design import design_poses
@@ -29,6 +28,7 @@ from counterpoise.identification.statements import (
     tips,
 )
 from counterpoise.identification.weighted import weighted_fit
+from library.calibration_data import motion, other_masses
 
 POSES = 24
 NOISES = (0.02, 0.2, 1.0, 5.0)

@@ -12,7 +12,7 @@ import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.fitting import Gaussian, StaticPoses, static_poses
 from counterpoise.identification.workspace import relative_noise, solve_static, static_columns, static_rows
-from random_robots import random_robot
+from library.random_robots import random_robot
 
 Array = npt.NDArray[np.float64]
 

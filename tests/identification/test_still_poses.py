@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import RATE, visits
 from counterpoise.identification.still_poses import (
     SETTLE,
     friction_bands,
@@ -17,6 +16,7 @@ from counterpoise.identification.still_poses import (
     without_friction,
 )
 from counterpoise.recording import still_segments
+from library.calibration_data import RATE, visits
 
 POSES = np.array([[0.4, -0.5, 0.3], [-0.6, 0.2, 0.8], [1.0, 0.7, -0.4], [0.1, -0.9, -0.7]])
 

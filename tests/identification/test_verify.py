@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses, visits
 from counterpoise.fitting import static_poses
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.verification import verify
 from counterpoise.recording import Declared
+from library.calibration_data import motion, other_masses, visits
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from counterpoise.identification.moving import moving_samples, prepare, stream_s
 from counterpoise.identification.runs import FittedRun, RepeatedRun, survey_runs
 from counterpoise.identification.weighted import WeightedFit, _iterate, _Task, _with_best_drives, weighted_fit
 from counterpoise.recording import Declared
-from simulated_motion import motion, other_masses, recording
+from library.simulated_motion import motion, other_masses, recording
 
 CAD = cp.load("wam4")
 TRUE = other_masses(CAD, 1)

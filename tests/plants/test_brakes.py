@@ -16,7 +16,7 @@ from counterpoise.plants import preset
 from counterpoise.plants.config import Brake
 from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.tasks import Floating, FloatSettings, Recording, Rig
-from floating_arms import PLANAR, PLANAR_FRICTION, planar
+from library.floating_arms import PLANAR, PLANAR_FRICTION, planar
 
 PUMA = preset("puma550")
 

@@ -13,7 +13,7 @@ from counterpoise.plants.config import ArmConfig, Timing
 from counterpoise.plants.events import Bond, Surface
 from counterpoise.plants.links import Links
 from counterpoise.plants.simulated import Bonded, SimulatedArm, Touching
-from random_robots import random_robot
+from library.random_robots import random_robot
 
 pytest.importorskip("mujoco")
 ROBOT = cp.load("puma560")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fault_cases import CASES, try_fault
+from library.fault_cases import CASES, try_fault
 
 pytest.importorskip("mujoco")
 

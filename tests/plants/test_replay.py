@@ -12,7 +12,7 @@ from counterpoise.control import EndState, Gravity, PDGravity, Plant, PlateInfo,
 from counterpoise.errors import EndOfLogError, InputError
 from counterpoise.plants.replay import ReplayPlant
 from counterpoise.recording import Declared, Log
-from ideal_arm import IdealArm, middle_pose
+from library.ideal_arm import IdealArm, middle_pose
 
 PUMA = cp.load("puma560")
 

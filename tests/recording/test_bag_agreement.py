@@ -11,7 +11,8 @@ import pytest
 from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 
-from bag_writers import (
+from counterpoise.recording.bags.source import BagSource, open_bag
+from library.bag_writers import (
     JOINT_STATE,
     KINDS,
     ROS1,
@@ -24,7 +25,6 @@ from bag_writers import (
     wrench,
     write_bag,
 )
-from counterpoise.recording.bags.source import BagSource, open_bag
 
 
 def recording(kind: str) -> list[Sent]:

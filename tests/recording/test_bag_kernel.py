@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bag_writers import (
+from counterpoise.recording import kernel
+from counterpoise.recording.bags import reference
+from counterpoise.recording.bags import reference as specification
+from counterpoise.recording.bags.batch import DamagedError
+from counterpoise.recording.bags.decoding import JointStateDecoder
+from counterpoise.recording.bags.reference import parse_joint_state
+from library.bag_writers import (
     JOINT_STATE,
     START,
     WRENCH_STAMPED,
@@ -20,12 +26,6 @@ from bag_writers import (
     wrench,
     write_bag,
 )
-from counterpoise.recording import kernel
-from counterpoise.recording.bags import reference
-from counterpoise.recording.bags import reference as specification
-from counterpoise.recording.bags.batch import DamagedError
-from counterpoise.recording.bags.decoding import JointStateDecoder
-from counterpoise.recording.bags.reference import parse_joint_state
 
 needs_native = pytest.mark.skipif(not kernel.NATIVE, reason="the native routines were not built")
 

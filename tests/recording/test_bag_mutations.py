@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bag_writers import KINDS, arm_messages, write_bag
 from counterpoise.errors import CounterpoiseError, DataFileError
 from counterpoise.recording.bags import batch
 from counterpoise.recording.bags.source import open_bag
+from library.bag_writers import KINDS, arm_messages, write_bag
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 ONE_FILE_KINDS = tuple(kind for kind in KINDS if kind not in ("mcap-rosbags", "db3-message-zstd"))

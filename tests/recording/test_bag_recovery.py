@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from mcap.reader import make_reader
 
-from bag_writers import KINDS, START, arm_messages, write_bag
 from counterpoise.errors import DataFileError
 from counterpoise.recording.bags.source import BagSource, open_bag
+from library.bag_writers import KINDS, START, arm_messages, write_bag
 
 COUNT = 400
 ONE_FILE_KINDS = tuple(kind for kind in KINDS if kind not in ("mcap-rosbags", "db3-message-zstd"))

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bag_writers import JOINT_STATE, KINDS, START, Sent, arm_messages, joint_state, write_bag
 from counterpoise.errors import DataFileError, InputError, MissingExtraError
 from counterpoise.recording.bags import records as decompress
 from counterpoise.recording.bags import sqlite
 from counterpoise.recording.bags.source import open_bag
+from library.bag_writers import JOINT_STATE, KINDS, START, Sent, arm_messages, joint_state, write_bag
 
 
 def sent(index: int, names: list[str], position: list[float], **options) -> Sent:
@@ -192,7 +192,7 @@ def test_refusals_say_what_was_found(tmp_path: Path) -> None:
 
 def test_a_bag_of_other_topics_lists_them(tmp_path: Path) -> None:
     """What the bag has instead is said."""
-    from bag_writers import ROS2
+    from library.bag_writers import ROS2
 
     text = ROS2.types["std_msgs/msg/String"]("hello")
     path = write_bag(tmp_path / "bag", "mcap-none", [Sent("/chatter", "std_msgs/msg/String", START, text)])
@@ -202,7 +202,7 @@ def test_a_bag_of_other_topics_lists_them(tmp_path: Path) -> None:
 
 def test_foreign_chunks_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks without a wanted message are skipped by the index, those with are read."""
-    from bag_writers import ROS2
+    from library.bag_writers import ROS2
 
     text = ROS2.types["std_msgs/msg/String"]("x" * 5000)
     foreign = [Sent("/camera", "std_msgs/msg/String", START + index, text) for index in range(50)]

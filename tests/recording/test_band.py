@@ -9,7 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.recording.band import HARMONICS, MOST, motion_band
-from simulated_motion import recording
+from library.simulated_motion import recording
 
 ROBOT = cp.load("wam4")
 

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import costly_files
 import counterpoise as cp
-from bag_writers import arm_messages, write_bag
 from counterpoise.cli.main import main
 from counterpoise.errors import BudgetError, DataFileError, InputError
 from counterpoise.recording.bags.source import open_bag
 from counterpoise.recording.budget import PER_BYTE, ReadingBudget, Spending
 from counterpoise.recording.reading import propose_mapping, read_log, stream_log
+from library import costly_files
+from library.bag_writers import arm_messages, write_bag
 
 pytest.importorskip("pyarrow")
 GIGABYTE = 10**9

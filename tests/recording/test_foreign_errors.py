@@ -18,7 +18,7 @@ from counterpoise.errors import DataFileError, InputError
 from counterpoise.recording.declared import Declared
 from counterpoise.recording.log import Log, Sample
 from counterpoise.tasks import read_gains
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 GOOD = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 1), }"
 

@@ -14,7 +14,7 @@ from counterpoise.errors import DataFileError
 from counterpoise.recording.garbage import SHOWN
 from counterpoise.recording.log import joined
 from counterpoise.recording.reading import stream_log
-from simulated_motion import recording
+from library.simulated_motion import recording
 
 WAM = cp.load("wam7")
 NAMES = ["time", *(f"{part}.{joint}" for part in ("position", "velocity", "effort") for joint in WAM.joint_names)]

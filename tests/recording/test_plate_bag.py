@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from bag_writers import JOINT_STATE, START, WRENCH_STAMPED, Sent, joint_state, wrench, write_bag
+from library.bag_writers import JOINT_STATE, START, WRENCH_STAMPED, Sent, joint_state, wrench, write_bag
 
 
 @pytest.mark.parametrize("kind", ["ros1-lz4", "mcap-zstd", "db3"])

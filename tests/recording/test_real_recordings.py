@@ -10,7 +10,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.recording.reading import read_log
-from shared_data import example_urdf
+from library.shared_data import example_urdf
 
 Shared = Callable[[str], Path]
 

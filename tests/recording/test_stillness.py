@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import standing_log
 from counterpoise.recording.log import Log
 from counterpoise.recording.stillness import still_segments
+from library.analytic_log import standing_log
 
 PUMA = cp.load("puma560")
 SIDES = (1.0, -1.0, -1.0, 1.0, 1.0)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log
 from counterpoise.report.base_sensor import base_sensor_page
 from counterpoise.report.charts import Chart
 from counterpoise.report.page import PageTable, Paragraph, render
 from counterpoise.sensing import FrictionCurve, JointFriction, PlateFriction, judged, recording_torques
+from library.analytic_log import moving_log
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA, duration=12.0)

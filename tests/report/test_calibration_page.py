@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import motion, other_masses, visits
 from counterpoise.fitting import static_poses
 from counterpoise.identification import Check, Fit, Verdict, calibrate, design_poses, verify
 from counterpoise.report.calibration import calibration_page, verification_page
 from counterpoise.report.charts import Chart
 from counterpoise.report.page import Page, PageTable, render
+from library.calibration_data import motion, other_masses, visits
 
 pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("jinja2", reason="jinja2 is not installed")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import late, moving_log, standing_log, with_column
 from counterpoise.doctor import Consequence, Diagnosis, Finding, LogFault, check_recording
 from counterpoise.report.charts import Chart
 from counterpoise.report.doctor import doctor_page, evidence_rows
 from counterpoise.report.page import render
+from library.analytic_log import late, moving_log, standing_log, with_column
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA)

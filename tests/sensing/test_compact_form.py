@@ -8,7 +8,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.description import JointKind
 from counterpoise.sensing.inverse_regressor import compact_form
-from random_robots import random_motion, random_robot
+from library.random_robots import random_motion, random_robot
 
 ROTARY = (JointKind.REVOLUTE, JointKind.CONTINUOUS)
 

@@ -12,7 +12,7 @@ from counterpoise.recording import SampleFlag
 from counterpoise.sensing.contact import FORCE_PRIOR, MOMENT_PRIOR, tip_wrench, touched_link
 from counterpoise.sensing.momentum_observer import ExternalTorque, MomentumObserver
 from counterpoise.sensing.payload_statistics import places_of
-from random_robots import random_robot
+from library.random_robots import random_robot
 
 WAM = cp.load("wam7")
 PLACES = places_of(WAM)

@@ -22,7 +22,7 @@ from counterpoise.sensing.inverse_regressor import (
     stable,
 )
 from counterpoise.sensing.online_gravity import Method
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 POSE = np.array([0.4, 0.5, -0.3])
 

@@ -7,7 +7,7 @@ import numpy as np
 import counterpoise as cp
 from counterpoise.identification import workspace_poses
 from counterpoise.sensing.inverse_regressor import largest_inertias
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 POSE = np.array([0.4, 0.5, -0.3])
 

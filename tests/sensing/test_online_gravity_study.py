@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from study_module import load_study
+from library.study_module import load_study
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-import payload_data as data
 from counterpoise.fitting import StaticPoses, with_masses
 from counterpoise.recording import SampleFlag
 from counterpoise.sensing.payload_estimator import PayloadEstimator, estimate_payload
-from simulated_motion import other_masses, recording
+from library import payload_data as data
+from library.simulated_motion import other_masses, recording
 
 WAM = cp.load("wam7")
 FRICTION = np.array([0.94, 1.36, 0.77, 0.6, 0.21, 0.21, 0.05])

@@ -7,7 +7,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.sensing.payload_statistics import places_of
-from study_module import load_study
+from library.study_module import load_study
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import other_masses, visits
 from counterpoise.fitting import Gaussian
 from counterpoise.identification import workspace_poses
 from counterpoise.recording import SampleFlag
 from counterpoise.sensing.recursive import LEAST_PRIOR, RecursiveGravity
+from library.calibration_data import other_masses, visits
 
 DT = 0.01
 """Period of the made recordings [s]."""

@@ -7,7 +7,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.sensing.track import Tracker
-from payload_data import random_poses, stream
+from library.payload_data import random_poses, stream
 
 WAM = cp.load("wam7")
 FRICTION = np.array([0.94, 1.36, 0.77, 0.6, 0.21, 0.21, 0.05])

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import other_masses, visits
 from counterpoise.identification import workspace_poses
 from counterpoise.sensing.center_of_mass import center_of_mass_jacobian, estimated_center
-from random_robots import random_motion, random_robot
+from library.calibration_data import other_masses, visits
+from library.random_robots import random_motion, random_robot
 
 
 @pytest.mark.parametrize("name", ["planar3", "wam7", "dualarm19", "scara"])
 def test_centre_and_jacobian_against_pinocchio(name: str) -> None:
     """p_com and J_com of the moving bodies are Pinocchio's; ours counts the base link as well."""
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
-    from twin_pinocchio import pinocchio_twin
+    from library.twin_pinocchio import pinocchio_twin
 
     robot = cp.load(name)
     twin = pinocchio_twin(robot.description, np.eye(3), robot.gravity_world)

@@ -13,7 +13,7 @@ from counterpoise.control import PD, Gravity, PDGravity, Plant, SafetyFilter, Sa
 from counterpoise.control.loop import ESTOP_WORDS
 from counterpoise.errors import InputError
 from counterpoise.recording import Sample
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 PUMA = cp.load("puma560")
 

@@ -12,8 +12,8 @@ from counterpoise.control import Eased, PDGravity, Sine, careful_gains
 from counterpoise.errors import InputError
 from counterpoise.identification import PosePlan
 from counterpoise.tasks import LinkPush, PushScript, Simulation, SimulationSettings
-from floating_arms import PLANAR, planar
-from ideal_arm import IdealArm
+from library.floating_arms import PLANAR, planar
+from library.ideal_arm import IdealArm
 
 
 def test_what_does_not_go_together_is_refused() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browser import PATIENCE, click, drag, driver_or_skip, eventually, hosts_asked, on_screen, open_tab, text_of, toggle
 from counterpoise.recording import Declared, Log
 from counterpoise.view.arms import view_arm
 from counterpoise.view.comparison import ModelPair
@@ -18,6 +17,18 @@ from counterpoise.view.guide import NOBODY
 from counterpoise.view.session import Session
 from counterpoise.view.snapshot import Snapshot, State
 from counterpoise.view.timeline import log_timeline
+from library.browser import (
+    PATIENCE,
+    click,
+    drag,
+    driver_or_skip,
+    eventually,
+    hosts_asked,
+    on_screen,
+    open_tab,
+    text_of,
+    toggle,
+)
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'counterpoise[view]'")
 pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'counterpoise[sim]'")

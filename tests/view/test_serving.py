@@ -134,10 +134,10 @@ def test_what_cannot_be_shown_is_refused_before_anything_runs(arguments: list[st
 
 def test_a_calibration_is_compared_with_the_description(tmp_path: Path) -> None:
     """One file: the description against it; two: one against the other; three are refused."""
-    from calibration_data import other_masses
     from counterpoise.dynamics import load
     from counterpoise.fitting import static_poses
     from counterpoise.identification import calibrate, design_poses
+    from library.calibration_data import other_masses
 
     robot = load("wam4")
     real, poses = other_masses(robot), design_poses(robot, 10)

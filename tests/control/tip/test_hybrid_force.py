@@ -21,7 +21,7 @@ from counterpoise.errors import InputError
 from counterpoise.foundation import Array
 from counterpoise.plants import ArmConfig, Links, SimulatedArm, Surface, Timing, Touch, Touching, preset
 from counterpoise.recording import Sample
-from wrist_stand_in import WristOf, reading_of, wrist_calibration
+from library.wrist_stand_in import WristOf, reading_of, wrist_calibration
 
 pytest.importorskip("mujoco")
 ROBOT = cp.load("wam7")

@@ -20,7 +20,7 @@ from counterpoise.control.tip.tip import StayThere, Straight, TipPath, tip_state
 from counterpoise.dynamics import mass_matrix_with_rotors
 from counterpoise.errors import InputError
 from counterpoise.recording import Sample
-from ideal_arm import SPEEDS, IdealArm
+from library.ideal_arm import SPEEDS, IdealArm
 
 ROBOT = cp.load("wam7")
 Q = np.array([0.2, 0.5, -0.1, 1.8, 0.1, 0.6, 0.2])

@@ -15,7 +15,7 @@ from counterpoise.control.tip.tip_wrench import TipWrench
 from counterpoise.dynamics import CoulombViscous
 from counterpoise.errors import InputError
 from counterpoise.recording import Sample
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 ROBOT = cp.load("puma560")
 Q = np.array([0.2, 0.3, -2.6, 0.1, 0.6, 0.3])

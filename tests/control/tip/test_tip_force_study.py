@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from study_module import load_study
+from library.study_module import load_study
 
 pytest.importorskip("mujoco")
 

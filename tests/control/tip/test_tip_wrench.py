@@ -18,7 +18,7 @@ from counterpoise.control.tip.wrist_feedback import WristFeedback
 from counterpoise.errors import InputError
 from counterpoise.plants import ArmConfig, Push, SimulatedArm, Surface, Timing
 from counterpoise.recording import Sample
-from wrist_stand_in import WristOf, wrist_calibration
+from library.wrist_stand_in import WristOf, wrist_calibration
 
 ROBOT = cp.load("puma560")
 RNG = np.random.default_rng(3)

@@ -14,7 +14,7 @@ from counterpoise.control.tip.tip_wrench import TipWrench
 from counterpoise.control.tip.wrist_feedback import WristFeedback
 from counterpoise.errors import InputError
 from counterpoise.tasks import Admittance
-from wrist_stand_in import reading_of, wrist_calibration
+from library.wrist_stand_in import reading_of, wrist_calibration
 
 ROBOT = cp.load("puma560")
 CALIBRATION = wrist_calibration(ROBOT, "link6", mass=0.8, com=np.array([0.01, -0.02, 0.06]))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from counterpoise.lab.papers.base_sensor_map import Judged, judged, random_joint
-from study_module import load_study
+from library.study_module import load_study
 
 
 @pytest.fixture(scope="module")

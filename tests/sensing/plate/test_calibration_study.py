@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from study_module import load_study
+from library.study_module import load_study
 
 
 def test_the_table_gives_median_and_worst_of_each_kind_of_gears() -> None:

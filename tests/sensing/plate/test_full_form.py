@@ -13,9 +13,8 @@ from counterpoise.dynamics import REVOLUTE, ancestors, body_poses, joint_matrix
 from counterpoise.foundation import transform
 from counterpoise.sensing.plate.gravity_wrench import gravity_wrenches
 from counterpoise.sensing.plate.joint_analyzer import JointAnalyzer, Term, analyzed, link_wrenches
-from native_sets import set_names, using
-from plate_cases import random_sensor
-from random_robots import random_motion, random_robot
+from library.native_builds import set_names, using
+from library.random_robots import random_motion, random_robot, random_sensor
 
 SEEDS = range(200)
 KINDS = {

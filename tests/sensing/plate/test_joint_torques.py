@@ -16,9 +16,8 @@ from counterpoise.description import parse_urdf
 from counterpoise.dynamics import kernel as kernels
 from counterpoise.sensing.plate.gravity_wrench import gravity_wrenches
 from counterpoise.sensing.plate.joint_analyzer import JointAnalyzer, Term, analyzed
-from native_sets import set_names, using
-from plate_cases import random_sensor, relative
-from random_robots import random_motion, random_robot
+from library.native_builds import set_names, using
+from library.random_robots import random_motion, random_robot, random_sensor, relative
 
 native_only = pytest.mark.skipif(not kernels.NATIVE, reason="the native kernel is not built or is disabled")
 COUNTS = (None, *range(1, 18), 33)

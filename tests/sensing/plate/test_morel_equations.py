@@ -11,7 +11,7 @@ from counterpoise.dynamics import body_poses
 from counterpoise.foundation import skew
 from counterpoise.plants import preset
 from counterpoise.sensing.plate.joint_analyzer import JointAnalyzer, Term, link_wrenches
-from random_robots import random_motion
+from library.random_robots import random_motion
 
 Array = npt.NDArray[np.float64]
 STEP = 1e-5

@@ -13,8 +13,8 @@ from counterpoise.recording import Declared
 from counterpoise.sensing.plate.friction import plate_friction
 from counterpoise.sensing.plate.friction_curve import JointFriction
 from counterpoise.sensing.plate.parameters import plate_parameters
-from made_plate_logs import PlateErrors, motor_torques, moving_log, plate
-from simulated_motion import motion, other_masses
+from library.made_plate_logs import PlateErrors, motor_torques, moving_log, plate
+from library.simulated_motion import motion, other_masses
 
 PUMA = cp.load("puma560")
 MODEL = other_masses(PUMA, 1, mass=0.1, com=0.01)

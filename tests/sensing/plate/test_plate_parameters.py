@@ -12,8 +12,8 @@ from counterpoise.errors import InputError, ModelError
 from counterpoise.fitting import CadPrior
 from counterpoise.sensing.plate.base_parameters import plate_base, wrench_columns
 from counterpoise.sensing.plate.parameters import plate_parameters
-from made_plate_logs import PlateErrors, moving_log, plate, static_log
-from simulated_motion import motion, other_masses
+from library.made_plate_logs import PlateErrors, moving_log, plate, static_log
+from library.simulated_motion import motion, other_masses
 
 PUMA = cp.load("puma560")
 WAM = cp.load("wam7")

@@ -11,7 +11,7 @@ from counterpoise.recording import SampleFlag
 from counterpoise.sensing.plate.log_estimate import frozen_rows
 from counterpoise.sensing.plate.readings import short_gaps
 from counterpoise.sensing.plate.regression import moving_plate_samples
-from plate_recordings import random_truth, recorded
+from library.plate_recordings import random_truth, recorded
 
 PUMA = cp.load("puma560")
 TIME = np.arange(0.0, 20.0, 0.002)

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import PLATE_POSE, moving_log, standing_log, with_column
 from counterpoise.recording import smoothed
 from counterpoise.sensing.plate.log_estimate import measured_motion
 from counterpoise.sensing.plate.recording_torques import reading_noise, recording_torques
 from counterpoise.sensing.plate.recording_verdict import CALIBRATE, judged, used_plate
 from counterpoise.sensing.plate.torque_estimate import EstimateFlag
+from library.analytic_log import PLATE_POSE, moving_log, standing_log, with_column
 
 PUMA = cp.load("puma560")
 BIAS = np.array([3.0, -2.0, 5.0, 0.5, -0.4, 0.2])
-"""Zero of the plate in analytic_log.py."""
+"""Zero of the plate in library/analytic_log.py."""
 RAW = moving_log(PUMA)
 LOG = replace(RAW, wrench=RAW.wrench - BIAS)
 STANDING = standing_log(PUMA, [1.0, -1.0])

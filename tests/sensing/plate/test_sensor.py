@@ -14,8 +14,7 @@ from counterpoise.sensing.plate.joint_analyzer import Term
 from counterpoise.sensing.plate.tare import KINEMATIC_RANGE
 from counterpoise.sensing.plate.variance import Uncertainty, assumed_gravity_covariance
 from counterpoise.sensing.plate.wrench_frame import WrenchFrame
-from plate_cases import random_pose, random_sensor
-from random_robots import random_motion, random_robot
+from library.random_robots import random_motion, random_pose, random_robot, random_sensor
 
 PUMA = cp.load("puma560")
 POSE = np.array([0.0, np.pi / 4, -np.pi, 0.0, np.pi / 4, 0.0])

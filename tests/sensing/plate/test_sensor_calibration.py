@@ -15,7 +15,16 @@ from counterpoise.sensing.plate.log_estimate import estimate_log
 from counterpoise.sensing.plate.sensor_calibration import SensorCalibration, calibrate_sensor
 from counterpoise.sensing.plate.sensor_fit import SensorPrior
 from counterpoise.sensing.plate.wrench_frame import Mounting, split
-from plate_recordings import SCALE, Truth, fast_motion, random_truth, recorded, reread, simulated_puma, standing_motion
+from library.plate_recordings import (
+    SCALE,
+    Truth,
+    fast_motion,
+    random_truth,
+    recorded,
+    reread,
+    simulated_puma,
+    standing_motion,
+)
 
 SECONDS, RATE = 40.0, 100.0
 TIME = np.arange(0.0, SECONDS, 1.0 / RATE)
@@ -145,7 +154,7 @@ def test_standing_poses_of_an_upright_arm_show_yaw_tilt_and_two_gains(puma: cp.R
 
 def test_uncertain_masses_widen_the_gains(puma: cp.Robot) -> None:
     """Masses that are off by tenths: the true rotation lies within its spread, the gains are known less well."""
-    from calibration_data import other_masses
+    from library.calibration_data import other_masses
 
     truth = random_truth(4)
     log = recorded(puma, truth, 4, TIME, real=other_masses(puma))

@@ -12,7 +12,7 @@ import counterpoise as cp
 from counterpoise.identification import checksum
 from counterpoise.sensing.plate.sensor_calibration import SensorCalibration, calibrate_sensor
 from counterpoise.sensing.plate.sensor_file import VERSION, load_sensor_calibration
-from plate_recordings import random_truth, recorded
+from library.plate_recordings import random_truth, recorded
 
 
 @pytest.fixture(scope="module")

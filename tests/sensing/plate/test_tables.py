@@ -19,7 +19,7 @@ from counterpoise.sensing.plate.gravity_table import (
 )
 from counterpoise.sensing.plate.gravity_table_file import load_table, save_table
 from counterpoise.sensing.plate.gravity_wrench import constant_gravity_wrench
-from random_robots import random_motion, random_robot
+from library.random_robots import random_motion, random_robot
 
 TILT = (0.3, -0.5, 0.2)
 

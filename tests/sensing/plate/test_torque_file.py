@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from analytic_log import moving_log
 from counterpoise.sensing.plate.recording_torques import recording_torques, write_recording_torques
+from library.analytic_log import moving_log
 
 PUMA = cp.load("puma560")
 LOG = moving_log(PUMA, duration=8.0)

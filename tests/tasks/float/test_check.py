@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from calibration_data import other_masses, visits
 from counterpoise.dynamics import Asymmetric, CoulombViscous, Stribeck
 from counterpoise.errors import InputError, PlantError, SafetyError, SensorFaultError
 from counterpoise.plants import SimulatedArm, preset
@@ -19,7 +18,8 @@ from counterpoise.tasks import FloatSettings, Rig
 from counterpoise.tasks.float.check import FloatCheck, gravity_covariance, gravity_std, judged, least_friction
 from counterpoise.tasks.float.hidden import CheckResult, JointCheck
 from counterpoise.tasks.float.holding import HeldWindow, HoldingTorques
-from floating_arms import (
+from library.calibration_data import other_masses, visits
+from library.floating_arms import (
     GANTRY,
     GANTRY_FRICTION,
     PLANAR,
@@ -29,7 +29,7 @@ from floating_arms import (
     lighter,
     planar,
 )
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -18,7 +18,7 @@ from counterpoise.recording import Sample
 from counterpoise.tasks import FloatSettings, Rig
 from counterpoise.tasks.float.floating import Floating, FloatReport, float_arm
 from counterpoise.tasks.float.watch import WatchSettings
-from floating_arms import GANTRY, PLANAR, gantry, lighter, planar, pushed, tip_travel
+from library.floating_arms import GANTRY, PLANAR, gantry, lighter, planar, pushed, tip_travel
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -22,7 +22,7 @@ from counterpoise.tasks.float.hidden import (
     load_places,
     spread_poses,
 )
-from floating_arms import PLANAR, PLANAR_FRICTION, planar
+from library.floating_arms import PLANAR, PLANAR_FRICTION, planar
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

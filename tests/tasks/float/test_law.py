@@ -17,7 +17,7 @@ from counterpoise.recording import Sample
 from counterpoise.tasks import Cushion, FloatSettings
 from counterpoise.tasks.float.law import FloatLaw
 from counterpoise.tasks.float.watch import WatchSettings
-from ideal_arm import IdealArm, middle_pose
+from library.ideal_arm import IdealArm, middle_pose
 
 PUMA, GANTRY = cp.load("puma560"), cp.load("gantry")
 FRICTION = CoulombViscous(coulomb=2.0, viscous=1.0)

@@ -16,7 +16,7 @@ from counterpoise.recording import Sample
 from counterpoise.tasks import FloatSettings, Rig
 from counterpoise.tasks.float.check import FloatCheck
 from counterpoise.tasks.float.law import BEARABLE, MOST_BORNE, FloatLaw, YieldingHold
-from study_module import load_study
+from library.study_module import load_study
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

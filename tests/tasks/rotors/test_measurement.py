@@ -22,7 +22,7 @@ from counterpoise.tasks.rotors.measurement import (
     measured_on,
     unknown_rotors,
 )
-from two_link_arm import TwoLinkArm, two_links
+from library.two_link_arm import TwoLinkArm, two_links
 
 FRICTION = (2.0, 0.6)
 TICK_SLACK = 0.004

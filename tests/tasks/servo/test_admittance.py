@@ -13,8 +13,8 @@ import counterpoise as cp
 from counterpoise.control import WristFeedback
 from counterpoise.errors import InputError
 from counterpoise.tasks.hand_guiding import Admittance, AdmittanceSettings, JointCommand, MotionBounds
-from position_servo import Hand, IndustrialArm
-from wrist_stand_in import reading_of, wrist_calibration
+from library.position_servo import Hand, IndustrialArm
+from library.wrist_stand_in import reading_of, wrist_calibration
 
 ROBOT = cp.load("puma560")
 PERIOD = 8e-3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from study_module import load_study
+from library.study_module import load_study
 
 pytest.importorskip("mujoco")
 STUDY = load_study("position_servos")

@@ -11,8 +11,8 @@ import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.foundation import Array
 from counterpoise.tasks.position_servo import ServoGoal, identify_stiffness
-from ideal_arm import IdealArm
-from position_servo import drooping_log
+from library.ideal_arm import IdealArm
+from library.position_servo import drooping_log
 
 ROBOT = cp.load("puma560")
 KP = np.array([900.0, 1500.0, 700.0, 120.0, 100.0, 60.0])

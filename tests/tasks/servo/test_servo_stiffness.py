@@ -14,7 +14,7 @@ import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.recording import Declared, write_log
 from counterpoise.tasks.position_servo import ServoStiffness, identify_stiffness
-from position_servo import drooping_log
+from library.position_servo import drooping_log
 
 ROBOT = cp.load("puma560")
 KP = np.array([900.0, 1500.0, 700.0, 120.0, 100.0, 60.0])

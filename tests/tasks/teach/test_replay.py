@@ -17,7 +17,7 @@ from counterpoise.tasks import Rig
 from counterpoise.tasks.teach.path import TaughtPath
 from counterpoise.tasks.teach.plan import PlanSettings, ReplayPlan, plan_replay
 from counterpoise.tasks.teach.replay import Replay
-from ideal_arm import IdealArm, middle_pose
+from library.ideal_arm import IdealArm, middle_pose
 
 PLANAR = cp.load("planar3")
 MIDDLE = middle_pose(PLANAR)

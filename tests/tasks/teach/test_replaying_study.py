@@ -7,7 +7,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.tasks.teach.path import TaughtPath
-from study_module import load_study
+from library.study_module import load_study
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -13,7 +13,7 @@ from counterpoise.recording import Sample, SampleFlag
 from counterpoise.tasks import Rig, Teaching
 from counterpoise.tasks.teach import teaching as module
 from counterpoise.tasks.teach.teaching import Teacher
-from ideal_arm import IdealArm
+from library.ideal_arm import IdealArm
 
 ROBOT = cp.load("planar3")
 

@@ -33,7 +33,7 @@ from counterpoise.tasks import (
 from counterpoise.tasks.tune.gains import FRICTION_SHARE, KINDS, natural_frequency
 from counterpoise.tasks.tune.probe import NO_SWING, Probed, Swing, rings, sustained
 from counterpoise.tasks.tune.tuning import EXPECTED_RATIOS, expected_ratio, locked_inertia, oscillation_limit
-from two_link_arm import TwoLinkArm, two_links
+from library.two_link_arm import TwoLinkArm, two_links
 
 RNG = np.random.default_rng(3)
 PERIOD = 1.0 / 300.0

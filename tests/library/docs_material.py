@@ -7,20 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 import counterpoise as cp
-from analytic_log import RATE, measured
-from bag_writers import JOINT_STATE, START, Sent, joint_state, write_bag
 from counterpoise.exporters import urdf_text
 from counterpoise.recording import Declared, Motion
 from counterpoise.sensing import tool_columns
 from counterpoise.tasks import LawGains
-from plate_recordings import fast_motion
-from position_servo import drooping_log
-from wrist_stand_in import BIAS
-
-Array = npt.NDArray[np.float64]
+from library.analytic_log import RATE, measured
+from library.bag_writers import JOINT_STATE, START, Sent, joint_state, write_bag
+from library.plate_recordings import fast_motion
+from library.position_servo import drooping_log
+from library.wrist_stand_in import BIAS
 
 
 def write_material(folder: Path) -> None:

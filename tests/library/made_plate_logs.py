@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.foundation import transform
+from counterpoise.foundation import Array, transform
 from counterpoise.recording import interpolated
-from simulated_motion import motion
-
-Array = npt.NDArray[np.float64]
+from library.simulated_motion import motion
 
 T_BASE_SENSOR = transform(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.array([0.1, 0.0, -0.4]))
 NOISE = np.array([0.2, 0.2, 0.4, 0.04, 0.04, 0.02])

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-import faults
 from counterpoise.control import ControlLoop, EndState, Fault, PDGravity, RunReport, SafetyFilter, SafetySettings, Sine
 from counterpoise.dynamics import joint_inertias
 from counterpoise.errors import LawError, OverrunError
 from counterpoise.foundation import Array
 from counterpoise.recording import Sample, SampleFlag
-from ideal_arm import SPEEDS
+from library import faults
+from library.ideal_arm import SPEEDS
 
 BEGIN = 100
 RUN_TICKS = 250

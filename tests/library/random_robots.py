@@ -1,4 +1,4 @@
-"""Random robots for tests: trees of any shape with every kind of joint, mount, gravity and payload, one per seed."""
+"""Random robots, one per seed: trees with every kind of joint, mount, gravity and payload; and plates under them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from counterpoise import Robot
+from counterpoise import BaseSensor, Robot
 from counterpoise.description import Description, Inertia, Joint, JointKind, Link, Mimic, checked
-from counterpoise.foundation import transform
+from counterpoise.foundation import Array, transform
 
-Array = npt.NDArray[np.float64]
 Shape = Literal["chain", "mixed", "star"]
 
 MAX_JOINTS = 30
@@ -193,3 +191,25 @@ def _random_loads(rng: np.random.Generator, description: Description) -> tuple[L
         link = names[0] if rng.random() < 0.15 else names[int(rng.integers(len(names)))]
         loads.append(Load(link, body.mass, body.com, body.tensor_com if rng.random() < 0.6 else None))
     return tuple(loads)
+
+
+def random_pose(rng: np.random.Generator) -> Array:
+    """Return any pose of a sensor within a metre, shape (4, 4)."""
+    return transform(random_rotation(rng), rng.uniform(-1.0, 1.0, 3))
+
+
+def random_sensor(robot: Robot, rng: np.random.Generator, reads: str) -> BaseSensor:
+    """Return a plate with any pose, measurement point, cross-talk and bias."""
+    return BaseSensor(
+        robot,
+        random_pose(rng),
+        reads,
+        point=rng.uniform(-0.2, 0.2, 3),
+        gain=np.eye(6) + rng.uniform(-0.05, 0.05, (6, 6)),
+        bias=rng.normal(size=6) * 5.0,
+    )
+
+
+def relative(error: Array, size: Array) -> float:
+    """Return the largest error relative to the largest entry, at least 1."""
+    return float(np.max(np.abs(error), initial=0.0)) / max(1.0, float(np.max(np.abs(size), initial=0.0)))

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy.spatial.transform import Rotation
 
 from counterpoise.description import Description, JointKind
-from random_robots import Load
-from twin import Coordinates
+from counterpoise.foundation import Array
+from library.random_robots import Load
+from library.twin import Coordinates
 
 mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 mujoco.set_mju_user_warning(lambda _message: None)  # else it leaves a log file where the tests run
-
-Array = npt.NDArray[np.float64]
 
 
 class MujocoTwin:

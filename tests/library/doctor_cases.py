@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 import counterpoise as cp
-from analytic_log import moving_log
 from counterpoise.doctor import Finding
 from counterpoise.recording import Log
+from library.analytic_log import moving_log
 
 
 def wrong_model(robot: cp.Robot, seed: int = 0) -> cp.Robot:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from counterpoise import Log, Robot
 from counterpoise.fitting import with_inertial_parameters
+from counterpoise.foundation import Array
 from counterpoise.recording import Declared
 
-Array = npt.NDArray[np.float64]
 RATE = 100.0
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 import counterpoise as cp
 from counterpoise.description import Inertia
+from counterpoise.foundation import Array
 from counterpoise.recording import Declared
-
-Array = npt.NDArray[np.float64]
 
 
 def motion(robot: cp.Robot, seed: int, seconds: float = 20.0, rate: float = 100.0) -> tuple[Array, ...]:

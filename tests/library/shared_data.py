@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[2] / "shared")).resolve()
+SHARED = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared")).resolve()
 
 REFUSED_URDFS = {
     "alex_psyonic_hands.urdf": "mimics 'index_q1', which is not a moving joint",

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from counterpoise import Robot
 from counterpoise.description import Description, JointKind
 from counterpoise.dynamics.reference import ReferenceKernel
-
-Array = npt.NDArray[np.float64]
+from counterpoise.foundation import Array
 
 TOLERANCE = 1e-9
 """|ours − theirs| ≤ TOLERANCE · max(1, |theirs|), entry by entry."""

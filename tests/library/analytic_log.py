@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
+from counterpoise.foundation import Array
 from counterpoise.recording import Declared, Log
 
-Array = npt.NDArray[np.float64]
 RATE = 100.0
 PLATE_POSE = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, -0.4], [0, 0, 0, 1]])
 """Plate 0.4 m below the base."""

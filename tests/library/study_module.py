@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-STUDIES = Path(__file__).parents[1] / "studies"
+STUDIES = Path(__file__).parents[2] / "studies"
 
 
 def load_study(name: str) -> ModuleType:

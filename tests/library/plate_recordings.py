@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.foundation import inverse_transform, rotation_from_rpy, transform, wrench_transform
+from counterpoise.foundation import Array, inverse_transform, rotation_from_rpy, transform, wrench_transform
 from counterpoise.recording import Declared
 from counterpoise.sensing import Mounting, split
 
-Array = npt.NDArray[np.float64]
 SCALE = np.diag([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
 """Moments count as forces at 0.5 m."""
 NOISE = np.array([0.3, 0.3, 0.5, 0.05, 0.05, 0.03])

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy.spatial.transform import Rotation
 
 from counterpoise.description import Description, JointKind
-from random_robots import Load
-from twin import Coordinates
+from counterpoise.foundation import Array
+from library.random_robots import Load
+from library.twin import Coordinates
 
 pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
-
-Array = npt.NDArray[np.float64]
 
 
 class PinocchioTwin:

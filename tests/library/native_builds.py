@@ -1,4 +1,6 @@
-"""Test builds of the extension: its eight-lane templates compiled for AVX2, with stations to break them at.
+"""The native kernels of every instruction set, side by side in one process, and test builds of them.
+
+A test build has the eight-lane templates compiled for AVX2, with stations to break them at.
 
 A build takes a minute. It is kept in build/ under a name made from everything it depends on, and made once however
 many test processes ask for it.
@@ -15,6 +17,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,9 +27,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from counterpoise.dynamics import kernel
+from counterpoise.dynamics.reference import ReferenceKernel
 from counterpoise.foundation import native_disabled
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src" / "counterpoise" / "native"
 FLAGS = ["-std=c++17", "-O1", "-fno-math-errno", "-ffp-contract=fast", "-g0", "-fPIC", "-Wno-psabi"]
 DEFINED = ["-DCOUNTERPOISE_AVX=1", "-DCOUNTERPOISE_TEST_BUILD=1"]
@@ -126,3 +133,42 @@ def loaded(library: Path, package: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@dataclass(frozen=True)
+class NativeSet:
+    """The kernels of one instruction set of one build."""
+
+    label: str
+    part: Any
+    name: str
+
+    def kernel(self, tree: Any) -> Any:
+        """A kernel for a tree."""
+        return self.part.make_kernel(ReferenceKernel)(tree, self.name)
+
+
+def set_names() -> list[str]:
+    """The instruction sets that this machine has, of the installed extension; none where it is not in use."""
+    return list(kernel._PART.instruction_sets()) if kernel.NATIVE else []
+
+
+def installed_sets() -> list[NativeSet]:
+    """Their kernels."""
+    return [NativeSet(name, kernel._PART, name) for name in set_names()]
+
+
+def eight_lanes(compiler: str = "system") -> NativeSet:
+    """The eight-lane templates, compiled for AVX2: they run where there is no AVX-512. Skips without a compiler."""
+    return NativeSet(f"eight lanes on AVX2, {compiler} compiler", made_build(compiler), "avx512")
+
+
+@contextmanager
+def using(name: str) -> Iterator[None]:
+    """Let robots that are made in the meantime compute with an instruction set of the installed extension."""
+    before = kernel._PART.instruction_set()
+    kernel._PART.use(name)
+    try:
+        yield
+    finally:
+        kernel._PART.use(before)
