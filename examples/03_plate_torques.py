@@ -27,7 +27,7 @@ with arm:
     def watch(sample: cp.Sample) -> bool:
         """Keep what the motor of joint 1 sends beside what its link feels."""
         felt = sensor.joint_torques(sample.q, sample.wrench)[0]
-        rows.append((sample.dq[0], sample.effort[0], felt))
+        rows.append((sample.dq[0], sample.tau[0], felt))
         return False
 
     cp.ControlLoop(arm, law, robot).run(6.0, until=watch)

@@ -130,7 +130,7 @@ def _driven(arm: SimulatedArm, robot: Robot, path: Path, duration: float) -> Log
         for tick in range(round(duration / arm.dt)):
             sample = arm.read()
             if tick % every == 0:
-                rows.append((sample.time, sample.q, sample.dq, sample.effort, sample.wrench))
+                rows.append((sample.time, sample.q, sample.dq, sample.tau, sample.wrench))
             q, dq = path(sample.time)
             push = 0.95 * dry * np.tanh(dq / 0.02)  # without it a stiff wrist would not move at all
             arm.write(kp * (q - sample.q) + kd * (dq - sample.dq) + robot.gravity(sample.q) + push)

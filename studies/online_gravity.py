@@ -163,7 +163,7 @@ def one_pose_law(name: str, seed: int) -> dict[str, float]:
     with arm:
         for _ in range(5000):
             sample = arm.read()
-            est.update(sample.q, sample.dq, sample.effort, pose)
+            est.update(sample.q, sample.dq, sample.tau, pose)
             arm.write(kp * (pose - sample.q) - kd * sample.dq + est.gravity(sample.q))
     beside = pose + 0.1 * np.random.default_rng(seed).choice([-1.0, 1.0], (50, robot.n))
     places = {"at the pose": pose[None], "0.1 rad beside": beside, "random": workspace_poses(robot, 500, seed=99)}

@@ -88,7 +88,7 @@ def recorded(name: str, seed: int, load: tuple[str, tuple[float, ...]] | None, p
 
     def watch(sample: Sample) -> bool:
         wrench = np.full(6, np.nan) if sample.wrench is None else frame.wrench(sample.wrench)
-        samples.append(np.concatenate([sample.q, sample.dq, sample.effort, wrench]))
+        samples.append(np.concatenate([sample.q, sample.dq, sample.tau, wrench]))
         return len(samples) >= most
 
     stopped = ""

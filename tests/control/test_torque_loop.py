@@ -358,7 +358,7 @@ def test_refusals() -> None:
         loop_law(plate=PlateTorque(BaseSensor(ROBOT), "tared")).reset(sample())
     with pytest.raises(cp.InputError, match="measures none"):
         law = loop_law(gravity="tare", start="effort")
-        law.reset(replace(sample(), flags=SampleFlag.EFFORT_INVALID))
+        law.reset(replace(sample(), flags=SampleFlag.TAU_INVALID))
     with pytest.raises(cp.InputError, match="no plate"):
         plate_of(SingleJoint(LINK), ROBOT)
     with pytest.raises(cp.InputError, match="dt"):

@@ -55,7 +55,7 @@ def test_brakes_hold_it_with_idle_drives() -> None:
             arm.write(np.zeros(arm.n))
         assert arm.held == "brakes"
         assert np.abs(arm.truth().q - start).max() < 1e-5
-        assert np.abs(arm.read().effort).max() < 0.05 * np.abs(arm.robot.gravity(start)).max()
+        assert np.abs(arm.read().tau).max() < 0.05 * np.abs(arm.robot.gravity(start)).max()
         arm.release()
         assert arm.held is None
         for _ in range(60):

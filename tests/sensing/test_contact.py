@@ -65,7 +65,7 @@ def test_bad_samples_are_bridged() -> None:
         observer.update(q, still, WAM.gravity(q) + 1.0)
     before = observer.external.value
     np.testing.assert_allclose(before, -1.0, atol=0.05)
-    for bad, flags in ((np.full(7, np.nan), 0), (np.full(7, 1e300), 0), (np.full(7, 50.0), SampleFlag.EFFORT_INVALID)):
+    for bad, flags in ((np.full(7, np.nan), 0), (np.full(7, 1e300), 0), (np.full(7, 50.0), SampleFlag.TAU_INVALID)):
         found = observer.update(q, still, bad, SampleFlag(flags))
         assert not found.valid
         np.testing.assert_array_equal(found.value, before)

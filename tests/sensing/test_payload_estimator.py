@@ -349,7 +349,7 @@ def test_flagged_samples_are_never_learnt_from() -> None:
     estimator = PayloadEstimator(WAM, DT, friction_band=FRICTION)
     robots = [WAM] * 8 + [loaded] * 12
     for index, sample in enumerate(data.stream(robots, poses, FRICTION, DT, random)):
-        flags = SampleFlag.EFFORT_INVALID if index >= 1600 else SampleFlag.NONE
+        flags = SampleFlag.TAU_INVALID if index >= 1600 else SampleFlag.NONE
         estimator.update(*sample, flags=flags)
     assert not estimator.estimate.detected and estimator.events == []
 

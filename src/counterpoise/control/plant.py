@@ -99,7 +99,7 @@ class Plant(Protocol):
 
     @property
     def effort_kind(self) -> Literal["torque", "current"]:
-        """What ``sample.effort`` is: link-side torque [N m or N] or motor current [A]. Commands are always torques."""
+        """What ``sample.tau`` is: link-side torque [N m or N] or motor current [A]. Commands are always torques."""
         ...
 
     @property

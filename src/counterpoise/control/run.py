@@ -141,9 +141,9 @@ class Run:
         plant = self._plant
         if self._braked is not None:
             return np.zeros(self._safety.n), "zero torque, on closed brakes"
-        measured = plant.effort_kind == "torque" and not first.flags & SampleFlag.EFFORT_INVALID
+        measured = plant.effort_kind == "torque" and not first.flags & SampleFlag.TAU_INVALID
         if measured and not plant.adds_gravity:
-            return first.effort, "the measured torque"
+            return first.tau, "the measured torque"
         if kept is not None and first.time <= kept.until:
             return kept.tau, "the torque that was kept"
         return np.zeros(self._safety.n), "zero torque"

@@ -274,13 +274,13 @@ class TorqueLoop:
             )
         self.plate.reset()
         self.desired.reset(sample)
-        measured = not sample.flags & SampleFlag.EFFORT_INVALID and bool(np.isfinite(sample.effort).all())
+        measured = not sample.flags & SampleFlag.TAU_INVALID and bool(np.isfinite(sample.tau).all())
         if self._gravity == "tare":
             if not measured:
                 raise InputError("gravity='tare' needs the torque that holds the arm, and the plant measures none")
-            self._tare[:] = self._hold[:] = sample.effort
+            self._tare[:] = self._hold[:] = sample.tau
             self._bare = None
-        self._found = sample.effort.copy() if self._start == "effort" and measured else None
+        self._found = sample.tau.copy() if self._start == "effort" and measured else None
         self.closed, self._begun, self._fresh = True, False, True
         self._bad = self._good = self._fade = 0
         self._news.clear()

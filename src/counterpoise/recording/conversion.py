@@ -186,7 +186,7 @@ class Converter:
         parts: list[tuple[SampleFlag, Array]] = [(SampleFlag.Q_INVALID, q[:, rows])]
         if raw.velocity is not None:
             parts.append((SampleFlag.DQ_INVALID, dq[:, rows[self._with_velocity]]))
-        parts.append((SampleFlag.EFFORT_INVALID, tau[:, rows[self._with_effort] if self._with_effort else rows]))
+        parts.append((SampleFlag.TAU_INVALID, tau[:, rows[self._with_effort] if self._with_effort else rows]))
         if wrench is not None:
             parts.append((SampleFlag.WRENCH_INVALID, wrench))
         for flag, values in parts:

@@ -192,7 +192,7 @@ class PayloadEstimator:
 
     def update_sample(self, sample: Sample, wrench: npt.ArrayLike | None = None) -> None:
         """Take one sample in; ``wrench`` is the plate's, turned to base axes at the base origin."""
-        self.update(sample.q, sample.dq, sample.effort, wrench, sample.flags)
+        self.update(sample.q, sample.dq, sample.tau, wrench, sample.flags)
 
     @property
     def payload_for_control(self) -> PayloadEstimate | None:

@@ -163,7 +163,7 @@ def track(
     def watch(sample: Sample) -> bool:
         nonlocal ticks
         wrench = None if frame is None or sample.wrench is None else frame.wrench(sample.wrench)
-        tracker.update(sample.q, sample.dq, sample.effort, wrench, sample.flags)
+        tracker.update(sample.q, sample.dq, sample.tau, wrench, sample.flags)
         if progress is not None and ticks % PROGRESS_EVERY == 0:
             progress(ticks * plant.dt, duration)
         ticks += 1

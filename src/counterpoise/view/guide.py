@@ -78,9 +78,9 @@ class TaredPlate:
             self._tare_force = self._sensor.wrench(reading)[:3]
             self._rows = []
         if self._mean is None or self._effort is None:
-            self._mean, self._effort = sample.wrench.copy(), sample.effort.copy()
+            self._mean, self._effort = sample.wrench.copy(), sample.tau.copy()
         self._mean += self._step * (sample.wrench - self._mean)
-        self._effort += self._step * (sample.effort - self._effort)
+        self._effort += self._step * (sample.tau - self._effort)
         return self._sensor.wrench(sample.wrench)
 
     def felt(self, sample: Sample) -> Felt | None:
@@ -419,7 +419,7 @@ class Guide:
             why=self.why,
             q=frozen(truth.q),
             dq=frozen(truth.dq),
-            commanded=frozen(sample.effort),
+            commanded=frozen(sample.tau),
             gravity=frozen(robot.gravity(truth.q)),
             compensated=frozen(self.law.compensated.copy()),
             friction=frozen(truth.friction_torque),

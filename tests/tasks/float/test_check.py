@@ -126,7 +126,7 @@ def test_current_or_no_effort_is_a_clear_error() -> None:
         FloatCheck(Rig(plant, PLANAR))
     silent = IdealArm(PLANAR)
     read = silent.read
-    silent.read = lambda: replace(read(), flags=SampleFlag.EFFORT_INVALID)  # type: ignore[method-assign]
+    silent.read = lambda: replace(read(), flags=SampleFlag.TAU_INVALID)  # type: ignore[method-assign]
     with silent, pytest.raises(SafetyError, match=r"measures no efforts.*by='command'"):
         FloatCheck(Rig(silent, PLANAR)).run()
     assert silent.ticks == 0
@@ -231,8 +231,8 @@ class Disturbed(SimulatedArm):
     [
         lambda sample: {"q": np.full(3, np.nan)},
         lambda sample: {"q": sample.q + 0.5, "flags": SampleFlag.Q_INVALID},
-        lambda sample: {"effort": np.full(3, np.nan), "flags": SampleFlag.EFFORT_INVALID},
-        lambda sample: {"effort": np.full(3, 50.0), "flags": SampleFlag.EFFORT_INVALID},
+        lambda sample: {"tau": np.full(3, np.nan), "flags": SampleFlag.TAU_INVALID},
+        lambda sample: {"tau": np.full(3, 50.0), "flags": SampleFlag.TAU_INVALID},
     ],
     ids=["no position", "marked position", "no effort", "marked effort"],
 )
@@ -246,7 +246,7 @@ def test_single_bad_samples_do_not_count(change: Any, exact: CheckResult) -> Non
 
 def test_efforts_that_the_plant_takes_back_end_the_check() -> None:
     """Most of a measurement is missing: nothing is judged, and the arm is brought to its safe stop."""
-    plant = Disturbed(lambda sample: {"effort": np.zeros(3), "flags": SampleFlag.EFFORT_INVALID}, 1)
+    plant = Disturbed(lambda sample: {"tau": np.zeros(3), "flags": SampleFlag.TAU_INVALID}, 1)
     with plant:
         with pytest.raises(SensorFaultError, match="usable samples"):
             FloatCheck(Rig(plant, PLANAR), FloatSettings(friction_fraction=0.5, repeats=2)).run(then="keep")

@@ -60,7 +60,7 @@ def test_the_arm_is_at_rest_when_the_measurement_is_over(tmp_path: Path) -> None
     loop = rig.loop(Gravity(model))
     with arm:
         assert measured_on(loop, rig, ["joint2"]) is not None
-        beyond = arm.read().effort - model.gravity(arm.q)
+        beyond = arm.read().tau - model.gravity(arm.q)
         assert np.all(np.abs(arm.dq) < 1e-3)
         assert abs(beyond[1]) < 0.8 * FRICTION[1]
         loop.run(0.0)

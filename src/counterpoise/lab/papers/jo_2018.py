@@ -227,7 +227,7 @@ def run_scenario(
             if est is not None:
                 if published:
                     est.learning = ESTIMATION[0] <= time[tick] < ESTIMATION[1]
-                est.update(sample.q, sample.dq, sample.effort, goal)
+                est.update(sample.q, sample.dq, sample.tau, goal)
                 tau += est.gravity(sample.q)
             elif compensation == "exact":
                 tau += robot.gravity(sample.q)

@@ -232,7 +232,7 @@ class FloatCheck:
         return Recording(self._rig, plan, margin=np.where(free, margin, -np.inf), pulsed=names)
 
     def _refuse_without_effort(self, sample: Sample) -> None:
-        if self._by == "effort" and sample.flags & SampleFlag.EFFORT_INVALID:
+        if self._by == "effort" and sample.flags & SampleFlag.TAU_INVALID:
             raise SafetyError(
                 "the plant measures no efforts, and the check before floating compares holding torques. Judge by what "
                 "is sent (by='command') where commands are true torques"

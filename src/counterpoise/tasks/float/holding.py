@@ -92,8 +92,8 @@ class HoldingTorques:
         if elapsed < self._windows[len(self._found)].creep or self._rows == len(self._elapsed):
             return
         row, self._rows = self._rows, self._rows + 1
-        self._elapsed[row], self._q[row], self._held[row] = elapsed, sample.q, sample.effort
-        self._told[row] = self._by_command or not sample.flags & SampleFlag.EFFORT_INVALID
+        self._elapsed[row], self._q[row], self._held[row] = elapsed, sample.q, sample.tau
+        self._told[row] = self._by_command or not sample.flags & SampleFlag.TAU_INVALID
 
     def finish(self) -> tuple[HeldWindow, ...]:
         """Return what was found in each window; the run is over, and its last window with it."""
