@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control import PDGravity, Sine, careful_gains, plate_of
+from counterpoise.control import PDGravity, Sine, default_gains, plate_of
 from counterpoise.plants import preset
 
 made = preset("puma550")  # a geared arm on a plate; 5 to 6 N m of friction in its first joints
@@ -20,7 +20,7 @@ with arm:
     start = arm.read()
     sensor = plate_of(arm, robot)  # where the plate is and what it reads, as the plant declares it
     sensor.tare(start.q, start.wrench)  # the arm stands still and touches nothing
-    gains = careful_gains(robot, start.q, arm.effort_limit, arm.dt)
+    gains = default_gains(robot, start.q, arm.effort_limit, arm.dt)
     law = PDGravity(robot, gains.kp, gains.kd, Sine(swing, 2.0))
     rows: list[tuple[float, float, float]] = []
 

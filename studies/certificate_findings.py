@@ -82,7 +82,7 @@ def said_of(findings: Iterable[Finding], truths: Sequence[Truth], unknown: froze
                 fault=finding.fault.value,
                 subjects=finding.subjects,
                 consequence=finding.consequence.name.lower(),
-                invalidates=finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE,
+                invalidates=finding.consequence >= Consequence.INVALIDATES and finding.confidence >= SURE,
                 mends=bool(finding.fix),
                 means="" if truth is None else truth.fault,
                 right=truth is not None,

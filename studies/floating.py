@@ -4,7 +4,7 @@
     python studies/floating.py --arms wam7
 
 Arms: the presets ``wam7`` and ``puma550``, and a gantry of three linear joints with dry friction of 2 % of its effort
-limits. A hand is a spring and a damper that leads the tip 50 mm along a straight line in 1 s, with least jerk, stays
+limits. A hand is a spring and a damper that leads the tip 50 mm along a straight line in 1 s, with minimum jerk, stays
 for 0.5 s and lets go over 0.3 s. The peak of its force is what the user feels. Drift is how far the tip goes in the 5 s
 after that. Or it leads the arm down and lets go half-way, at full speed: a good arm coasts a little and stays.
 
@@ -26,7 +26,7 @@ import numpy as np
 from docs_page import commit, put
 
 import counterpoise as cp
-from counterpoise.control import ControlLoop, SafetyFilter, least_jerk
+from counterpoise.control import ControlLoop, SafetyFilter, minimum_jerk
 from counterpoise.dynamics import CoulombViscous, LuGre
 from counterpoise.foundation import Array
 from counterpoise.plants import (
@@ -141,7 +141,7 @@ class Hand:
             self._start = tip
         if self._start is not None and time < self.time:
             part = min(time / MOVE, 1.0)
-            done, slope = least_jerk(part)
+            done, slope = minimum_jerk(part)
             speed = (tip - self._last) / dt
             force = HAND_STIFFNESS * (self._start + DISTANCE * done * self._way - tip)
             force += HAND_DAMPING * (DISTANCE * slope / MOVE * self._way - speed)

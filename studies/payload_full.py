@@ -28,7 +28,7 @@ import numpy.typing as npt
 from docs_page import commit, put
 from payload_arms import draw_reliability, drawn_arm, drawn_com
 
-from counterpoise.control import ControlLoop, PDGravity, PoseList, careful_gains
+from counterpoise.control import ControlLoop, PDGravity, PoseList, default_gains
 from counterpoise.errors import CounterpoiseError
 from counterpoise.identification import design_poses
 from counterpoise.plants import AttachPayload, SimulatedArm, preset
@@ -95,7 +95,7 @@ def recorded(name: str, seed: int, load: tuple[str, tuple[float, ...]] | None, p
     with arm:
         start = arm.read().q
         reference.reset(start)
-        gains = careful_gains(known, start, arm.effort_limit, arm.dt)
+        gains = default_gains(known, start, arm.effort_limit, arm.dt)
         law = PDGravity(known, gains.kp, gains.kd, reference)
         try:
             ControlLoop(arm, law, known).run(reference.duration + 0.5 * DWELL, until=watch)

@@ -42,7 +42,7 @@ def test_a_declared_rate_that_velocities_contradict(factor: float, robot: cp.Rob
     """It invalidates, and the fix has the measured rate, which mends the log."""
     wrong = slowed(factor, time_from="rate", rate_source="declared", mapping={"time": {"rate": 100.0 / factor}})
     (finding,) = check_rate(robot, wrong)
-    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.SPOILS)
+    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.INVALIDATES)
     assert finding.fix["time"]["rate"] == pytest.approx(100.0, rel=2e-3)
     assert finding.fix["source"] == {"time.rate": "measured"}
     mended = remapped(wrong, finding.fix, robot)
@@ -56,7 +56,7 @@ def test_a_unit_of_time_that_velocities_contradict(unit: str, true: str) -> None
     units = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
     wrong = slowed(units[unit] / units[true], time_from="column", mapping={"time": {"column": "t", "unit": unit}})
     (finding,) = check_rate(PUMA, wrong)
-    assert finding.consequence is Consequence.SPOILS
+    assert finding.consequence is Consequence.INVALIDATES
     assert finding.fix == {"time": {"unit": true}, "source": {"time.unit": "measured"}}
     mended = remapped(wrong, finding.fix, PUMA)
     assert mended.time == pytest.approx(LOG.time)
@@ -74,7 +74,7 @@ def test_velocities_in_another_unit_are_no_wrong_rate(unit: str, factor: float) 
 
 def test_rows_in_reverse_order() -> None:
     (finding,) = check_rate(PUMA, replace(LOG[::-1], time=LOG.time))
-    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.SPOILS)
+    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.INVALIDATES)
     assert "run backwards in time" in finding.sentence
     one = np.array(LOG.dq)
     one[:, 1] *= -1.0
@@ -85,7 +85,7 @@ def test_rows_in_reverse_order() -> None:
 def test_speeds_that_no_joint_has(factor: float) -> None:
     """Without velocities: the fastest joint stands nearly still, or runs much faster than it can."""
     (finding,) = check_rate(PUMA, without_velocity(slowed(factor)))
-    assert (finding.fault, finding.consequence, finding.fix) == (LogFault.RATE, Consequence.SPOILS, {})
+    assert (finding.fault, finding.consequence, finding.fix) == (LogFault.RATE, Consequence.INVALIDATES, {})
     assert "speed limit" in finding.sentence
 
 
@@ -120,7 +120,7 @@ def test_fixes_say_where_their_numbers_come_from() -> None:
     """Sizes of efforts are guesses by the description, the rest is measured; a finding's own word counts."""
 
     def mends(**fix: Any) -> Finding:
-        return Finding(LogFault.GAIN, Consequence.SPOILS, (), "", "", fix=fix)
+        return Finding(LogFault.GAIN, Consequence.INVALIDATES, (), "", "", fix=fix)
 
     told = merged_fix(
         [

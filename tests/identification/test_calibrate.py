@@ -285,7 +285,7 @@ def test_a_finding_of_the_doctor_withdraws_trust() -> None:
     robot = cp.load("planar3")
     poses = poses_of(robot, other_masses(robot))
     sign = Finding(LogFault.EFFORT_SIGN, Consequence.DANGER, ("joint1",), "The sign of joint1 is reversed.", "Turn it.")
-    offset = Finding(LogFault.OFFSET, Consequence.SPOILS, ("joint1",), "An offset.", "Subtract it.")
+    offset = Finding(LogFault.OFFSET, Consequence.INVALIDATES, ("joint1",), "An offset.", "Subtract it.")
     spoiled = calibrate(robot, poses, findings=[sign])
     assert spoiled.reasons == ("The sign of joint1 is reversed. Turn it.",)
     assert spoiled.statements == ()
@@ -293,7 +293,7 @@ def test_a_finding_of_the_doctor_withdraws_trust() -> None:
     assert calibrate(robot, poses, findings=[offset]).trusted
     # A danger counts even where it is not sure; a lesser fault does not.
     assert not calibrate(robot, poses, findings=[replace(sign, confidence=0.5)]).trusted
-    lesser = replace(sign, confidence=0.5, consequence=Consequence.SPOILS)
+    lesser = replace(sign, confidence=0.5, consequence=Consequence.INVALIDATES)
     assert calibrate(robot, poses, findings=[lesser]).trusted
 
 

@@ -95,7 +95,7 @@ def test_paths_keep_the_limits_and_their_derivatives(kind: str) -> None:
     inside = slice(2, -2)
     for lower, upper in ((motion.q, motion.dq), (motion.dq, motion.ddq)):
         slope = np.gradient(lower, motion.time, axis=0)[inside]
-        # A move of least jerk begins with a jump of the jerk: the difference quotient is off by its step there.
+        # A minimum-jerk move begins with a jump of the jerk: the difference quotient is off by its step there.
         assert slope == pytest.approx(upper[inside], abs=0.02 * max(float(np.abs(upper).max()), 1e-9))
 
 
@@ -211,7 +211,7 @@ def test_certificates_and_refusals_are_counted() -> None:
         "exact": False,
         "near": None,
         "means": "",
-        "consequence": "spoils",
+        "consequence": "invalidates",
         "sentence": "",
     }
     rows = [

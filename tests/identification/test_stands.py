@@ -34,7 +34,7 @@ def poses_drawn(count: int, seed: int = 0) -> Array:
 
 @cache
 def recording(seed: int = 0, dwell: float = 1.0) -> cp.Log:
-    """Stand and move: poses reached from where the arm was, least jerk between them, noise on the efforts."""
+    """Stand and move: poses reached from where the arm was, minimum jerk between them, noise on the efforts."""
     return visits(
         TRUTH, poses_drawn(14, seed), friction=tuple(FRICTION), noise=0.3, both_sides=False, dwell=dwell, seed=seed
     )

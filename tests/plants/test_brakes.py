@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import BrakedPlant, ControlLoop, Fault, PDGravity, careful_gains
+from counterpoise.control import BrakedPlant, ControlLoop, Fault, PDGravity, default_gains
 from counterpoise.identification import PosePlan
 from counterpoise.plants import preset
 from counterpoise.plants.config import Brake
@@ -35,7 +35,7 @@ def braked_planar(**changes: Any) -> SimulatedArm:
 
 
 def loop_of(arm: SimulatedArm, robot: cp.Robot) -> ControlLoop:
-    gains = careful_gains(robot, arm.read().q, arm.effort_limit, arm.dt)
+    gains = default_gains(robot, arm.read().q, arm.effort_limit, arm.dt)
     return ControlLoop(arm, PDGravity(robot, gains.kp, gains.kd), robot)
 
 

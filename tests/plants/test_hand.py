@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import InputError
 from counterpoise.plants import ideal
-from counterpoise.plants.hand import GuidingHand, loop_way
+from counterpoise.plants.hand import GuidingHand, closed_path
 from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.recording import Sample
 
@@ -57,7 +57,7 @@ def test_the_tip_is_led_along_the_way() -> None:
 
 def test_a_loop_comes_back() -> None:
     """Closed, and as high as twice its size."""
-    way = loop_way(0.1)
+    way = closed_path(0.1)
     assert way[0] == pytest.approx(way[-1])
     assert np.ptp(way[:, 2]) == pytest.approx(0.2, rel=0.01)
 

@@ -46,7 +46,7 @@ Examples:
     "no finding is worse than what limits a fit; --self: nothing is broken",
     not_trusted="a fit would be wrong, or a compensation would push the wrong way; --self: something is broken",
 )
-STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim"}
+STYLE = {"danger": "bold red", "invalidates": "red", "limits": "yellow", "note": "dim"}
 
 
 @click.command(epilog=EXAMPLES)

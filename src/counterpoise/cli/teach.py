@@ -246,7 +246,7 @@ class _Guide:
 
     def __init__(self, driven: Driven, demo: tuple[bool, str | None, float], pushes: tuple[LinkPush, ...]) -> None:
         from ..dynamics import link_name
-        from ..plants import GuidingHand, loop_way
+        from ..plants import GuidingHand, closed_path
 
         self.hand: GuidingHand | None = None
         self._script: PushScript | None = None
@@ -257,7 +257,7 @@ class _Guide:
         asked, link, size = demo
         if asked:
             link = link_name(driven.arm.robot, link, "--demo-link")
-            self.hand = GuidingHand(driven.arm, loop_way(size), DEMO_SECONDS, link=link)
+            self.hand = GuidingHand(driven.arm, closed_path(size), DEMO_SECONDS, link=link)
             self.seconds = max(self.seconds, DEMO_SECONDS + AFTERWARDS)
 
     @property

@@ -85,7 +85,7 @@ class FrictionCompensation:
         return tau
 
 
-class FrictionFeedForward:
+class FrictionFeedforward:
     """τ = c f(q_d): a share c of the friction law along the reference's path. To be summed with another law.
 
     It begins at zero, with bristles unbent, and stays within the levels of the law.

@@ -17,9 +17,9 @@ from ..errors import InputError
 from ..foundation import Array, frozen
 
 SPEED_PEAK = 1.875
-"""Largest speed of a least-jerk move over its mean: 15/8."""
+"""Largest speed of a minimum-jerk move over its mean: 15/8."""
 ACCELERATION_PEAK = 10.0 / math.sqrt(3.0)
-"""Largest acceleration of a least-jerk move, times its duration squared, over its length."""
+"""Largest acceleration of a minimum-jerk move, times its duration squared, over its length."""
 
 
 class Desired(NamedTuple):
@@ -125,8 +125,8 @@ class Sine(_Periodic):
         return float(np.sin(angle)), float(2.0 * np.pi * np.cos(angle))
 
 
-def least_jerk(part: float) -> tuple[float, float]:
-    """Return how much of a move with least jerk is done after a share of its time, and the slope over that share.
+def minimum_jerk(part: float) -> tuple[float, float]:
+    """Return how much of a move with minimum jerk is done after a share of its time, and the slope over that share.
 
     s(σ) = 10 σ³ − 15 σ⁴ + 6 σ⁵, from rest to rest; the velocity is the way times s'(σ) by the time of the move.
 
@@ -137,7 +137,7 @@ def least_jerk(part: float) -> tuple[float, float]:
 
 
 def move_time(way: Array, speed: Array, acceleration: Array | None = None) -> float:
-    """Return the time of a least-jerk move within speeds and accelerations [s].
+    """Return the time of a minimum-jerk move within speeds and accelerations [s].
 
     Args:
         way: How far each joint goes [rad or m], shape (n,).
@@ -161,7 +161,7 @@ def not_begun() -> InputError:
 
 
 class Eased:
-    """Another reference, faded in: s(t) of the way from the start to it, s rising from 0 to 1 with least jerk.
+    """Another reference, faded in: s(t) of the way from the start to it, s rising from 0 to 1 with minimum jerk.
 
     A sine begins at full speed; eased, it begins at rest.
     """
@@ -185,13 +185,13 @@ class Eased:
         if time >= self._over or self._start is None:
             return wanted
         part = max(time, 0.0) / self._over
-        share, slope = least_jerk(part)
+        share, slope = minimum_jerk(part)
         way = wanted.q - self._start
         return Desired(self._start + share * way, share * wanted.dq + slope / self._over * way)
 
 
 class PoseList:
-    """Go through poses, each move with least jerk, at rest at both ends."""
+    """Go through poses, each move with minimum jerk, at rest at both ends."""
 
     def __init__(self, poses: Sequence[npt.ArrayLike], *, speed: npt.ArrayLike, dwell: float = 0.0) -> None:
         """Go from where the arm is to the first pose, then to the next, and stay at the last.
@@ -242,7 +242,7 @@ class PoseList:
         if part >= 1.0:
             return Desired(end, self._rest)
         part = max(part, 0.0)
-        done, slope = least_jerk(part)
+        done, slope = minimum_jerk(part)
         return Desired(begin + done * (end - begin), slope / needed * (end - begin))
 
 

@@ -59,7 +59,7 @@ class TorqueCompensator(Protocol):
 
 
 class IntegralCompensator:
-    """x = ∫ k_int e dt + k_pt e + k_dt de/dt, with e the torque error ([Morel2000], eq. 25, without its feed-forward).
+    """x = ∫ k_int e dt + k_pt e + k_dt de/dt, with e the torque error ([Morel2000], eq. 25, without its feedforward).
 
     The paper's compensator is the integral alone. A proportional term shortens the way to the limit of stability, and
     a derivative one differentiates the plate's noise; both are here so that this can be seen.
@@ -165,7 +165,7 @@ class TorqueLoop:
         *,
         dt: float,
         gravity: Robot | Literal["tare", "plant"],
-        feed_forward: npt.ArrayLike = 1.0,
+        feedforward: npt.ArrayLike = 1.0,
         start: Literal["effort", "zero"] = "effort",
         blend_time: float = BLEND_TIME,
     ) -> None:
@@ -178,7 +178,7 @@ class TorqueLoop:
             dt: Nominal time between two ticks [s].
             gravity: What holds the weight: a robot's model; "tare", the torque that held the arm at the start, for
                 small motions of an unknown arm; or "plant", for an arm that bears its own weight.
-            feed_forward: c, shape (n,) or one number; 1 in eq. (25), 0 for the integral alone.
+            feedforward: c, shape (n,) or one number; 1 in eq. (25), 0 for the integral alone.
             start: Where x begins: at what the measured effort is beyond g + c τ_des, so that nothing jumps, or "zero"
                 for a plant whose efforts are no torques.
             blend_time: Time from the torque loop to its fallback [s].
@@ -204,7 +204,7 @@ class TorqueLoop:
         n = robot.n
         self.desired, self.plate, self.compensator = desired, plate, compensator
         self._listener = desired if isinstance(desired, LimitAware) else None
-        self.feed_forward = gain(feed_forward, "feed_forward", n)
+        self.feedforward = gain(feedforward, "feedforward", n)
         self._robot = gravity if isinstance(gravity, Robot) else None
         self._gravity, self._start = gravity, start
         self._dt, self._blend_time = checked_dt(dt), blend_time
@@ -215,7 +215,7 @@ class TorqueLoop:
         self._tau, self._error = np.zeros(n), np.zeros(n)
         self._found: Array | None = None
         self.correction, self._faded_from = np.zeros(n), np.zeros(n)
-        self._rest = 1.0 - self.feed_forward
+        self._rest = 1.0 - self.feedforward
         self.closed, self._begun, self._fresh = True, False, True
         self._bad = self._good = self._fade = 0
         self._news: list[tuple[str, str]] = []
@@ -247,7 +247,7 @@ class TorqueLoop:
             deepcopy(self.compensator),
             dt=self._dt,
             gravity=robot if isinstance(self._gravity, Robot) else self._gravity,
-            feed_forward=self.feed_forward,
+            feedforward=self.feedforward,
             start=self._start,
             blend_time=self._blend_time,
         )
@@ -298,7 +298,7 @@ class TorqueLoop:
         usable = self.plate.read(sample)
         if usable:
             np.subtract(wanted, self.plate.value, out=error)
-        np.multiply(wanted, self.feed_forward, out=tau)
+        np.multiply(wanted, self.feedforward, out=tau)
         np.add(tau, self._hold, out=tau)
         if not self._begun:
             self._begin(tau)

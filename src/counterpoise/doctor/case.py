@@ -21,7 +21,7 @@ CONSEQUENCES = {
     **dict.fromkeys((LogFault.EFFORT_SIGN, LogFault.POSITION_SIGN, LogFault.JOINT_ORDER), Consequence.DANGER),
     **dict.fromkeys((LogFault.DEGREES, LogFault.EFFORT_IS_CURRENT, LogFault.MOTOR_SIDE), Consequence.DANGER),
     **dict.fromkeys((LogFault.MOUNT, LogFault.GRAVITY_COMPENSATED, LogFault.PAYLOAD), Consequence.DANGER),
-    LogFault.GAIN: Consequence.SPOILS,
+    LogFault.GAIN: Consequence.INVALIDATES,
     **dict.fromkeys((LogFault.SPRING, LogFault.COUNTERBALANCE, LogFault.CABLE), Consequence.LIMITS),
     **dict.fromkeys((LogFault.OFFSET, LogFault.MODEL_DIFFERS), Consequence.LIMITS),
 }

@@ -223,10 +223,10 @@ def _no_masses(robot: Robot, untold: tuple[str, ...], *, told: bool) -> Finding:
     consequence = Consequence.NOTE
     if untold:
         sentence += f" The sign of the efforts of {listed(untold)} is not told."
-        consequence = Consequence.LIMITS if told else Consequence.SPOILS
+        consequence = Consequence.LIMITS if told else Consequence.INVALIDATES
     remedy = (
         "Calibrate: the weights come from the data alone, which needs more poses. Or take a description with masses."
-        if consequence < Consequence.SPOILS
+        if consequence < Consequence.INVALIDATES
         else "Record a motion that shows friction, state from which side poses were reached ([poses] side), or take a "
         "description with masses: nothing here tells an effort that holds the arm from one with the opposite sign."
     )

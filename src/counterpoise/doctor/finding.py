@@ -18,7 +18,7 @@ class Consequence(IntEnum):
     """Good to know."""
     LIMITS = 1
     """A fit still works but is less certain, or less is identifiable."""
-    SPOILS = 2
+    INVALIDATES = 2
     """A fit would be wrong."""
     DANGER = 3
     """A compensation made from this would push the wrong way."""

@@ -206,7 +206,7 @@ def name_poor_model(case: Case) -> list[Finding]:
     return [
         Finding(
             fault=LogFault.MODEL_POOR,
-            consequence=Consequence.SPOILS,
+            consequence=Consequence.INVALIDATES,
             subjects=tuple(shares),
             sentence=(
                 "Is this the right robot? Model, friction and every fault that is looked for leave "

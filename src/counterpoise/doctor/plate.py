@@ -336,7 +336,7 @@ def _turns(fit: PlateFit, axes: PlateAxes, named: _Named) -> list[Finding]:
         findings.append(
             Finding(
                 LogFault.PLATE_YAW,
-                Consequence.DANGER if abs(axes.found.yaw) > 0.5 * math.pi else Consequence.SPOILS,
+                Consequence.DANGER if abs(axes.found.yaw) > 0.5 * math.pi else Consequence.INVALIDATES,
                 ("plate",),
                 f"The plate is {turned} {against}.",
                 DECLARE,
@@ -350,7 +350,7 @@ def _turns(fit: PlateFit, axes: PlateAxes, named: _Named) -> list[Finding]:
         findings.append(
             Finding(
                 LogFault.PLATE_TILT,
-                Consequence.SPOILS,
+                Consequence.INVALIDATES,
                 ("plate",),
                 f"{begin} plate is {turned} {against}.",
                 DECLARE,
@@ -439,7 +439,7 @@ def _cross_talk(fit: PlateFit) -> list[Finding]:
     return [
         Finding(
             LogFault.PLATE_CROSS_TALK,
-            Consequence.SPOILS if largest > 0.1 else Consequence.LIMITS,
+            Consequence.INVALIDATES if largest > 0.1 else Consequence.LIMITS,
             tuple(dict.fromkeys(PLATE_CHANNELS[i] for i, _ in found)),
             f"The {PLATE_CHANNELS[worst[1]]} shows in {PLATE_CHANNELS[worst[0]]}: {mix[worst]:+.3f} ± "
             f"{fit.mix_std[worst]:.3f}{unit}, where good plates stay below 0.005.",

@@ -119,7 +119,7 @@ def _refused(log: Log) -> list[Finding]:
     return [
         Finding(
             LogFault.TIME_DUPLICATES,
-            Consequence.SPOILS if guessed else Consequence.LIMITS,
+            Consequence.INVALIDATES if guessed else Consequence.LIMITS,
             (),
             f"Column '{told['column']}' of {told['file']} goes back in {told['back']} of its first {told['steps']} "
             f"steps, first in row {told['row']} (counted from 0): it is not used as time"
@@ -133,7 +133,7 @@ def _refused(log: Log) -> list[Finding]:
 def _standing(count: int) -> Finding:
     return Finding(
         LogFault.TIME_DUPLICATES,
-        Consequence.SPOILS,
+        Consequence.INVALIDATES,
         (),
         f"Time never increases in {count} samples.",
         "Name the right time column in the mapping, or give the rate ([time] rate = …).",
@@ -163,7 +163,7 @@ def _not_increasing(log: Log, rows: npt.NDArray[np.intp], ordered: npt.NDArray[n
     return [
         Finding(
             LogFault.TIME_DUPLICATES,
-            Consequence.SPOILS if share > LEFT_OUT and len(left_out) > repeated else consequence,
+            Consequence.INVALIDATES if share > LEFT_OUT and len(left_out) > repeated else consequence,
             (),
             f"Time {' and '.join(told)}: {counted} left out ({percent(share)}), the first "
             f"{_place(log, row)} with {first:.3f} s.",
@@ -285,7 +285,7 @@ def _contradicted(log: Log, match: VelocityMatch) -> Finding:
     change, remedy, told = _mended(log, match.factor, true)
     return Finding(
         LogFault.RATE,
-        Consequence.SPOILS,
+        Consequence.INVALIDATES,
         (),
         f"Recorded velocities are {short(match.factor)} times the change of the recorded positions ({match.told}): "
         f"{told}.",
@@ -308,7 +308,7 @@ def _backwards(log: Log, match: VelocityMatch) -> list[Finding]:
     return [
         Finding(
             LogFault.RATE,
-            Consequence.SPOILS,
+            Consequence.INVALIDATES,
             (),
             f"Recorded velocities point against the change of the recorded positions ({match.told}): the rows run "
             "backwards in time, or all velocities have the opposite sign.",
@@ -398,7 +398,7 @@ def _speeds(robot: Robot, log: Log) -> list[Finding]:
     return [
         Finding(
             LogFault.RATE,
-            Consequence.SPOILS,
+            Consequence.INVALIDATES,
             (),
             f"At {log.rate:.4g} Hz the fastest joint runs at {size} its speed limit: the rate or the unit of the time "
             "is wrong.",

@@ -235,7 +235,7 @@ VERBS: dict[UseName, str] = {
 
 
 def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[str] = ()) -> list[Check]:
-    """Return whether anything spoils a fit.
+    """Return whether anything invalidates a fit.
 
     Args:
         findings: What the doctor found.
@@ -249,7 +249,11 @@ def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[
     bad = [
         finding
         for finding in findings
-        if (finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE and finding.fault not in handled)
+        if (
+            finding.consequence >= Consequence.INVALIDATES
+            and finding.confidence >= SURE
+            and finding.fault not in handled
+        )
         or (finding.consequence == Consequence.DANGER and finding.fault not in handled)
         or (terms.need_motion and finding.fault is LogFault.NO_TIME and finding.consequence >= Consequence.LIMITS)
     ]
@@ -257,7 +261,7 @@ def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[
         Check("recording", False, f"{finding.sentence} {finding.remedy}", float(finding.consequence)) for finding in bad
     ]
     against += [Check("recording", False, doubt) for doubt in doubts]
-    return against or [Check("recording", True, "the doctor found nothing that spoils a fit")]
+    return against or [Check("recording", True, "the doctor found nothing that invalidates a fit")]
 
 
 def _nothing(assessment: Assessment) -> Assessment:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..control import least_jerk
+from ..control import minimum_jerk
 from ..dynamics import link_name
 from ..errors import InputError
 from ..foundation import Array, frozen
@@ -48,7 +48,7 @@ class GuidingHand:
         Args:
             arm: The arm.
             way: Points relative to where the link is at the first sample, in base axes [m], shape (k, 3).
-            seconds: Time for the way; least jerk from rest to rest along it [s].
+            seconds: Time for the way; minimum jerk from rest to rest along it [s].
             link: The link; None for the tip of an arm that is not branched.
             stiffness: Of the hand's spring [N/m].
             damping: Of the hand [N s/m].
@@ -95,13 +95,13 @@ class GuidingHand:
         return np.asarray(self._robot.forward_kinematics(q, at=self._link)[:3, 3])
 
     def _target(self, done: float) -> Array:
-        eased, _ = least_jerk(done)
+        eased, _ = minimum_jerk(done)
         places = np.linspace(0.0, 1.0, len(self.way))
         ahead = np.array([np.interp(eased, places, self.way[:, axis]) for axis in range(3)])
         return np.asarray(self._origin + ahead)
 
 
-def loop_way(size: float = 0.1, points: int = 60) -> Array:
+def closed_path(size: float = 0.1, points: int = 60) -> Array:
     """Return a round upright way across the arm and back to its start, in base axes [m], shape (points, 3)."""
     angle = np.linspace(0.0, 2.0 * np.pi, points)
     return np.column_stack([0.5 * size * np.sin(angle), size * np.sin(angle), size * (1.0 - np.cos(angle))])

@@ -180,7 +180,7 @@ class Converter:
         return values if not np.any(offset) else values + offset  # adding 0 would lose the sign of −0
 
     def _flags(self, q: Array, dq: Array, tau: Array, wrench: Array | None, raw: RawRows) -> npt.NDArray[np.int64]:
-        """Mark the parts of a sample that are not numbers. A joint that never had a part does not spoil it."""
+        """Mark the parts of a sample that are not numbers. A joint that never had a part does not invalidate it."""
         flags = np.zeros(len(q), dtype=np.int64)
         rows = np.array(self._rows)
         parts: list[tuple[SampleFlag, Array]] = [(SampleFlag.Q_INVALID, q[:, rows])]

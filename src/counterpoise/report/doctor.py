@@ -290,13 +290,13 @@ LEVEL: dict[Consequence, tuple[Level, str]] = {
         "bad",
         "Do not use this recording as it is: a compensation made from it would push the wrong way",
     ),
-    Consequence.SPOILS: ("bad", "Do not use this recording as it is: a fit would be wrong"),
+    Consequence.INVALIDATES: ("bad", "Do not use this recording as it is: a fit would be wrong"),
     Consequence.LIMITS: ("doubtful", "Usable with care: a fit works but is less certain"),
     Consequence.NOTE: ("good", "Nothing is wrong with this recording"),
 }
 WORDS = {
     Consequence.DANGER: "danger",
-    Consequence.SPOILS: "spoils a fit",
+    Consequence.INVALIDATES: "invalidates a fit",
     Consequence.LIMITS: "limits a fit",
     Consequence.NOTE: "note",
 }

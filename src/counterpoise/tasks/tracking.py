@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..control import PDGravity, PoseList, careful_gains
+from ..control import PDGravity, PoseList, default_gains
 from ..dynamics import MAX_INPUT, Robot, link_name
 from ..errors import InputError
 from ..foundation import Array
@@ -169,7 +169,7 @@ def track(
         ticks += 1
         return False
 
-    gains = careful_gains(robot, start, plant.effort_limit, plant.dt)
+    gains = default_gains(robot, start, plant.effort_limit, plant.dt)
     rig.loop(PDGravity(robot, gains.kp, gains.kd, reference, reach=gains.reach)).run(duration, until=watch)
     return tracker.finished()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..control import Hold, PoseList, SafetyFilter, careful_gains
+from ..control import Hold, PoseList, SafetyFilter, default_gains
 from ..dynamics import Robot, link_poses, rotary
 from ..foundation import Array, frozen
 from ..plants import AttachPayload, Push
@@ -246,7 +246,7 @@ class Guide:
         plant.reset()
         safety = SafetyFilter(robot, plant=plant, effort_limit=plant.effort_limit, velocity_limit=plant.velocity_limit)
         self.rig, limits = Rig(plant, robot, safety=safety), safety.limits
-        gains = careful_gains(robot, self.sample.q, limits.effort, plant.dt)
+        gains = default_gains(robot, self.sample.q, limits.effort, plant.dt)
         floating, sinking = floating_law(arm, share, limits), sinking_law(arm, gains, limits)
         self.law = GuidedLaw(robot, floating, sinking, gains, limits.effort, plant.dt)
         self._estimator = self._new_estimator()

@@ -11,7 +11,7 @@ Nᵀ = 1 − Jᵀ Λ J M⁻¹: it does not accelerate the tip ([Khatib1987]). Ne
 never grows, and all torques beyond gravity are held within a bound.
 
 Behind a compliant gear the motor feels its own inertia only. D is therefore scaled down, as a whole, until no joint's
-own share (Jᵀ D J)_jj exceeds J_m / (8 T), T the control period: the rule of careful_gains.py. Where the model does not
+own share (Jᵀ D J)_jj exceeds J_m / (8 T), T the control period: the rule of control/gains.py. Where the model does not
 know J_m, that share is at most the damping of the soft law, as everywhere (docs/unknown-rotors.md).
 """
 
@@ -25,11 +25,11 @@ import numpy.typing as npt
 from ...dynamics import Robot, link_name, mass_matrix_with_rotors, numbers
 from ...foundation import Array, frozen, rotation_vector
 from ...recording import Sample
-from ..default_gains import ROTOR_TICKS, soft_damping
+from ..gains import ROTOR_TICKS, soft_damping
 from ..law import gain
 from .tip import (
     SCALE,
-    StayThere,
+    FixedPose,
     TipPath,
     TipState,
     number_of,
@@ -128,7 +128,7 @@ class Impedance:
         self.stiffness = self._given_stiffness = square_of(stiffness, "stiffness")
         self._given_damping = None if damping is None else square_of(damping, "damping")
         self._ratio = number_of(damping_ratio, "damping_ratio", "1", zero=True)
-        self.path: TipPath = StayThere() if path is None else path
+        self.path: TipPath = FixedPose() if path is None else path
         self._given_posture = None if posture is None else numbers(posture, "posture", (robot.n,))
         self._posture = np.zeros(robot.n) if self._given_posture is None else self._given_posture
         self._posture_stiffness = gain(posture_stiffness, "posture_stiffness", robot.n)

@@ -182,7 +182,7 @@ class TipPath(Protocol):
         ...
 
 
-class StayThere:
+class FixedPose:
     """Stay at a pose."""
 
     def __init__(self, pose: npt.ArrayLike | None = None) -> None:
@@ -202,7 +202,7 @@ class StayThere:
 
 
 class Straight:
-    """Go along straight lines from where the link is, each with least jerk, the link's orientation kept."""
+    """Go along straight lines from where the link is, each with minimum jerk, the link's orientation kept."""
 
     def __init__(self, steps: Sequence[npt.ArrayLike], *, speed: float, dwell: float = 0.0) -> None:
         """Go through points and stay at the last.

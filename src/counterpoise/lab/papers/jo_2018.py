@@ -12,7 +12,7 @@ The 31 s scenario of [Jo], section III: a 19-joint upper body reaches in free sp
     12–17 s   home                          27–31 s  home
 
 The paper prints neither poses, trajectories nor gains ("quite huge"). Taken here: arms hanging with bent elbows at
-home, raised and turned elsewhere; least-jerk moves over the first MOVE_SHARE of each phase, then rest; K_p from a
+home, raised and turned elsewhere; minimum-jerk moves over the first MOVE_SHARE of each phase, then rest; K_p from a
 natural frequency of 30 rad/s and K_d from a damping ratio of 0.7, with the inertias of the estimation pose. The law is
 the paper's, τ = K_p (q_d − q) − K_d q̇ + ĝ(q): it damps the motion itself, not the error of the velocity, so it lags.
 """
@@ -26,7 +26,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...control import least_jerk
+from ...control import minimum_jerk
 from ...dynamics import Robot, load
 from ...foundation import Array, frozen
 from ...identification import workspace_poses
@@ -150,7 +150,7 @@ def desired(time: float) -> tuple[Array, bool]:
             break
         part = (time - phase.begin) / (MOVE_SHARE * (phase.end - phase.begin))
         if part < 1.0 and goal is not start:
-            return start + least_jerk(part)[0] * (goal - start), True
+            return start + minimum_jerk(part)[0] * (goal - start), True
         start = goal
     return start, False
 
@@ -436,7 +436,7 @@ EXPERIMENT = Experiment(
     ),
     setup=(
         "The catalog's dualarm19 (its masses are assumed), ideal drives as in the paper, MuJoCo instead of ODE, 1 kHz; "
-        "poses, least-jerk moves and gains as in lab/papers/jo_2018.py; then with LuGre friction in every joint."
+        "poses, minimum-jerk moves and gains as in lab/papers/jo_2018.py; then with LuGre friction in every joint."
     ),
     run=run,
 )

@@ -144,8 +144,8 @@ def plate_data(
             "with masses"
         )
     log = log.without_infinities()
-    missing, spoiled = missing_readings(log), spoiled_readings(log)
-    lost = missing | spoiled
+    missing, unusable = missing_readings(log), unusable_readings(log)
+    lost = missing | unusable
     if lost.mean() > MOST_LOST:
         raise InputError(
             f"{lost.mean():.0%} of the plate's readings are no numbers, flagged, saturated or frozen; expected at most "
@@ -153,7 +153,7 @@ def plate_data(
         )
     _refuse_standing(log.q[np.isfinite(log.q).all(axis=1)])
     band = min(max(motion_band(log).cutoff, CUTOFFS[0]), CUTOFFS[1]) if cutoff is None else cutoff
-    log, lost = with_gaps(log, missing, spoiled, band)
+    log, lost = with_gaps(log, missing, unusable, band)
     # The wrench is no linear function of the positions, so a low-pass of them is not one of it. They are smoothed
     # lightly, and then the reading and the model's wrench alike.
     smooth = Motion.on_grid(log, WIDER * band)
@@ -220,27 +220,27 @@ def missing_readings(log: Log) -> Mask:
     return np.asarray(missing)
 
 
-def spoiled_readings(log: Log) -> Mask:
+def unusable_readings(log: Log) -> Mask:
     """Say which readings are numbers and wrong: frozen, or at the end of a channel's range; or without a pose, (k,)."""
     reading = plate_readings(log)
-    spoiled = frozen_rows(reading, log.q)
+    unusable = frozen_rows(reading, log.q)
     if len(log.flags):
-        spoiled |= (log.flags & int(SampleFlag.WRENCH_SATURATED | SampleFlag.Q_INVALID)) != 0
+        unusable |= (log.flags & int(SampleFlag.WRENCH_SATURATED | SampleFlag.Q_INVALID)) != 0
     for column in reading.T:
-        spoiled |= _clipped(column)
-    return spoiled
+        unusable |= _clipped(column)
+    return unusable
 
 
-def with_gaps(log: Log, missing: Mask, spoiled: Mask, cutoff: float) -> tuple[Log, Mask]:
+def with_gaps(log: Log, missing: Mask, unusable: Mask, cutoff: float) -> tuple[Log, Mask]:
     """Return the log with NaN for missing readings, which are bridged by straight lines, and those to keep away from.
 
     Args:
         log: The recording, with readings.
         missing: See missing_readings, shape (k,).
-        spoiled: See spoiled_readings, shape (k,).
+        unusable: See unusable_readings, shape (k,).
         cutoff: Of the low-pass [Hz].
     """
-    lost = spoiled | (missing & ~short_gaps(log.time, missing, cutoff))
+    lost = unusable | (missing & ~short_gaps(log.time, missing, cutoff))
     return replace(log, wrench=np.where(missing[:, None], np.nan, plate_readings(log))), lost
 
 

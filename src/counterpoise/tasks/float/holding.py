@@ -17,7 +17,7 @@ from ...dynamics import Robot
 from ...foundation import Array
 from ...identification import arrival_of
 from ...recording import Sample, SampleFlag
-from ..pose_recording import BothSides, Window
+from ..pose_recording import BidirectionalApproach, Window
 
 BLOCKS = 5
 """Parts of a measurement whose scatter tells its noise: neighbouring samples are not independent."""
@@ -47,7 +47,7 @@ class HeldWindow:
 
 
 class HoldingTorques:
-    """Takes the samples of a run that follows a :class:`BothSides`, and says what holding took in each window.
+    """Takes the samples of a run that follows a :class:`BidirectionalApproach`; says what holding took in each window.
 
     Only good samples are to be given, as ``until`` of ControlLoop.run gets them.
 
@@ -56,7 +56,13 @@ class HoldingTorques:
     """
 
     def __init__(
-        self, robot: Robot, reference: BothSides, safety: SafetyFilter, *, by_command: bool, adds_gravity: bool
+        self,
+        robot: Robot,
+        reference: BidirectionalApproach,
+        safety: SafetyFilter,
+        *,
+        by_command: bool,
+        adds_gravity: bool,
     ) -> None:
         """Begin without a sample.
 

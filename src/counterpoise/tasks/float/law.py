@@ -52,7 +52,7 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...control import ROTOR_TICKS, Limits, careful_gains, checked_dt, gain
+from ...control import ROTOR_TICKS, Limits, checked_dt, default_gains, gain
 from ...dynamics import FrictionLaw, Robot, joint_inertias, position_units, refuse_command_units, rotary
 from ...errors import InputError, listed
 from ...foundation import Array, frozen
@@ -450,10 +450,10 @@ class FloatLaw:
         """Fit gains, damping and cushions to the inertias at q [rad or m], shape (n,)."""
         robot = self.robot
         inertia = joint_inertias(robot, q)
-        gains = careful_gains(robot, q, self._effort, self._dt)
+        gains = default_gains(robot, q, self._effort, self._dt)
         kd = self._softer * gains.kd
         rotor = np.asarray(robot.rotor_inertia)
-        # Behind a compliant gear a damper on the motor meets the rotor first: see control/default_gains.py.
+        # Behind a compliant gear a damper on the motor meets the rotor first: see control/gains.py.
         most = np.where(rotor > 0.0, rotor / (ROTOR_TICKS * self._dt), np.inf)
         if self._given_damping is None:
             self.damping = frozen(np.where(self._free, np.minimum(inertia / SLOWING_TIME, most), 0.0))

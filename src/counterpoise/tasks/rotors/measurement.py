@@ -148,7 +148,7 @@ class InertiaMeasurement:
         )
 
     def gains(self, poses: Iterable[Array], effort_limit: Array, dt: float) -> Gains:
-        """Return gains for an arm that goes through some poses: see control/default_gains.py.
+        """Return gains for an arm that goes through some poses: see control/gains.py.
 
         Args:
             poses: Poses [rad or m], each of shape (n,).

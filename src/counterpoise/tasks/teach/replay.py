@@ -310,7 +310,7 @@ class Replay:
             rig: The arm, with the model that was planned for.
             plan: The plan.
             law: "pd-gravity"; "pd" leaves gravity out, to compare.
-            gains: Gains; None derives careful ones along the path (control.careful_gains).
+            gains: Gains; None derives default ones along the path (control.default_gains).
             bound: Tracking error at which it is broken off [rad or m], one or n; None for 0.2 rad and 40 mm.
             tolerance: How far from the plan's start the arm may stand [rad or m], one or n; None for 0.02 rad, 5 mm.
 

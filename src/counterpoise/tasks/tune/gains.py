@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...control import PD, PID, FrictionFeedForward, Law, Reference, base_sensor_control
+from ...control import PD, PID, FrictionFeedforward, Law, Reference, base_sensor_control
 from ...dynamics import Dahl
 from ...errors import DataFileError, InputError
 from ...foundation import Array, PublishedData, frozen, read_toml, write_atomically
@@ -172,7 +172,7 @@ class LawGains(PublishedData):
             reference: What to follow; None holds the pose the arm has at the start.
             sensor: The base sensor, for the laws that use one.
             reach: Largest position errors that K_p acts on [rad or m], shape (n,); None for any.
-            settings: Passed on to base_sensor_control: form, feed_forward, gravity and so on.
+            settings: Passed on to base_sensor_control: form, feedforward, gravity and so on.
 
         Raises:
             InputError: The law needs a base sensor, or the joints are not the robot's.
@@ -182,7 +182,7 @@ class LawGains(PublishedData):
             raise InputError(f"gains are for {list(self.joint_names)}, the robot has {list(robot.joint_names)}")
         ahead: tuple[Law, ...] = ()
         if self.friction is not None and reference is not None:
-            ahead = (FrictionFeedForward(reference, self.friction, FRICTION_SHARE),)
+            ahead = (FrictionFeedforward(reference, self.friction, FRICTION_SHARE),)
         if self.kind in WITH_PLATE:
             if sensor is None:
                 raise InputError(f"'{self.kind}' needs the plate: give sensor=, tared")
