@@ -91,7 +91,7 @@ def test_a_recorded_arm_is_found_through_filter_and_noise(samples: Samples) -> N
     names = CAD.joint_names
     assert [value(fit, f"{name}.coulomb") for name in names] == pytest.approx(COULOMB.tolist(), rel=0.15)
     assert "CAD values" in fit.prior_source
-    assert np.all(fit.posterior.inflation >= 1.0)
+    assert np.all(fit.posterior.autocorrelation_time >= 1.0)
 
 
 def test_what_the_data_do_not_show_stays_at_the_cad_values() -> None:
@@ -113,11 +113,11 @@ def test_what_the_data_do_not_show_stays_at_the_cad_values() -> None:
 
 
 def test_a_stronger_prior_pulls_harder(samples: Samples) -> None:
-    """The estimate moves from the data's towards the CAD values as the strength grows."""
+    """The estimate moves from the data's towards the CAD values as the prior's weight grows."""
     away = []
-    for strength in (1.0, 1e4, 1e8):
-        fit = weighted_fit(CAD, samples, prior=CadPrior(strength))
-        # The last body may carry a tool, of which no strength is sure.
+    for prior_weight in (1.0, 1e4, 1e8):
+        fit = weighted_fit(CAD, samples, prior=CadPrior(prior_weight))
+        # The last body may carry a tool, of which no weight is sure.
         away.append(np.abs(fit.columns.body_values(fit.x)[:-10] - CAD.inertial_parameters[10:-10]).max())
     assert away[0] > away[1] > away[2] and away[2] < 1e-3
 
@@ -283,7 +283,7 @@ def test_static_poses_are_fitted_with_gravity_terms() -> None:
     other = np.random.default_rng(2).uniform(-1.5, 1.5, (30, 4))
     there = samples_of_poses(static_poses(CAD.joint_names, other, TRUE.gravity(other) + OFFSET))
     assert np.all(rms(fit, there) < 5e-3)
-    assert np.all(fit.posterior.inflation == 1.0)
+    assert np.all(fit.posterior.autocorrelation_time == 1.0)
     with pytest.raises(cp.InputError, match="nothing moves"):
         weighted_fit(CAD, samples, terms=Terms.moving())
 

@@ -11,7 +11,7 @@ afterwards, and no normal equations are formed while accumulating: the digits of
 
     Σ_i |A_i x − τ_i|² / (f_i σ_i²)  +  |W (x − x₀)|²
 
-with f_i ≥ 1 the inflation of joint i (autocorrelated samples count as one in f_i) and a Gaussian prior of mean x₀ and
+with f_i ≥ 1 the autocorrelation time of joint i (f_i samples count as one) and a Gaussian prior of mean x₀ and
 precision WᵀW (``gaussian``), if one is given. σ_i is estimated from the residuals in turn with x (feasible generalised
 least squares).
 Reweighting against outliers, in further passes over the data, is in ``robust``.
@@ -175,7 +175,7 @@ class Solution:
         column_names: Names of the p unknowns.
         x: The estimate, shape (p,). What neither data nor prior determine has its smallest possible size, with
             columns scaled to unit length.
-        covariance: Of x, given σ and inflation, shape (p, p). Directions in ``undetermined`` are left out of it: there
+        covariance: Of x, given σ and f, shape (p, p). Directions in ``undetermined`` are left out of it: there
             the true variance is infinite.
         sigma: Noise σ_i of one sample [N m or N], shape (n,); NaN for a joint without data.
         residual_rms: Root mean square of τ_i − A_i x over the data [N m or N], shape (n,); NaN without data.
@@ -222,7 +222,7 @@ def solve(
     *,
     prior: Gaussian | None = None,
     sigma: npt.ArrayLike | None = None,
-    inflation: npt.ArrayLike | None = None,
+    autocorrelation_time: npt.ArrayLike | None = None,
     relative_sigma: npt.ArrayLike | None = None,
     pooling: float = POOLING,
     tolerance: float = RANK_TOLERANCE,
@@ -238,7 +238,7 @@ def solve(
         regression: The data.
         prior: What is known of x beforehand.
         sigma: Noise of one sample per joint [N m or N], > 0, shape (n,); None to estimate it.
-        inflation: f_i ≥ 1, shape (n,): that many samples carry the information of one independent one.
+        autocorrelation_time: f_i ≥ 1, shape (n,): that many samples carry the information of one independent one.
         relative_sigma: r_i > 0, shape (n,): expected ratios of the joints' noise, only used for pooling; None for the
             same noise on all.
         pooling: ν ≥ 0; infinite for one common level, 0 for each joint on its own.
@@ -256,7 +256,7 @@ def solve(
         )
     if not pooling >= 0.0:
         raise InputError(f"pooling is {pooling!r}; expected a number ≥ 0")
-    share = _per_joint(inflation, n, "inflation", least=1.0)
+    share = _per_joint(autocorrelation_time, n, "autocorrelation_time", least=1.0)
     ratio = _per_joint(relative_sigma, n, "relative_sigma", least=0.0)
     measured = regression.rows > 0
     factors = [regression.factor(joint) for joint in range(n)]
@@ -346,7 +346,7 @@ def pooled_noise(
     the EM step (RSS/f + h σ²) / N has the same fixed point and stays positive.
 
     Args:
-        squares: Residual sum of squares over inflation, RSS_i/f_i, shape (n,).
+        squares: Residual sum of squares over f_i, RSS_i/f_i, shape (n,).
         fitted: h_i, shape (n,).
         samples: Effective samples N_i/f_i, shape (n,).
         ratio: r_i, shape (n,).

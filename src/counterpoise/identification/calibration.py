@@ -156,7 +156,7 @@ def calibrate(
             why.
         terms: What is fitted; None for weights and offsets at rest, inertias, friction and rotors besides for a motion,
             and springs and counterbalances where the data show them.
-        prior: Towards the description's masses: "cad" as far as the data support them, a CadPrior with a strength of
+        prior: Towards the description's masses: "cad" as far as the data support them, a CadPrior with a weight of
             its own, None to trust the data alone. Only "weighted" has one.
         consistent: Of a motion, return inertias that real bodies can have, the nearest to the fit; needs a prior.
         split: How moving data are divided for the check: "path", or as :func:`.split_samples` takes it.

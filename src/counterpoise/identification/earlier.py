@@ -37,14 +37,14 @@ class Difference:
 
     Attributes:
         share: How likely that is beforehand.
-        strength: Of the description whose errors are added (prior.py); None for none.
+        prior_weight: Of the description whose errors are added (prior.py); None for none.
         tool: Whether the tool may be another.
         mass_share: By which share the mass of every link may be another, its shape the same.
         belongs: Whether the calibration then is one of this arm or type.
     """
 
     share: float
-    strength: float | None
+    prior_weight: float | None
     tool: bool = False
     mass_share: float = 0.0
     belongs: bool = True
@@ -142,8 +142,8 @@ def _change(columns: EffortModel, difference: Difference, mean: Array) -> Array:
     whole = np.zeros((len(columns.names), len(columns.names)))
     size, chosen = columns.body_size, columns.body_parameters
     bodies = columns.groups["bodies"]
-    if difference.strength is not None and columns.robot.tree.mass.any():
-        change = parameter_covariance(columns.robot, size, difference.strength, tool=difference.tool)
+    if difference.prior_weight is not None and columns.robot.tree.mass.any():
+        change = parameter_covariance(columns.robot, size, difference.prior_weight, tool=difference.tool)
         whole[bodies, bodies] = change[np.ix_(chosen, chosen)]
     for first in range(0, len(chosen), size):
         link = np.zeros(len(columns.names))

@@ -33,12 +33,12 @@ class LoadPosterior:
             stretches of the recording, even where that was to be expected.
         shown: Nuisances that the data show: places among the active joints, and kinds; TILT has the place −1.
         weak: Those of them that do not show enough to become part of the model.
-        weights: How likely each strength of the prior is after the data; empty without prior.
+        weights: How likely each weight of the prior is after the data; empty without prior.
         earlier_speaks: Log evidence that an earlier calibration belongs to this arm; NaN without one.
         earlier_change: How far that calibration moves the efforts that hold the arm, root mean square, shape (a,); NaN
             without one.
-        inflation: Samples that count as one, shape (c,): of the motion of every joint, then of its poses at rest, where
-            both were fitted.
+        autocorrelation_time: Samples that count as one, shape (c,): of the motion of every joint, then of its poses at
+            rest, where both were fitted.
         noise: Unexplained part of one sample's effort, shape (c,).
         freedom: Effective samples that are left over the fitted numbers, shape (c,).
         poses: Recorded poses that stand for the calibrated range [rad or m], shape (m, n).
@@ -64,7 +64,7 @@ class LoadPosterior:
     weights: Array
     earlier_speaks: float
     earlier_change: Array
-    inflation: Array
+    autocorrelation_time: Array
     noise: Array
     freedom: Array
     poses: Array

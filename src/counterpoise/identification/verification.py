@@ -104,7 +104,7 @@ def change_since(fit: Fit, samples: Samples, stands: Stands | None = None) -> We
     runs = [FittedRun(moved)]
     if stands is not None:
         runs = replace(stands, poses=_with_own_bodies(fit, stands.poses)).beside(moved)
-    prior = CadPrior(strength=1.0) if float(robot.tree.mass.sum()) > 0.0 else None
+    prior = CadPrior(weight=1.0) if float(robot.tree.mass.sum()) > 0.0 else None
     fitted = weighted_fit(robot, runs, terms=terms, prior=prior)
     return _weight_change(robot, fitted, gains)
 

@@ -226,7 +226,7 @@ def _first_gains(
             pairs = np.stack([rows[:, own, at], efforts[:, own]])
             sums += [np.sum(np.isfinite(pairs), axis=1), np.nansum(pairs, axis=1), np.nansum(pairs**2, axis=1)]
     counts = KEPT_PER_PERIOD if correlated else 1.0
-    solution = solve(regression, inflation=np.full(len(columns.joint_names), counts))
+    solution = solve(regression, autocorrelation_time=np.full(len(columns.joint_names), counts))
     gains, std = solution.x[at], solution.std[at]
     sure = np.abs(gains) > LEAST_GAIN_CERTAINTY * std
     described, measured = sums[2] / np.maximum(sums[0], 1.0) - (sums[1] / np.maximum(sums[0], 1.0)) ** 2
@@ -281,7 +281,7 @@ class _Task:
         """Return the prior; without one, what no sample tells stays about where it started."""
         if self.prior is None:
             return bounds_of(self.columns, self.scales, self.start)
-        return prior_of(self.columns, self.prior.strength or 1.0, self.scales, self.start)
+        return prior_of(self.columns, self.prior.weight or 1.0, self.scales, self.start)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,7 +289,7 @@ class _State:
     """The estimate after a pass, and what the next one weighs by."""
 
     solution: Solution
-    inflation: Array
+    autocorrelation_time: Array
     passes: int
     regression: JointRegression
     spread: Array | None
@@ -302,13 +302,13 @@ def _iterate(task: _Task, least: int) -> _State:
     state: _State | None = None
     for passes in range(1, most + 1):
         x = task.start if state is None else state.solution.x
-        regression, inflation, spread = _pass(task, x, state)
-        solution = solve(regression, prior=belief, inflation=inflation)
+        regression, autocorrelation_time, spread = _pass(task, x, state)
+        solution = solve(regression, prior=belief, autocorrelation_time=autocorrelation_time)
         step = solution.x - x
         # Rounding may make the product of exact data slightly negative.
         change = float(step @ solution.information @ step) / max(solution.rank, 1)
         moved = np.sqrt(max(change, 0.0))
-        state = _State(solution, inflation, passes, regression, spread)
+        state = _State(solution, autocorrelation_time, passes, regression, spread)
         if passes >= least and (moved < CONVERGED or least == QUICK_PASSES):
             return state
     if state is not None and columns.terms.linear:
@@ -320,7 +320,7 @@ def _iterate(task: _Task, least: int) -> _State:
 
 
 def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression, Array, Array | None]:
-    """Go over the data once: return the regression, inflation, and scatter of the residuals."""
+    """Go over the data once: return the regression, autocorrelation time, and scatter of the residuals."""
     columns = task.columns
     joints = len(columns.joint_names)
     regression = JointRegression(task.channels, columns.names)
@@ -340,11 +340,11 @@ def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression,
                 some = thinned([*some, *(placed if run.poses else placed[::EVERY])])
             rows, efforts = (task.placed(part, poses=run.poses, fill=gap) for part, gap in ((A, 0.0), (y, np.nan)))
             regression.add(rows, efforts, weight)
-    inflation = np.ones(len(task.channels))
+    autocorrelation_time = np.ones(len(task.channels))
     if task.correlated:
-        inflation[:joints] = KEPT_PER_PERIOD if state is None else blocking.inflation()
+        autocorrelation_time[:joints] = KEPT_PER_PERIOD if state is None else blocking.autocorrelation_times()
     spread = None if state is None else _scatter(np.array(some), state.solution.sigma)
-    return regression, inflation, spread
+    return regression, autocorrelation_time, spread
 
 
 def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Array, *, poses: bool) -> Array:
@@ -398,8 +398,8 @@ def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _S
     columns = wider.columns
     x = wider.start.copy()
     x[[columns.names.index(name) for name in task.columns.names]] = state.solution.x
-    regression, inflation, _ = _pass(wider, x, state)
-    solution = solve(regression, prior=wider.belief(), inflation=inflation)
+    regression, autocorrelation_time, _ = _pass(wider, x, state)
+    solution = solve(regression, prior=wider.belief(), autocorrelation_time=autocorrelation_time)
     group = columns.groups[term.name]
     deviations = term.deviations(columns, task.scales, wider.start[group])
     shown = []
@@ -425,9 +425,11 @@ def _with_shown(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_
     names = tuple(columns.joint_names[place] for place in posterior.springs)
     wider = _widened(task, _nuisance_terms(), names, tilt=posterior.leans)
     x, _ = posterior.exported(wider.columns)
-    regression, inflation, spread = _pass(wider, x, state)
-    solution = solve(regression, prior=wider.belief(), inflation=inflation)
-    return wider, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
+    regression, autocorrelation_time, spread = _pass(wider, x, state)
+    solution = solve(regression, prior=wider.belief(), autocorrelation_time=autocorrelation_time)
+    return wider, replace(
+        state, solution=solution, autocorrelation_time=autocorrelation_time, regression=regression, spread=spread
+    )
 
 
 def _widened(task: _Task, terms: Sequence[EffortTerm], joints: Sequence[str], *, tilt: bool = False) -> _Task:
@@ -504,7 +506,9 @@ def _with_best_drives(columns: EffortModel, state: _State, x: Array) -> Array:
 def _data_alone(solution: Solution, state: _State, x: Array) -> Solution:
     """Return the solution of a fit without a prior: bounds are no knowledge, so what the data leave open is open."""
     sigma, nothing = np.nan_to_num(solution.sigma, nan=1.0), Gaussian(x, np.zeros((0, len(x))))
-    hidden = solve(state.regression, prior=nothing, sigma=sigma, inflation=state.inflation).undetermined
+    hidden = solve(
+        state.regression, prior=nothing, sigma=sigma, autocorrelation_time=state.autocorrelation_time
+    ).undetermined
     shown = np.eye(len(x)) - hidden @ hidden.T
     covariance = shown @ solution.covariance @ shown
     return replace(solution, undetermined=hidden, covariance=frozen(0.5 * (covariance + covariance.T)))

@@ -84,7 +84,7 @@ class PlateParameters:
         heldout_rms: What is left on data that a fit had not seen, shape (6,); NaN where they could not be divided.
         data: "static" or "moving": what of the recording was fitted.
         samples: Poses or samples fitted.
-        prior_strength: How strongly the description was held on to; 0 for the data alone.
+        prior_weight: Weight of the prior towards the description; 0 for the data alone.
         sentences: What was found, one sentence each.
     """
 
@@ -109,7 +109,7 @@ class PlateParameters:
     heldout_rms: Array
     data: Literal["static", "moving"]
     samples: int
-    prior_strength: float
+    prior_weight: float
     sentences: tuple[str, ...]
 
     @property
@@ -280,7 +280,7 @@ def _result(robot: Robot, kind: Kind, data: PlateSamples, fit: PlateRegression, 
         heldout_rms=frozen(heldout),
         data="moving" if data.moving else "static",
         samples=len(data),
-        prior_strength=fit.strength,
+        prior_weight=fit.prior_weight,
         sentences=(),
     )
     return replace(found, sentences=_sentences(found))

@@ -345,7 +345,7 @@ class SensorFit:
         noise: Standard deviation of what is left, good readings only [N, N m], shape (6,).
         residual: What is left, shape (k, 6).
         weight: Of each reading, between 0 and 1, shape (k, 6).
-        inflation: Neighbouring residuals that count as one, shape (6,).
+        autocorrelation_time: Neighbouring residuals that count as one, shape (6,).
     """
 
     start: Start
@@ -359,7 +359,7 @@ class SensorFit:
     noise: Array
     residual: Array
     weight: Array
-    inflation: Array
+    autocorrelation_time: Array
 
 
 class PlateComparison:
@@ -499,7 +499,7 @@ def fit_sensor(
         noise=np.ones(6),
         residual=np.zeros((0, 6)),
         weight=np.ones((0, 6)),
-        inflation=np.ones(6),
+        autocorrelation_time=np.ones(6),
     )
     if "bias" in parts:  # the constant part first: before it, every residual is an outlier
         left = comparison.reading(start.lag) - comparison.predicted(fit)
@@ -525,7 +525,7 @@ def fit_sensor(
         noise=_noise(model),
         residual=(comparison.reading(fit.lag) - comparison.predicted(fit))[used],
         weight=model.weight,
-        inflation=model.inflation,
+        autocorrelation_time=model.autocorrelation_time,
     )
 
 
@@ -557,7 +557,7 @@ def _descended(comparison: PlateComparison, fit: SensorFit, step: Array, model: 
         used: Instants that count.
     """
     free = fit.prior_std > 0.0
-    scale = model.sigma * np.sqrt(model.inflation)
+    scale = model.sigma * np.sqrt(model.autocorrelation_time)
 
     def cost(one: SensorFit) -> float:
         left = (comparison.reading(one.lag) - comparison.predicted(one))[used]
