@@ -346,7 +346,7 @@ def in_process(pattern: str, count: int, signals: tuple[str, ...], seed: int) ->
 # --------------------------------------------------------------------------------------------------------- processes
 
 COMMANDS = {
-    "float": ("float", "recording", "--share", "0.3"),
+    "float": ("float", "recording", "--friction-fraction", "0.3"),
     "record": ("record", "recording", "--poses", "{folder}/plan.csv", "--out", "{folder}/{case}.npz"),
     "teach": ("teach", "recording", "--out", "{folder}/{case}.path.csv"),
     "replay": ("replay", "recording", "{folder}/loop.path.csv"),

@@ -22,7 +22,7 @@ GAINS = LawGains("bsc", ("joint1",), [206.0], [27.0], [0.0], [100.0])
 
 
 def test_it_is_the_friction_along_the_reference() -> None:
-    """Zero at the start, then the law along the desired path times the share; a reset begins anew."""
+    """Zero at the start, then the law along the desired path times the fraction; a reset begins anew."""
     reference = Triangle([1e-3], 1.0)
     law = FrictionFeedforward(reference, [LAW], 0.5)
     here = Sample(0.0, np.zeros(1), np.zeros(1), np.zeros(1))
@@ -36,11 +36,11 @@ def test_it_is_the_friction_along_the_reference() -> None:
 
 
 def test_wrong_numbers_of_joints_are_refused() -> None:
-    """No law, another number of joints than the arm's, a share above one."""
+    """No law, another number of joints than the arm's, a fraction above one."""
     reference = Triangle([1e-3], 1.0)
     with pytest.raises(cp.InputError, match="Dahl"):
         FrictionFeedforward(reference, [])
-    with pytest.raises(cp.InputError, match="share"):
+    with pytest.raises(cp.InputError, match="friction_fraction"):
         FrictionFeedforward(reference, [LAW], 1.2)
     with pytest.raises(cp.InputError, match="2 joints"):
         FrictionFeedforward(reference, [LAW, LAW]).reset(Sample(0.0, np.zeros(1), np.zeros(1), np.zeros(1)))

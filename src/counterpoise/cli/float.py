@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  counterpoise float wam7 --share 0.7                       a simulated arm, pushed once so that something is seen
-  counterpoise float wam7 --share 0.5 --push toolplate,0,0,4,0.5 --push toolplate,0,3,0,0.5
-  counterpoise float wam7 --share 0.7 --model-error -3      refused: the model is 3 % too light
+  counterpoise float wam7 --friction-fraction 0.7                     a simulated arm, pushed once to show something
+  counterpoise float wam7 --friction-fraction 0.5 --push toolplate,0,0,4,0.5 --push toolplate,0,3,0,0.5
+  counterpoise float wam7 --friction-fraction 0.7 --model-error -3    refused: the model is 3 % too light
   counterpoise float puma550 --lock joint4 --lock joint5 --lock joint6 --hold
-  counterpoise float mydriver --robot arm.urdf --calibration arm.calibration.json --share 0.5 --yes    a real arm
-  counterpoise float wam7 --share 0.7 --json | jq .check.joints
+  counterpoise float mydriver --robot arm.urdf --calibration arm.json --friction-fraction 0.5 --yes    a real arm
+  counterpoise float wam7 --friction-fraction 0.7 --json | jq .check.joints
 """ + exit_codes(
     "it floated, and ended as asked",
     "a limit too near; a fault that stopped the arm; Ctrl-C before the end of --duration",

@@ -54,7 +54,7 @@ Examples:
   counterpoise track run.npz --robot wam7 --page track.html    gravity and payload as they are estimated
   counterpoise teach wam7 --demo --out loop.path.csv    guide an arm by hand, keep its path
   counterpoise replay wam7 loop.path.csv --speed 0.5 --page replay.html
-  counterpoise float wam7 --share 0.7         zero gravity, checked before the arm is let go
+  counterpoise float wam7 --friction-fraction 0.7    zero gravity, checked before the arm is let go
   counterpoise view wam7                      a page where you can push the arm
   counterpoise export arm.urdf --calibration arm.calibration.json --out arm_gravity.h    C; or URDF, MJCF
   counterpoise reproduce all --page papers.html    published experiments, run again

@@ -307,7 +307,7 @@ def _joint_table(robot: Robot, joints: tuple[JointTracking, ...]) -> Table:
             unit,
             fixed(joint.peak_effort, 2),
             effort,
-            f"{joint.share:.0%}",
+            f"{joint.effort_fraction:.0%}",
             str(joint.saturated),
             str(joint.rate_limited),
         )

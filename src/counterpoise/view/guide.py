@@ -221,7 +221,7 @@ class Guide:
         rig: The same, ready to be driven.
         law: Its law.
         strength: Largest force of a hand [N].
-        share: Share of the friction that is compensated.
+        friction_fraction: Fraction of the friction that is compensated.
         plate_on: Whether the plate's reading is used.
         trusts_payload: Whether a payload that was found is compensated.
         state: What the arm is doing.
@@ -229,15 +229,15 @@ class Guide:
         sample: The newest sample.
     """
 
-    def __init__(self, arm: ViewArm, share: float) -> None:
+    def __init__(self, arm: ViewArm, friction_fraction: float) -> None:
         """Prepare an arm that is held at first.
 
         Args:
             arm: The arm.
-            share: Share of the friction that is compensated.
+            friction_fraction: Fraction of the friction that is compensated.
         """
         plant, robot = arm.plant, arm.robot
-        self.arm, self.share = arm, share
+        self.arm, self.friction_fraction = arm, friction_fraction
         self.plate_on = self.trusts_payload = True
         self.strength = hand_strength(robot, arm.friction_band)
         self._hand_speed = hand_speed(robot, plant.velocity_limit)
@@ -247,7 +247,7 @@ class Guide:
         safety = SafetyFilter(robot, plant=plant, effort_limit=plant.effort_limit, velocity_limit=plant.velocity_limit)
         self.rig, limits = Rig(plant, robot, safety=safety), safety.limits
         gains = default_gains(robot, self.sample.q, limits.effort, plant.dt)
-        floating, sinking = floating_law(arm, share, limits), sinking_law(arm, gains, limits)
+        floating, sinking = floating_law(arm, friction_fraction, limits), sinking_law(arm, gains, limits)
         self.law = GuidedLaw(robot, floating, sinking, gains, limits.effort, plant.dt)
         self._estimator = self._new_estimator()
         self._plate = TaredPlate(arm)
@@ -307,9 +307,12 @@ class Guide:
         self.state = State.HOLDING
         self.hold("", FIRST_HOLD)
 
-    def use_share(self, share: float) -> None:
-        """Compensate another share of the friction."""
-        self.share, self.law.floating = share, floating_law(self.arm, share, self.rig.safety.limits)
+    def use_friction_fraction(self, friction_fraction: float) -> None:
+        """Compensate another fraction of the friction."""
+        self.friction_fraction, self.law.floating = (
+            friction_fraction,
+            floating_law(self.arm, friction_fraction, self.rig.safety.limits),
+        )
         self.law.floating.reset(self.sample)
 
     def load(self, weight: Weight | None) -> None:

@@ -248,9 +248,9 @@ def refuse_whole_fraction(fraction: Array, names: Sequence[str], free: npt.NDArr
     if (over := np.flatnonzero(free & (fraction >= 1.0))).size:
         joint = int(over[0])
         raise SafetyError(
-            f"joint '{names[joint]}': a share of {fraction[joint]:g} leaves no friction, (1 − c) F_c = "
+            f"joint '{names[joint]}': a friction fraction of {fraction[joint]:g} leaves no friction, (1 − c) F_c = "
             f"{'0' if fraction[joint] == 1.0 else 'less than 0'}, so that any error of the model moves the arm. Take a "
-            "smaller share"
+            "smaller one"
         )
 
 
@@ -302,7 +302,7 @@ def judged(
             std=float(std[j]),
             friction=float(found[j]),
             friction_law=float(by_law[j]),
-            share=float(fraction[j]),
+            friction_fraction=float(fraction[j]),
             crept=bool(crept[:, j].all()),
         )
         for j, unit in enumerate(effort_units(robot))

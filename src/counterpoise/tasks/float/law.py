@@ -17,7 +17,7 @@ forgets it in a time T:
 
     u ← clip(e^(−dt/T) u + Δq / width, −1, 1)
 
-At ±1 the joint slides; after a turn u unwinds over 2 · width. A torque c F u is a share of a spring, then of a sliding
+At ±1 the joint slides; after a turn u unwinds over 2 · width. A torque c F u is a fraction of a spring, then of sliding
 friction. It feeds no energy in as long as ``width`` is not shorter than the joint really yields, but for what it
 forgets, which the law's damping outweighs. A joint at rest, or slower than width / T, is left to its own friction,
 which then holds it whole.
@@ -578,7 +578,7 @@ class FloatLaw:
         self.stop_kind = "drifting"
         self.stop_reason = (
             f"{drift}, and {why}: the gravity model does not fit, or an unknown payload is there. Calibrate, state the "
-            "payload, or take a smaller share of the friction"
+            "payload, or compensate a smaller fraction of the friction"
         )
 
     def _placed(self, cushion: Cushion, damping: Array) -> Cushions:
@@ -604,7 +604,7 @@ def _friction_fraction(value: npt.ArrayLike, names: tuple[str, ...], free: npt.N
     if (over := np.flatnonzero((given > 1.0) & free)).size:
         joint = int(over[0])
         raise InputError(
-            f"friction_fraction (--share) of joint '{names[joint]}' is {given[joint]:g}; expected 0 to 1. Compensating "
+            f"friction_fraction of joint '{names[joint]}' is {given[joint]:g}; expected 0 to 1. Compensating "
             "more friction than there is feeds energy in, and the arm runs away"
         )
     return frozen(np.where(free, given, 0.0))
