@@ -34,7 +34,7 @@ def listen(sample: cp.Sample) -> bool:
 with arm:
     cp.ControlLoop(arm, PDGravity(robot, gains.kp, gains.kd, reference), robot).run(reference.duration, until=listen)
 
-found = estimator.look()
+found = estimator.update_estimate()
 for time, event in estimator.events:
     print(f"{time:5.1f} s: {event.kind} (the load came at {load.time:.1f} s)")
 print(f"mass {found.mass:.2f} ± {found.mass_std:.2f} kg (1.5 kg were hung on)")

@@ -134,7 +134,7 @@ def watched_run(
         for row in run["means"]:
             wrench = row[3 * n :] if way == WAYS[1] else None
             estimator.update(row[:n], row[n : 2 * n], row[2 * n : 3 * n], wrench)
-        found = estimator.look()
+        found = estimator.update_estimate()
         result[way] = {
             "detected": found.detected,
             "link": found.link,

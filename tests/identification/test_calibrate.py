@@ -256,12 +256,12 @@ def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error
     sprung = replace(log, tau=tau)
     plain = calibrate(robot, log, findings=())
     found = calibrate(robot, sprung, findings=())
-    assert found.columns.terms.spring == ("joint2",)
+    assert found.model.terms.spring == ("joint2",)
     assert any("joint2 show a spring" in note for note in found.notes)
-    assert not plain.columns.terms.spring
+    assert not plain.model.terms.spring
     monkeypatch.setattr(posterior_search, "MODEL_SPEAKS", np.inf)
     weak = calibrate(robot, sprung, findings=())
-    assert not weak.columns.terms.spring
+    assert not weak.model.terms.spring
     assert any("joint2 may show a spring" in note for note in weak.notes)
     assert weak.errors.gravity[1] > 3.0 * found.errors.gravity[1]
     held = np.sqrt(np.mean((weak.robot.gravity(log.q) - truth.gravity(log.q))[:, 1] ** 2))

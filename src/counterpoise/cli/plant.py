@@ -71,7 +71,7 @@ class Driven:
     @property
     def friction(self) -> FrictionLaw | None:
         """The calibration's friction, where it has one and it is one of joints, not of coupled motors."""
-        return None if self.fit is None or self.fit.columns.coupled else self.fit.friction
+        return None if self.fit is None or self.fit.model.coupled else self.fit.friction
 
     @property
     def arm(self) -> SimulatedArm:

@@ -86,8 +86,8 @@ def at_other_cutoffs(
             fitted = fit(others[trained[nearest]])
         except InputError:  # too short for a lower cutoff
             continue
-        missed = root_mean_square(held.tau[:, fitted.columns.active] - fitted.columns.predict(held, fitted.x))
-        ratio = missed / np.maximum(check.rms, 1e-6 * root_mean_square(held.tau[:, fitted.columns.active]) + 1e-300)
+        missed = root_mean_square(held.tau[:, fitted.model.active] - fitted.model.predict(held, fitted.x))
+        ratio = missed / np.maximum(check.rms, 1e-6 * root_mean_square(held.tau[:, fitted.model.active]) + 1e-300)
         worst = max(worst, float(np.nanmax(ratio)), 1.0 / float(np.nanmin(ratio)))
         told.append(f"{float(np.nanmedian(ratio)):.2f} times at {words} the cutoff ({other:.2g} Hz)")
     if not told:
@@ -299,7 +299,7 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
 
     check = check_static(poses, fit)
     if terms.coulomb:
-        drives = np.abs(np.nan_to_num(whole.columns.per_joint("coulomb", whole.x)))
+        drives = np.abs(np.nan_to_num(whole.model.per_joint("coulomb", whole.x)))
         band = np.where(np.isnan(band), drives, band)
     units = unit_notes(data, *also)
     estimate = Estimate.of_weighted(whole, no_torques=no_torques(data, *also))
@@ -357,7 +357,7 @@ def _checked(fitted: WeightedFit) -> WeightedFit:
     errors = fitted.solution.residual_rms
     few = float(fitted.solution.rows.min()) < LEAST_COMPARED  # friction and offset alone would explain them
     if not few and not better_than_described(errors, fitted.described_rms):
-        joints = zip(fitted.columns.joint_names, errors, fitted.described_rms, strict=True)
+        joints = zip(fitted.model.joint_names, errors, fitted.described_rms, strict=True)
         told = ", ".join(f"{name} {own:.3g} instead of {before:.3g}" for name, own, before in joints if own > before)
         raise InputError(
             f"the fit explains its own data worse than the description does ({told}); nothing is returned. Something "
@@ -492,7 +492,7 @@ def _moving(
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
-        band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
+        band = np.where(estimate.model.active, np.abs(estimate.model.coupling).T @ drives, np.nan)
     for one in filter(None, stands):
         band = np.where(np.isfinite(one.band), one.band, band)
     doubts = clock_doubts(data, *also, *carried)

@@ -52,7 +52,7 @@ def hypotheses_of(
         earlier: A calibration to start from.
     """
     weights: tuple[float | None, ...] = (None,) if prior is None else (prior.weight or 1.0,)
-    if prior is not None and prior.weight is None and recorded.columns.terms.linear:
+    if prior is not None and prior.weight is None and recorded.model.terms.linear:
         weights = PRIOR_WEIGHTS
     shares = SHARES if len(weights) > 1 else (1.0,)
     described = 1.0 if earlier is None else 1.0 - sum(one.share for one in DIFFERENCES)
@@ -69,13 +69,13 @@ def sources_of(robot: Robot, prior: CadPrior | None, earlier: EarlierCalibration
 
 def _described(recorded: FittedRecordings, prior_weight: float | None, share: float) -> Hypothesis:
     """Return what the description says; None for a weight that says nothing."""
-    columns = recorded.columns
-    size = len(columns.names) + 2
+    model = recorded.model
+    size = len(model.names) + 2
     root = np.zeros((size, size))
-    bodies = columns.groups["bodies"]
-    root[bodies, bodies] = body_root(columns, prior_weight, recorded.scales)
-    for kind, deviations in drive_deviations(columns, recorded.scales, recorded.start).items():
-        group = columns.groups[kind]
+    bodies = model.groups["bodies"]
+    root[bodies, bodies] = body_root(model, prior_weight, recorded.scales)
+    for kind, deviations in drive_deviations(model, recorded.scales, recorded.start).items():
+        group = model.groups[kind]
         places = np.arange(group.start, group.stop)
         # Offsets are nuisances, of a size that the data choose.
         root[places, places] = 0.0 if kind == "offset" else deviations
@@ -89,7 +89,7 @@ def _near(
     start = recorded.start
     p = len(start)
     described = usual.root[:p, :p] @ usual.root[:p, :p].T
-    mean, covariance = earlier.belief(recorded.columns, start, described, difference)
+    mean, covariance = earlier.belief(recorded.model, start, described, difference)
     root = np.zeros(usual.root.shape)
     places = np.flatnonzero(np.diag(described) > 0.0)
     root[np.ix_(places, places)] = covariance_root(covariance[np.ix_(places, places)])

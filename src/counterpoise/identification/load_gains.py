@@ -165,10 +165,10 @@ def _load_gains(
         robots = [_with_moved_loads(robot, carrying, shift) for carrying, _ in loaded]
         runs = [empty, *(FittedRun(one, carrying) for one, carrying in zip(samples, robots, strict=True))]
         fit = weighted_fit(robot, runs, terms=fitted_terms, prior=prior)
-        group = fit.columns.groups["gain"]
+        group = fit.model.groups["gain"]
         deviation = np.full(robot.n, np.nan)
-        deviation[fit.columns.joints_of("gain")] = np.sqrt(np.diag(fit.solution.covariance)[group])
-        return fit.columns.per_joint("gain", fit.x), deviation
+        deviation[fit.model.joints_of("gain")] = np.sqrt(np.diag(fit.solution.covariance)[group])
+        return fit.model.per_joint("gain", fit.x), deviation
 
     gain, std = fitted(np.zeros(3))
     shifts = [fitted(COM_STEP * axis)[0] / gain - 1.0 for axis in np.eye(3)]

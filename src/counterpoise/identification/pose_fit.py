@@ -41,7 +41,7 @@ class PoseFit:
     def again(self, poses: StaticPoses) -> WeightedFit:
         """Return the fit to some of the poses, quickly: what the fit to all of them found is taken over."""
         return weighted_fit(
-            self.fit.columns.robot,
+            self.fit.model.robot,
             samples_of_poses(poses),
             terms=self.terms,
             prior=self.prior,

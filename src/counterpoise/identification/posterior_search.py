@@ -128,17 +128,17 @@ class _Search:
         self._recorded = recorded
         self._adds = adds
         self._poses, self._extent, self._rows = survey_recordings(recorded)
-        columns = recorded.columns
+        model = recorded.model
         moving = recorded.correlated
-        friction = np.zeros(columns.robot.n)
-        if columns.terms.coulomb:
-            drives = np.abs(np.nan_to_num(columns.per_joint("coulomb", recorded.x)))
-            friction = np.abs(columns.coupling).T @ drives
+        friction = np.zeros(model.robot.n)
+        if model.terms.coulomb:
+            drives = np.abs(np.nan_to_num(model.per_joint("coulomb", recorded.x)))
+            friction = np.abs(model.coupling).T @ drives
             if not moving:
-                friction = np.where(columns.active, STATIC_FRICTION * self._extent.effort, 0.0)
+                friction = np.where(model.active, STATIC_FRICTION * self._extent.effort, 0.0)
         rests = recorded.sources > 1
-        self._nuisances = Nuisances(columns, recorded.x, self._extent, friction, moving, recorded.own_offsets, rests)
-        self._shared = len(columns.names) + 2
+        self._nuisances = Nuisances(model, recorded.x, self._extent, friction, moving, recorded.own_offsets, rests)
+        self._shared = len(model.names) + 2
         self._blocks = self._products()
         self._whole = _summed(self._blocks)
         self._hypotheses = hypotheses_of(recorded, prior, earlier)
@@ -340,8 +340,8 @@ class _Search:
         """
         joints, width = best.sizes.shape
         size = self._shared + joints * width
-        columns = self._recorded.columns
-        moving = [columns.groups[term.name] for term in columns.terms.chosen if term.adds and not term.acts_at_rest]
+        model = self._recorded.model
+        moving = [model.groups[term.name] for term in model.terms.chosen if term.adds and not term.acts_at_rest]
         drives = [at for group in moving for at in range(group.start, group.stop)]
         kinds = self._nuisances.kinds
         moved = [at for at, kind in enumerate(kinds) if kind in ("harmonic", "friction", "unseen", "drift")]
@@ -457,7 +457,7 @@ class _Search:
 
     def _rare_unknowns(self) -> tuple[Rare, Rare]:
         """Return the offsets and the springs that are much larger than the usual ones at few joints."""
-        active, offset = self._recorded.columns.active, self._nuisances.offset
+        active, offset = self._recorded.model.active, self._nuisances.offset
         sizes = LARGE_OFFSET * self._extent.variation / np.where(offset > 0.0, offset, np.inf)
         springs = np.full(int(active.sum()), LARGE_SPRING)
         return (
@@ -501,24 +501,24 @@ class _Search:
 
     def _columns_of(self) -> Iterator[tuple[Chunk, Array, Array]]:
         """Yield samples, their rows [A, tilt, own, y − A start], shape (k, a, ·), and weights, piece by piece."""
-        recorded, columns, nuisances = self._recorded, self._recorded.columns, self._nuisances
+        recorded, model, nuisances = self._recorded, self._recorded.model, self._nuisances
         number, state = -1, np.zeros(0)
         for piece in recorded.chunks():
             chunk, A, y = piece.samples, piece.A, piece.y
             if piece.number != number:
-                number, state = piece.number, np.vstack([np.zeros((len(PRESLIDING), columns.robot.n)), chunk.q[:1]])
+                number, state = piece.number, np.vstack([np.zeros((len(PRESLIDING), model.robot.n)), chunk.q[:1]])
             weight = recorded.weigh(chunk, y - A @ recorded.x, piece.poses)
-            bodies = A[:, :, columns.groups["bodies"]] @ recorded.x[columns.groups["bodies"]]
+            bodies = A[:, :, model.groups["bodies"]] @ recorded.x[model.groups["bodies"]]
             own, state = nuisances.values(chunk, bodies, piece.number, state, poses=piece.poses)
-            A[:, :, columns.groups["offset"]] = 0.0
+            A[:, :, model.groups["offset"]] = 0.0
             left = y - A @ recorded.start
             measured = np.isfinite(left)
-            whole = np.concatenate([A, tilt_columns(columns, recorded.x, chunk.q), own, left[:, :, None]], axis=2)
+            whole = np.concatenate([A, tilt_columns(model, recorded.x, chunk.q), own, left[:, :, None]], axis=2)
             yield piece, np.where(measured[:, :, None], whole, 0.0), np.where(measured, weight, 0.0)
 
     def _products(self) -> list[RowProducts]:
         """Return the scalar products of every stretch of the recordings; poses go with the motion of their time."""
-        sources, joints = self._recorded.sources, len(self._recorded.columns.joint_names)
+        sources, joints = self._recorded.sources, len(self._recorded.model.joint_names)
         width = self._shared + len(self._nuisances.kinds) + 1
         values = np.zeros((BLOCKS, sources, joints, width, width))
         rows = np.zeros((BLOCKS, sources, joints))
@@ -532,7 +532,7 @@ class _Search:
                 weighted = np.swapaxes(whole[here] * np.sqrt(weight[here])[:, :, None], 0, 1)
                 values[place, source] += np.swapaxes(weighted, 1, 2) @ weighted
                 rows[place, source] += weight[here].sum(axis=0)
-        power = np.tile(self._extent.effort[self._recorded.columns.active] ** 2, sources)
+        power = np.tile(self._extent.effort[self._recorded.model.active] ** 2, sources)
         kinds = self._nuisances.kinds
         flat = values.reshape(BLOCKS, sources * joints, width, width)
         return [

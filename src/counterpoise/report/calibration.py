@@ -136,9 +136,9 @@ def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart 
         return None
     steady = _without_acceleration(fit, evidence)
     terms = np.array(fit.x)
-    for term in fit.columns.terms.chosen:
+    for term in fit.model.terms.chosen:
         if term.friction:
-            terms[fit.columns.groups[term.name]] = 0.0
+            terms[fit.model.groups[term.name]] = 0.0
     friction = fit.predict(steady) - replace(fit, x=frozen(terms)).predict(steady)
     positions = position_units(fit.robot)
     panels = []
@@ -162,7 +162,7 @@ def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart 
             )
         )
     caption = "Points: measured effort less the fit's weight, inertia and offset."
-    if fit.columns.coupled:
+    if fit.model.coupled:
         caption += " Joints of this arm share actuators, so a joint's friction also depends on its neighbours' speed."
     return point_chart(panels, caption=caption)
 
@@ -203,7 +203,7 @@ def _divided(evidence: Evidence, x: Array, y: Array) -> tuple[Cloud, ...]:
 
 
 def _active(fit: Fit) -> list[int]:
-    return np.flatnonzero(fit.columns.active).tolist()
+    return np.flatnonzero(fit.model.active).tolist()
 
 
 def _without_acceleration(fit: Fit, evidence: Evidence) -> Samples:

@@ -58,6 +58,6 @@ def load_found(arm: HiddenArm, fit: Fit) -> FoundLoad:
     with plant:
         law = PDGravity(robot, gains.kp, gains.kd, reference, reach=gains.reach)
         Rig(plant, robot).loop(law).run(reference.duration, until=listen)
-    estimate = estimator.look()
+    estimate = estimator.update_estimate()
     noticed = [time for time, event in estimator.events if time > came and event.kind == "attached"]
     return FoundLoad(came, noticed[0] if noticed else None, estimate)
