@@ -123,7 +123,7 @@ class PayloadHistory:
                     self._empty = self._baseline.with_fresh_zero(self._empty)
 
     def judging(self, present: Sums | None = None) -> Judgement:
-        """Test for a change and estimate, in steps of some tenths of a millisecond. Only the last one changes the state.
+        """Test for a change and estimate, in steps of some tenths of a millisecond; the last one changes the state.
 
         Args:
             present: Sums of the pose that is being held now and has not been added; None where there is none.
