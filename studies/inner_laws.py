@@ -179,7 +179,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
         "double": "double k_int",
         "momentum": "momentum k_int",
     }
-    titles = ("integral", "friction sent ahead", "notch", "double integral", "momentum")
+    titles = ("integral", "friction feedforward", "notch", "double integral", "momentum")
     lines = [f"| joint | swings at | {' | '.join(titles)} |", "|---|--:|--:|--:|--:|--:|--:|"]
     for row in rows:
         cells = []

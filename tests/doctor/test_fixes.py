@@ -306,7 +306,7 @@ def test_a_late_plate_is_mended(tmp_path: Path) -> None:
 def test_with_a_guessed_rate_nothing_is_written_that_hangs_on_accelerations(
     put_in: Callable[[str], tuple[Log, Any]],
 ) -> None:
-    """The same recording with and without somebody who says how fast time goes."""
+    """The same recording with and without somebody source of the time."""
     for fault, hangs in (("effort is current", True), ("gain", True), ("effort sign", False)):
         faulty, expected = put_in(fault)
         told = replace(faulty, declared=replace(faulty.declared, rate_source="declared"))

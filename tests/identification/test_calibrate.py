@@ -239,7 +239,7 @@ def test_friction_that_did_not_show_leaves_open_what_holds_the_arm() -> None:
     one_way = calibrate(robot, replace(log, q=q, dq=dq, tau=tau), uses=("hold",), findings=())
     assert not {"hold", "payload", "contact"} & {statement.use for statement in one_way.statements}
     assert any(
-        "the friction of joint1 is unknown: it moved one way only, or not at all" in reason
+        "the friction of joint1 is unknown: it moved in one direction only, or not at all" in reason
         for reason in one_way.reasons
     )
 

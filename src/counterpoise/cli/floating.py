@@ -107,7 +107,7 @@ def floating_options(friction_fraction: float) -> Decorator:
                 type=click.Choice(("effort", "command")),
                 default="effort",
                 show_default=True,
-                help="What tells the holding torque: the measured effort, or the command.",
+                help="What the holding torque is taken from: the measured effort, or the command.",
             ),
             measure_option,
             click.option(

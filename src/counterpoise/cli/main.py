@@ -43,7 +43,7 @@ Examples:
   counterpoise gravity wam7 0 -0.5 0 1.2 0 0 0
   counterpoise gravity arm.urdf --csv poses.csv --out torques.csv
   counterpoise simulate wam7 --page run.html    a simulated arm under control
-  counterpoise poses wam7 --out plan.toml     which poses to record, and what they will tell
+  counterpoise poses wam7 --out plan.toml     which poses to record, and what they will determine
   counterpoise record wam7 --poses plan.toml --out run.npz
   counterpoise calibrate wam7 run.npz --out wam7.calibration.json --page report.html
   counterpoise verify wam7 wam7.calibration.json later.npz

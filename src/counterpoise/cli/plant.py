@@ -247,7 +247,11 @@ def plant_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     decorated: Callable[..., Any] = gathered
     for option in (
-        click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog."),
+        click.option(
+            "--estop",
+            metavar="WORDS",
+            help="Required to drive an arm without a watchdog: say that an emergency stop is in reach.",
+        ),
         seed_option(),
         click.option(
             "--unknown-rotors",

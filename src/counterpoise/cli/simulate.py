@@ -286,7 +286,7 @@ def _print(preset: Preset, simulation: Simulation, result: SimulationResult, joi
     screen.print(f"{skipped}{_events(report)}", style="dim")
     if away := [joint.name for joint in joints if not joint.follows]:
         warn(
-            f"{', '.join(away)} did not follow: friction or gravity is more than the gains can bear. Try --law pid, or "
+            f"{', '.join(away)} did not follow: friction or gravity is more than the gains can hold. Try --law pid, or "
             "--stiffness 2"
         )
     if result.interruption is not None:

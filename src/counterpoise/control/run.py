@@ -145,7 +145,7 @@ class Run:
         if measured and not plant.adds_gravity:
             return first.tau, "the measured torque"
         if kept is not None and first.time <= kept.until:
-            return kept.tau, "the torque that was kept"
+            return kept.tau, "the torque of the run before"
         return np.zeros(self._safety.n), "zero torque"
 
     @staticmethod

@@ -206,7 +206,7 @@ def among(finding: Finding, rivals: Mapping[LogFault, tuple[int, ...]], names: t
     return replace(
         finding,
         consequence=min(finding.consequence, *(CONSEQUENCES[fault] for fault in rivals)),
-        sentence=f"{finding.sentence} These data do not tell it from {' or '.join(told)}.",
+        sentence=f"{finding.sentence} These data cannot distinguish it from {' or '.join(told)}.",
         remedy=f"{finding.remedy} First find out which it is.",
         subjects=tuple(dict.fromkeys((*finding.subjects, *(names[j] for joints in rivals.values() for j in joints)))),
         alternatives=(*finding.alternatives, *(word for word in words if word not in finding.alternatives)),

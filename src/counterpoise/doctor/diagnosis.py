@@ -222,13 +222,14 @@ def _no_masses(robot: Robot, untold: tuple[str, ...], *, told: bool) -> Finding:
     )
     consequence = Consequence.NOTE
     if untold:
-        sentence += f" The sign of the efforts of {listed(untold)} is not told."
+        sentence += f" The sign of the efforts of {listed(untold)} is not identifiable."
         consequence = Consequence.LIMITS if told else Consequence.INVALIDATES
     remedy = (
         "Calibrate: the weights come from the data alone, which needs more poses. Or take a description with masses."
         if consequence < Consequence.INVALIDATES
         else "Record a motion that shows friction, state from which side poses were reached ([poses] side), or take a "
-        "description with masses: nothing here tells an effort that holds the arm from one with the opposite sign."
+        "description with masses: nothing here distinguishes an effort that holds the arm from one with the opposite "
+        "sign."
     )
     return Finding(LogFault.NO_MASSES, consequence, untold, sentence, remedy)
 

@@ -123,7 +123,7 @@ def _refused(log: Log) -> list[Finding]:
             (),
             f"Column '{told['column']}' of {told['file']} goes back in {told['back']} of its first {told['steps']} "
             f"steps, first in row {told['row']} (counted from 0): it is not used as time"
-            + (", and nothing else tells the time." if guessed else "."),
+            + (", and nothing else determines the time." if guessed else "."),
             "Sort the rows by time, name the right column ([time] column = …), or give the rate ([time] rate = …).",
             {"backward": told["back"], "steps": told["steps"], "row": told["row"]},
         )

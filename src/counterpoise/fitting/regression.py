@@ -162,7 +162,7 @@ class JointRegression:
                 "NaN where it was not measured"
             )
         if weight is not None and not np.all((weight >= 0.0) & np.isfinite(weight)):
-            raise InputError("a weight is negative or no number; expected numbers ≥ 0")
+            raise InputError("a weight is negative or not a finite number; expected numbers ≥ 0")
         return k
 
 

@@ -71,7 +71,7 @@ class Samples:
             if array.shape != shape:
                 raise InputError(f"{name} has shape {array.shape}; expected {shape}")
             if name != "tau" and not np.isfinite(array).all():
-                raise InputError(f"{name} has an entry that is no number; leave such samples out")
+                raise InputError(f"{name} has an entry that is NaN or infinite; leave such samples out")
             object.__setattr__(self, name, array)
         if np.isinf(self.tau).any():
             raise InputError("tau has an infinite entry; expected a number, or NaN where it was not measured")

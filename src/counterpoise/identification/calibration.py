@@ -213,7 +213,7 @@ def calibrate(
     gains: LoadGains | None = None
     if loaded and kind == "moving" and (terms is None or terms.gain):
         if not isinstance(data, Log):
-            raise InputError("a weighed load tells gains from recordings; give them instead of samples")
+            raise InputError("gains from a weighed load need recordings; pass recordings instead of samples")
         weighed = in_torques_by_load(robot, data, loaded, also=also, terms=terms, prior=belief, cutoff=cutoff)
         gains, data, also, loaded = weighed.gains, weighed.log, weighed.also, weighed.loaded
     if findings is None:
@@ -374,7 +374,7 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
     for log, preparation in zip(logs, prepared, strict=True):
         samples = moving_samples(robot, log, preparation=replace(preparation, v0=v0))
         notes.append(
-            f"low-pass at {preparation.band.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band"
+            f"low-pass at {preparation.band.cutoff:.3g} Hz, {len(samples)} samples used; errors are of this band"
         )
         held = [name for name in log.declared.held if name in robot.joint_names]
         if held:
@@ -407,7 +407,7 @@ def _both(
     try:
         collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets, rests=True)
         if odd := contradicting(collected.estimate):
-            refusal = f"the motion says something else at {listed(odd)}"
+            refusal = f"the motion disagrees at {listed(odd)}"
     except InputError as error:
         collected, refusal = None, f"together with the motion: {error}"
     if collected is not None and not refusal:
@@ -446,7 +446,9 @@ def _moving(
         terms = terms.replace(gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
     further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
-        notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
+        notes.append(
+            "efforts are no torques and no weighed load was recorded: gains and masses cannot be distinguished"
+        )
 
     stood = ~samples.active & (np.ptp(samples.q, axis=0) < STOOD)
     fixed = np.where(stood, samples.q[0], np.nan) if stood.any() else None

@@ -99,7 +99,7 @@ class EarlierCalibration:
                 f"{whose} is of robot '{fit.robot.name}'; its geometry differs from that of '{robot.name}'"
             )
         if fit.units != NEWTON_METRES:
-            raise InputError(f"{whose} is in {fit.units}: it does not tell masses. Start from one in N m")
+            raise InputError(f"{whose} is in {fit.units}: its masses are not identifiable. Start from one in N m")
         if not fit.model_covariance.size:
             raise InputError(f"{whose} was made by method '{fit.method}'; only 'weighted' says how sure it is")
         if fit.data.sha256 == data_sha256:

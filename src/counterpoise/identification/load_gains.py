@@ -67,7 +67,7 @@ class LoadGains(PublishedData):
             f"up to [%]: {moved}; this is not in the ±",
         ]
         if self.untold:
-            found.append(f"the load does not tell the gain of {', '.join(self.untold)}: their torques are guessed")
+            found.append(f"the load does not determine the gain of {', '.join(self.untold)}: their torques are guessed")
         return tuple(found)
 
     def in_torques(self, log: Log, robot: Robot) -> Log:

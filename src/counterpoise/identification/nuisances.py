@@ -8,7 +8,7 @@ finds the size that the data show):
   Only where a spring shows;
 - gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
 - offset: a constant, and where that is asked for another one for every further recording;
-- hidden offset: a constant at a joint whose weight is one as well, so that no recording tells them apart. The weight
+- hidden offset: a constant at a joint whose weight is one as well, so that no recording distinguishes them. The weight
   stands for both;
 - friction: what Coulomb and viscous friction do not describe. It may grow with the load, change along the way, be
   larger at low speed (Stribeck), grow with the root of the speed, differ between the directions, change with time, or

@@ -266,7 +266,7 @@ def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[
 
 def _nothing(assessment: Assessment) -> Assessment:
     """Return the assessment of a recording that is not sound: nothing is stated."""
-    why = dict.fromkeys(USES, "the recording is not sound")
+    why = dict.fromkeys(USES, "the recording is not valid")
     promise = replace(assessment.promise, error=frozen(np.full(len(assessment.promise.error), np.nan)))
     return Assessment(promise, (), why)
 
@@ -422,7 +422,7 @@ def _unreliable(estimate: Estimate) -> tuple[str, ...]:
         source = f"leans on {estimate.prior}" if estimate.prior else "takes the smallest possible values"
         found.append(
             f"{poorly} of {len(estimate.identifiable.eigenvalues)} combinations of weights and offsets (they involve "
-            f"{shortest}, …): these data tell them worse than one good measurement would; there the fit {source}"
+            f"{shortest}, …): these data determine them worse than one good measurement would; there the fit {source}"
         )
     silent = [name for name in estimate.robot.joint_names if name not in estimate.model.joint_names]
     if silent:

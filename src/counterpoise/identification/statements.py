@@ -344,7 +344,7 @@ class _Assessor:
         if not hidden.any():
             return ""
         names = [name for name, some in zip(self._names, hidden, strict=True) if some]
-        moved = f"{'they' if len(names) > 1 else 'it'} moved one way only, or not at all"
+        moved = f"{'they' if len(names) > 1 else 'it'} moved in one direction only, or not at all"
         return f"the friction of {listed(names)} is unknown: {moved}"
 
     def _hold(self) -> UseStatement | str:

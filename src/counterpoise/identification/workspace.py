@@ -174,7 +174,7 @@ def clear_of_table(robot: Robot, q: Array, clearance: Clearance) -> BoolArray:
         return np.ones(len(q), dtype=bool)
     strength = float(np.linalg.norm(robot.gravity_base))
     if strength == 0.0:
-        raise InputError("a table is asked for without gravity; which way is up cannot be told")
+        raise InputError("a table is asked for without gravity; the direction of up is unknown")
     up = -robot.gravity_base / strength
     begins, ends = _lines(robot, q, _bars(robot))
     # Judged over many poses, so that a single pose does not make its points look fixed.

@@ -220,7 +220,7 @@ def _without_acceleration(fit: Fit, evidence: Evidence) -> Samples:
 
 
 CHECKS = {
-    "recording": "Is the recording sound?",
+    "recording": "Is the recording valid?",
     "structure": "Does the model have all that shows?",
     "earlier": "Does it agree with the earlier calibration?",
     "hold": "Does it hold the arm?",
@@ -288,7 +288,7 @@ def verification_page(found: Verification) -> Page:
     )
     caption = (
         "Promised: the gravity error that the calibration states. The error in all includes friction and all samples, "
-        "changes are told from those within the calibrated range."
+        "changes are compared with those within the calibrated range."
     )
     remarks = [f"error {quantity(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
@@ -340,7 +340,7 @@ def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
     active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.errors.tolerated[joint])]
     names, turns = fit.robot.joint_names, rotary(fit.robot)
     if not np.isfinite(fit.errors.gravity[active]).any():
-        return PageSection("How far to believe it", (Paragraph("The recording is not sound, so nothing is stated."),))
+        return PageSection("How reliable it is", (Paragraph("The recording is not valid, so nothing is stated."),))
     rows = tuple(
         (
             names[joint],
@@ -367,7 +367,7 @@ def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
         "How far the effort that holds each joint against gravity may be off at poses like the recorded ones: root "
         "mean square, with 95 % confidence. Friction, cables, drives and drifts count as the residuals show them."
     )
-    return PageSection("How far to believe it", (Paragraph(text), chart, PageTable(columns, rows, left=("joint",))))
+    return PageSection("How reliable it is", (Paragraph(text), chart, PageTable(columns, rows, left=("joint",))))
 
 
 def _errors_section(fit: Fit, units: Sequence[str]) -> PageSection:
@@ -458,7 +458,7 @@ def _unknown_section(fit: Fit) -> PageSection:
             )
         )
         listed = tuple((text,) for text in fit.identifiable.undetermined)
-        summary = "Numbers that the data do not tell by themselves"
+        summary = "Numbers that are not identifiable from the data alone"
         parts.append(PageTable(("number",), listed, left=("number",), folded=True, summary=summary))
     if fit.identifiable.never_felt:
         never = ", ".join(fit.identifiable.never_felt)
@@ -476,7 +476,7 @@ def _about_section(fit: Fit) -> PageSection:
         ("data", f"{fit.data.kind}: {fit.data.why}"),
         ("units", fit.units),
         ("guessed numbers of the mapping", ", ".join(fit.data.guessed) or "none"),
-        ("who says how fast time goes", fit.data.rate_source or "nobody"),
+        ("source of the time", fit.data.rate_source or "nobody"),
         ("prior", fit.prior or "none"),
         ("recording", f"sha256 {fit.data.sha256}"),
         ("robot's geometry", f"sha256 {identity.kinematics_sha256}"),

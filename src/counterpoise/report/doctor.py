@@ -359,7 +359,7 @@ def _section(finding: Finding, shown: ChartData, *, charted: bool) -> PageSectio
         Paragraph(f"What to do: {finding.remedy}"),
     ]
     if finding.alternatives:
-        parts.append(Paragraph(f"These data cannot tell it from: {', '.join(finding.alternatives)}."))
+        parts.append(Paragraph(f"These data cannot distinguish it from: {', '.join(finding.alternatives)}."))
     chart = evidence_chart(finding, shown) if charted else None
     if chart is not None:
         parts.append(chart)

@@ -62,7 +62,7 @@ class ChangeEvent:
 
 
 DOUBT = "the last torques differ in a way that no weight explains: a touch, a cable, a brake?"
-ONE_POSE = "a load would explain the last pose, and so would a joint that sticks there: one more pose tells"
+ONE_POSE = "a load would explain the last pose, and so would a joint that sticks there: one more pose decides"
 Test = Generator[None, None, tuple[ChangeEvent | None, list[Sums]]]
 """Ends with what came or went, and the poses that are in doubt."""
 Judgement = Generator[None, None, tuple[PayloadEstimate, ChangeEvent | None]]

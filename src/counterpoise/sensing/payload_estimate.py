@@ -578,10 +578,10 @@ def _mixture(places: Places, share: Array, mass: Array, moment: Array, covarianc
 
 def _advice(places: Places, place: int, mass_known: bool, links: int, weighed: bool, like_weight: float) -> str:
     if like_weight < LIKELY_WEIGHT:
-        return f"with {1.0 - like_weight:.0%} a touch or a cable and no weight; more poses tell"
+        return f"with {1.0 - like_weight:.0%} a touch or a cable and no weight; more poses decide"
     if not mass_known and not weighed and not places.mass_felt[place]:
         link = places.links[place]
-        return f"no joint torque tells the mass of a load on {link}; a plate under the base would weigh it"
+        return f"no joint torque depends on the mass of a load on {link}; a plate under the base would weigh it"
     if not mass_known and not weighed:
         return "more poses narrow it down; a plate under the base would settle the mass"
     if links > 1:

@@ -232,7 +232,7 @@ def orientations(gravity: Array) -> Array:
     if spread[0] < LEAST_SPREAD:
         raise InputError(
             f"the sensor keeps its orientation to gravity within {math.degrees(math.asin(spread[0])):.1f}° (rms): the "
-            "tool's weight cannot be told from the sensor's zero. Record a dozen orientations, upside down included"
+            "tool's weight cannot be distinguished from its zero. Record a dozen orientations, upside down included"
         )
     return spread
 

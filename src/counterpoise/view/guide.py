@@ -207,8 +207,8 @@ WEIGH_ROTARY, WEIGH_LINEAR, WEIGH_DWELL, WEIGH_SPEED, WEIGH_POSES = 0.25, 0.05, 
 share of their top speed, and at how many poses."""
 CONTROL_TOLERANCE = 1.0
 """A load is compensated when what is unknown of it stays within the friction band of every joint."""
-NOBODY = "nobody is looking: held until somebody says float"
-ASKED = "held, until you say float"
+NOBODY = "nobody is looking: held until float is pressed"
+ASKED = "held, until float is pressed"
 UNSURE = "the weight is not known well enough to float with it: weigh it again, or float anyway"
 FEELING = "moving a little, to feel the weight in other poses"
 

@@ -58,7 +58,7 @@ def test_joints_that_the_plate_does_not_feel_have_no_numbers() -> None:
     for joint, sentence in zip(found.joints[3:], found.sentences[3:6], strict=True):
         assert not joint.determined and joint.curve is None and np.isnan(joint.gain) and np.isnan(joint.coulomb)
         assert joint.law() is None and np.isnan(joint.torque([0.1, 0.2])).all()
-        assert "no information" in sentence and "the plate says nothing about this joint" in sentence
+        assert "no information" in sentence and "the plate has no information on this joint" in sentence
 
 
 def test_a_noisier_plate_silences_more_joints() -> None:

@@ -396,7 +396,7 @@ def _decides(runs: dict[str, ScenarioRun]) -> str:
         "at random poses, from poses each reached from one side. While moving, −K_d q̇ lags and decides the error: "
         "with the exact g it is of the size of PD's. The recursive one has at most "
         f"{moving['']:.2f} times the exact g's error while moving, with stiction {moving[', stiction']:.2f} times: "
-        "after one pose it cannot tell friction from weight, and the first move goes back against that friction."
+        "after one pose it cannot distinguish friction from weight, and the first move goes back against that friction."
     )
 
 
@@ -417,7 +417,7 @@ def _notes(runs: dict[str, ScenarioRun]) -> tuple[str, ...]:
         f"Compact form of the planar arm, derived automatically: {planar_form_text()}",
         "Robot, poses, trajectories and gains are ours: the paper prints 19 joints, 62 kg, 1 kHz and the phases only.",
         "As printed, Q multiplies Z⁺ on the left, where the sizes do not fit; here on the right.",
-        "The recursive estimator starts from nothing and is not told whether there is friction.",
+        "The recursive estimator starts from nothing without knowing whether there is friction.",
         f"At the end of each phase from 7 s on the recursive one leaves 1/{1.0 / later:.0f} of PD's error or less.",
     )
 

@@ -50,7 +50,7 @@ def recorded(arm: HiddenArm, folder: Path, progress: Progress) -> Recorded:
     found = diagnose(arm.described, read_log(path, arm.described))
     mapping = None
     if found.fix:
-        mapping = folder / "mended.toml"
+        mapping = folder / "fixed.toml"
         write_mapping(LogMapping.from_table(found.fix), mapping)
     mended = read_log(path, arm.described, mapping)
     return Recorded(path, mapping, float(log.time[-1] - log.time[0]), found, mended)

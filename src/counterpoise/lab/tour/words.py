@@ -28,9 +28,7 @@ def _(stop: Recorded) -> list[str]:
     told = [f"Recorded {POSES} poses, each from both sides: {stop.seconds:.0f} s of motion."]
     told += [f"Doctor: {finding.sentence} {finding.remedy}" for finding in stop.diagnosis.alarms]
     if stop.mapping is not None:
-        told.append(
-            "The sign is mended by the mapping that the doctor writes; the missing tool is left to calibration."
-        )
+        told.append("The sign is fixed by the mapping that the doctor writes; the missing tool is left to calibration.")
     return told
 
 

@@ -478,11 +478,11 @@ def _reason_against(signals: _Signals, joint: int, used: npt.NDArray[np.bool_]) 
     elif count < LEAST_SLIDING:
         reason = f"it slides in {count} samples only, {LEAST_SLIDING} are needed: move it more"
     elif min(upwards, 1.0 - upwards) < LEAST_DIRECTION:
-        reason = "it moves in one direction only: dry friction and an offset cannot be told apart"
+        reason = "it moves in one direction only: dry friction and an offset cannot be distinguished"
     elif plate_std > NOISE_SHARE * link_std:
         reason = (
             f"the plate's torque scatters by {plate_std:.2g} {unit} where the links need {link_std:.2g} {unit}: "
-            "the plate says nothing about this joint"
+            "the plate has no information on this joint"
         )
     return reason
 

@@ -176,5 +176,5 @@ class JointFriction:
             words = ["no friction beyond its band"]
         gain = f"torque gain {self.gain:.3f} ± {self.gain_std:.3f}"
         if not self.gain_determined:
-            gain = "torque gain not told by these data, taken as 1"
+            gain = "torque gain not identifiable from these data, taken as 1"
         return f"{self.name}: {'; '.join(words)}; {gain}"

@@ -321,7 +321,9 @@ def _sentences(found: PlateParameters) -> tuple[str, ...]:
         )
     else:
         lines.append("the recording visits too little of joint space to hold a part of it back as a check")
-    lines.append("the total mass and the base link's weight cannot be told from the plate's zero, which was fitted")
+    lines.append(
+        "the total mass and the base link's weight cannot be distinguished from the plate's zero, which was fitted"
+    )
     if found.lag > max(3.0 * found.lag_std, 5e-4):
         lines.append(f"the plate's readings come {1e3 * found.lag:.1f} ± {1e3 * found.lag_std:.1f} ms late")
     if found.data == "moving" and (links := unphysical_links(found.robot())):

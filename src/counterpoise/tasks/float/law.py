@@ -557,7 +557,7 @@ class FloatLaw:
             self._load_watch.suspect(load.joint)
             hold.catch(q, load.holding)
             if not hold.can_bear(load.holding):
-                self._end(pulled, "that is more than the hold can bear")
+                self._end(pulled, "that is more than the hold can carry")
         elif self.hold_when_released and self._still_watch.still(time, q):
             hold.catch(q)
 

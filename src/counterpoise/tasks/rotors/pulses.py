@@ -417,7 +417,7 @@ class PulseLaw:
         inertia: Inertia95 | None = None
         if not reason and self._coarse:
             unit = position_units(self._robot)[self._joint]
-            reason = f"its encoder is too coarse for so short a way: steps of {self._step[self._joint]:.2g} {unit}"
+            reason = f"its encoder is too coarse for so short a distance: steps of {self._step[self._joint]:.2g} {unit}"
         if not reason:
             step = float(self._step[self._joint])
             shown = fitted(self._grams, self.links(self._joint), step if math.isfinite(step) else 0.0)
