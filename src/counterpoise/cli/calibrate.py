@@ -298,7 +298,14 @@ def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str,
 def _gains(gains: LoadGains) -> list[dict[str, Any]]:
     """Return efforts per torque as plain values."""
     return [
-        {"joint": name, "gain": gain, "std": std, "com_shift": shift, "unit": unit, "told": name not in gains.untold}
+        {
+            "joint": name,
+            "gain": gain,
+            "std": std,
+            "com_shift": shift,
+            "unit": unit,
+            "identifiable": name not in gains.unidentified,
+        }
         for name, gain, std, shift, unit in zip(
             gains.joint_names,
             gains.gain.tolist(),

@@ -315,7 +315,8 @@ def _iterate(task: _Task, least: int) -> _State:
         return state
     raise InputError(
         f"gain, zero or tilt did not settle in {most} passes: the recording does not distinguish them from the "
-        "weights. Fit fewer of them, keep a prior, or record more varied poses (for gains: a second run with a weighed load)"
+        "weights. Fit fewer of them, keep a prior, or record more varied poses (for gains: a second run with a weighed "
+        "load)"
     )
 
 

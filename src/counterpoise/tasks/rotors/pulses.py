@@ -91,14 +91,14 @@ class Found:
         reason: Why not; "" where it was.
         pulses: Pulses that were used.
         torque: The largest torque of a pulse [N m or N].
-        way: Furthest that a pulse moved it [rad or m].
+        travel: Furthest that a pulse moved it [rad or m].
     """
 
     inertia: Inertia95 | None
     reason: str
     pulses: int
     torque: float
-    way: float
+    travel: float
 
 
 class PulseLaw:
