@@ -52,15 +52,15 @@ class Hold:
 
     def __init__(self, q: npt.ArrayLike | None = None) -> None:
         """Stay at ``q`` [rad or m], shape (n,); None for where the arm is when the law starts."""
-        self._given = None if q is None else _vector(q, "q")
-        self._desired = None if self._given is None else Desired(self._given, frozen(np.zeros(len(self._given))))
+        self._fixed = None if q is None else _vector(q, "q")
+        self._desired = None if self._fixed is None else Desired(self._fixed, frozen(np.zeros(len(self._fixed))))
 
     def reset(self, q: Array) -> None:
         """Begin with the arm at q [rad or m], shape (n,)."""
-        if self._given is None:
+        if self._fixed is None:
             self._desired = Desired(frozen(q), frozen(np.zeros(len(q))))
         else:
-            _same_length(self._given, q, "q")
+            _same_length(self._fixed, q, "q")
 
     def at(self, time: float) -> Desired:
         """Return the pose, at rest."""
@@ -84,15 +84,15 @@ class _Periodic:
         if not 1e-3 <= period <= 1e6:
             raise InputError(f"period is {period!r}; expected 1e-3 to 1e6 s")
         self._period = float(period)
-        self._given = None if centre is None else _vector(centre, "centre")
-        if self._given is not None:
-            _same_length(self._amplitude, self._given, "centre")
-        self._centre = self._given
+        self._fixed = None if centre is None else _vector(centre, "centre")
+        if self._fixed is not None:
+            _same_length(self._amplitude, self._fixed, "centre")
+        self._centre = self._fixed
 
     def reset(self, q: Array) -> None:
         """Begin with the arm at q [rad or m], shape (n,)."""
         _same_length(self._amplitude, q, "amplitude")
-        self._centre = frozen(q) if self._given is None else self._given
+        self._centre = frozen(q) if self._fixed is None else self._fixed
 
     def at(self, time: float) -> Desired:
         """Return position and velocity ``time`` seconds after the reset."""
@@ -136,18 +136,18 @@ def minimum_jerk(part: float) -> tuple[float, float]:
     return part**3 * (10.0 - 15.0 * part + 6.0 * part * part), 30.0 * part**2 * (1.0 - part) ** 2
 
 
-def move_time(way: Array, speed: Array, acceleration: Array | None = None) -> float:
+def move_time(distance: Array, speed: Array, acceleration: Array | None = None) -> float:
     """Return the time of a minimum-jerk move within speeds and accelerations [s].
 
     Args:
-        way: How far each joint goes [rad or m], shape (n,).
+        distance: How far each joint goes [rad or m], shape (n,).
         speed: Largest speeds [rad/s or m/s], shape (n,).
         acceleration: Largest accelerations [rad/s² or m/s²], shape (n,); None for any.
     """
-    time = SPEED_PEAK * float(np.max(np.abs(way) / speed, initial=0.0))
+    time = SPEED_PEAK * float(np.max(np.abs(distance) / speed, initial=0.0))
     if acceleration is None:
         return time
-    return max(time, math.sqrt(ACCELERATION_PEAK * float(np.max(np.abs(way) / acceleration, initial=0.0))))
+    return max(time, math.sqrt(ACCELERATION_PEAK * float(np.max(np.abs(distance) / acceleration, initial=0.0))))
 
 
 def smooth_step(part: float) -> float:
@@ -185,9 +185,9 @@ class Eased:
         if time >= self._over or self._start is None:
             return wanted
         part = max(time, 0.0) / self._over
-        share, slope = minimum_jerk(part)
-        way = wanted.q - self._start
-        return Desired(self._start + share * way, share * wanted.dq + slope / self._over * way)
+        fraction, slope = minimum_jerk(part)
+        distance = wanted.q - self._start
+        return Desired(self._start + fraction * distance, fraction * wanted.dq + slope / self._over * distance)
 
 
 class PoseList:

@@ -213,7 +213,7 @@ class TorqueLoop:
         self._return_ticks = max(1, math.ceil(RETURN_TIME / dt))
         self._hold, self._tare = np.zeros(n), np.zeros(n)
         self._tau, self._error = np.zeros(n), np.zeros(n)
-        self._found: Array | None = None
+        self._first_torque: Array | None = None
         self.correction, self._faded_from = np.zeros(n), np.zeros(n)
         self._rest = 1.0 - self.feedforward
         self.closed, self._begun, self._fresh = True, False, True
@@ -255,7 +255,7 @@ class TorqueLoop:
             held = self.plate.sensor.robot if self._bare is None else self._bare[1]
             other._bare = robot, robot.with_payloads(held.payloads)
             other._tare[:] = self._tare
-        other._found = self._found
+        other._first_torque = self._first_torque
         other.correction[:], other._faded_from[:] = self.correction, self._faded_from
         other.closed, other._begun, other._fresh = self.closed, self._begun, self._fresh
         other._bad, other._good, other._fade = self._bad, self._good, self._fade
@@ -280,7 +280,7 @@ class TorqueLoop:
                 raise InputError("gravity='tare' needs the torque that holds the arm, and the plant measures none")
             self._tare[:] = self._hold[:] = sample.tau
             self._bare = None
-        self._found = sample.tau.copy() if self._start == "effort" and measured else None
+        self._first_torque = sample.tau.copy() if self._start == "effort" and measured else None
         self.closed, self._begun, self._fresh = True, False, True
         self._bad = self._good = self._fade = 0
         self._news.clear()
@@ -330,7 +330,7 @@ class TorqueLoop:
     def _begin(self, without: Array) -> None:
         """Let the torque begin with the one that was found; ``without`` is it without a correction."""
         self._begun = True
-        self.correction[:] = 0.0 if self._found is None else self._found - without
+        self.correction[:] = 0.0 if self._first_torque is None else self._first_torque - without
 
     def _lose(self) -> None:
         """Bridge a tick without an estimate, or begin to fall back."""
@@ -344,9 +344,9 @@ class TorqueLoop:
     def _fall_back(self, wanted: Array, usable: bool) -> None:
         """Fade the correction out; close the loop again where the estimate has been good for long enough."""
         self._fade = min(self._fade + 1, self._fade_ticks)
-        share = smooth_step(self._fade / self._fade_ticks)
-        np.multiply(self._rest * wanted, share, out=self.correction)
-        self.correction += (1.0 - share) * self._faded_from
+        fraction = smooth_step(self._fade / self._fade_ticks)
+        np.multiply(self._rest * wanted, fraction, out=self.correction)
+        self.correction += (1.0 - fraction) * self._faded_from
         self._good = self._good + 1 if usable else 0
         if self._good < self._return_ticks:
             return

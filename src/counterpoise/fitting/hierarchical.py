@@ -416,10 +416,10 @@ def averaged(posteriors: Sequence[Moments], log_weights: npt.ArrayLike) -> tuple
     score = np.array([one.evidence for one in posteriors]) + np.asarray(log_weights)
     weights = np.exp(score - score.max())
     weights /= weights.sum()
-    kept = [(weight, one) for weight, one in zip(weights, posteriors, strict=True) if weight > 1e-6]
-    mean = sum((weight * one.mean for weight, one in kept), start=np.zeros(len(posteriors[0].mean)))
+    used = [(weight, one) for weight, one in zip(weights, posteriors, strict=True) if weight > 1e-6]
+    mean = sum((weight * one.mean for weight, one in used), start=np.zeros(len(posteriors[0].mean)))
     covariance = np.zeros((len(mean), len(mean)))
-    for weight, one in kept:
+    for weight, one in used:
         away = one.mean - mean
         covariance += weight * (one.covariance + np.outer(away, away))
     return weights, mean, covariance

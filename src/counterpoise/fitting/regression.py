@@ -256,32 +256,32 @@ def solve(
         )
     if not pooling >= 0.0:
         raise InputError(f"pooling is {pooling!r}; expected a number ≥ 0")
-    share = _per_joint(autocorrelation_time, n, "autocorrelation_time", least=1.0)
+    times = _per_joint(autocorrelation_time, n, "autocorrelation_time", least=1.0)
     ratio = _per_joint(relative_sigma, n, "relative_sigma", least=0.0)
     measured = regression.rows > 0
     factors = [regression.factor(joint) for joint in range(n)]
-    samples = regression.rows / share
+    samples = regression.rows / times
     scale = regression.torque_rms()
     signal = max(float(np.nanmax(scale)), 1e-12)
 
     if sigma is not None:
         noise = _per_joint(sigma, n, "sigma", least=0.0)
-        step = _minimise(factors, noise, share, prior, tolerance)
+        step = _minimise(factors, noise, times, prior, tolerance)
     else:
         # The first guess only has to be in proportion: the size cancels without a prior and is replaced with one.
         noise = np.maximum(ratio * np.nanmax(scale / ratio), SIGMA_FLOOR * signal)
-        step = _minimise(factors, noise, share, prior, tolerance)
+        step = _minimise(factors, noise, times, prior, tolerance)
         for _ in range(MAX_ROUNDS):
             before = noise
-            squares = step.squares / share
+            squares = step.squares / times
             noise = pooled_noise(
                 squares, step.fitted, samples, ratio=ratio, before=before, pooling=pooling, signal=signal
             )
-            step = _minimise(factors, noise, share, prior, tolerance)
+            step = _minimise(factors, noise, times, prior, tolerance)
             if np.all(np.abs(noise - before)[measured] <= CONVERGED * before[measured]):
                 break
 
-    rank, condition, information = _data_alone(factors, noise, share, tolerance)
+    rank, condition, information = _data_alone(factors, noise, times, tolerance)
     return Solution(
         joint_names=regression.joint_names,
         column_names=regression.column_names,
@@ -309,9 +309,9 @@ class _Step:
     fitted: Array
 
 
-def _minimise(factors: Sequence[Array], sigma: Array, share: Array, prior: Gaussian | None, tolerance: float) -> _Step:
+def _minimise(factors: Sequence[Array], sigma: Array, times: Array, prior: Gaussian | None, tolerance: float) -> _Step:
     """Solve the stacked weighted system by QR and SVD; directions without any information keep their smallest size."""
-    weighted = [factor / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, share, strict=True)]
+    weighted = [factor / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, times, strict=True)]
     p = factors[0].shape[1] - 1
     center = np.zeros(p) if prior is None else prior.mean
     stacked = np.concatenate(weighted + ([] if prior is None else [np.column_stack([prior.root, prior.root @ center])]))
@@ -369,10 +369,10 @@ def pooled_noise(
     return np.maximum(np.sqrt(variance), SIGMA_FLOOR * signal)
 
 
-def _data_alone(factors: Sequence[Array], sigma: Array, share: Array, tolerance: float) -> tuple[int, float, Array]:
+def _data_alone(factors: Sequence[Array], sigma: Array, times: Array, tolerance: float) -> tuple[int, float, Array]:
     """Return rank, condition and information matrix of the weighted data."""
     rows = np.concatenate(
-        [factor[:, :-1] / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, share, strict=True)]
+        [factor[:, :-1] / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, times, strict=True)]
     )
     _, values, _, _ = _scaled_svd(_triangle(rows))
     rank = int(np.sum(values > tolerance * values[0])) if len(values) else 0

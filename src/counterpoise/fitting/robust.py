@@ -74,15 +74,15 @@ def solve_robust(
     solution = solve(
         plain, prior=prior, autocorrelation_time=autocorrelation_time, relative_sigma=relative_sigma, pooling=pooling
     )
-    share = np.ones(n) if autocorrelation_time is None else np.array(autocorrelation_time, dtype=np.float64)
+    times = np.ones(n) if autocorrelation_time is None else np.array(autocorrelation_time, dtype=np.float64)
     ratio = np.ones(n) if relative_sigma is None else np.array(relative_sigma, dtype=np.float64)
-    samples = plain.rows / share
+    samples = plain.rows / times
     signal = max(float(np.nanmax(plain.torque_rms())), 1e-12)
     sigma, rejects = np.where(np.isnan(solution.sigma), signal, solution.sigma), False
     for _ in range(HUBER_PASSES):
         regression, clipped, rejects = _weighted(blocks(), plain, solution.x, sigma, huber_weight)
         before = sigma
-        squares = clipped / HUBER_CONSISTENCY / share
+        squares = clipped / HUBER_CONSISTENCY / times
         fitted = samples - solution.freedom
         sigma = pooled_noise(squares, fitted, samples, ratio=ratio, before=before, pooling=pooling, signal=signal)
         solution = solve(regression, prior=prior, sigma=sigma, autocorrelation_time=autocorrelation_time)
@@ -127,10 +127,10 @@ def _weighted(
     regression = JointRegression(like.joint_names, like.column_names)
     clipped, beyond = np.zeros(len(sigma)), False
     for A, y, weight in blocks:
-        given = np.ones(y.shape) if weight is None else weight
-        residual = np.sqrt(given) * (y - A @ x)
+        stated = np.ones(y.shape) if weight is None else weight
+        residual = np.sqrt(stated) * (y - A @ x)
         size = np.nan_to_num(np.abs(residual) / sigma)
         clipped += np.sum(np.minimum(size, HUBER) ** 2, axis=0) * sigma**2
         beyond |= bool(np.any(size > BEND))
-        regression.add(A, y, given * weigh(size))
+        regression.add(A, y, stated * weigh(size))
     return regression, clipped, beyond
