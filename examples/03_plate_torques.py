@@ -1,4 +1,4 @@
-"""Joint torques from a force plate under the base: what the motors' currents do not tell, friction left out.
+"""Joint torques from a force plate under the base: what the motors' currents do not show, friction left out.
 
 Run: python examples/03_plate_torques.py                         (needs the extra "sim")
 """

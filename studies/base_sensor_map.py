@@ -1,4 +1,4 @@
-"""PID's error by that of base sensor control over random plausible joints, and what sending friction ahead adds.
+"""PID's error by that of base sensor control over random plausible joints, and what friction feedforward adds.
 
     python studies/base_sensor_map.py                 # 80 joints, some 10 minutes of two free processors
     python studies/base_sensor_map.py --resume        # judge only what the JSON does not hold yet

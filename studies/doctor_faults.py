@@ -237,7 +237,7 @@ def page(result: dict[str, Any], channels: dict[str, Any]) -> str:
     )
     text += _matrix({kind: rows[kind] for kind in (*INJECTIONS, *SIMULATED)})
     text += (
-        "\nBelow those sizes the data often do not tell, and the doctor says nothing rather than something false:\n\n"
+        "\nBelow those sizes the data often do not decide, and the doctor says nothing rather than something false:\n\n"
     )
     text += _matrix({kind: rows[kind] for kind in SMALL})
     text += (
@@ -297,12 +297,12 @@ explain to 60 % or more. A recording without such a joint is left out. Mount: ti
 (PUMA), 1 to 3 kg (WAM), 8 to 15 kg (Titan). Gravity compensated: by the robot's own model, good to 5 % and 5 mm.
 
 **Counting.** A fault counts as named when a finding names it with the right joints, alone or in a set of
-alternatives that the data cannot tell apart. An alarm is a finding worse than a note. The columns count recordings
+alternatives that the data cannot distinguish. An alarm is a finding worse than a note. The columns count recordings
 in which a finding was named at all.
 """
 
 _FOOT = """
-## What cannot be told apart
+## What cannot be distinguished
 
 - **Effort or position reversed** on a joint that gravity does not load (a vertical first axis, a wrist roll):
   friction shows that one of them is, not which. Both are named.
@@ -310,7 +310,7 @@ _FOOT = """
 - **Whole joints exchanged** where neither carries gravity: friction goes along with its joint.
 - **Gain and mass**: links that are all as much heavier look like a gain where no other joint contradicts.
 - **Current or motor-side torque** with positions of the links: one unknown factor per joint either way.
-- **Degrees with currents, or the motors' own angles**: where gear ratios lie near 57, ranges alone do not tell.
+- **Degrees with currents, or the motors' own angles**: where gear ratios lie near 57, ranges alone do not decide.
 - **All efforts reversed, or the arm upside down**, when it moves so slowly and smoothly that neither inertia nor
   friction shows.
 - **Yaw of the mounting** about the vertical: gravity stays the same.

@@ -1,4 +1,4 @@
-"""Other inner laws than the integral: notch, double integral, the rotor's momentum, beside friction sent ahead.
+"""Other inner laws than the integral: notch, double integral, the rotor's momentum, beside friction feedforward.
 
     python studies/inner_laws.py                     # some minutes; prints rows, writes JSON and the docs' table
     python studies/inner_laws.py --plants stiff 0

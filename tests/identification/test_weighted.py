@@ -243,7 +243,7 @@ def test_a_tilt_that_shows_well_enters_the_model(angle: float) -> None:
 
 @pytest.mark.parametrize("bent", [False, True])
 def test_a_cable_has_harmonics_and_the_model_its_nearest_spring(bent: bool) -> None:
-    """A cable at the last joint that no sine describes is told from weight; the model explains it as well as it can."""
+    """A cable at the last joint that no sine describes is no weight; the model explains it as well as it can."""
     _, q, _, _ = motion(CAD, 2)
     angle = q[:, 3]
     torque = 3.0 * angle + (2.0 * np.cos(2.0 * angle) - 1.5 * np.sin(3.0 * angle) if bent else 0.0)

@@ -1,6 +1,6 @@
-"""Friction in a law: compensated by a model, or sent ahead along the reference.
+"""Friction in a law: compensated by a model, or fed forward along the reference.
 
-Friction sent ahead: what a learned law says the friction will be where the reference goes.
+Friction feedforward: what a learned law says the friction will be where the reference goes.
 
 A torque loop must first see friction change before it acts, and structure and delay bound how fast it may act. In slow
 motion friction depends on the displacement since the last reversal alone ([Dahl1968]), and the reference says in

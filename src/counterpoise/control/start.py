@@ -113,7 +113,8 @@ class FallWatch:
             f"joint '{self.joint}' fell by {abs(travel[joint]):.3g} {position_units(self._robot)[joint]} while the run "
             f"took it over: it was found with {self._first_torque[joint]:.3g} {unit} and needs "
             f"{self._needed[joint]:.3g} {unit}. Brakes that have just opened, or a drive that reports "
-            "an effort of 0, look like this. A plant that stands on brakes must say so (held='brakes', release()); else let its drives hold the arm first"
+            "an effort of 0, look like this. A plant that stands on brakes must say so (held='brakes', "
+            "release()); else let its drives hold the arm first"
         )
         return True
 

@@ -191,7 +191,7 @@ class Case:
 
 
 def among(finding: Finding, rivals: Mapping[LogFault, tuple[int, ...]], names: tuple[str, ...]) -> Finding:
-    """Return a finding as one of a set that the data cannot tell apart.
+    """Return a finding as one of a set that the data cannot distinguish.
 
     Args:
         finding: The finding by itself.

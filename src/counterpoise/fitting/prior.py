@@ -273,7 +273,7 @@ def covariance_root(covariance: Array) -> Array:
 
 
 def bounds_of(model: EffortModel, scales: Scales, mean: Array) -> Gaussian:
-    """Return what keeps bodies of a size that can be where there is no prior and the data do not tell.
+    """Return what keeps bodies of a size that can be where there is no prior and the data do not determine them.
 
     A body's mass is one whose weight at the arm's whole reach would be the largest effort, or the moving mass of the
     description, and WIDE times that is its standard deviation; moments and inertias follow with the reach. Where data

@@ -384,7 +384,7 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
 
 
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
-    """Return what is fitted of a motion: offsets only where they can be told from the weight."""
+    """Return what is fitted of a motion: offsets only where they can be distinguished from the weight."""
     usable = separable_offsets(robot) & samples.active
     return Terms.moving(declared).replace(offset=named_joints(robot, usable))
 

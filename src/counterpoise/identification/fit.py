@@ -169,7 +169,7 @@ class FitRecord:
 
     Attributes:
         method: "weighted", "iterative" or "coupled".
-        units: "N m" (N for linear joints), or "command units" where torque and effort could not be told apart.
+        units: "N m" (N for linear joints), or "command units" where torque and effort could not be distinguished.
         created: When, as UTC in ISO 8601.
         package: Version of the package that made it.
         identity: Robot, serial number, tool and mounting.

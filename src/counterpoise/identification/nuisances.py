@@ -121,7 +121,7 @@ class Nuisances:
 
     @cached_property
     def hidden_offset(self) -> Array:
-        """Usual offset of joints at which no recording tells it from the weight, shape (n,); else 0."""
+        """Usual offset of joints at which no recording distinguishes it from the weight, shape (n,); else 0."""
         return np.where(self.model.active & ~separable_offsets(self.model.robot), self._usual_offset, 0.0)
 
     @cached_property

@@ -91,7 +91,7 @@ def fit_poses(
 
 
 def terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None = None) -> Terms:
-    """Return what is fitted at rest: offsets that can be told from the weight, friction where sides are known."""
+    """Return what is fitted at rest: offsets that the weight does not hide, friction where sides are known."""
     usable = separable_offsets(robot) & poses.measured
     sided = np.any(poses.side != 0, axis=0) & poses.measured
     gain = (ALL,) if declared is not None and declared.effort_is_command else ()

@@ -4,7 +4,7 @@ What has changed since a calibration: the weight that each joint carries, consta
 
 The errors of the calibration on a fresh recording are put on top of its own rigid-body efforts, and these are fitted
 again with the calibrated masses as prior (weighted.py). So friction that has changed, and all that looks like weight
-and is none, is told from a change of weight as in a calibration, with its uncertainty.
+and is none, is distinguished from a change of weight as in a calibration, with its uncertainty.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ LEAST_PASSES = 4
 QUICK_PASSES = 3
 """Passes of a fit that takes over what another one found: it begins near enough."""
 LEAST_REJECTED = 60
-"""Fewest samples of a joint of which outliers are left out: among few, one cannot tell them from the fit's own luck."""
+"""Fewest samples of a joint of which outliers are left out: among few, they may be the fit's own luck."""
 MAX_PASSES = 10
 MAX_NEWTON = 25
 EXACT = 1e-6

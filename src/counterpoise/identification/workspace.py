@@ -286,7 +286,7 @@ MARGIN_ROTARY = 0.1
 MARGIN_LINEAR = 0.03
 """... and from a linear one's [m]: room for an approach from both sides."""
 OFFSET_POSES = 60
-"""Poses by which offsets are told from gravity."""
+"""Poses by which offsets are distinguished from gravity."""
 SEPARABLE = 1e-6
 """Part of a unit column that must be left beside all others: far above rounding."""
 MOST_MARGIN = 0.2
@@ -331,7 +331,7 @@ def workspace_poses(robot: Robot, count: int, *, seed: int = 0, margin: float | 
 
 
 def separable_offsets(robot: Robot) -> npt.NDArray[np.bool_]:
-    """Say of each joint whether a constant torque can be told from gravity in any recording, shape (n,).
+    """Say of each joint whether a constant torque can be distinguished from gravity in any recording, shape (n,).
 
     Of a linear joint that always moves along gravity it cannot: weight and offset are both constant. The weight then
     stands for both.

@@ -1,4 +1,4 @@
-"""A simulated arm that floats in a thread of its own, in real time, and does what it is told from any other thread."""
+"""A simulated arm that floats in a thread of its own, in real time, and takes orders from any other thread."""
 
 from __future__ import annotations
 

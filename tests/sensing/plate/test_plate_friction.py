@@ -161,7 +161,7 @@ def test_one_direction_cannot_tell_friction_from_an_offset() -> None:
     log = cp.Log(PUMA.joint_names, log.time, forwards, speeds, torque, wrench=plate(PUMA).frame.reading(wrench))
     found = plate_friction(MODEL, log, plate(MODEL))
     assert not found["joint1"].determined
-    assert "one direction only" in found["joint1"].reason and "cannot be told apart" in found["joint1"].reason
+    assert "one direction only" in found["joint1"].reason and "cannot be distinguished" in found["joint1"].reason
     assert found["joint2"].determined
 
 
@@ -176,7 +176,7 @@ def test_a_joint_that_is_not_measured() -> None:
 
 
 def test_gain_and_rotor_that_are_one_signal() -> None:
-    """One turning joint of constant inertia: gain and rotor cannot be told apart; friction is in stated torque."""
+    """One turning joint of constant inertia: gain and rotor cannot be distinguished; friction is in stated torque."""
     single = cp.load("wam7")
     time = np.arange(0.0, 40.0, 0.01)
     q = np.tile([0.0, -1.0, 0.0, 2.0, 0.0, 0.5, 0.0], (len(time), 1))

@@ -374,7 +374,7 @@ def slow_motion(robot: cp.Robot, seed: int, time: np.ndarray) -> tuple[np.ndarra
 
 @pytest.mark.parametrize("cutoff", [2.0, 4.0])
 def test_slow_motion_converges(puma: cp.Robot, cutoff: float) -> None:
-    """Up to 0.1 Hz, turn and gain are hardly told apart; the fit descends to the plate's noise all the same."""
+    """Up to 0.1 Hz, turn and gain are hardly distinguished; the fit descends to the plate's noise all the same."""
     truth = random_truth(5)
     log = recorded(puma, truth, 5, np.arange(0.0, SECONDS, 1.0 / 150.0), slow_motion)
     found = calibrate_sensor(puma, log, masses="exact", cutoff=cutoff)

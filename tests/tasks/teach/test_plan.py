@@ -114,7 +114,7 @@ def test_a_path_beyond_the_joint_limits_is_refused() -> None:
 
 
 def test_the_way_to_the_start_is_checked_too() -> None:
-    """An arm that stands beyond its limits is told apart from a bad path."""
+    """An arm that stands beyond its limits is distinguished from a bad path."""
     start = START.copy()
     start[1] = PUMA.upper[1] + 0.05
     with pytest.raises(InfeasiblePathError, match="the way to the start") as caught:

@@ -1,7 +1,7 @@
 """The map that no paper has: PID's error by that of base sensor control, over random plausible joints.
 
 Each joint of the distribution gets PID and base sensor control, tuned on it by the one rule, and runs the task of
-[Morel2000], Fig. 8. Then friction learned from the plate is sent ahead of both.
+[Morel2000], Fig. 8. Then friction learned from the plate is fed forward in both.
 
 Random plausible geared joints on a plate: on which the benefit of base sensor control is judged.
 
@@ -244,7 +244,7 @@ def _judged(drawn: RandomJoint) -> Judged:
 
 
 def _learned(joint: TunedJoint, gains: LawGains) -> tuple[Dahl | None, str]:
-    """Return the friction learned from the plate, and why there is none; then nothing is sent ahead."""
+    """Return the friction learned from the plate, and why there is none; then nothing is fed forward."""
     try:
         return learned_friction(joint.rig, gains).law, ""
     except CounterpoiseError as error:

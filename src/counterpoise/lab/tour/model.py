@@ -1,4 +1,4 @@
-"""Second stop of the tour: calibrate the model on the mended recording, and hold it against other poses."""
+"""Second stop of the tour: calibrate the model on the fixed recording, and hold it against other poses."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def summary(tour: Tour) -> list[tuple[str, str, str]]:
     """Return rows of the summary: what, hidden, found."""
     alarms = tour.recorded.diagnosis.alarms
     signs = [", ".join(each.subjects) for each in alarms if each.fault is LogFault.EFFORT_SIGN]
-    # By itself, or among what the recording cannot tell apart.
+    # By itself, or among what the recording cannot distinguish.
     tools = [each for each in alarms if LogFault.PAYLOAD.value in (each.fault.value, *each.alternatives)]
     model, load, fine = tour.modelled, tour.found, tour.fine
     before, after = rms(model.described_error), rms(model.calibrated_error)

@@ -67,7 +67,7 @@ class PlateParameters:
         units: Their units.
         values: Estimates, shape (b,).
         covariance: Of the estimates, shape (b, b).
-        identifiable: What the data tell by themselves.
+        identifiable: What the data determine by themselves.
         parameters: All parameters of the m moving bodies that amount to the estimates, as in
             ``robot.inertial_parameters[10:]``, shape (10 m,).
         parameter_covariance: Of these, shape (10 m, 10 m); the description's own where nothing was fitted.

@@ -288,7 +288,7 @@ def judged(
     # A coarse encoder lets the drive relax at rest, by any part of the friction. Sliding, all of it is on.
     held = np.where(at_rest < RELAXED * sliding, creep, rest)
     difference = 0.5 * (held[below] + held[~below]).mean(axis=0)
-    # Of both sides apart: what scatters is how each joint comes to rest, and twice the data tell it better.
+    # Of both sides apart: what scatters is how each joint comes to rest, and twice the data determine it better.
     scatter = (held[below].var(axis=0, ddof=1) + held[~below].var(axis=0, ddof=1)) / (2.0 * len(windows))
     std = np.sqrt(scatter + np.sum(noise**2, axis=0) / len(noise) ** 2 + model_std**2)
     by_law = found if friction_law is None else friction_law

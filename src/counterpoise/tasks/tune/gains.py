@@ -100,7 +100,7 @@ def natural_frequency(bandwidth: float, damping: float) -> float:
 
 SCHEMA = "counterpoise/gains-1"
 FRICTION_SHARE = 0.9
-"""Share of the learned friction that is sent ahead: a law that claims too much pushes the joint."""
+"""Share of the learned friction that is fed forward: a law that claims too much pushes the joint."""
 _NO_FRICTION = Dahl(0.0, 0.0, 1.0)
 _GAINS = ("kp", "kd", "ki", "k_int")
 _FRICTION = ("forward", "backward", "presliding")
@@ -117,7 +117,7 @@ class LawGains(PublishedData):
         kd: K_d [N m s/rad or N s/m].
         ki: K_i of a PID or PI [N m/(rad s) or N/(m s)]; 0 elsewhere.
         k_int: Integral gain of the torque loop [1/s]; 0 elsewhere.
-        friction: Friction of each joint as the plate showed it, of which FRICTION_SHARE is sent ahead of a reference;
+        friction: Friction of each joint as the plate showed it, of which FRICTION_SHARE is fed forward in a reference;
             None where it was not learned.
     """
 
