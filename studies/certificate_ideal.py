@@ -6,8 +6,8 @@ covariance is that of linear Gaussian estimation. Where a gain drifts, the recor
 counts by how much (certificate_foreign.py).
 
 A fault can be distinguished from wrong masses when the recording read as it stands fits worse, by MUCH in χ², than the
-recording with the fault undone, where links may be wrong by LINKS and all of them by one factor of COMMON, offsets and friction
-are free, and MODEL of every effort is explained by nothing.
+recording with the fault undone, where links may be wrong by LINKS and all of them by one factor of COMMON, offsets and
+friction are free, and MODEL of every effort is explained by nothing.
 """
 
 from __future__ import annotations
