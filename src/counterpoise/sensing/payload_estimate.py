@@ -211,8 +211,7 @@ LEAST_PROBABILITY = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class KnownCombination:
-    """A combination of a load's mass and first moment that the data determine, although they do not determine each of
-    them.
+    """A combination of a load's mass and first moment that the data determine, though not each of the two.
 
     Attributes:
         text: E.g. "mx + 0.55·m", in the joint frame of the link.

@@ -29,7 +29,7 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
   prior's;
 - the error of a torque constant is the same at all poses, no number of holds makes it smaller, and none distinguishes
   it from weight: it is not estimated, but what it does to the estimate is kept account of and is in the standard
-deviation;
+  deviation;
 - hold_i is learned from the innovations, each weighed by how much of it was foreseen.
 
 The values that :meth:`gravity` uses follow the estimate over BLEND, so that a controller that adds them sees no step.
