@@ -226,7 +226,7 @@ def test_certificates_and_refusals_are_counted() -> None:
     assert "| all | 6 | 2 | 2 | 1 (17%) | 1 (50%) | 2 (33%) | 3 | 2 (67%) |" in text
     assert "| hold | 2 | 2 | 1 (50%) | 1 of 2 | 0 of 0 | [4] |" in text
     assert "| float | 2 | 1 | 1 (100%) | 1 of 1 | 0 of 0 | [2] |" in text
-    assert "Sound recordings with a wrong finding that invalidates: 1 (17%)." in text
+    assert "Valid recordings with a wrong finding that invalidates: 1 (17%)." in text
     assert "Of the false certificates, 1 hold the arm all the same" in text
     assert "Certified, outside and worse than the untouched description: 1." in text
     assert "What failed in false refusals: prior 1, no fit 1." in text

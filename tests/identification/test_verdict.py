@@ -1,4 +1,4 @@
-"""Trusted or not: a sound recording and all that was asked for; the rest is said with its reason."""
+"""Trusted or not: a valid recording and all that was asked for; the rest is said with its reason."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Gaussian:
                 f"the prior's mean has shape {self.mean.shape} and its root {self.root.shape}; expected (p,) and (m, p)"
             )
         if not (np.isfinite(self.mean).all() and np.isfinite(self.root).all()):
-            raise InputError("the prior's mean or root has entries that are no numbers; leave out what is not known")
+            raise InputError("the prior's mean or root has NaN or infinite entries; leave out what is not known")
 
     @classmethod
     def from_covariance(cls, mean: npt.ArrayLike, covariance: npt.ArrayLike) -> Self:

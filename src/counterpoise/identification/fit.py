@@ -1,6 +1,6 @@
 """The result of a calibration: a robot, how far to believe it, and why.
 
-A fit is trusted when the recording is sound, the fit explains it better than the description does, and the calibration
+A fit is trusted when the recording is valid, the fit explains it better than the description does, and the calibration
 is good for everything that was asked for (statements.py).
 """
 

@@ -1,6 +1,6 @@
 """Putting a fit together: errors, sag, tolerance, what may not be relied on, and the verdict.
 
-A fit is trusted when the recording is sound, the fit explains it better than the description does, and the calibration
+A fit is trusted when the recording is valid, the fit explains it better than the description does, and the calibration
 is good for everything that was asked for (statements.py).
 """
 
@@ -204,7 +204,7 @@ def judge(
     Args:
         assessment: What it is good for.
         asked: What it is asked for.
-        recording: Whether the recording is sound (:func:`judge_recording`).
+        recording: Whether the recording is valid (:func:`judge_recording`).
         structure: What the efforts show that the model does not have, one sentence each.
         earlier: Whether the recording agrees with the calibration from which the fit started.
     """
@@ -265,7 +265,7 @@ def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[
 
 
 def _nothing(assessment: Assessment) -> Assessment:
-    """Return the assessment of a recording that is not sound: nothing is stated."""
+    """Return the assessment of a recording that is not valid: nothing is stated."""
     why = dict.fromkeys(USES, "the recording is not valid")
     promise = replace(assessment.promise, error=frozen(np.full(len(assessment.promise.error), np.nan)))
     return Assessment(promise, (), why)

@@ -276,9 +276,12 @@ def test_the_split_is_exact_and_nearest_the_identity() -> None:
     ("change", "match"),
     [
         (lambda log: replace(log, wrench=None), "no plate readings"),
-        (lambda log: replace(log, wrench=np.full((len(log), 6), np.nan)), "holds no numbers"),
+        (lambda log: replace(log, wrench=np.full((len(log), 6), np.nan)), "has only NaN"),
         (lambda log: replace(log, wrench=np.tile(log.wrench[0], (len(log), 1))), "frozen or not connected"),
-        (lambda log: replace(log, wrench=np.where(np.arange(len(log))[:, None] % 3, np.nan, log.wrench)), "no numbers"),
+        (
+            lambda log: replace(log, wrench=np.where(np.arange(len(log))[:, None] % 3, np.nan, log.wrench)),
+            "are NaN, flagged",
+        ),
         (lambda log: log[:200], "can be used|too few|poses"),
         (lambda log: replace(log, q=np.tile(log.q[0], (len(log), 1))), "no joint moves"),
         (lambda log: replace(log, joint_names=tuple("abcdef")), "expected those of robot"),

@@ -148,7 +148,7 @@ def plate_data(
     lost = missing | unusable
     if lost.mean() > MOST_LOST:
         raise InputError(
-            f"{lost.mean():.0%} of the plate's readings are no numbers, flagged, saturated or frozen; expected at most "
+            f"{lost.mean():.0%} of the plate's readings are NaN, flagged, saturated or frozen; expected at most "
             f"{MOST_LOST:.0%}. Check the plate's range and connection, and record again"
         )
     _refuse_standing(log.q[np.isfinite(log.q).all(axis=1)])
@@ -204,7 +204,7 @@ def refuse_unusable(robot: Robot, log: Log) -> None:
     for name, column in zip(WRENCH_COMPONENTS, readings.T, strict=True):
         known = column[np.isfinite(column)]
         if known.size == 0:
-            raise InputError(f"channel {name} of the sensor holds no numbers; check the mapping's columns")
+            raise InputError(f"channel {name} of the sensor has only NaN; check the mapping's columns")
         if np.ptp(known) == 0.0:
             raise InputError(
                 f"channel {name} of the sensor reads {known[0]:g} throughout: it is frozen or not connected. Six live "
