@@ -462,7 +462,7 @@ def test_linear_joint_overcomes_friction(tmp_path, axis: float) -> None:
 
 
 def test_a_load_taken_up_after_the_tare_costs_position() -> None:
-    """The plate takes its weight for torque: the joint rests b / K_p too low, and a new tare mends it."""
+    """The plate takes its weight for torque: the joint rests b / K_p too low, and a new tare fixes it."""
     kp, load = 500.0, 6.0
     law = loop_law(desired=PD([kp], [20.0], Hold([0.0])), k_int=20.0)
     law.reset(sample())

@@ -147,7 +147,7 @@ def test_a_gain_is_named_with_its_inverse_as_the_fix() -> None:
 
 
 def test_a_gain_that_heavier_links_would_explain_says_so() -> None:
-    """Of a pendulum nothing tells a gain of 1.6 from a mass 1.6 times as large: one finding, which mends nothing."""
+    """Of a pendulum nothing tells a gain of 1.6 from a mass 1.6 times as large: one finding, which fixes nothing."""
     pendulum = cp.load("pendulum")
     (finding,) = check_model(pendulum, scaled_effort(recording(pendulum), 0, 1.6))
     assert (finding.fault, finding.consequence) == (LogFault.MODEL_DIFFERS, Consequence.LIMITS)

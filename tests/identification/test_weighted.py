@@ -192,10 +192,10 @@ def test_drives_are_made_to_suit_the_bodies_where_averages_explain_too_little(
     state = _iterate(_task_of(samples), 1)
     wrong = np.array(fitted.x)
     wrong[fitted.model.groups["coulomb"]] *= 5.0
-    mended = _with_best_drives(fitted.model, state, wrong)
+    fixed = _with_best_drives(fitted.model, state, wrong)
     bodies = fitted.model.groups["bodies"]
-    np.testing.assert_array_equal(mended[bodies], wrong[bodies])
-    errors = [root_mean_square(samples.tau - fitted.model.predict(samples, x)) for x in (fitted.x, mended, wrong)]
+    np.testing.assert_array_equal(fixed[bodies], wrong[bodies])
+    errors = [root_mean_square(samples.tau - fitted.model.predict(samples, x)) for x in (fitted.x, fixed, wrong)]
     assert np.all(errors[1] <= 1.05 * errors[0]) and np.all(errors[2] > 2.0 * errors[1])
 
 

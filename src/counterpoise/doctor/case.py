@@ -116,7 +116,7 @@ class Case:
         return {self.names[joint]: rounded(effect[joint]) for joint in self.alive if effect[joint] > 0.0}
 
     def settled(self, finding: Finding, change: Change) -> Finding:
-        """Return a finding with what else would explain the data as well: then it is one of a set, and mends nothing.
+        """Return a finding with what else would explain the data as well: then it is one of a set, and fixes nothing.
 
         Args:
             finding: The finding as if nothing else would do.

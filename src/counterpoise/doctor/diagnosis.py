@@ -1,4 +1,4 @@
-"""A diagnosis: all findings of a recording, worst first, and the change of the mapping that mends them.
+"""A diagnosis: all findings of a recording, worst first, and the change of the mapping that fixes them.
 
 Recordings of arms whose description has no masses: what can be said of them without comparing efforts.
 
@@ -437,7 +437,7 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
         log: The recording; its joints are the robot's, as ``read_log(path, robot)`` gives them.
 
     Returns:
-        The findings with their evidence, what to do, and the change of the mapping that mends what a mapping can.
+        The findings with their evidence, what to do, and the change of the mapping that fixes what a mapping can.
 
     Raises:
         InputError: The log has other joints than the robot.

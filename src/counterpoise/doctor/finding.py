@@ -94,8 +94,8 @@ class Finding:
         confidence: How sure the doctor is, 0 to 1, that it is this or one of the alternatives.
         alternatives: Other faults that these data cannot distinguish from this one (a gain error and a mass scale). The
             consequence is then the least that any of them has.
-        fix: Changes of the mapping that mend it: a nested table as in the mapping file (see recording/mapping.py),
-            empty where no mapping can mend it, and where an alternative would need another change.
+        fix: Changes of the mapping that fix it: a nested table as in the mapping file (see recording/mapping.py),
+            empty where no mapping can fix it, and where an alternative would need another change.
     """
 
     fault: LogFault

@@ -107,7 +107,7 @@ def name_mount(case: Case) -> list[Finding]:
 
 
 def name_payload(case: Case) -> list[Finding]:
-    """Name payloads that the model lacks. A mapping cannot mend that; the remedy says what to add."""
+    """Name payloads that the model lacks. A mapping cannot fix that; the remedy says what to add."""
     robot, tree = case.search.comparison.robot, case.search.comparison.robot.tree
     findings = []
     for body, (value, doubt) in sorted(case.fit.payload.items()):

@@ -163,7 +163,7 @@ def check_plate(robot: Robot, log: Log, motion: Motion | None) -> list[Finding]:
 
     Found, on arms that move over a good part of their range: sign; mirrored axes; yaw and tilt above 2° and SURE
     standard deviations; delays above SMALL_LAG; shares of mx and my in other channels above SMALL_MIX. Smaller ones are
-    left alone, but for turns beside a larger one: what is sure of them is stated and mended with it.
+    left alone, but for turns beside a larger one: what is sure of them is stated and fixed with it.
 
     Args:
         robot: The model, mounted as the robot stands.
@@ -212,7 +212,7 @@ class _Named:
     Attributes:
         yaw: The yaw is a fault by itself.
         tilt: The tilt is one.
-        stated_yaw: The yaw is stated, there or beside another fault of the axes, and mended.
+        stated_yaw: The yaw is stated, there or beside another fault of the axes, and fixed.
         stated_tilt: The same of the tilt.
     """
 

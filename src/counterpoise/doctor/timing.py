@@ -282,7 +282,7 @@ def check_rate(robot: Robot | None, log: Log) -> list[Finding]:
 def _contradicted(log: Log, match: VelocityMatch) -> Finding:
     rate = log.rate
     true = rate * match.factor
-    change, remedy, told = _mended(log, match.factor, true)
+    change, remedy, told = _fixed_rate(log, match.factor, true)
     return Finding(
         LogFault.RATE,
         Consequence.INVALIDATES,
@@ -319,7 +319,7 @@ def _backwards(log: Log, match: VelocityMatch) -> list[Finding]:
     ]
 
 
-def _mended(log: Log, factor: float, true: float) -> tuple[dict[str, Any], str, str]:
+def _fixed_rate(log: Log, factor: float, true: float) -> tuple[dict[str, Any], str, str]:
     """Return the change of the mapping that explains a factor, what to do, and the explanation."""
     mapping = log.declared.mapping
     velocity, position = mapping.get("velocity", {}), mapping.get("position", {})

@@ -311,7 +311,7 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
         robot: The model; None where none was given.
         log: The recording.
         diagnosis: What was found.
-        fix_toml: The mapping file that mends what a mapping can; empty for none.
+        fix_toml: The mapping file that fixes what a mapping can; empty for none.
     """
     shown = ChartData(robot, log, Motion.on_grid(log))
     alarms = [finding for finding in diagnosis.findings if finding.consequence > Consequence.NOTE]

@@ -196,7 +196,7 @@ def test_gain_and_rotor_that_are_one_signal() -> None:
     assert joint.determined and not joint.gain_determined and joint.gain == 1.0
     assert joint.coulomb == pytest.approx(1.5, rel=0.05)
     assert np.isnan(joint.rotor_inertia)
-    assert "not told by these data" in joint.sentence()
+    assert "not identifiable from these data" in joint.sentence()
 
 
 def test_linear_axes_of_constant_mass() -> None:
