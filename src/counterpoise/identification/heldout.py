@@ -8,9 +8,9 @@ held-back one are used for neither.
 
 The held-out check: how well a fit predicts what it has not seen, before it is made again from everything.
 
-Moving data are divided by regions of joint space (split.py). Poses at rest are few, so all of them serve: they are held
+Moving data are divided by regions of joint space (``split_samples``). Poses at rest are few, so all of them serve: they are held
 out in turn, one after the other, or region by region where there are many, and predicted by the fit to the rest. Poses
-within SAME_POSE (static_poses.py) of each other go together.
+within SAME_POSE (fitting/poses.py) of each other go together.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ For a joint with the column ``raw``:
 - effort: tau_side = sign · gain · torque constant · unit · raw, then tau = Gᵀ tau_side at the motors, then + offset.
 
 G (``motor_per_link``) is defined by q_motor = G q_link. A wrench is matrix · unit · raw; who exerts it is only
-declared. Every part may be left out: :mod:`.propose` fills in what the names of the columns say.
+declared. Every part may be left out: :mod:`.proposal` fills in what the names of the columns say.
 
 Mapping files: TOML in, with the line of what is wrong; TOML out, with a reason beside each line.
 """

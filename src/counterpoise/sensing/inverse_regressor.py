@@ -263,7 +263,7 @@ class IntegratingGravity(ABC):
             robot: The arm.
             dt: Time between two updates [s].
             prior: "none" for ŝ_0 = 0, "cad" for the description's.
-            q_gain: Q [1/s], one or n; refused above half its stability bound (gain_bound.py).
+            q_gain: Q [1/s], one or n; refused above half its stability bound (``gain_bound``).
             kp: K_p of the position loop [N m/rad], one or n.
             kd: K_d of the position loop [N m s/rad], one or n.
 
@@ -300,7 +300,7 @@ class IntegratingGravity(ABC):
             dq: Velocities [rad/s], shape (n,).
             tau: Torques of the actuators [N m], shape (n,), by which a saturated drive is told; None if not known.
             q_desired: Where the position loop wants the joints [rad], shape (n,).
-            flags: What the source knows to be wrong (logs.sample.SampleFlag).
+            flags: What the source knows to be wrong (recording.SampleFlag).
         """
         if not self.learning:
             return

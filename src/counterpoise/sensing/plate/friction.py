@@ -21,13 +21,13 @@ negative level, slope, Stribeck rise or load dependence is not friction and is p
 **How sure.** The residual's noise counts f samples as one (fitting/robust.py). The link torque has an error too,
 Y(t) δφ with φ the fitted masses: to first order it moves the estimate by −a K Y δφ, K the regression's gain matrix, and
 its covariance is added. Where that error is not small beside the link torque itself the gain a would be drawn to zero;
-such a joint is not determined (plate_friction.py).
+such a joint is not determined.
 
 Friction of every joint from motor torques and the plate: the two steps that a fixed arm is said not to allow.
 
-Step one: the plate feels neither friction nor rotors, so it gives the masses without them (plate_parameters.py), and
+Step one: the plate feels neither friction nor rotors, so it gives the masses without them (parameters.py), and
 with them the torque τ_d + g at every link. Step two: what the motor exerts beyond that is rotor inertia and friction
-(friction_regression.py), and the motor torque's own gain shows in the part that follows the links.
+(the regression above), and the motor torque's own gain shows in the part that follows the links.
 
 The link torque is the fitted model's. The plate's reading itself, projected on the joint, scatters about it by
 ``plate_std``; averaged over a recording by the fit that noise is much smaller, but where it exceeds what the links of a

@@ -380,7 +380,7 @@ class BaseSensor:
 
         Args:
             sample: What the plant reports.
-            ddq: Joint accelerations, shape (n,); None for those of the filter in ``online.py``.
+            ddq: Joint accelerations, shape (n,); None for those of the filter in torque_estimate.py.
             form: The form, as in joint_torques.
             includes_gravity: Add gravity(q): the torque at the joint instead of τ_d.
 

@@ -1,6 +1,6 @@
 """A free tuner as a second baseline: bandwidth and damping are chosen for the task, with the same margin for every law.
 
-The rule of ``rule.py`` gives every law the same position gains, as the paper does. Here each law may have its own: the
+The rule of gains.py gives every law the same position gains, as the paper does. Here each law may have its own: the
 bandwidth grows from the rule's until the task's error no longer falls or the plant oscillates, then other damping
 ratios are tried. Every gain is the same share of its limit, that of PID's integral too.
 

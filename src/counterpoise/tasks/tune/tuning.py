@@ -1,4 +1,4 @@
-"""Tuning by experiment, by the same rule for every law and on any plant; the rule is in ``rule.py``.
+"""Tuning by experiment, by the same rule for every law and on any plant; the rule is in gains.py.
 
 Finding the smallest gain at which a plant oscillates: upwards in steps, then by halving.
 
