@@ -1,6 +1,6 @@
-"""The interface of a control law: a small object that turns a sample into joint torques.
+"""The interface of a control law, a small object that turns a sample into joint torques, and checks of its arguments.
 
-Arguments of the laws, checked: gains, one number per joint, and the time between two ticks.
+The arguments that several laws share are checked here: gains, one number per joint, and the time between two ticks.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ picked one after the other and then exchanged as long as that helps. The poses a
 The noise of a holding torque is friction that the mean of both sides leaves behind, and it grows with the size of the
 drive. So each joint's rows are divided by its effort limit, or by the size of its gravity torque where no limit is
 known.
-
-The order in which poses are visited: short moves, one after the other.
 """
 
 from __future__ import annotations

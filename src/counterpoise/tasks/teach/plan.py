@@ -1,6 +1,6 @@
-"""Planning a replay: the whole motion, the way to its start included, checked before anything moves.
+"""The plan of a replay: the whole motion, the way to its start included, checked before anything moves.
 
-Whether an arm can follow a motion: the first instant and joint where it could not, and what would help.
+Checked is whether the arm can follow: the first instant and joint where it could not, and what would help.
 """
 
 from __future__ import annotations
