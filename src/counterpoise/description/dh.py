@@ -5,6 +5,9 @@
     standard   T_parent_link(q) = placement · Rz(theta) · M(q) · Tz(d) Tx(a) Rx(alpha)
     modified   T_parent_link(q) = placement · Rx(alpha) Tx(a) Rz(theta) · M(q) · Tz(d)
 
+M(q) is Rz(q) or Tz(q), which commute with Rz(theta) and Tz(d): theta of a rotary joint and d of a linear one are
+offsets added to q.
+
 The tables and keys of a file are decoded strictly (``DhTable``), with the source of every number (``origins``).
 """
 

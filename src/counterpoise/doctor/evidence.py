@@ -6,10 +6,10 @@ For joint i, with t_i the recorded effort as the reading understands it,
 
 with ε_i ~ N(0, σ_i²), the model's parameters φ_0 and their error δ shared by all joints, and rotor inertia, dry and
 viscous friction, friction kept at rest (s_i: the way it moved last) and wound up (z_i), offset and a torque along its
-position of its own. Priors are those of :mod:`counterpoise.doctor.priors`, the evidence that of
-:mod:`counterpoise.doctor.evidence`, for the recorded numbers: a factor a on an effort counts w log |a|. Two things are
-known besides: friction takes energy and never gives it, and links weigh something. The evidence is multiplied by the
-posterior probability of that over the prior one, joint by joint.
+position of its own. Priors are those of :mod:`counterpoise.doctor.priors`, the evidence is that below, for the recorded
+numbers: a factor a on an effort counts w log |a|. Two things are known besides: friction takes energy and never gives
+it, and links weigh something. The evidence is multiplied by the posterior probability of that over the prior one, joint
+by joint.
 
 **Posterior and log evidence** are those of a linear model of several joints with shared and own unknowns, in closed
 form. Joint i observes  y_i = A_i x + C_i z_i + ε_i,  ε_i ~ N(0, σ_i²),  with the prior N(0, 1) on every entry of the

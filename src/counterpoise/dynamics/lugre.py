@@ -1,6 +1,6 @@
-r"""Dry friction with memory: the LuGre law, bristles that bend ([Canudas1995]), and the Dahl law, its slow limit.
+r"""Dry friction with memory: the LuGre law ([Canudas1995]), and the Dahl law, its limit in slow motion ([Dahl1968]).
 
-LuGre has presliding, Stribeck effect and viscous friction,
+**LuGre**: dry friction as the bending of bristles, with presliding, Stribeck effect and memory.
 
 .. math::
 
@@ -13,11 +13,18 @@ levels and viscosity that depend on the temperature,
 
 .. math::
 
-The Dahl law is dry friction along a displacement, without rates: what LuGre friction is in slow motion ([Dahl1968]).
+    g(v, \tau_g, T) = k_c(T) \left[ F_c^\pm + (F_s^\pm - F_c^\pm)\, e^{-|v / v_s|^\delta} \right] + c\, |\tau_g|, \qquad
+    k_c = 1 + a_c (T - T_r), \qquad \sigma_2(T) = \sigma_2^\pm e^{-a_v (T - T_r)}
 
-This module holds the parameters and the steady-state curve; :mod:`counterpoise.plants` steps the bristles in time.
+Here are the parameters and the steady-state curve; :mod:`counterpoise.plants` steps the bristles in time.
 
-The Dahl law: dry friction along a displacement, without rates; what LuGre friction is in slow motion ([Dahl1968]).
+**Dahl**: dry friction along a displacement, without rates; what LuGre friction is in slow motion.
+
+.. math::
+
+    \frac{\mathrm d f}{\mathrm d x} = \frac{F_\pm - s f}{x_0}, \qquad s = \operatorname{sgn} \mathrm d x
+
+After a reversal friction passes from one level to the other within a few x_0: the presliding displacement.
 """
 
 from __future__ import annotations

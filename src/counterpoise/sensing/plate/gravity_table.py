@@ -5,10 +5,12 @@ a few coefficients, those that are structurally not zero, reproduce it to roundi
 a table with linear interpolation is hopeless. Which products of cosines and sines it is made of follows from the tree.
 The first moment of what joint i carries, about its origin and in the axes of the body before it, is
 
-The first moment of what joint i carries, about its origin and in the axes of the body before it, is
-
 .. math:: S_i(q) = M_i r_i + C_i R_z(q_i) \Big( h_i + \sum_{c} S_c(q) \Big) \quad\text{or}\quad
           M_i (r_i + C_i z q_i) + C_i \Big( h_i + \sum_{c} S_c(q) \Big)
+
+for a rotary and for a linear joint (M_i: mass that it carries, h_i: its body's own first moment, c: the next bodies).
+Read from the tips to the base, this is a sum of products with at most one factor of each joint on a way to a tip: cos q
+or sin q of a rotary joint, q of a linear one. Branches only add up, so a tree needs no products across branches.
 
 **Linear**, as the patent draws it: the moment on a grid of joint positions, interpolated linearly. Fair for three
 joints and hopeless for six; the exact trigonometric table is the better one. Kept for robots whose joints mimic each
