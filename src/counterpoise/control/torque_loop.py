@@ -295,7 +295,7 @@ class TorqueLoop:
         elif self._bare is not None:
             loaded, bare = self._bare
             self._hold[:] = self._tare + loaded.gravity(sample.q) - bare.gravity(sample.q)
-        if not np.isfinite(wanted).all():  # the filter refuses it; nothing of it may stay in the integral
+        if not np.isfinite(wanted).all():  # the filter refuses it; integrated, NaN would stay for ever
             return np.add(wanted, self._hold, out=tau)
         usable = self.plate.read(sample)
         if usable:
