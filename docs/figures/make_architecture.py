@@ -50,7 +50,7 @@ FLOWS = (
             Step("log", "recording", "Log"),
             Step("findings", "doctor", "diagnose"),
             Step("fit", "identification", "calibrate"),
-            Step("verdict", "identification", "Verdict"),
+            Step("verdict", "foundation", "Verdict"),
             Step("file", "identification", "load_calibration"),
             Step("report", "report", "calibration_page"),
         ),

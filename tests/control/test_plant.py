@@ -46,9 +46,9 @@ def test_plants_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plant is found by its entry point and made with its options."""
     register(
         monkeypatch,
-        mine="ideal_arm:IdealArm",
+        mine="library.ideal_arm:IdealArm",
         broken="no_such_module:X",
-        absent="ideal_arm:Nothing",
+        absent="library.ideal_arm:Nothing",
         not_one="json:dumps",
         no_port="builtins:open",
     )

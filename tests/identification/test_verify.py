@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counterpoise.identification.motion import moving_samples, prepare
+from counterpoise.identification.moving import moving_samples, prepare
 
 import counterpoise as cp
 from counterpoise.fitting import root_mean_square, static_poses
