@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from library.docs_pages import PAGES, ROOT, name_of
+from test_layers import ORDER
 
 FOLDERS = ("src", "tests", "docs", "studies", "examples", "benchmarks", ".ci")
 NATIVE = (".hpp", ".cpp", ".inl")
@@ -20,8 +21,12 @@ FILES = sorted(
     if path.suffix in (".py", ".md", *NATIVE) and "__pycache__" not in path.parts
 )
 EXISTING = {f"/{path.relative_to(ROOT).as_posix()}" for path in [*FILES, *PAGES, *ROOT.glob("*.py")]}
+MODULES = {path for file in EXISTING for path in (file.removesuffix(".py"), file.rpartition("/")[0])}
+SUBPACKAGES = [name for name in ORDER if name != "errors"]
 SOURCES = [path for path in FILES if path.suffix in (".py", *NATIVE)]
 POINTER = re.compile(r"(?<![\w/.*{}<>-])[\w./-]*[\w-]\.(?:py|hpp|cpp|md)\b(?![\w(*])")
+MODULE = re.compile(rf"(?<![\w/.-])(?:{'|'.join(SUBPACKAGES)})(?:/[a-z_]+)+(?![\w/(]|\.\w)")
+"""A module or folder of the package that is named without its ending, like control/tip."""
 ELSEWHERE = {
     "docs/site_hooks.py": {"../tests/test_x.py", "folder/file.py"},  # shows how links are written
     "src/counterpoise/identification/wam_methods.py": {"programs/gravitycal.cpp"},  # a file of libbarrett
@@ -55,8 +60,9 @@ def dead_pointers(path: Path, source: str) -> list[str]:
     return [
         f"{line}: {name}"
         for line, text in texts(path, source)
-        for name in POINTER.findall(text)
-        if not any(file.endswith("/" + re.sub(r"^(?:\.{1,2}/)+", "", name)) for file in EXISTING)
+        for pattern, existing in ((POINTER, EXISTING), (MODULE, MODULES))
+        for name in pattern.findall(text)
+        if not any(file.endswith("/" + re.sub(r"^(?:\.{1,2}/)+", "", name)) for file in existing)
     ]
 
 
@@ -76,3 +82,4 @@ def test_a_dead_pointer_is_seen() -> None:
     assert dead_pointers(Path("x.py"), source) == ["2: lost.md", "1: laws/law.py", "1: gone.py", "3: old/run.py"]
     assert dead_pointers(Path("x.hpp"), 'int a; // control/none.hpp\n#include "gone.hpp"') == ["1: control/none.hpp"]
     assert dead_pointers(Path("x.md"), "`law.py`, [a](../src/none.cpp)") == ["1: ../src/none.cpp"]
+    assert dead_pointers(Path("x.md"), "see control/tip, sensing/plate/tare, control/tune.") == ["1: control/tune"]

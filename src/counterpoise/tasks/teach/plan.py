@@ -63,7 +63,7 @@ class Bounds:
         acceleration: Array,
         clearance: Clearance | None,
     ) -> Bounds:
-        """Return bounds inside the limits of an arm; see control.teach.plan.PlanSettings for the arguments."""
+        """Return bounds inside the limits of an arm; see PlanSettings for the arguments."""
         # A joint with a range of a few margins keeps most of it.
         kept = np.minimum(margin, 0.02 * (limits.upper - limits.lower))
         return Bounds(
