@@ -5,14 +5,14 @@ that the error at the estimation pose vanishes between 7 and 12 s, that it stays
 and that a longer estimation would make it smaller still. Beside the paper's law run PD with the exact g, the
 transpose-regressor law, and the recursive estimator; all of it again with stiction in the joints.
 
-The 31 s scenario of [Jo], section III: a 19-joint upper body reaches in free space under PD control at 1 kHz.
+The scenario of [Jo], section III, lasts 31 s: a 19-joint upper body reaches in free space under PD control at 1 kHz.
 
     0.2–7 s   to the estimation pose        17–21 s  to the first goal
     7–12 s    estimation                    22–26 s  to the second goal
     12–17 s   home                          27–31 s  home
 
 The paper prints neither poses, trajectories nor gains ("quite huge"). Taken here: arms hanging with bent elbows at
-home, raised and turned elsewhere; least-jerk moves over the first MOVE_SHARE of each phase, then rest; K_p from a
+home, raised and turned elsewhere; minimum-jerk moves over the first MOVE_SHARE of each phase, then rest; K_p from a
 natural frequency of 30 rad/s and K_d from a damping ratio of 0.7, with the inertias of the estimation pose. The law is
 the paper's, τ = K_p (q_d − q) − K_d q̇ + ĝ(q): it damps the motion itself, not the error of the velocity, so it lags.
 """
