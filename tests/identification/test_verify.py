@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counterpoise.identification.moving import moving_samples, prepare
 
 import counterpoise as cp
 from counterpoise.fitting import root_mean_square, static_poses
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
+from counterpoise.identification.moving import moving_samples, prepare
 from counterpoise.identification.pose_design import design_poses
 from counterpoise.identification.verification import verify
 from counterpoise.recording import Declared
