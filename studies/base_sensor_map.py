@@ -4,9 +4,9 @@
     python studies/base_sensor_map.py --resume        # judge only what the JSON does not hold yet
     python studies/base_sensor_map.py --plants 4 --jobs 1 --out small.json --no-docs
 
-The joints are those of counterpoise/papers/plant_distribution.py, seeds from FRESH on, which no law was developed with.
-The JSON is written after every joint; in the end the tables and the figure of docs/base-sensor-map.md are, and the line
-for counterpoise/control/tune/report.py is printed.
+The joints are those of counterpoise/lab/papers/base_sensor_map.py, seeds from FRESH on, which no law was developed
+with. The JSON is written after every joint; in the end the tables and the figure of docs/base-sensor-map.md are, and
+the line for counterpoise/tasks/tune/tuning.py is printed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python studies/inner_laws.py --plants stiff 0
 
 Each keeps the outer loop of base sensor control, knows only what tuning met, and has its k_int tuned again by the same
-rule. Plants are the PUMA's presets and joints of counterpoise/papers/plant_distribution.py, seeds for developing.
+rule. Plants are the PUMA's presets and joints of counterpoise/lab/papers/base_sensor_map.py, seeds for developing.
 A first-order disturbance observer is not among them: x = Q (x + τ_des − τ_est) with Q = 1 / (T s + 1) is the integral
 with k_int = 1 / T. One that knows the rotor's momentum, x = Q (x + τ_des − τ_est − J_m q̈), is that integral and a
 velocity feedback −k_int J_m dq, and is tried as such.

@@ -61,9 +61,10 @@ FLOWS = (
         (
             Step("read()", "control", "Plant"),
             Step("sample", "recording", "Sample"),
-            Step("estimate", "sensing", "BaseSensor"),
+            Step("check", "control", "SafetyFilter"),
             Step("law", "control", "Law"),
-            Step("safety", "control", "SafetyFilter"),
+            Step("its estimate", "sensing", "BaseSensor"),
+            Step("limit", "control", "SafetyFilter"),
             Step("write()", "control", "Plant"),
         ),
     ),

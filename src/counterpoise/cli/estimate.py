@@ -1,6 +1,6 @@
 """``counterpoise estimate``: joint torques from the plate under the robot, with bands, from a recording.
 
-What ``estimate`` prints: the torques of every joint, the plate, friction; as text and as JSON.
+Torques of every joint, plate and friction are printed as text or as JSON.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """``counterpoise gravity``: holding torques of poses from the command line or from a file.
 
-Torques to a CSV file: a header of joint names, then one line per pose in full precision.
-
-Torques as a table that fits the screen: one pose down the page, few poses side by side, many as their extremes.
+On the screen torques are a table that fits: one pose down the page, few poses side by side, many as their extremes. In
+a CSV file they are a header of joint names, then one line per pose in full precision.
 """
 
 from __future__ import annotations

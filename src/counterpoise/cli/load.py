@@ -1,6 +1,6 @@
 """``counterpoise load``: what a file describes, at a glance.
 
-A robot's tree as lines of text: chains run straight down, only branches are indented.
+The robot's tree is shown as lines of text: chains run straight down, only branches are indented.
 
 .. code-block:: text
 

@@ -1,8 +1,7 @@
-"""Options that many commands share, and how every help text tells its exit codes.
+"""Options that many commands share, and how every help text states its exit codes.
 
-The options of every command that looks for collisions: how thick links are, and where a table stands.
-
-The options of every command whose arm may carry something, and of what its controller does not know.
+Shared are the options of commands that look for collisions (how thick links are, and where a table stands), of commands
+whose arm may carry something, and of what its controller does not know.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The argument PLANT and its options, shared by every command that moves an arm, simulated or real.
 
-Rotor inertias that a model does not know: asking before joints are pulsed, and printing what was found.
+Where a model does not know rotor inertias, the user is asked before joints are pulsed, and what was found is printed.
 """
 
 from __future__ import annotations

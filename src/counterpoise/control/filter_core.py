@@ -2,7 +2,8 @@
 
 Joints are walked one by one with Python floats, which compute exactly as C doubles do. See docs/safety-filter.md.
 
-The native filter computes where it was built. In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces this one.
+The native filter computes where it was built; which of the two runs is decided at the end of this file. In the
+environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces this one.
 """
 
 from __future__ import annotations

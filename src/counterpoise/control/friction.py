@@ -1,13 +1,11 @@
-"""Friction in a law: compensated by a model, or fed forward along the reference.
+"""Friction in a law: compensated along the measured motion, or fed forward along the reference.
 
-Friction feedforward: what a learned law says the friction will be where the reference goes.
-
-A torque loop must first see friction change before it acts, and structure and delay bound how fast it may act. In slow
-motion friction depends on the displacement since the last reversal alone ([Dahl1968]), and the reference says in
-advance where the joint will be: its friction can be sent along, and the loop is left with what the law got wrong.
-Nothing is fed back here, so nothing becomes unstable.
-
-Friction compensation: a fraction of the modelled friction, smooth around standstill, never more than there is.
+``FrictionCompensation`` adds a fraction of the modelled friction of the measured motion, smooth around standstill and
+never more than there is. ``FrictionFeedforward`` adds the friction of the reference, by a learned law. A torque loop
+must first see friction change before it acts, and structure and delay bound how fast it may act. In slow motion
+friction depends on the displacement since the last reversal alone ([Dahl1968]), and the reference says in advance where
+the joint will be: its friction can be fed forward, and the loop is left with what the law got wrong. Nothing is fed
+back there, so nothing becomes unstable.
 """
 
 from __future__ import annotations

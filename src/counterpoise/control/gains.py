@@ -16,7 +16,7 @@ an integral by this J could make the loop unstable, so K_i = 0; and the position
     K_p |e| ≤ K_d · 0.2 rad/s (0.05 m/s),
 
 so that the spring by itself drives the joint no faster than that. PD stays stable on any inertia above the link's. What
-the torque really moves can be measured: control/rotors.
+the torque really moves can be measured: tasks/rotors/measurement.py.
 """
 
 from __future__ import annotations

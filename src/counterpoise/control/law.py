@@ -1,6 +1,6 @@
-"""The interface of a control law: a small object that turns a sample into joint torques.
+"""The interface of a control law, a small object that turns a sample into joint torques, and checks of its arguments.
 
-Arguments of the laws, checked: gains, one number per joint, and the time between two ticks.
+The arguments that several laws share are checked here: gains, one number per joint, and the time between two ticks.
 """
 
 from __future__ import annotations
@@ -85,7 +85,11 @@ class Law(Protocol):
 
     @property
     def uses_wrench(self) -> bool:
-        """Whether the law reads ``sample.wrench``; only then does an invalid or saturated plate stop the arm."""
+        """Whether a missing, invalid or saturated plate makes a bad sample, which stops the arm when it stays.
+
+        Say True where the torque is wrong without the plate. A law that reads ``sample.wrench`` and can do without, as
+        the torque loop can, looks at the reading itself and says False.
+        """
         ...
 
     def torque(self, sample: Sample, time: float) -> Array:

@@ -1,8 +1,7 @@
-"""The control loop: read, check, law, filter, write; and when that no longer works, a safe stop. Never silent.
+"""The control loop: read, check, laws, limit, write; and when that no longer works, a safe stop, never a silent one.
 
-The states and which fault ends in which are specified in docs/safety-filter.md.
-
-What must be true before a plant may be driven.
+The states, and which fault ends in which of them, are specified in docs/safety-filter.md. The functions state what must
+be true before a plant may be driven; the ticks themselves are in run.py.
 """
 
 from __future__ import annotations

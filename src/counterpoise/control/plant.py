@@ -1,7 +1,4 @@
-"""The plant protocol: the small interface through which a controller drives an arm, real, simulated or replayed.
-
-The clock that paces a loop.
-"""
+"""The plant protocol: how a controller drives an arm, real, simulated or replayed; and the clock of a loop."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ class PlateTorque:
     """Reads the torques τ_d of a base sensor, sample by sample ([Morel2000], eqs. 21 and 23; B and C dropped, eq. 22).
 
     A reading is refused when it is missing, marked, not finite, at the end of its range, repeated although it should
-    have changed (base_sensor.online.FrozenWatch), or taken further from the pose of the tare than the form is honest.
+    have changed (``FrozenWatch`` in sensing/plate/torque_estimate.py), or taken further from the pose of the tare than
+    the form is honest.
     With ``thorough=True`` the sensor's own estimate judges instead, contacts included, with the accelerations of its
     filter: for arms with time to spare.
 

@@ -1,8 +1,9 @@
 """One run of the control loop: its ticks, and its stop when they are over or can no longer go on.
 
-What a run gets, what it ends with and what it leaves behind.
-
-The laws of a loop, and the passage from one set of laws to the next without a bump.
+In the order of a control period a tick reads a sample, checks it, lets the laws compute a torque, limits the torque and
+writes it. ``Run._choose_torque`` does the middle part, ``Run._exchange`` writes and then reads and checks the sample of
+the next tick. ``Laws`` sums the laws and passes from one set of laws to the next without a bump; ``Switch``, ``Halt``
+and ``LastTorque`` are what a run is asked for, why it ends and what it leaves applied.
 """
 
 from __future__ import annotations

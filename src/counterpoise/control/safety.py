@@ -1,9 +1,8 @@
 """The safety filter: every sample is checked and every torque made fit to be sent, whatever a law returns.
 
-The order of a tick: check the sample → law → sum → saturate → limit the rate → check → send. Specified in
-docs/safety-filter.md.
-
-The numbers of the safety filter and of the safe stop: one frozen object, every entry with its unit.
+The order of a tick: read → check the sample → laws → limit (sum, saturate, limit the rate, check) → write. Specified in
+docs/safety-filter.md. The numbers of the filter and of the safe stop are one frozen object, ``SafetySettings``, every
+entry with its unit; the arithmetic is in filter_core.py.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The start of an arm that stands on its brakes: the torque rises to ĝ(q) behind them, then they open.
+"""The start of a run: an arm is taken over from its brakes, and a joint that falls meanwhile ends the run.
 
+``BrakedStart`` takes over an arm that stands on its brakes: the torque rises to ĝ(q) behind them, then they open.
 Without this the loop would begin with the measured effort, which is 0 on an arm that its brakes hold, and the arm would
 drop while the torque builds up. In turn:
 
@@ -10,12 +11,11 @@ drop while the torque builds up. In turn:
 From ``release`` to the end a joint that moves by more than MOST_ROTARY or MOST_LINEAR ends the run: the plant's stop,
 its brakes, at once. A plant that adds gravity itself gets zero torque instead of ĝ(q).
 
-Watches an arm while a run passes from the torque it found to that of its laws: does a joint fall meanwhile?
-
-An arm whose brakes have just opened, or whose drives report an effort of 0, is found with a torque that does not hold
-it. It drops while the laws fade in. A joint has fallen when it has moved by more than FALLEN_ROTARY or FALLEN_LINEAR in
-the direction in which gravity pulls it, and the torque that is missing explains that. A hand or a law may move a joint
-as well. With J the joint's inertia and s the share of the laws, what is missing is m = (1 − s) (τ_found − ĝ), and
+``FallWatch`` watches an arm while a run passes from the torque that it found to that of its laws. An arm whose brakes
+have just opened, or whose drives report an effort of 0, is found with a torque that does not hold it. It drops while
+the laws fade in. A joint has fallen when it has moved by more than FALLEN_ROTARY or FALLEN_LINEAR in the direction in
+which gravity pulls it, and the torque that is missing explains that. A hand or a law may move a joint as well. With J
+the joint's inertia and s the fraction of the laws, what is missing is m = (1 − s) (τ_found − ĝ), and
 
 - ∬ m / J is at least half of the travel: nothing else need have moved it, and friction only makes it less
 - m pulls harder that way than the laws do, s (τ_laws − ĝ): they did not ask for it

@@ -1,4 +1,4 @@
-"""Whatever ends the program, the arm is stopped first: SIGINT (Ctrl-C), SIGTERM, SIGHUP and the interpreter's end.
+"""Signals and the interpreter's end: whatever ends the program, the arm is stopped first (SIGINT, SIGTERM, SIGHUP).
 
 An exception that a signal raises between two instructions can come between a write and its bookkeeping, or inside the
 very stop. So the handler raises nothing while something is driven: it asks every drive of the process to end in its
@@ -7,9 +7,8 @@ when all of them are over. A thread of its own watches over that. It takes the s
 the interpreter writes it, so that a main thread that hangs in a driver is no obstacle, and stops the plant of a drive
 that does not end in time.
 
-What drives a plant at the moment, as whoever has to end it from outside sees it.
-
-The signals of this process: who handles them, what they ask to end, and when they are raised; see stop_signals.
+``PlantUse`` is what drives a plant at the moment, as whoever has to end it from outside sees it. ``ProcessSignals`` is
+the state of the process: who handles the signals, what they ask to end, and when they are raised.
 """
 
 from __future__ import annotations

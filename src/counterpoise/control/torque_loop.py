@@ -4,14 +4,16 @@ With τ_des what another law asks of the links, τ_est what the plate feels of i
 
     τ = g + c τ_des + x,   x = ∫ k_int (τ_des − τ_est) dt            ([Morel2000], eq. 25 with c = 1)
 
-Around a torque signal this is torque control (eq. 25); around :class:`~.pd.PD` it is position control (eqs. 26–27),
-with K_d = 0 that of the hydraulic arm. Both torques are without gravity, as eq. (21) means it.
+with c the argument ``feedforward`` (1 unless stated). Around a torque signal this is torque control (eq. 25); around
+:class:`~.pd.PD` it is position control (eqs. 26–27), with K_d = 0 that of the hydraulic arm. Both torques are without
+gravity, as eq. (21) means it. A plate that is lost lets x fade to (1 − c) τ_des, so that g + τ_des is left.
 
 In slow free motion it equals a PID with P = K_p + k_int K_d and I = k_int K_p, plus the clean momentum feedback
 −k_int J_l q̇ (J_l the links' inertia): all of the benefit is k_int, and what limits k_int is structure and delay. A
 constant error b of the estimate stays as a position error b / K_p.
 
-What a torque loop makes of its error: the integral compensator of [Morel2000], with the terms it advises against.
+x is the business of a ``TorqueCompensator``; ``IntegralCompensator`` is that of [Morel2000], with the proportional and
+derivative terms that the paper advises against.
 """
 
 from __future__ import annotations
@@ -293,7 +295,7 @@ class TorqueLoop:
         elif self._bare is not None:
             loaded, bare = self._bare
             self._hold[:] = self._tare + loaded.gravity(sample.q) - bare.gravity(sample.q)
-        if not np.isfinite(wanted).all():  # the filter refuses it; nothing of it may stay in the integral
+        if not np.isfinite(wanted).all():  # the filter refuses it; integrated, NaN would stay for ever
             return np.add(wanted, self._hold, out=tau)
         usable = self.plate.read(sample)
         if usable:

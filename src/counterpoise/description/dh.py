@@ -8,9 +8,7 @@
 M(q) is Rz(q) or Tz(q), which commute with Rz(theta) and Tz(d): theta of a rotary joint and d of a linear one are
 offsets added to q.
 
-What a DH file may say: its tables and keys, decoded strictly, with the source of every number.
-
-The format is described in docs/dh-format.md. Geometry is none of this module's business; see :mod:`.dh`.
+The tables and keys of a file are decoded strictly (``DhTable``), with the source of every number (``origins``).
 """
 
 from __future__ import annotations

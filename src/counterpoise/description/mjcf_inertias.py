@@ -4,11 +4,9 @@ A stated inertial is taken as the file states it; MuJoCo only resolves its frame
 the triangle inequality, lifts negative masses to zero and principal moments to zero without a word. An inferred one
 comes from the geoms that weigh something, and from no other: a mesh is opened only where a mass depends on it.
 
-What MuJoCo's compiler setting fusestatic does to masses.
-
-It merges a body without joint into its parent, unless something refers to that body by name, or a sensor takes force or
-torque at one of its sites. We keep all bodies as
-links; a weld weighs the same either way, but for three effects:
+**Fused bodies.** MuJoCo's compiler setting fusestatic merges a body without joint into its parent, unless something
+refers to that body by name, or a sensor takes force or torque at one of its sites. Here all bodies are kept as links; a
+weld weighs the same either way, but for three effects:
 
 - What is merged into the world weighs nothing, so that settotalmass shares the total among the others.
 - A body without mass loses the inertia that boundinertia gave it.

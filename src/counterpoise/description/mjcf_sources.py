@@ -3,7 +3,8 @@
 Textures, sensors, keyframes and the like often name files or parts that a user does not have, and a simulator refuses
 the whole model for them. They have no part in weight or motion, so they never reach MuJoCo.
 
-Calls to MuJoCo that read MJCF: a parse, a compilation, and every failure as our own error with its line.
+All calls to MuJoCo that read MJCF are here, too: a parse, a compilation, and every failure as our own error with its
+line.
 """
 
 from __future__ import annotations

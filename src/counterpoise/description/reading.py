@@ -1,10 +1,9 @@
-"""Expanding xacro to URDF, through the optional packages xacrodoc and xacro.
+"""Reading a robot description: from a file of any supported format, xacro included, or a bundled arm by name.
 
-A xacro file is a program: it evaluates expressions, reads environment variables and any file that it names, and can
-run for as long as it likes. Nothing in this package expands one by itself; whoever calls :func:`expand_xacro` trusts
-the file, and a server or a fleet tool should ask its user first.
-
-One way in: a description from a file of any supported format, or a bundled arm by name.
+Xacro is expanded to URDF by the optional packages xacrodoc and xacro. A xacro file is a program: it evaluates
+expressions, reads environment variables and any file that it names, and can run for as long as it likes. Nothing in
+this package expands one by itself; whoever calls :func:`expand_xacro` trusts the file, and a server or a fleet tool
+should ask its user first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Naming channels that are taken for others: signs, order, degrees.
+"""Findings of channels that are taken for others: signs, order, degrees, gains, offsets, efforts that are no torques.
 
-Whether recorded velocities go with the recorded positions: a change of the positions is theirs too only then.
-
-Naming efforts that are off by a factor or a constant, or are no torques at all.
+Whether recorded velocities go with the recorded positions is measured first (``velocity_slopes``): only then is a
+change of the positions one of the velocities, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Dead and frozen channels: numbers that do not change although the arm moves.
+"""Checks of single channels: numbers that do not change although the arm moves, clipped values, coarse steps.
 
-Standing still is no fault: a channel is judged only where another channel shows that its joint, or the arm, moved.
-
-What a converter does to a signal: values cut off at the end of its range, and steps too coarse for the signal.
+Standing still is no fault: a channel is judged dead or frozen only where another channel shows that its joint, or the
+arm, moved. What a converter does to a signal is judged by the signal alone: values cut off at the end of its range, and
+steps too coarse for the signal.
 """
 
 from __future__ import annotations

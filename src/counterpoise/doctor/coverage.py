@@ -1,18 +1,13 @@
 """Whether a recording covers enough to tell gravity: excitation, friction's band, joint stops, paths that repeat.
 
-Friction: how wide its band is, and whether standing poses were all reached from one side of it.
-
-The part of efforts that accelerations ask for, also of models whose inertias cannot be trusted.
-
-Excitation: whether a recording can tell more about gravity than the model already knows.
-
-The unknowns are the base gravity parameters. The model knows them with the spread of doctor/priors.py; the
-recording knows them through its regressor, with an offset and friction of every joint left open. What counts is what
-both say about the gravity torque at poses all over the joints' ranges.
-
-Joint stops: where a stop carries part of the load, the drives' efforts do not.
-
-The path that was driven: whether its last part is new, so that a check on it shows anything.
+- **Excitation**: whether a recording can tell more about gravity than the model already knows. The unknowns are the
+  base gravity parameters. The model knows them with the spread of doctor/priors.py; the recording knows them through
+  its regressor, with an offset and friction of every joint left open. What counts is what both say about the gravity
+  torque at poses all over the joints' ranges. The part of the efforts that accelerations ask for is modelled by signals
+  that also serve models whose inertias cannot be trusted (``inertial_signals``).
+- **Friction**: how wide its band is, and whether standing poses were all reached from one side of it.
+- **Joint stops**: where a stop carries part of the load, the drives' efforts do not.
+- **Path**: whether its last part is new, so that a check on it shows anything.
 """
 
 from __future__ import annotations

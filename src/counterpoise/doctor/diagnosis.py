@@ -1,16 +1,12 @@
-"""A diagnosis: all findings of a recording, worst first, and the change of the mapping that fixes them.
+"""A diagnosis: all findings of a recording, worst first, and the change of the mapping that corrects them.
 
-Recordings of arms whose description has no masses: what can be said of them without comparing efforts.
+First come the findings that need the model (signs, order, units, gains, offsets, mounting, gravity, payload), then the
+checks of the recording so understood: channels, time, friction, coverage, path and plate.
 
-Kinematics are known, weights are not: any sign of the efforts fits some weights, those of a heavy arm or of one that
-falls upwards. Friction tells: it brakes. The efforts of a joint are explained by the gravity regressor with free
-weights, accelerations, and friction in the direction of motion; friction that drives is an effort of the wrong sign.
-
-The findings that need the model: signs, order, units, gains, offsets, mounting, gravity, payload.
-
-All checks of a recording by itself: channels, time, friction, coverage, path and plate.
-
-What is wrong with a recording: the model's findings first, then those of the recording so understood.
+An arm whose description has no masses is judged without comparing efforts (``check_unweighed``). Its kinematics are
+known, its weights are not: any sign of the efforts fits some weights, those of a heavy arm or of one that falls
+upwards. Friction tells: it brakes. The efforts of a joint are explained by the gravity regressor with free weights,
+accelerations, and friction in the direction of motion; friction that drives is an effort of the wrong sign.
 """
 
 from __future__ import annotations

@@ -6,15 +6,14 @@ For joint i, with t_i the recorded effort as the reading understands it,
 
 with ε_i ~ N(0, σ_i²), the model's parameters φ_0 and their error δ shared by all joints, and rotor inertia, dry and
 viscous friction, friction kept at rest (s_i: the way it moved last) and wound up (z_i), offset and a torque along its
-position of its own. Priors are those of :mod:`counterpoise.doctor.priors`, the evidence that of
-:mod:`counterpoise.doctor.evidence`, for the recorded numbers: a factor a on an effort counts w log |a|. Two things are
-known besides: friction takes energy and never gives it, and links weigh something. The evidence is multiplied by the
-posterior probability of that over the prior one, joint by joint.
+position of its own. Priors are those of :mod:`counterpoise.doctor.priors`, the evidence is that below, for the recorded
+numbers: a factor a on an effort counts w log |a|. Two things are known besides: friction takes energy and never gives
+it, and links weigh something. The evidence is multiplied by the posterior probability of that over the prior one, joint
+by joint.
 
-Linear models of several joints with shared and own unknowns: posterior and log evidence in closed form.
-
-Joint i observes  y_i = A_i x + C_i z_i + ε_i,  ε_i ~ N(0, σ_i²),  with the prior N(0, 1) on every entry of the shared
-unknowns x and of the joint's own z_i (columns are scaled by their prior spread beforehand). N points are worth w
+**Posterior and log evidence** are those of a linear model of several joints with shared and own unknowns, in closed
+form. Joint i observes  y_i = A_i x + C_i z_i + ε_i,  ε_i ~ N(0, σ_i²),  with the prior N(0, 1) on every entry of the
+shared unknowns x and of the joint's own z_i (columns are scaled by their prior spread beforehand). N points are worth w
 independent ones, so each joint's log likelihood is multiplied by w/N. With the precision Λ of the posterior and its
 mean m, the log evidence up to a constant is ([Bishop2006], eqs. (3.79) to (3.86), with one σ per joint)
 

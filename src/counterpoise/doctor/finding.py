@@ -1,7 +1,4 @@
-"""A finding: what the doctor says of a recording.
-
-How findings are worded: lists of names, numbers with their unit.
-"""
+"""A finding: what the doctor says of a recording, and how lists of names and numbers with units are worded in it."""
 
 from __future__ import annotations
 

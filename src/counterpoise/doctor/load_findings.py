@@ -1,6 +1,8 @@
-"""Naming what pulls at the arm otherwise than the model says: mounting, gravity compensated by the robot, payload.
+"""Findings of a load that the model does not have, by what explains it: mounting, payload, springs, another robot.
 
-Naming what is between the recording and the description as a whole: another robot, or masses that differ.
+A difference may act on the arm (it is mounted otherwise, the robot compensates its gravity itself, it carries a
+payload, a spring pulls at a joint), or be between recording and description as a whole: another robot, or masses that
+differ.
 """
 
 from __future__ import annotations

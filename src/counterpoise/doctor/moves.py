@@ -1,8 +1,7 @@
-"""Steps from one reading to others that differ by a single fault.
+"""Steps of the search: from one reading of a recording to others that differ by a single fault.
 
-Positions that no link can have: recorded at the motors, in front of the gears, or in degrees.
-
-A gear multiplies angles. Where several joints travel much farther, or run much faster, than the description's limits
+Among the faults are positions that no link can have, recorded at the motors, in front of the gears, or in degrees. A
+gear multiplies angles. Where several joints travel much farther, or run much faster, than the description's limits
 allow, the numbers are not the links' radians. Whether they are degrees, one factor for all joints, is left to the
 evidence; gear ratios are different for each joint and must come from the maker.
 """

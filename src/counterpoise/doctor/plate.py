@@ -5,9 +5,8 @@ and cross-talk among moments. The sign shows in the constant weight (unless the 
 accelerations add. Shares of fz in other channels are constant in slow motion and look like a bias. A plate whose origin
 lies elsewhere than declared is not judged here.
 
-What is said about a plate's axes, and what its fix applies: one turn for both.
-
-The axes of the force channels in the declared ones, the columns of B (3, 3), are told as
+**Axes.** What is said about a plate's axes, and what its fix applies, is one turn for both. The axes of the force
+channels in the declared ones, the columns of B (3, 3), are told as
 
 .. math:: B = R\, P,
 

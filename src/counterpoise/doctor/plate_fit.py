@@ -7,10 +7,8 @@ The reading y (six channels, force first, as declared) is compared with the mode
 with a rotation and perhaps a mirror or a sign in T, the model's own error δ (spread of doctor/priors.py) and a
 bias b. Both are marginalised: for every T only T⁻¹y changes, the covariance does not, so many T cost little.
 
-How a plate is turned: one convention for every place that states it.
-
-A plate's axes are R, base ← sensor (the rotation of T_base_sensor). Against other axes R₀, those that are declared or
-the base's own, they are
+**How a plate is turned** is stated by one convention everywhere. A plate's axes are R, base ← sensor (the rotation of
+T_base_sensor). Against other axes R₀, those that are declared or the base's own, they are
 
 .. math:: R = R_0\, U\, R_z(\mathrm{yaw})\, S(\mathrm{tilt}),
 

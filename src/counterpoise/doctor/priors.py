@@ -1,8 +1,7 @@
-"""What is expected of a model and of a drive before a recording is seen: the priors of the doctor's comparison.
+"""The priors of the doctor's comparison: what is expected of a model and of a drive before a recording is seen.
 
-They say how wrong a good description may be without anything being wrong with the recording.
-
-What a reading costs beforehand: how much log evidence a fault must bring before it is believed.
+They say how wrong a good description may be without anything being wrong with the recording. ``Cost`` is what a reading
+costs beforehand: how much log evidence a fault must bring before it is believed.
 
 Chosen once, on simulated training recordings (seeds 0 to 999 of studies/doctor_faults.py), so that valid recordings
 raise no alarm; judged on others.

@@ -1,6 +1,7 @@
 """A reading: one way to understand the numbers of a recording. The doctor compares readings.
 
-What a reading changes about a recording, fault by fault, so that each can be weighed, named or taken back alone.
+``changes`` lists what a reading changes about a recording, fault by fault, so that each can be weighed, named or taken
+back alone.
 """
 
 from __future__ import annotations

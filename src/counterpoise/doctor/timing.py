@@ -1,8 +1,9 @@
-"""Time stamps: gaps, jitter, repeated, backward and wild ones, and recordings without time.
+"""Checks of a recording's time: faulty stamps, a clock that is wrong by a factor, and channels that are late.
 
-Whether time goes as fast as the recording says: recorded velocities against positions, and speeds against limits.
-
-Delay between channels: efforts and velocities that are late, or early, beside the positions.
+- Time stamps: gaps, jitter, repeated, backward and wild ones, and recordings without time.
+- Rate: whether time goes as fast as the recording says, by recorded velocities against positions, and speeds against
+  limits.
+- Delay between channels: efforts and velocities that are late, or early, beside the positions.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ every machine. Let u_i = R_iᵀ g be gravity seen from body i. The potential ene
 - prismatic joint: u_i is the parent's, so all moments regroup; the mass stays if gravity ever has a component along the
   axis, else it regroups too.
 
-Independent columns of a matrix, chosen in a given order and never by size: the same basis on every machine.
+Where no structure is known, ``independent_columns`` takes columns of a matrix in a given order, never by size: the
+basis is the same on every machine, too.
 """
 
 from __future__ import annotations

@@ -6,15 +6,17 @@ same motion,
 .. math:: τ_d = τ_{ID}(q, \dot q, \ddot q) - g(q) + A(q) \big( w - w_{model}(q, \dot q, \ddot q) \big).
 
 Where the plate reads what the model says, the joints feel what inverse dynamics says; any other wrench acts on the
-bodies that a joint carries, and A(q) projects it on the joint's axis. On a chain this equals [Morel2000], eq. (21),
-with the sign of gravity corrected, and [Patent], claims 6 and 14. The patent takes the opposite wrench, by the robot on
-its base, without gravity, and needs a **plus** before its sums over the links j before the joint:
+bodies that a joint carries, and A(q) projects it on the joint's axis. This is what the specification here computes. The
+native kernel (native/dynamics/base_torques.hpp) computes the same link by link, with (F_d, M_d) = w − w_g(q) and the
+sums over the links j that joint i does not carry:
 
-.. math:: τ_i = -z_i^T \Big[ M_d^{O_i} + \sum_j
+.. math:: τ_i = z_i^T \Big[ M_d^{O_i} - \sum_j
           \big( I_j \dot ω_j + ω_j × I_j ω_j + O_iG_j × m_j \dot V_{G_j} \big) \Big], \qquad
-          f_i = -z_i^T \Big[ F_d + \sum_j m_j \dot V_{G_j} \Big]
+          f_i = z_i^T \Big[ F_d - \sum_j m_j \dot V_{G_j} \Big]
 
-for a rotary and for a linear joint.
+for a rotary and for a linear joint. On a chain this equals [Morel2000], eq. (21), with the sign of gravity corrected,
+and [Patent], claims 6 and 14. The patent takes the opposite wrench, by the robot on its base: with it the brackets have
+a minus in front, and their sums need a **plus**.
 """
 
 from __future__ import annotations

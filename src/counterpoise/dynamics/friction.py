@@ -1,14 +1,11 @@
-"""Per-joint parameters: conversion to read-only arrays, and the errors that name the entry at fault.
-
-What every friction law offers.
+"""Friction laws of the joints in steady sliding: dry plus viscous friction, by direction, and with Stribeck effect.
 
 Sign: the torque f of M q̈ + C q̇ + g + f = τ. It has the sign of the velocity, so that −f acts on the joint.
 
-Dry friction plus viscous friction: the law that calibrations fit first.
-
-Different friction in the two directions of motion.
-
-Dry friction that drops from its static to its sliding level, plus viscous friction.
+``FrictionLaw`` is what every law offers. ``CoulombViscous``, dry plus viscous friction, is the law that calibrations
+fit first; ``Asymmetric`` has a law for each direction of motion; with ``Stribeck`` dry friction drops from its static
+to its sliding level. Parameters are per joint: ``joint_values`` makes them read-only arrays, and its errors name the
+entry at fault.
 """
 
 from __future__ import annotations

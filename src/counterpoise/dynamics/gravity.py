@@ -1,6 +1,6 @@
-"""Gravity torques from link vectors, as the lecture derives them, and the centre of mass.
+"""Gravity torques from link vectors, as the lecture derives them, the centre of mass, and g = Z(q) s as in [Jo].
 
-The generalised decomposition g = Z(q) s of the on-line gravity paper [Jo].
+``jo_decomposition`` is the generalised decomposition of the on-line gravity paper.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The native kernel takes ready float64 arrays itself and comes here for everything else, so both kernels accept and
 refuse the same inputs with the same words.
 
-Which joints turn and which slide, and the units that follow.
+Which joints turn and which slide, and the units that follow, is here, too.
 """
 
 from __future__ import annotations

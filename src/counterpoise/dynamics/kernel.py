@@ -1,9 +1,9 @@
-"""Which kernel computes: the native one where it was built and proves right on this machine, or the NumPy reference.
+"""Which kernel computes: the native one where it was built and proves right here, or the NumPy specification.
 
-The native kernels of the machine's best instruction set are compared with stored results of the reference before
+The native kernels of the machine's best instruction set are compared with stored results of the specification before
 anything uses them (kernel_cases.py). A set that disagrees is not used; the next lower one is.
 
-In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference and ``COUNTERPOISE_ISA=baseline`` (or
+In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specification and ``COUNTERPOISE_ISA=baseline`` (or
 ``avx2``, ``avx512``) picks an instruction set other than the machine's best.
 """
 

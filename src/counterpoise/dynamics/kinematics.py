@@ -1,8 +1,7 @@
-"""Forward kinematics of a compiled tree, for one or many poses at once.
+"""Kinematics of a compiled tree, for one or many poses at once: poses, Jacobians, joint torques of a wrench at a link.
 
-Throughout the reference, ``k`` is the number of poses and ``b`` that of moving bodies; results are in the base frame.
-
-Geometric Jacobians and the joint torques of a wrench at a link.
+Throughout the specification, ``k`` is the number of poses and ``b`` that of moving bodies; results are in the base
+frame.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-r"""The LuGre law: dry friction as the bending of bristles, with presliding, Stribeck effect and memory ([Canudas1995]).
+r"""Dry friction with memory: the LuGre law ([Canudas1995]), and the Dahl law, its limit in slow motion ([Dahl1968]).
+
+**LuGre**: dry friction as the bending of bristles, with presliding, Stribeck effect and memory.
 
 .. math::
 
@@ -14,9 +16,9 @@ levels and viscosity that depend on the temperature,
     g(v, \tau_g, T) = k_c(T) \left[ F_c^\pm + (F_s^\pm - F_c^\pm)\, e^{-|v / v_s|^\delta} \right] + c\, |\tau_g|, \qquad
     k_c = 1 + a_c (T - T_r), \qquad \sigma_2(T) = \sigma_2^\pm e^{-a_v (T - T_r)}
 
-This module holds the parameters and the steady-state curve; :mod:`counterpoise.plants` steps the bristles in time.
+Here are the parameters and the steady-state curve; :mod:`counterpoise.plants` steps the bristles in time.
 
-The Dahl law: dry friction along a displacement, without rates; what LuGre friction is in slow motion ([Dahl1968]).
+**Dahl**: dry friction along a displacement, without rates; what LuGre friction is in slow motion.
 
 .. math::
 

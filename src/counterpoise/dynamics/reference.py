@@ -1,4 +1,4 @@
-"""The reference kernel: every per-pose operation in NumPy, and the contract that the native kernel copies.
+"""The NumPy specification of the kernel: every per-pose operation, and the contract that the native kernel copies.
 
 The docstrings here are the documentation of both kernels: the native type takes them over when it is made.
 """

@@ -1,6 +1,6 @@
 """The robot: a description compiled and ready to compute, immutable and safe to share between threads.
 
-Robots from files and from the catalog.
+``load`` makes robots from files and from the catalog.
 """
 
 from __future__ import annotations

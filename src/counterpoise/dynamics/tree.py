@@ -6,7 +6,7 @@ so that z is the joint's axis; its pose in its parent body is
     R_parent_i(q) = C_i Rz(q),  p_parent_i = r_i                revolute
     R_parent_i    = C_i,        p_parent_i(q) = r_i + C_i z q   prismatic
 
-Both kernels, the NumPy reference and the native one, compute from these arrays and nothing else.
+Both kernels, the NumPy specification and the native one, compute from these arrays and nothing else.
 """
 
 from __future__ import annotations

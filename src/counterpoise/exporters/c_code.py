@@ -3,7 +3,7 @@
 The recursion is that of dynamics/gravity.py: poses from the base outwards, masses and first moments of what each joint
 carries from the tips inwards. The header holds poses with their torques, by which it tests itself where it runs.
 
-The C header, with places for a robot's numbers.
+The header is a template in this file, with places for a robot's numbers.
 """
 
 from __future__ import annotations

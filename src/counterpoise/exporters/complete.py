@@ -1,6 +1,6 @@
-"""A robot's description with its payloads as links, which is what file formats know; and names that are still free.
+"""What exported files need: a description with its payloads as links, names that are still free, and XML text.
 
-Numbers, rotations and comments as XML files state them, to the last bit.
+Numbers, rotations and comments are stated as XML files state them, to the last bit.
 """
 
 from __future__ import annotations

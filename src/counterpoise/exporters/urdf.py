@@ -1,11 +1,12 @@
-"""A robot as URDF: links, joints, limits and inertias; what a file had beside these, meshes above all, is not known.
+"""A robot as URDF: written anew from the model, or a copy of its URDF file with other masses.
 
-A link frame that does not sit at its joint (DH tables have such) hangs behind a frame that does, by a fixed joint.
+Written anew, a file has links, joints, limits and inertias; what a file had beside these, meshes above all, is not
+known. A link frame that does not sit at its joint (DH tables have such) hangs behind a frame that does, by a fixed
+joint.
 
-A URDF file with other masses: all else stays as it is, letter by letter.
-
-The text is not parsed and written anew, which would lose comments, prefixes and the author's own layout: the places of
-its <inertial> elements are found, and new ones are put there.
+In a copy all but the masses stays as it is, letter by letter. The text is not parsed and written anew, which would lose
+comments, prefixes and the author's own layout: the places of its <inertial> elements are found, and new ones are put
+there.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class Evaluation:
         model: The model.
         samples: k samples.
         x: The estimate, shape (p,).
-        body: From what it computes rigid-body efforts.
+        body: Computes the rigid-body efforts.
         known: What is added to the body parameters and not fitted.
     """
 

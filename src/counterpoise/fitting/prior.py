@@ -12,9 +12,9 @@ TOOL_REACH_SHARE · L from the last joint's frame, with the inertia that follows
 is the largest error that real recordings show. The covariance is what these errors give, so it does not depend on where
 a description puts its frames.
 
-What other unknowns may be before any data is known to their terms (``terms``). Most have no CAD values. They get
-standard deviations of WIDE times what would make up a joint's whole effort, which keep them at zero where nothing
-excites them and do not matter elsewhere.
+Unknowns other than masses have their prior from their terms (``terms``). Most have no CAD values. They get standard
+deviations of WIDE times what would make up a joint's whole effort, which keep them at zero where nothing excites them
+and do not matter elsewhere.
 """
 
 from __future__ import annotations

@@ -12,9 +12,8 @@ afterwards, and no normal equations are formed while accumulating: the digits of
     Σ_i |A_i x − τ_i|² / (f_i σ_i²)  +  |W (x − x₀)|²
 
 with f_i ≥ 1 the autocorrelation time of joint i (f_i samples count as one) and a Gaussian prior of mean x₀ and
-precision WᵀW (``gaussian``), if one is given. σ_i is estimated from the residuals in turn with x (feasible generalised
-least squares).
-Reweighting against outliers, in further passes over the data, is in ``robust``.
+precision WᵀW (``Gaussian`` in prior.py), if one is given. σ_i is estimated from the residuals in turn with x (feasible
+generalised least squares). Reweighting against outliers, in further passes over the data, is in robust.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Reading files of bounded size.
-
-Writing a file so that readers find the old one or the new one, never half of either.
-"""
+"""Files read in bounded size, and written so that readers find the old one or the new one, never half of either."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """TOML for robot files: size, nesting and numbers bounded, and the line of every key kept for messages.
 
-Data files that are read whole: of bounded size, with errors that name the file.
+Data files that are read whole are read by ``read_data``: of bounded size, with errors that name the file.
 """
 
 from __future__ import annotations

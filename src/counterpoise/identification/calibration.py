@@ -1,6 +1,7 @@
-"""From a recording to a verdict: which part of it to use, the fit, the held-out check, the judgement.
+"""A calibration, from a recording to a verdict: which part of it to use, the fit, the held-out check, the judgement.
 
-How far a result hangs on the cutoff of the low-pass: held-out errors at half and at twice of it.
+``at_other_cutoffs`` says how far a result hangs on the cutoff of the low-pass: held-out errors at half and at twice of
+it.
 """
 
 from __future__ import annotations

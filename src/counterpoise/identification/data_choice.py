@@ -1,9 +1,8 @@
 """What of a recording is fitted: poses at rest, rows, motion, or poses and motion; decided from the data, with why.
 
-Poses at rest of a recording that also moves: what is fitted beside the motion, and what of the motion they replace.
-
-A standing counts once, by its mean (still_poses.py); the samples of the motion in its time are left out. Standings at
-one pose that was reached from the same sides are one: they share what the model does not know there.
+Poses at rest of a recording that also moves are fitted beside the motion, and replace part of it (``Stands``). A
+standing counts once, by its mean (still_poses.py); the samples of the motion in its time are left out. Standings at one
+pose that was reached from the same sides are one: they share what the model does not know there.
 """
 
 from __future__ import annotations

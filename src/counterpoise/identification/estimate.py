@@ -84,7 +84,7 @@ class Estimate:
 
         Args:
             robot: The robot that was fitted.
-            solution: Columns as in static_rows.py.
+            solution: Columns as in workspace.py.
             posterior: What a weighted fit to the same poses knows of the holding efforts.
         """
         size = len(robot.base_parameters.names)

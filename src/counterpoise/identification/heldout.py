@@ -1,16 +1,15 @@
-"""What is fitted and what is held back to check the fit: by the path through joint space, not by time.
+"""The held-out check: how well a fit predicts what it has not seen, before it is made again from everything.
 
-Recorded motions repeat themselves: a path driven out and back, or twice, tests a fit on samples that it has seen. So
-samples are held back by the region of joint space that they visit. Positions are scaled by the range of each joint
-(recording/path.py); regions are the cells around centres that lie as far from each other as possible; cells are held
-back as long as the rest still covers most of every joint's range. Training samples that come closer than GUARD to a
-held-back one are used for neither.
+**What is held back** is chosen by the path through joint space, not by time. Recorded motions repeat themselves: a path
+driven out and back, or twice, tests a fit on samples that it has seen. So samples are held back by the region of joint
+space that they visit (``split_samples``). Positions are scaled by the range of each joint (recording/path.py); regions
+are the cells around centres that lie as far from each other as possible; cells are held back as long as the rest still
+covers most of every joint's range. Training samples that come closer than GUARD to a held-back one are used for
+neither.
 
-The held-out check: how well a fit predicts what it has not seen, before it is made again from everything.
-
-Moving data are divided by regions of joint space (split.py). Poses at rest are few, so all of them serve: they are held
-out in turn, one after the other, or region by region where there are many, and predicted by the fit to the rest. Poses
-within SAME_POSE (static_poses.py) of each other go together.
+**Poses at rest** are few, so all of them serve: they are held out in turn, one after the other, or region by region
+where there are many, and predicted by the fit to the rest. Poses within SAME_POSE (fitting/poses.py) of each other go
+together.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Poses for a static calibration: chosen so that their torques tell the most, before the robot moves.
 
-Holding torques are linear in the base gravity parameters and in an offset per joint (static_rows.py). Of a seeded set
+Holding torques are linear in the base gravity parameters and in an offset per joint (workspace.py). Of a seeded set
 of candidate poses, inside the limits with a margin, those are taken whose information matrix Σ Aᵀ A has the largest
 determinant: the volume of the parameters' confidence region is then the smallest (D-optimal, [Fedorov1972]). They are
 picked one after the other and then exchanged as long as that helps. The poses are visited in an order with short moves.
@@ -8,8 +8,6 @@ picked one after the other and then exchanged as long as that helps. The poses a
 The noise of a holding torque is friction that the mean of both sides leaves behind, and it grows with the size of the
 drive. So each joint's rows are divided by its effort limit, or by the size of its gravity torque where no limit is
 known.
-
-The order in which poses are visited: short moves, one after the other.
 """
 
 from __future__ import annotations

@@ -11,13 +11,12 @@ A plan file is TOML::
     poses = [[0.0, 0.5], [0.3, -0.2]]   # rad, m for linear joints
 
 and, where the defaults do not fit, ``approach``, ``creep_speed``, ``travel_speed`` (one number or one per joint),
-``settle`` and ``dwell`` [s]. A CSV file of poses with a header of joint names is a plan with all defaults.
+``settle`` and ``dwell`` [s].
 
-Poses from a CSV file: columns by joint name, or in joint order where there is no header; nothing is guessed.
-
-Fields are separated by commas, semicolons or tabs, whichever the first line has most of, and may be quoted. The first
-line is a header when one of its fields is not a number or is the name of a joint. Blank lines are skipped. A refusal
-names the file, the line and the column.
+A CSV file of poses is a plan with all defaults: columns by joint name, or in joint order where there is no header;
+nothing is guessed. Fields are separated by commas, semicolons or tabs, whichever the first line has most of, and may be
+quoted. The first line is a header when one of its fields is not a number or is the name of a joint. Blank lines are
+skipped. A refusal names the file, the line and the column.
 """
 
 from __future__ import annotations

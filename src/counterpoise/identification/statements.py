@@ -18,12 +18,11 @@ offset. Extrapolation needs LEAST_COVERED of every joint's range.
 What a joint tolerates is the larger of TOLERANCE of its gravity effort (root mean square) and EFFORT_TOLERANCE of its
 effort limit. Friction is no part of it: that it hides an error does not make it right.
 
-What a torque error means at the tip: how far the arm sags under it.
-
-A joint held by a stiffness K_i gives way by e_i/K_i under a torque error e_i, and the tip follows by its Jacobian. How
-stiff an arm is held is the controller's choice. Where nothing is given, each joint is taken to be held as a spring of
-natural frequency BANDWIDTH would hold it, K_i = J_i ω², with J_i the inertia that it moves by the description, rotor
-included (fitted or described): a soft, safe position control. Give the real stiffness to get the real sag.
+**Sag** is what a torque error means at the tip. A joint held by a stiffness K_i gives way by e_i/K_i under a torque
+error e_i, and the tip follows by its Jacobian. How stiff an arm is held is the controller's choice. Where nothing is
+stated, each joint is taken to be held as a spring of natural frequency BANDWIDTH would hold it, K_i = J_i ω², with J_i
+the inertia that it moves by the description, rotor included (fitted or described): a soft, safe position control. Give
+the real stiffness to get the real sag.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a recording to poses at rest: where the arm stands, which side it came from, and what must not be used.
+"""Poses at rest from a recording: where the arm stands, which side it came from, and what must not be used.
 
 A recording of a plan (``counterpoise record``) carries its windows; any other one is searched for rests
 (recording/rest.py). Per rest the mean position and torque are taken. A mean's standard error counts how many samples

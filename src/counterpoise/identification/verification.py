@@ -1,10 +1,9 @@
-"""A calibration against a fresh recording: does it still predict what the arm needs?
+"""Verification of a calibration against a fresh recording: does it still predict what the arm needs, and what changed?
 
-What has changed since a calibration: the weight that each joint carries, constant offsets, a load at the tip.
-
-The errors of the calibration on a fresh recording are put on top of its own rigid-body efforts, and these are fitted
-again with the calibrated masses as prior (weighted.py). So friction that has changed, and all that looks like weight
-and is none, is distinguished from a change of weight as in a calibration, with its uncertainty.
+Changes that are distinguished are the weight that each joint carries, constant offsets, and a load at the tip
+(``change_since``). The errors of the calibration on the fresh recording are put on top of its own rigid-body efforts,
+and these are fitted again with the calibrated masses as prior (weighted.py). So friction that has changed, and all that
+looks like weight and is none, is distinguished from a change of weight as in a calibration, with its uncertainty.
 """
 
 from __future__ import annotations

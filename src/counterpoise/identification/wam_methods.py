@@ -1,9 +1,40 @@
 """The WAM document's two calibrations: by the coupled matrix (§3) and link by link (§4) [Dellin2008].
 
-Calibration link by link, from the tips to the base: the WAM document's §4 ([Dellin2008], eqs. (26)–(28)).
+**One link's equations** ([Dellin2008], eqs. (14)–(19)), in the frames of our bodies. For link j at rest, with t_j the
+torque that its parent exerts on it, taken at joint j,
 
-For one link and all poses the unknowns are its first moment μ_j and, per pose, the two torques c_j that its actuator
-does not measure:
+    t_j − Σ_children R_c^j t_c = g^j × μ_j,        t_j = L c_j + Z τ_j                              (14), (15), (17)
+
+τ_j is what the actuator of joint j applies, c_j are the two components that no actuator measures, and μ_j is the
+cumulative first moment. The document writes this for a chain; on a tree the sum runs over all children of the link.
+
+Our body frame j has joint j's own axis as z. The document's frame j differs from it by a constant rotation, and its
+c_j by a turn in the plane across the axis: both leave lengths alone, so least squares, with a ridge or without, has the
+same solution in either.
+
+μ_j does not depend on the pose only if every joint is rotary. A linear joint moves masses along the links before it.
+
+**The coupled matrix**, the document's §3: all links and poses in one system ([Dellin2008], eq. (25)). Unknowns are the
+first moments of all links and, for each pose, the 2 n torques c_j that no actuator measures; every link and pose gives
+three equations. The system is solved as it stands, in the plain least-squares sense. Its columns for c_j belong to one
+pose each, so the orthogonal transformation of a sparse QR works pose by pose: of the 3 n equations of a pose 2 n fix
+its c_j, and the n others, free of them, go into one small triangular factor. Cost is linear in the number of poses. Of
+the 3 n columns of first moments the structural base is kept: the rest are exact combinations of it, and the result
+speaks of the same numbers as the other methods.
+
+What it believes. Call e_j the error of link j's equation, in base axes, and h_j = g × μ_j. Summing (14) from the tips
+to joint i gives t_i = Σ_{k at or beyond i} (h_k + e_k); along the axis, τ_i = z_i · t_i = Y_i μ + ε_i with
+ε_i = z_i · Σ_{k ≥ i} e_k. Minimising Σ|e_k|² over the free c_j is to find the smallest e that explains ε = A e, which
+costs εᵀ (A Aᵀ)⁻¹ ε. So the coupled solution is generalised least squares on the eliminated form τ = Y μ with covariance
+
+    (A Aᵀ)_ij = (n − max(i, j) + 1) z_i · z_j
+
+(on a tree: the number of bodies that both joints carry, times z_i · z_j). It holds the last joint to be the most
+precise and the first the least, by a fixed n : 1 in variance, and the errors of parallel joints to go together. Real
+drives differ by a hundred and more, and independently: that is why the document finds it imprecise on the end links.
+
+**Link by link**, from the tips to the base, the document's §4 ([Dellin2008], eqs. (26)–(28)). For one link and all
+poses the unknowns are its first moment μ_j and, per pose, the two torques c_j that its actuator does not measure:
 
     Z τ_j − Σ_children R_c^j (L c_c + Z τ_c) = [g^j]× μ_j − L c_j                                        (26), (28)
 
@@ -23,50 +54,13 @@ the same minimum as the whole system's, at a cost linear in the number of poses.
 Put in the eliminated form, the residuals obey (1 + ζ) e = Y μ − τ with ζ_ij = z_i · z_j for joints j beyond i: what an
 outer joint could not explain is handed on to the inner ones as if it were real. Each joint's own e is least, in turn.
 
-The WAM document's equations of one link, in the frames of our bodies ([Dellin2008], eqs. (14)–(19)).
-
-For link j at rest, with t_j the torque that its parent exerts on it, taken at joint j,
-
-    t_j − Σ_children R_c^j t_c = g^j × μ_j,        t_j = L c_j + Z τ_j                              (14), (15), (17)
-
-τ_j is what the actuator of joint j applies, c_j are the two components that no actuator measures, and μ_j is the
-cumulative first moment. The document writes this for a chain; on a tree the sum runs over all children of the link.
-
-Our body frame j has joint j's own axis as z. The document's frame j differs from it by a constant rotation, and its
-c_j by a turn in the plane across the axis: both leave lengths alone, so least squares, with a ridge or without, has the
-same solution in either.
-
-μ_j does not depend on the pose only if every joint is rotary. A linear joint moves masses along the links before it.
-
-Residuals and honest errors of an estimate that some other linear method made.
-
-The WAM document's two methods end with the numbers alone. Both are linear in the measured torques: with rows A of the
-eliminated form they solve Σ_poses Uᵀ (τ − A x) = 0 for some matrices U(q), n × p. Whatever noise the method believes
-in, if the joints really have noise σ_i the covariance of its result is
+**Standard errors.** The two methods end with the numbers alone. Both are linear in the measured torques: with rows A of
+the eliminated form they solve Σ_poses Uᵀ (τ − A x) = 0 for some matrices U(q), n × p. Whatever noise the method
+believes in, if the joints really have noise σ_i the covariance of its result is
 
     H⁻¹ (Σ_i σ_i² Σ_poses u_i u_iᵀ) H⁻ᵀ,        H = Σ_poses Uᵀ A,        u_i = row i of U
 
 (a "sandwich"), and joint i uses up h_i = tr(H⁻¹ Σ_poses u_i a_iᵀ) of its measurements.
-
-Calibration by the coupled matrix: the WAM document's §3, all links and poses in one system ([Dellin2008], eq. (25)).
-
-Unknowns are the first moments of all links and, for each pose, the 2 n torques c_j that no actuator measures; every
-link and pose gives three equations. The system is solved as it stands, in the plain least-squares sense. Its columns
-for c_j belong to one pose each, so the orthogonal transformation of a sparse QR works pose by pose: of the 3 n
-equations of a pose 2 n fix its c_j, and the n others, free of them, go into one small triangular factor. Cost is linear
-in the number of poses. Of the 3 n columns of first moments the structural base is kept: the rest are exact combinations
-of it, and the result speaks of the same numbers as the other methods.
-
-What it believes. Call e_j the error of link j's equation, in base axes, and h_j = g × μ_j. Summing (14) from the tips
-to joint i gives t_i = Σ_{k at or beyond i} (h_k + e_k); along the axis, τ_i = z_i · t_i = Y_i μ + ε_i with
-ε_i = z_i · Σ_{k ≥ i} e_k. Minimising Σ|e_k|² over the free c_j is to find the smallest e that explains ε = A e, which
-costs εᵀ (A Aᵀ)⁻¹ ε. So the coupled solution is generalised least squares on the eliminated form τ = Y μ with covariance
-
-    (A Aᵀ)_ij = (n − max(i, j) + 1) z_i · z_j
-
-(on a tree: the number of bodies that both joints carry, times z_i · z_j). It holds the last joint to be the most
-precise and the first the least, by a fixed n : 1 in variance, and the errors of parallel joints to go together. Real
-drives differ by a hundred and more, and independently: that is why the document finds it imprecise on the end links.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Where an arm can go: its joint ranges, and poses spread over them.
+"""The workspace of an arm, and the static model over it: joint ranges, poses spread over them, clearance, regression.
 
-Rows of the static model: holding torque = base gravity regressor · base parameters + offset of the joint.
+**Static model.** Holding torque = base gravity regressor · base parameters + offset of the joint (``static_rows``,
+``solve_static``). The nuisance torques of the WAM document (the two components of each link's torque that no actuator
+measures) are eliminated exactly: projecting its eq. (14) on the joint axes, tip to base, leaves τ = Y(q) x with Y the
+gravity regressor. What remains is one row per joint and pose, weighted by 1/σ_i²: the "way to weight the regression"
+that the document's §4 looked for.
 
-The nuisance torques of the WAM document (the two components of each link's torque that no actuator measures) are
-eliminated exactly: projecting its eq. (14) on the joint axes, tip to base, leaves τ = Y(q) x with Y the gravity
-regressor. What remains is one row per joint and pose, weighted by 1/σ_i²: the "way to weight the regression" that the
-document's §4 looked for.
-
-Whether an arm comes too near to itself or to its table: links as capsules between joint origins.
-
+**Clearance.** Whether an arm comes too near to itself or to its table, with links as capsules between joint origins.
 Descriptions carry no shapes, so this is a stand-in, asked for and stated: every link is a round bar of one radius along
 the straight line from its joint to each joint (or end frame) that it carries. Two bars may not come nearer than twice
 the radius, and no moving bar may come nearer to the table than one. Bars that are neighbours, or that the arm's build

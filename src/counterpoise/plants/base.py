@@ -1,6 +1,7 @@
 """What every simulated plant does alike: the protocol, the line of delayed commands, the drives' sensors.
 
-What is really going on in a simulated arm: for judging controllers and estimators, never for feeding them.
+``ArmState`` is what is really going on in a simulated arm: for judging controllers and estimators, never for feeding
+them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""One frozen object that says everything about a simulated arm, apart from the robot itself.
+"""The configuration of a simulated arm, apart from the robot itself, as one frozen object.
 
-How joints are driven: motor or valve, gear, friction, brake, warmth.
+It says how joints are driven (motor or valve, gear, friction, brake, warmth), how the plate under the base yields and
+what its signals suffer on the way to the reader, and what timing, encoders, effort sensors and stops are like.
 
 Every number is for one joint each, shape (n,), or one number for all joints, and reflected to the link side. The
 defaults are those of an ideal drive: a rigid gear without friction and a perfect source of torque.
-
-The six-axis plate under the base: how it yields, and what its signals suffer on the way to the reader.
 """
 
 from __future__ import annotations

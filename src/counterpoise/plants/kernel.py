@@ -1,6 +1,6 @@
-"""Which steppers run: the native ones, or else the Python reference.
+"""Which steppers run: the native ones, or else the Python specification.
 
-In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the reference.
+In the environment, ``COUNTERPOISE_DISABLE_NATIVE=1`` forces the specification.
 """
 
 from __future__ import annotations

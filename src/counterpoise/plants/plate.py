@@ -1,6 +1,6 @@
-"""From the wrench on the plate to the reading: everything a signal suffers on its way.
+"""The plate under a simulated arm: its wrench out of the links' motion, low-passed, then its signal chain.
 
-The plate under a simulated arm: its wrench out of the links' motion, low-passed, then its signal chain.
+The chain is everything that a signal suffers on its way from the wrench on the plate to the reading.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-r"""Joint drives stepped in time, in Python: the specification of the native stepper, and its stand-in without one.
+r"""Joint drives, one joint and a low-pass stepped in time, in Python: the specification of the native steppers.
 
-Everything is reflected to the link side of the gear: rad and N m for a rotary joint, m and N for a linear one. One step
-of length dt, for a link at (q, q̇) and a command held over the step:
+**Drives.** Everything is reflected to the link side of the gear: rad and N m for a rotary joint, m and N for a linear
+one. One step of length dt, for a link at (q, q̇) and a command held over the step:
 
 1. amplifier, first-order lag, exact for a held command:  a ← u + (a − u) e^{−dt/T},  u = clip(command, ±limit)
 2. actuator: a torque source,  τ_m = a k (1 + r sin(c θ + φ)) + h sin(c θ + φ) + o,  or a flow valve in front of a
@@ -21,10 +21,9 @@ of length dt, for a link at (q, q̇) and a command held over the step:
 MuJoCo steps the links in the same way (velocities from forces at the beginning of the step, positions from the new
 velocities), so that motor and link form one symplectic pair.
 
-One link on one drive on a plate that yields about the same axis, in Python: what the native stepper must do.
-
-With the link's angle q relative to the base, the base's own angle β, the drive's torque τ on the link, gravity's
-holding torque G sin(q + β + φ) and a push τ_p,
+**One joint**: one link on one drive on a plate that yields about the same axis. With the link's angle q relative to the
+base, the base's own angle β, the drive's torque τ on the link, gravity's holding torque G sin(q + β + φ) and a push
+τ_p,
 
 .. math::
 
@@ -35,7 +34,9 @@ where J_r is the rotor's inertia behind a rigid gear and 0 behind a compliant on
 The plate feels the link and the base, not the rotor. Its strain gauges read −K β, or without compliance
 J_l q̈ + G sin(q + φ) − τ_p: the moment that the plate exerts on the robot.
 
-A second-order Butterworth low-pass for several channels, as a plate's signal conditioner has one.
+**The low-pass** is a second-order Butterworth for several channels, as a plate's signal conditioner has one.
+
+These steppers run where the native ones were not built.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The drives' sensors of a simulated arm: encoders, reported torques, noise.
+"""The drives' sensors of a simulated arm: encoders and reported torques, with their noise and rounding.
 
-From a joint's true position to what its encoder and the controller's differentiation make of it.
-
-Noise and rounding of sampled signals, made cheap: both run on a handful of numbers at every tick.
-
-From a drive's true current or pressure to the torque it reports.
+An encoder leads from a joint's true position to what the controller's differentiation makes of it, a torque sensor from
+a drive's true current or pressure to the torque it reports. Noise and rounding are made cheap: they run on a handful of
+numbers at every tick.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """A simulated arm behind the plant protocol: links by MuJoCo; drives, sensors and plate by us.
 
-What a simulated arm touches: planes that push back, and a second link that it is bonded to.
-
-The forces are those of the step before, as MuJoCo's poses are when they are asked for between two steps: 0.1 ms late.
-
-The schedule of what happens from outside: which pushes act now, which loads come and go, what is touched.
+``Disturbances`` is the schedule of what happens from outside: which pushes act now, which loads come and go, what is
+touched. The arm may touch planes that push back (``Touch``), and a second link may be bonded to it (``Bonded``). Their
+forces are those of the step before, as MuJoCo's poses are when they are asked for between two steps: 0.1 ms late.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One joint in native code alone, without MuJoCo: the same drive model for fast studies of control and friction.
 
-The model of a single joint: a robot with one link, for laws, base sensor and safe stop of a SingleJoint plant.
+``one_link_robot`` is its model, a robot with one link, for laws, base sensor and safe stop of a SingleJoint plant.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ as travels, not as velocities: over windows of several samples,
 so that neither noise and resolution of the positions nor a short delay of the velocities matters. f is what the rate
 must be multiplied by.
 
-How fast time goes, where neither a mapping nor a name says so: what the motion tells, and what is likely at all.
+``rate_of`` and ``unit_of_time`` say how fast time goes where neither a mapping nor a name says so: by what the motion
+tells, and by what is likely at all.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is known about the numbers of a recording: what they measure, on which side of the gears, who adds gravity.
 
-Nested tables of plain values, as TOML and JSON hold them.
+``plain`` and ``overlaid`` work on nested tables of plain values, as TOML and JSON hold them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Smoothing and differentiation without delay.
+r"""Smoothing and differentiation without delay, and the step of a channel.
 
 A channel is multiplied in the frequency domain by
 
@@ -8,7 +8,7 @@ which is what a Butterworth filter of fourth order does when run forwards and th
 axis, and the d-th derivative of it. The gain at the cutoff is 1/2 (−6 dB), the phase is zero everywhere. Before its
 ends the channel is continued by point reflection, as is usual for forward–backward filters, so a ramp stays a ramp.
 
-The step of a channel: how finely its converter, its encoder or its file's digits resolve.
+The step of a channel (``resolution``) is how finely its converter, its encoder or its file's digits resolve.
 """
 
 from __future__ import annotations

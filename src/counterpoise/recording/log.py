@@ -1,6 +1,6 @@
-"""A recording: samples as arrays, with what was declared about them.
+"""A log: a recording as arrays, with what was declared about them, and samples of one instant each.
 
-One instant of a robot, as its drives and its plate reported it.
+A sample is what drives and plate of a robot reported at that instant.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Words in the names of columns, topics and files, and what they say about what was measured.
+"""Words and units in the names of columns, topics and files, and what they say about what was measured.
 
-Units that recordings come in, as factors to ours (SI).
+Units that recordings come in are stated as factors to ours (SI).
 """
 
 from __future__ import annotations

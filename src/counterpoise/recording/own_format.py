@@ -1,9 +1,11 @@
-"""How our own log files describe themselves, whatever their ending: names of the joints and what was declared, as JSON.
+"""Our own log files: how they describe themselves, whatever their ending, and writing them.
+
+They state the names of the joints and what was declared about them as JSON.
 
 Their columns are ``time, q.<joint>..., dq.<joint>..., tau.<joint>..., [sent.<joint>...,]
 [side.<joint>...,] [wrench.fx, ...,] [pair,] flags``.
 
-Writing logs: .npz for size and speed, .csv and .parquet for other programs. All read back bit by bit.
+Files are written as .npz for size and speed, as .csv and .parquet for other programs. All read back bit by bit.
 """
 
 from __future__ import annotations

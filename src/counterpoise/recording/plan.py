@@ -1,6 +1,6 @@
 """The plan of a reading: which columns of which sources become which part of the log, and what is known about them.
 
-A log in memory as a table, so that a change of the mapping can be applied to it.
+``LogSource`` is a log in memory as a table, so that a change of the mapping can be applied to it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Proposing a mapping: what the names of columns, topics and files say, and why it is believed.
 
-No column is guessed: where names fit two ways, or a name fits nothing, the answer is an error that shows both lists and
-how to write a mapping.
-
-Which column is the time, and in which unit.
-
-Which six columns are the plate's.
+Proposed are the columns of the joints, the time's column and its unit, and the six columns of the plate. No column is
+guessed: where names fit two ways, or a name fits nothing, the answer is an error that shows both lists and how to write
+a mapping.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What every reader gives: named columns of numbers over time, in pieces. Meaning comes later, from the mapping.
 
-Columns of several sources under one roof: what each is called, and how a mapping refers to it.
+``Columns`` has the columns of several sources together: what each is called, and how a mapping refers to it.
 """
 
 from __future__ import annotations

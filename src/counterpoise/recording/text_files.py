@@ -1,12 +1,7 @@
-"""Text files as tables: how they are laid out, and reading them in blocks.
+"""Text files as tables: read in blocks, in constant memory, every number as Python's float() would give it.
 
-How a text file is laid out, judged by its first lines: delimiter, header, where rows begin, columns of text.
-
-Dates and times of day as ISO 8601 and its neighbours write them, as seconds.
-
-Columns of dates in text files.
-
-Text files as tables: read in blocks, in constant memory, every number as Python's float() would give it.
+How a file is laid out is judged by its first lines: delimiter, header, where rows begin, columns of text. Columns of
+dates and times of day, as ISO 8601 and its neighbours write them, become seconds.
 """
 
 from __future__ import annotations

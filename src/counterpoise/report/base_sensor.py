@@ -1,6 +1,6 @@
 """The page of a plate's torques: may they be used, what each joint shows, do plate and model agree, what is unknown.
 
-Charts of a plate's torques: joints with bands beside the motor's effort, the plate beside the model, friction.
+Its charts show joints with bands beside the motor's effort, the plate beside the model, and friction.
 """
 
 from __future__ import annotations

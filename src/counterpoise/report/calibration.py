@@ -1,8 +1,7 @@
 """The page of a calibration: may it be trusted, what was found, how well it predicts, what it cannot know.
 
-Words about a calibration that its page and its printed table share.
-
-Charts of a calibration: predictions, errors, parameters, friction and the poses behind them.
+Its charts show predictions, errors, parameters, friction and the poses behind them; words that the page and the printed
+table share are here, too.
 """
 
 from __future__ import annotations

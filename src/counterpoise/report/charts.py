@@ -1,9 +1,8 @@
-"""Charts of our pages: lines over time with one small panel per joint, and bars. Points are in :mod:`.point_charts`.
+"""Charts of our pages: lines over time with one small panel per joint, bars, and points.
 
 A chart is data for plotly.js; it is drawn by the page. Long series are thinned to at most POINTS points, two for each
-of POINTS/2 equal stretches of samples: its lowest and its highest, in their order. Peaks survive.
-
-Charts of points: one small panel per joint, several kinds of points and lines in each.
+of POINTS/2 equal stretches of samples: its lowest and its highest, in their order. Peaks survive. Charts of points have
+several kinds of points and lines in each panel.
 """
 
 from __future__ import annotations

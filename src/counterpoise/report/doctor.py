@@ -1,6 +1,6 @@
 """The page of a diagnosis: what is wrong, how that shows, what to change, and all channels at a glance.
 
-Small charts that show a finding's evidence in the recording itself.
+Small charts show a finding's evidence in the recording itself.
 """
 
 from __future__ import annotations

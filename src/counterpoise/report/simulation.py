@@ -1,6 +1,6 @@
 """The page of a simulated run: what was asked for, what happened, what it took, and what the arm was.
 
-How well a run followed its reference: a few numbers per joint.
+``tracking`` says how well a run followed its reference: a few numbers per joint.
 """
 
 from __future__ import annotations

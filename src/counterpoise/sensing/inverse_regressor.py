@@ -15,10 +15,9 @@ columns of the gravity regressor.
 At a fixed pose this is integral action with the time constant 1/Q. It learns that pose: ŝ has 3 numbers per joint and
 carried body, a pose determines one of them per joint, and what is learned at one pose is no claim about another.
 
-How large the gain of a gravity estimator that integrates the position error may be.
-
-At a fixed pose ŝ̇ = Z⁺ Q (K_p e − K_d q̇) is integral action on the joints: ĝ̇ = Q (K_p e − K_d q̇). One joint of inertia
-M under PD control with that ĝ has the characteristic polynomial
+**The gain** of a gravity estimator that integrates the position error is bounded. At a fixed pose ŝ̇ = Z⁺ Q (K_p e −
+K_d q̇) is integral action on the joints: ĝ̇ = Q (K_p e − K_d q̇). One joint of inertia M under PD control with that ĝ
+has the characteristic polynomial
 
 .. math:: M s^3 + K_d s^2 + (K_p + Q K_d)\,s + Q K_p
 
@@ -37,9 +36,8 @@ arm is looked at as well,
 
 at those poses of the workspace whose modes are the slowest, and must be stable with twice the gains.
 
-The compact form of the Z–s decomposition: g = Z_c(q) s_c, derived from the structure for any rotary tree.
-
-[Jo], Fig. 2, makes it by hand for a planar arm of three joints. In general, with Z of n × 3n(n + 1):
+**The compact form** g = Z_c(q) s_c of the Z–s decomposition is derived from the structure for any rotary tree. [Jo],
+Fig. 2, makes it by hand for a planar arm of three joints. In general, with Z of n × 3n(n + 1):
 
 1. columns that multiply the same parameter are added: the carried moment of body j stands in the block of every joint
    that carries it;
@@ -51,13 +49,13 @@ The compact form of the Z–s decomposition: g = Z_c(q) s_c, derived from the st
 
 As many columns remain as there are base gravity parameters, or fewer with ``on_link_line``: three for the planar arm.
 
-The transpose-regressor law, the usual adaptive gravity compensation, as a baseline for [Jo].
+**The transpose-regressor law** is the usual adaptive gravity compensation, as a baseline for [Jo].
 
 .. math:: \dot{\hat\beta} = \Gamma\, Y(q)^T Q\, (K_p (q_d - q) - K_d \dot q), \qquad \hat g = Y(q)\,\hat\beta
 
-with Y the base gravity regressor ([Tomei1991]). Γ is one number, 1 over the largest |Y|²
-in the workspace, so that Q keeps its meaning: no combination of joints learns faster than with the time constant 1/Q.
-Most learn far more slowly, and how fast depends on the pose: that is what [Jo] argues against.
+with Y the base gravity regressor ([Tomei1991]). Γ is one number, 1 over the largest |Y|² in the workspace, so that Q
+keeps its meaning: no combination of joints learns faster than with the time constant 1/Q. Most learn far more slowly,
+and how fast depends on the pose: that is what [Jo] argues against.
 """
 
 from __future__ import annotations
@@ -263,7 +261,7 @@ class IntegratingGravity(ABC):
             robot: The arm.
             dt: Time between two updates [s].
             prior: "none" for ŝ_0 = 0, "cad" for the description's.
-            q_gain: Q [1/s], one or n; refused above half its stability bound (gain_bound.py).
+            q_gain: Q [1/s], one or n; refused above half its stability bound (``gain_bound``).
             kp: K_p of the position loop [N m/rad], one or n.
             kd: K_d of the position loop [N m s/rad], one or n.
 
@@ -300,7 +298,7 @@ class IntegratingGravity(ABC):
             dq: Velocities [rad/s], shape (n,).
             tau: Torques of the actuators [N m], shape (n,), by which a saturated drive is told; None if not known.
             q_desired: Where the position loop wants the joints [rad], shape (n,).
-            flags: What the source knows to be wrong (logs.sample.SampleFlag).
+            flags: What the source knows to be wrong (recording.SampleFlag).
         """
         if not self.learning:
             return

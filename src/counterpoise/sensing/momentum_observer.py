@@ -9,7 +9,8 @@ and the observer r = K (p − p_0 − ∫ (τ + Cᵀq̇ − g − f + r) dt) fol
 Friction is what limits it. While a joint moves, its friction is known to a share of the law; while it rests, friction
 takes any value within its band, and so may hide an external torque of that size or look like one.
 
-How much torque friction may hold at rest, where nobody has measured it or a calibration has.
+``friction_band_of`` says how much torque friction may hold at rest, where a calibration has measured it and where
+nobody has.
 """
 
 from __future__ import annotations

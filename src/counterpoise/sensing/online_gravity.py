@@ -61,7 +61,7 @@ class OnlineGravity:
             dt: Time between two updates [s].
             method: "recursive" learns base gravity parameters, offsets and friction from held poses (recursive.py);
                 "inverse-regressor" is the law of [Jo], "transpose-regressor" the one it argues against
-                (inverse_regressor.py, transpose_regressor.py): both learn one pose, from the position error.
+                (both in inverse_regressor.py): both learn one pose, from the position error.
             prior: Where it starts. Recursive: "cad" (also for None), "none", a calibration (Fit), or a Gaussian over
                 the base gravity parameters. Published laws, ŝ_0: "none" (also for None), which is 0, or "cad".
             offset: Recursive: estimate a constant torque per joint.
@@ -203,7 +203,7 @@ class OnlineGravity:
     def center_of_mass(
         self, q: npt.ArrayLike, *, total_mass: float | None = None, total_mass_std: float = 0.0
     ) -> CenterOfMass:
-        """Return the robot's true centre of mass at a pose, with its uncertainty (whole_body_com.py).
+        """Return the robot's true centre of mass at a pose, with its uncertainty (center_of_mass.py).
 
         Args:
             q: Positions [rad or m], shape (n,).

@@ -1,6 +1,6 @@
 r"""What is known of a payload: whether there is one, where it may sit, what it weighs, and what stays open.
 
-One hypothesis per link: how well a load there explains the data, and what it would weigh.
+There is one hypothesis per link: how well a load there explains the data, and what it would weigh.
 
 After the baseline's errors are integrated out, the log-likelihood ratio of a load p = [m, μ] at one place against no
 load is quadratic, tᵀp − ½ pᵀS p. The prior says what a load can be:
@@ -17,7 +17,8 @@ This is the model evidence of which BIC is the large-sample form; unlike BIC it 
 link is no explanation. It also holds a coincidence against a link: a load exactly on the axis of its joint. Where that
 is no coincidence, ``log_fit`` tells how well links explain the data without it.
 
-A payload handed to a controller without a bump: its torque grows at a limited rate and stays within a bound.
+``PayloadBlend`` hands a payload to a controller without a bump: its torque grows at a limited rate and stays within a
+bound.
 """
 
 from __future__ import annotations

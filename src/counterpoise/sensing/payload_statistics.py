@@ -1,4 +1,4 @@
-r"""What poses at rest tell about the baseline and about a load: sums that never grow.
+r"""What poses at rest tell about the baseline and about a load: sums that never grow, over the places of a load.
 
 At rest the residual of pose k, measured less what the robot's model gives, is
 
@@ -6,9 +6,8 @@ At rest the residual of pose k, measured less what the robot's model gives, is
 
 z holds what the **baseline** may be wrong in: four gravity parameters per moving body, an offset, a dry friction, a
 torque constant and a friction by load per joint, the plate's zero, its drift, and what of a moment its forces show. Its
-prior covariance is the calibration's, or that
-of a description. p is a load's [m, μ]; T says which entries of z a load at each place resembles, so no further columns
-are needed.
+prior covariance is the calibration's, or that of a description. p is a load's [m, μ]; T says which entries of z a load
+at each place resembles, so no further columns are needed.
 
 A joint that comes to rest is held by friction on the side it came from: the motor still pushes the way it went. Its
 column of H is that side, from −1 to +1, and its share of z the friction there. Gears rub harder under load: a second
@@ -20,8 +19,7 @@ ripple, and the part of the band by which the side is not known.
 All that generalised least squares needs are Λ = Σ HᵀR⁻¹H, η = Σ HᵀR⁻¹r, Σ rᵀR⁻¹r and the number of rows. They are kept
 in units of the baseline's prior: z has the prior covariance 1.
 
-Where a payload may sit: one place per body, its size, and what joint torques can tell about a load there.
-
+**Places** where a payload may sit are one per body, with its size, and what joint torques can tell about a load there.
 A load fixed to body k changes the gravity torques by Y(q)[:, 4k : 4k+4] p with p = [m, m c], its mass and first moment
 in the joint frame: the same columns that multiply the body's own parameters. How much of p the joints feel is the rank
 of the base parameters' regrouping G restricted to these four columns. Where the mass column adds nothing to the three

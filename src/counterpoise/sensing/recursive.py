@@ -16,9 +16,10 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
 - a joint that stuck while its torque changed, or has not slid since the hold before, counts with the friction's whole
   error (hold.py);
 - an arm that stands again without any joint having slid is held by the same friction as before: nothing new;
-- whether there is friction at all is not known beforehand. Two beliefs are kept (belief.py), with friction and without;
-  each hold gives how probable it was under either, and the estimate is their mean, weighed by their probabilities. So a
-  robot without friction needs no more poses than one of which it is known, and one with friction loses nothing;
+- whether there is friction at all is not known beforehand. Two beliefs are kept (``Belief``), with friction and
+  without; each hold gives how probable it was under either, and the estimate is their mean, weighed by their
+  probabilities. So a robot without friction needs no more poses than one of which it is known, and one with friction
+  loses nothing;
 - a pass in which every joint's torque was known beforehand to a third of the measurement's own error teaches nothing
   and is thrown away: without excitation the estimator stands still (γ² of square_root.py), unless it is surprised;
 - a hold that contradicts what is known by five standard deviations is doubted: somebody may lean on the arm, its brakes

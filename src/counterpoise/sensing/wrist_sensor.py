@@ -3,10 +3,9 @@ r"""A six-axis sensor at the wrist: its zero and the tool beyond it, from a reco
 The reading is ± (tool + contact) + bias, plus for ``reads="on_robot"``: what tool and surroundings exert on the robot.
 A mass is positive, so the recording itself shows the sign.
 
-The wrench that a rigid tool exerts on the sensor that carries it, linear in its mass and first moment.
-
-With g' = g − a what gravity and acceleration make of a mass at the sensor's origin, ω and α the sensor's turning, all
-along the sensor's axes, and c the tool's centre of mass,
+**The tool** is rigid: the wrench that it exerts on the sensor that carries it is linear in its mass and first moment
+(``tool_columns``). With g' = g − a what gravity and acceleration make of a mass at the sensor's origin, ω and α the
+sensor's turning, all along the sensor's axes, and c the tool's centre of mass,
 
 .. math:: f = m g' - [α]_× m c - [ω]_× [ω]_× m c, \qquad n = m c × g',
 

@@ -5,9 +5,8 @@ into joint speeds ([Udai], second demonstration; [Nakamura1986] for λ near sing
 
 .. math:: M \dot v + D v = \mathrm{dead}(w), \qquad \dot q = J^T (J J^T + \lambda^2)^{-1} v
 
-Zero and tool are removed from the reading by :class:`WristFeedback`. The commands are bounded by MotionBounds.
-
-Joint motions that stay within speeds, accelerations and position limits, tick by tick.
+Zero and tool are removed from the reading by :class:`WristFeedback`. The commands are bounded by ``MotionBounds``: they
+stay within speeds, accelerations and position limits, tick by tick.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """Recording the poses of a plan on an arm, each from both sides, for a calibration.
 
-The law is PD with gravity. Its lag while creeping is what friction asks for, so it comes to rest short of the pose with
-its friction still fully on: the same on both sides, and gone in their mean. An integral that goes on at rest would wind
-up until the joint breaks loose, and leave friction of either sign. But a joint that is light for its friction follows
-PD not at all. Such joints get an integral that works on the way and rests from the end of the creep on. Which ones is
-guessed from the effort limits (``integral="auto"``), and the recording itself shows whether it was right
-(calibration.arrival).
+**The reference** (``BidirectionalApproach``) takes every pose of the plan from above and from below, at rest in
+between. For each pose and each side: travel to the pose ± its approach, settle, creep to the pose, settle, dwell. Every
+move is of minimum jerk in joint space, all joints together; the last one leads back to where the arm stood, so that an
+arm without brakes is let down where its user had put it. Time counts from the reset.
 
-The reference of a calibration run: every pose of a plan from above and from below, at rest in between.
-
-For each pose and each side: travel to the pose ± its approach, settle, creep to the pose, settle, dwell. Every move is
-minimum-jerk in joint space, all joints together; the last one leads back to where the arm stood, so that an arm without
-brakes is let down where its user had put it. Time counts from the reset.
+**The law** is PD with gravity. Its lag while creeping is what friction asks for, so it comes to rest short of the pose
+with its friction still fully on: the same on both sides, and gone in their mean. An integral that goes on at rest would
+wind up until the joint breaks loose, and leave friction of either sign. But a joint that is light for its friction
+follows PD not at all. Such joints get an integral that works on the way and rests from the end of the creep on. Which
+ones is guessed from the effort limits (``integral="auto"``), and the recording itself shows whether it was right
+(``arrivals`` in identification/still_poses.py).
 """
 
 from __future__ import annotations

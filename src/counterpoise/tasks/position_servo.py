@@ -1,4 +1,4 @@
-r"""The stiffness of position servos, from a recording of goals and where the joints really came to rest.
+r"""Position servos: their stiffness, from a recording of goals and where joints came to rest, and goals against droop.
 
 A position servo without integral action holds its load by standing off its goal. At rest, per joint,
 
@@ -7,7 +7,7 @@ A position servo without integral action holds its load by standing off its goal
 with b what the zeros of goal and sensor differ by, and s = ±1 the side from which the joint came: friction holds it
 back there. 1/K_p, b and, where a joint came from both sides, F_c/K_p follow by least squares over the poses at rest.
 
-Goals for position-only servos that make up for their droop: goal = q_d + g(q_d) / K_p.
+``ServoGoal`` makes up for the droop of position-only servos: goal = q_d + g(q_d) / K_p.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What the page's arm does next: floats, is held, is weighed; hands and weights come and go. One thread only.
 
-What the plate under the base tells about a floating arm: its friction, and the force of a hand.
-
-A hand that holds a point of a link and pulls it by a spring: what a mouse does to the arm.
+``TaredPlate`` is what the plate under the base tells about a floating arm: its friction, and the force of a hand.
+``Hand`` holds a point of a link and pulls it by a spring: what a mouse does to the arm.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The law behind the page: floating, holding, going through poses, with gravity on or off, without a jump between.
-
-The laws that the page floats and sinks an arm with.
-"""
+"""The laws behind the page: floating, sinking, holding, going through poses, with gravity on or off, without a jump."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The page: a server on this machine that shows a session's arm in the browser and takes what the mouse does to it.
 
-Show an arm until somebody ends it: the page and its session, started together and stopped in the right order.
+``serve`` shows an arm until somebody ends it: page and session are started together and stopped in the right order.
 """
 
 from __future__ import annotations

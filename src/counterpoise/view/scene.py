@@ -1,13 +1,10 @@
 """The arm in the 3D scene: one frame a body, its pieces as children, moved by setting the frames' poses.
 
-The shapes that a URDF file gives its links: meshes and primitives of its <visual> elements.
+What an arm looks like are the meshes and primitives of its URDF file's <visual> elements, or clean primitives where
+there are none. A description carries no shapes. Without a file's own, every link is a rounded bar from its joint to the
+joints that it carries, and every joint a short cylinder along its axis (a rail where it slides).
 
 Nothing here concerns torques: a shape that cannot be read is left out with a note, never an error.
-
-What an arm looks like: the meshes of its file, or clean primitives where there are none.
-
-A description carries no shapes. Without a file's own, every link is a rounded bar from its joint to the joints that it
-carries, and every joint a short cylinder along its axis (a rail where it slides).
 """
 
 from __future__ import annotations

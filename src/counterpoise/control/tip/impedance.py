@@ -7,7 +7,7 @@ With e = [p_d − p ; φ], φ the rotation vector of R_d Rᵀ, everything along 
 ([Hogan1985]). D may be given; else it follows the arm's inertia at the tip: with Q such that Λ = Q Qᵀ and
 K = Q diag(ω²) Qᵀ, D = 2 ζ Q diag(ω) Qᵀ ([AlbuSchaeffer2003], double diagonalisation), which takes energy always. What a
 redundant arm has over is damped and may be pulled to a posture by τ_0 = −c M dq + K_n (q_n − q), through
-Nᵀ = 1 − Jᵀ Λ J M⁻¹: it does not accelerate the tip ([Khatib1987]). Near a singularity Λ is cut (see tip_state.py), Jᵀ
+Nᵀ = 1 − Jᵀ Λ J M⁻¹: it does not accelerate the tip ([Khatib1987]). Near a singularity Λ is cut (see tip.py), Jᵀ
 never grows, and all torques beyond gravity are held within a bound.
 
 Behind a compliant gear the motor feels its own inertia only. D is therefore scaled down, as a whole, until no joint's

@@ -2,8 +2,8 @@
 
 While the passage lasts, the load is carried by the position loop alone as far as the model lacks it. A joint of
 stiffness K_p then droops by Δg / K_p at most, Δg the load's gravity torque, and by what the loop overshoots:
-``droop_bound`` says how much that is at the tip. Both laws run during the passage (see blend.py), so the torque is
-continuous whatever the time it takes.
+``droop_bound`` says how much that is at the tip. Both laws run during the passage (``Laws`` in run.py), so the torque
+is continuous whatever the time it takes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Arguments of the laws at the tip, checked; wrenches and torques held within bounds without losing their direction.
+"""What the laws at a tip share: checked arguments, bounds on wrenches and torques, the tip's state, and paths of a tip.
 
-Where a link is, how it moves, and how much mass it shows there.
-
-Paths of a tip: where a link should be, and how fast it should move, as a function of time.
-
-Time counts from the reset of the law that follows the path, at the pose the link has then.
+- Arguments are checked; wrenches and torques are held within bounds without losing their direction.
+- ``tip_state``: where a link is, how it moves, and how much mass it shows there.
+- ``TipPath``: where a link should be, and how fast it should move, as a function of time. Time counts from the reset of
+  the law that follows the path, at the pose the link has then.
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 Each joint of the distribution gets PID and base sensor control, tuned on it by the one rule, and runs the task of
 [Morel2000], Fig. 8. Then friction learned from the plate is fed forward in both.
 
-Random plausible geared joints on a plate: on which the benefit of base sensor control is judged.
-
-The distribution was written down before any law was judged on it, and no number in it was chosen for a law. Seeds below
-FRESH are for developing a law, those from FRESH on for judging it.
+The distribution is of random plausible geared joints on a plate. It was written down before any law was judged on it,
+and no number in it was chosen for a law. Seeds below FRESH are for developing a law, those from FRESH on for judging
+it.
 
 Ranges are meant to cover electric joints from a small arm's shoulder to a large one's: log-uniform where a quantity
 spans a decade or more. The presets' PUMA joint 1 lies inside each of them, with its stiff, 50 Hz and 20 Hz gears except

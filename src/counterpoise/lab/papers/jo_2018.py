@@ -5,7 +5,7 @@ that the error at the estimation pose vanishes between 7 and 12 s, that it stays
 and that a longer estimation would make it smaller still. Beside the paper's law run PD with the exact g, the
 transpose-regressor law, and the recursive estimator; all of it again with stiction in the joints.
 
-The 31 s scenario of [Jo], section III: a 19-joint upper body reaches in free space under PD control at 1 kHz.
+The scenario of [Jo], section III, lasts 31 s: a 19-joint upper body reaches in free space under PD control at 1 kHz.
 
     0.2–7 s   to the estimation pose        17–21 s  to the first goal
     7–12 s    estimation                    22–26 s  to the second goal

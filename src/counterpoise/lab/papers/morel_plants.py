@@ -1,6 +1,6 @@
 """The plants of the [Morel2000] experiments, and their laws tuned by the one written rule.
 
-The Titan II of [Morel2000], section 4: what its three experiments share.
+Of the Titan II ([Morel2000], section 4) it has what its three experiments share.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which experiments there are; each is imported only when it is run or described.
 
-Running several experiments at once, each in a process of its own, with one progress for all.
+Several are run at once, each in a process of its own, with one progress for all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Last stop of the tour: a motion finer than friction lets PID make, closed on the plate.
 
 Joint 1 alone follows the triangle of [Morel2000], Fig. 8: ±0.1° in 10 s. Both laws are tuned by the one rule of
-control/tune on the same joint.
+tasks/tune/gains.py on the same joint.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// The safety filter's arithmetic, joint by joint. It repeats counterpoise/control/filter_reference.py, which is the
+// The safety filter's arithmetic, joint by joint. It repeats counterpoise/control/filter_core.py, which is the
 // specification, bit by bit: same order of checks, same order of operations, no contraction of products into sums.
 #pragma once
 

@@ -1,6 +1,6 @@
 // One joint's drive, stepped in time: amplifier, motor or valve, friction, gear, brake, end stop, warmth.
 //
-// The equations are those of counterpoise/plants/drive.py, in the same order; a test compares the two step by step. All
+// The equations are those of counterpoise/plants/reference.py, in the same order; a test compares the two step by step. All
 // quantities are reflected to the link side: rad and N m for a rotary joint, m and N for a linear one.
 #pragma once
 

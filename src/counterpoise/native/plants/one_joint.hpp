@@ -1,4 +1,4 @@
-// One link on one drive on a plate that yields about the same axis: the equations of counterpoise/plants/one_joint.py.
+// One link on one drive on a plate that yields about the same axis: the equations of counterpoise/plants/reference.py.
 #pragma once
 
 #include <cmath>

@@ -1,7 +1,4 @@
-"""Bags made of records, some of them packed into chunks: what MCAP and ROS 1 bags have in common.
-
-Unpacking the chunks of bags, never beyond the size that is allowed.
-"""
+"""Bags made of records, what MCAP and ROS 1 bags have in common: chunks are unpacked, never beyond the size allowed."""
 
 from __future__ import annotations
 

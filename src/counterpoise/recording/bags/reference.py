@@ -1,9 +1,6 @@
-"""Batch decoders in NumPy: the fallback of the native ones, with the same arguments and results.
+"""Bags decoded in Python: the specification of the native decoders and walks, and their fallback.
 
-A message is parsed by the specification (message); those behind it that have the same length and agree in all bytes
-that decide the layout are taken with it, as one array.
-
-Payloads of joint states and wrenches, one at a time: the specification of the batch decoders.
+**Payloads** of joint states and wrenches, one at a time, specify the batch decoders.
 
 CDR (ROS 2, OMG XTypes 1.3, §7.4): four bytes of encapsulation, then little or big endian numbers, each aligned to its
 size as counted from behind the encapsulation; texts end with a NUL that their length counts. The bytes between are
@@ -13,7 +10,11 @@ arbitrary: real recorders leave old memory there. ROS 1: little endian, nothing 
     geometry_msgs/WrenchStamped   header, force x y z, torque x y z                    Wrench: without header
     header                        (ROS 1: sequence number), seconds, nanoseconds, frame
 
-Where the messages of chosen connections lie in a run of records: the specification of the native walks.
+**Batches** in NumPy are the fallback of the native decoders, with the same arguments and results. A message is parsed
+by the specification; those behind it that have the same length and agree in all bytes that decide the layout are taken
+with it, as one array.
+
+**Walks** find where the messages of chosen connections lie in a run of records.
 
 MCAP (mcap.dev, version 0): opcode (1), length of the body (8), body. ROS 1 bag (format 2.0): length of the header (4),
 header of fields ``name=value`` with their lengths (4), length of the data (4), data. All little endian.

@@ -1,8 +1,7 @@
 """Tables from ROS 1 and ROS 2 bags and from MCAP, without ROS: one for each topic of joint states or wrenches.
 
-Which files make up a bag, and of what kind each is: by its contents, not by its ending.
-
-The topics of a bag that we read, and what a first look through the bag says of each.
+Which files make up a bag, and of what kind each is, is judged by their contents, not by their endings. A first look
+through the bag says what it holds of each topic that is read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-r"""Friction of every joint from motor torques and the plate.
+r"""Friction of every joint from motor torques and the plate: the two steps that a fixed arm is said not to allow.
 
-One joint's friction from its motor torque and the torque at its link: a regression, and which law it asks for.
+Step one: the plate feels neither friction nor rotors, so it gives the masses without them (parameters.py), and with
+them the torque τ_d + g at every link. Step two: what the motor exerts beyond that is rotor inertia and friction, by the
+regression below, and the motor torque's own gain shows in the part that follows the links.
 
-With k the torque gain, τ_m the torque that the log states and τ the torque at the link, known from the plate,
+**The regression.** With k the torque gain of a joint, τ_m the motor torque that the log states and τ the torque at the
+link, known from the plate,
 
 .. math:: k\,τ_m = J_m \ddot q + f(\dot q, τ) + τ \quad\Rightarrow\quad
           τ_m = a\,τ - l\,\dot τ + b\,\ddot q + θ^T Φ(\dot q, τ), \qquad a = 1/k,\; b = J_m/k,\; f = θ^T Φ / a.
@@ -21,27 +24,21 @@ negative level, slope, Stribeck rise or load dependence is not friction and is p
 **How sure.** The residual's noise counts f samples as one (fitting/robust.py). The link torque has an error too,
 Y(t) δφ with φ the fitted masses: to first order it moves the estimate by −a K Y δφ, K the regression's gain matrix, and
 its covariance is added. Where that error is not small beside the link torque itself the gain a would be drawn to zero;
-such a joint is not determined (plate_friction.py).
+such a joint is not determined.
 
-Friction of every joint from motor torques and the plate: the two steps that a fixed arm is said not to allow.
-
-Step one: the plate feels neither friction nor rotors, so it gives the masses without them (plate_parameters.py), and
-with them the torque τ_d + g at every link. Step two: what the motor exerts beyond that is rotor inertia and friction
-(friction_regression.py), and the motor torque's own gain shows in the part that follows the links.
-
-The link torque is the fitted model's. The plate's reading itself, projected on the joint, scatters about it by
-``plate_std``; averaged over a recording by the fit that noise is much smaller, but where it exceeds what the links of a
-joint need at all, the plate has nothing to say of that joint. Its friction is then not printed:
+**Which joints.** The link torque is the fitted model's. The plate's reading itself, projected on the joint, scatters
+about it by ``plate_std``; averaged over a recording by the fit that noise is much smaller, but where it exceeds what
+the links of a joint need at all, the plate has nothing to say of that joint. Its friction is then not printed:
 
 - the plate's scatter exceeds the variation of the link torque (NOISE_SHARE), or
 - the gain is known worse than GAIN_KNOWN, though the rotor were known, or
 - the curve's standard deviation exceeds CURVE_SHARE of the friction and EFFORT_SHARE of the motor torque, or
 - the law leaves more than RESIDUAL_SHARE of the motor torque's variation unexplained.
 
-Samples around a reversal are left out: below v₀ (identification/moving.py), and within a period of the cutoff
-of that, a drive is in presliding, and no function of the velocity describes it. So are samples in which a joint shakes
-about its motion: friction that changes sign fifty times a second averages out. A joint that shakes by SHAKES of its
-velocity is not served at all.
+**Which samples.** Samples around a reversal are left out: below v₀ (identification/moving.py), and within a period of
+the cutoff of that, a drive is in presliding, and no function of the velocity describes it. So are samples in which a
+joint shakes about its motion: friction that changes sign fifty times a second averages out. A joint that shakes by
+SHAKES of its velocity is not served at all.
 """
 
 from __future__ import annotations

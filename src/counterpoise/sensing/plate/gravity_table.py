@@ -1,17 +1,8 @@
-r"""The exact gravity table: structurally non-zero trigonometric coefficients ([Patent], claim 5, made exact).
+r"""Gravity tables: the wrench of gravity stored as trigonometric terms, exactly, or on a grid ([Patent], claim 5).
 
-The gravity moment is multilinear in (1, cos q, sin q) per rotary joint and (1, q) per linear one, so a few coefficients
-reproduce it to rounding: 24 on a PUMA with six joints, where a table with linear interpolation is hopeless.
-
-What a gravity table belongs to: a table of another mounting, payload or arm is refused.
-
-The gravity table as the patent draws it: the moment on a grid of joint positions, interpolated linearly (claim 5).
-
-Fair for three joints and hopeless for six; the exact trigonometric table is the better one. Kept for robots whose
-joints mimic each other, and to compare.
-
-The trigonometric form of the gravity moment: which products of cosines and sines it is made of, and their values.
-
+**Trigonometric.** The gravity moment is multilinear in (1, cos q, sin q) per rotary joint and (1, q) per linear one, so
+a few coefficients, those that are structurally not zero, reproduce it to rounding: 24 on a PUMA with six joints, where
+a table with linear interpolation is hopeless. Which products of cosines and sines it is made of follows from the tree.
 The first moment of what joint i carries, about its origin and in the axes of the body before it, is
 
 .. math:: S_i(q) = M_i r_i + C_i R_z(q_i) \Big( h_i + \sum_{c} S_c(q) \Big) \quad\text{or}\quad
@@ -20,6 +11,12 @@ The first moment of what joint i carries, about its origin and in the axes of th
 for a rotary and for a linear joint (M_i: mass that it carries, h_i: its body's own first moment, c: the next bodies).
 Read from the tips to the base, this is a sum of products with at most one factor of each joint on a way to a tip: cos q
 or sin q of a rotary joint, q of a linear one. Branches only add up, so a tree needs no products across branches.
+
+**Linear**, as the patent draws it: the moment on a grid of joint positions, interpolated linearly. Fair for three
+joints and hopeless for six; the exact trigonometric table is the better one. Kept for robots whose joints mimic each
+other, and to compare.
+
+A table has a tag of what it belongs to (``TableTag``): a table of another mounting, payload or arm is refused.
 """
 
 from __future__ import annotations

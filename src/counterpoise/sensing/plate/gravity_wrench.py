@@ -1,6 +1,7 @@
-r"""The gravity wrench generator: what the plate exerts on a robot at rest ([Patent], claims 2–5, 8).
+r"""The gravity wrench, what the plate exerts on a robot at rest, and the gravity compensator that takes it off.
 
-The plate carries the weight, so the wrench **on the robot** is the opposite of what gravity exerts:
+The wrench is that of the gravity wrench generator ([Patent], claims 2–5, 8). The plate carries the weight, so the
+wrench **on the robot** is the opposite of what gravity exerts:
 
 .. math:: F_g = -\sum_j m_j g, \qquad M_g = -\sum_j O G_j × m_j g,
 
@@ -9,7 +10,7 @@ other sign, which is right for the robot's wrench on the ground only.
 
 Three forms are interchangeable: the model (here), the exact trigonometric table and the linearly interpolated table.
 
-The gravity compensator, the first of the patent's two stages: base wrench in, dynamic wrench out.
+The gravity compensator is the first of the patent's two stages: base wrench in, dynamic wrench out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Masses, first moments and inertias from the plate, free of friction: what the base wrench reveals of an arm.
 
-What is looked for, and how many numbers that is, is in plate_base.py; the regression in plate_fit.py. Poses at rest
-show the gravity parameters; a motion shows the inertias too, and of a motion the gravity parameters are those of the
-whole fit, with the inertias' uncertainty in theirs.
+What is looked for, and how many numbers that is, is in base_parameters.py; the regression in regression.py. Poses at
+rest show the gravity parameters; a motion shows the inertias too, and of a motion the gravity parameters are those of
+the whole fit, with the inertias' uncertainty in theirs.
 
 The plate's zero, drift and lag are fitted along. So its constant load, the weight of the base link and the total mass,
 is not spoken of. Where data that were held back are predicted worse than those that were fitted, the model misses

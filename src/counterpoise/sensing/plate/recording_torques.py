@@ -1,4 +1,4 @@
-"""From a recording with a plate to joint torques: which plate, which form, how wide the bands, which joints to believe.
+"""Joint torques from a recording with a plate: which plate, which form, how wide the bands, which joints to believe.
 
 The plate is taken as the recording declares it, or as a calibration says. Readings are smoothed like the velocities
 that accelerations come from, so that both show the same motion.
@@ -8,11 +8,10 @@ Where plate and model then still differ by more, what is left over is added: wit
 leaves unexplained, A(q) r is the difference of the plate's torque and the model's, and its variance beyond the
 propagated one counts as an error. A load that the model lacks therefore widens the bands.
 
-Estimated torques as a table for other programs: CSV or Parquet, one row per sample.
-
-Columns: ``time [s]``; for every joint ``torque.NAME [N m]`` (τ_d + g), ``torque_std.NAME [N m]``,
-``dynamic_torque.NAME [N m]`` (τ_d) and ``dynamic_torque_std.NAME [N m]``, N for linear joints; ``valid``, 1 where the
-row may be relied on; ``flags``, EstimateFlag bits. A joint that the plate tells nothing of has NaN in its columns.
+Estimated torques are written as a table for other programs, CSV or Parquet, one row per sample. Columns: ``time [s]``;
+for every joint ``torque.NAME [N m]`` (τ_d + g), ``torque_std.NAME [N m]``, ``dynamic_torque.NAME [N m]`` (τ_d) and
+``dynamic_torque_std.NAME [N m]``, N for linear joints; ``valid``, 1 where the row may be relied on; ``flags``,
+EstimateFlag bits. A joint that the plate tells nothing of has NaN in its columns.
 """
 
 from __future__ import annotations

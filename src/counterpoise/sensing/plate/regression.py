@@ -13,17 +13,14 @@ internal to the joints.
 Each of the six channels has its own noise; its samples count as one in f where they repeat themselves
 (fitting/robust.py), and outliers lose their weight (fitting/robust.py).
 
-Samples are readings of a plate with the motion that belongs to them: moving samples, or means of poses at rest.
-
+**Samples** are readings of a plate with the motion that belongs to them: moving samples, or means of poses at rest.
 Positions, velocities, accelerations, readings and motor torques go through the same zero-phase low-pass
-(recording/motion.py), so that what belongs together stays together. Short gaps are bridged (readings.py);
-other readings that cannot be used (missing, saturated, frozen) are left out with all samples that the filter mixes them
-into.
+(recording/motion.py), so that what belongs together stays together. Short gaps are bridged (readings.py); other
+readings that cannot be used (missing, saturated, frozen) are left out with all samples that the filter mixes them into.
 
-How strongly to hold on to the CAD values: as strongly as the data allow.
-
-The evidence of a prior's weight is the probability of the data under it, all unknowns integrated out ([MacKay1992]).
-For the linear model with prior precision P, data information H and estimate x̂,
+**The weight of the CAD values** is as large as the data allow. The evidence of a weight of the prior is the
+probability of the data under it, all unknowns integrated out ([MacKay1992]). For the linear model with prior precision
+P, data information H and estimate x̂,
 
 .. math:: \ln p(y) = -\tfrac12 \left( |y|^2 - g^T \hat x \right) + \tfrac12 \ln\det P - \tfrac12 \ln\det(P + H)
           + \text{const},\quad g = A^T y,

@@ -358,7 +358,9 @@ class BaseSensor:
             frame = self._frames[used] = np.vstack([self.frame.to_base, self.offset(used)])
         if self.analyzer.terms == Term.ALL and used == "tared":
             torques = self.robot.base_torques(q, wrench, out=out, frame=frame)
-            torques -= self.robot.base_torques(q, NO_WRENCH)  # base_torques takes the weight off, which the tare did
+            # base_torques subtracts the model's weight, which the tare has done already. It is affine in the wrench,
+            # and its value without any, -A(q) w_g(q), is that weight.
+            torques -= self.robot.base_torques(q, NO_WRENCH)
             return torques
         if self.analyzer.terms == Term.ALL and isinstance(self.compensator.generator, ModelGravityWrench):
             return self.robot.base_torques(q, wrench, dq, ddq, out, frame=frame)
@@ -380,7 +382,7 @@ class BaseSensor:
 
         Args:
             sample: What the plant reports.
-            ddq: Joint accelerations, shape (n,); None for those of the filter in ``online.py``.
+            ddq: Joint accelerations, shape (n,); None for those of the filter in torque_estimate.py.
             form: The form, as in joint_torques.
             includes_gravity: Add gravity(q): the torque at the joint instead of τ_d.
 

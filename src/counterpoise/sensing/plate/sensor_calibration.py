@@ -1,14 +1,15 @@
-r"""What a recording tells about a plate: mounting, sign, gain and cross-talk, zero, drift, lag, each with its spread.
+r"""A plate calibration from a recording: mounting, sign, gain, cross-talk, zero, drift, lag, each with its spread.
 
 The plate's raw reading r and the wrench w that it exerts on the robot (base axes, base origin) belong together by
 
 .. math:: r(t) = \pm G\, X(R, p)\, w(t - \mathrm{lag}) + b + d\,(t - t_0),
 
 with X the change to the sensor's axes R and origin p, and G a gain near the identity. Only the product M = G X can be
-seen. It is split so that G lies nearest the identity (sensor_split.py): what all channels turn alike is rotation, what
+seen. It is split so that G lies nearest the identity (wrench_frame.py): what all channels turn alike is rotation, what
 is left is gain and cross-talk.
 
-Where a plate's calibration starts: sign, rough axes and lag, as the doctor's comparison finds them.
+The fit (sensor_fit.py) starts from the sign, the rough axes and the lag that the doctor's comparison finds
+(``find_start``).
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-r"""Fits a plate's mounting, gain, zero, drift and lag to a recording, by Gauss–Newton steps with a prior.
+r"""The fit of a plate's mounting, gain, zero, drift and lag to a recording, by Gauss–Newton steps with a prior.
 
 .. math:: r(t + \mathrm{lag}) = \pm G\, X(R, p)\, W(t) (\varphi_0 + L u) + b + d\,(t - t_0) + e(t)
 
 Unknown: a turn of R about the sensor's axes, p, G, b, d, the lag, and u, the error of the robot's own masses in units
-of their spread L; each has a Gaussian prior. Estimating u along, instead of trusting the
-masses, lets every standard deviation tell what a wrong model may pretend. The noise e is found from what is left, per
-channel; Hampel's weights keep outliers from pulling, and residuals that resemble their neighbours count for fewer.
+of their spread L; each has a Gaussian prior (``SensorPrior``: what is assumed of a plate before a recording is seen).
+Estimating u along, instead of trusting the masses, lets every standard deviation tell what a wrong model may pretend.
+The noise e is found from what is left, per channel; Hampel's weights keep outliers from pulling, and residuals that
+resemble their neighbours count for fewer.
 
-What is assumed of a plate before a recording is seen.
-
-From a recording to what a plate's calibration compares: readings and the model's wrenches, smoothed alike.
+``plate_data`` makes of a recording what is compared: readings and the model's wrenches, smoothed alike.
 """
 
 from __future__ import annotations

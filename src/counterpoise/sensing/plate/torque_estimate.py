@@ -1,6 +1,7 @@
-"""What an estimate says of itself: torque, standard deviation, whether it may be relied on, and why not.
+"""The estimate of joint torques from the plate at control rate: torques, standard deviations, and what may be wrong.
 
-Watching a plate at control rate: acceleration by a stated filter, and readings that may not be used.
+``TorqueEstimate`` is one estimate, with whether it may be relied on, and why not; ``OnlineEstimate`` makes it of each
+sample; ``PlateWatch`` finds readings that may not be used.
 
 The acceleration is the derivative of the measured velocity through a second-order Butterworth low-pass,
 
@@ -8,8 +9,6 @@ The acceleration is the derivative of the measured velocity through a second-ord
 
 stepped by implicit Euler, so that uneven sampling and gaps cannot make it unstable. It lags by √2/ω; what that costs,
 lag · |ẋ₂|, is added to the acceleration's standard deviation.
-
-The estimate at control rate: a sample's torques, their standard deviations, and what may be wrong with them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The plate against the model: what the base wrench should be, what it is, and what that makes of every joint.
 
-What a joint's estimated torques are worth over a whole recording, and whether they tell anything at all.
+``JointSummary`` says what a joint's estimated torques are worth over a whole recording, and whether they tell anything
+at all.
 """
 
 from __future__ import annotations

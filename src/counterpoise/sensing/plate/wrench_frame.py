@@ -1,8 +1,7 @@
 r"""From a plate's raw reading to the wrench on the robot, and back: axes, point, sign, gain and zero of a sensor.
 
-Splits a 6 × 6 matrix between wrenches and readings into mounting and gain, by polar decomposition.
-
-With R the sensor's axes and p its origin in the base frame, M = G X and
+A 6 × 6 matrix M between wrenches and readings is split into mounting and gain by polar decomposition. With R the
+sensor's axes and p its origin in the base frame, M = G X and
 
 .. math:: X = \begin{pmatrix} R^T & 0 \\ -R^T [p]_× & R^T \end{pmatrix}, \qquad
     M = \begin{pmatrix} A & B \\ C & D \end{pmatrix}, \qquad

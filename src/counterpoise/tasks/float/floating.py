@@ -1,7 +1,4 @@
-"""Floating an arm from beginning to end: check it, let it go, watch it, stop it safely.
-
-What came of floating an arm, as data.
-"""
+"""Floating an arm from beginning to end: check it, let it go, watch it, stop it safely, and report on it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ Places: on every body its frames (its own, those of the joints it carries, those
 centre of mass. The worst place of each body is told. Elsewhere the load pulls with up to m U, U = max |u(q)| over poses
 within the limits, locked joints staying where they are; what exceeds the friction left moves the joint.
 
-What the check before floating found at each joint, and whether the arm may be let go.
+``JointCheck`` and ``CheckResult`` are what the check before floating found at each joint, and whether the arm may be
+let go.
 """
 
 from __future__ import annotations

@@ -1,45 +1,11 @@
-"""The law of a floating arm.
+"""The law of a floating arm: gravity, part of the friction, damping, and cushions in front of the joint limits.
 
     τ = g(q) + c u |f(q̇)| − D q̇ + cushions             joints that float
     τ = g(q) + K_p (q_0 − q) − K_d q̇                   locked joints, q_0 where they were at the start
 
-c is the fraction of the friction f that is compensated, u from −1 to 1 says which way the joint slides
-(tasks/float/law.py), D is the damping. A pushed arm is sure to stop and stay only where |error of g| < (1 − c) F_c
-at every joint; tasks/float/check.py looks before it is let go. A fraction above 1 feeds energy in: the arm runs
-away; refused.
-
-How a joint stands against its dry friction: yielding, or sliding one way.
-
-Before it slides a joint yields elastically (presliding: a milliradian or so), and friction is a spring there. A torque
-that follows the velocity cannot help to break it loose, and feeds energy into that spring: the joint hums where it
-should rest. So the state that friction is compensated by follows the way instead, as the stop of Prandtl does, and
-forgets it in a time T:
-
-    u ← clip(e^(−dt/T) u + Δq / width, −1, 1)
-
-At ±1 the joint slides; after a turn u unwinds over 2 · width. A torque c F u is a fraction of a spring, then of sliding
-friction. It feeds no energy in as long as ``width`` is not shorter than the joint really yields, but for what it
-forgets, which the law's damping outweighs. A joint at rest, or slower than width / T, is left to its own friction,
-which then holds it whole.
-
-Cushions in front of the joint limits: a soft spring and a damper that push one way only, out of the limit.
-
-Within ``margin`` of a limit, at depth p = margin − distance ≥ 0 and speed v towards the limit:
-
-    τ = min(max(k p + d w v, 0), b) away from the limit,   w = min(p / margin, 1)
-
-k is such that the spring alone gives b/2 at the limit. The torque is continuous in position and speed, at most b, and
-never points into the limit. On the way out the damper takes from the spring, so that an arm is not thrown back.
-
-A hold that yields: PD about an anchor that fades in, and lets go as soon as somebody pushes against it.
-
-There is no force sensor. A push shows in the hold's own spring: when it has to bear more than ``threshold`` at any
-joint, somebody wants the arm elsewhere, and the hold fades out. What it bears below that (an error of the gravity
-model, a hand resting on the arm) it holds against. Its torque never exceeds twice the threshold.
-
-An arm that is caught while it moves is first slowed down by the damper alone; the anchor is where it comes to rest.
-Where a load was seen to pull it, the hold bears that load beside its spring, but never more than it may bear without
-yielding: if it was a hand after all, and the hand is gone, the spring takes it.
+c is the fraction of the friction f that is compensated, u from −1 to 1 says which way the joint slides (``Slide``), D
+is the damping. A pushed arm is sure to stop and stay only where |error of g| < (1 − c) F_c at every joint;
+tasks/float/check.py looks before it is let go. A fraction above 1 feeds energy in: the arm runs away; refused.
 """
 
 from __future__ import annotations
@@ -67,7 +33,20 @@ FORGETTING_TIME = 0.5
 
 
 class Slide:
-    """Follows n joints."""
+    """Follows n joints.
+
+    How a joint stands against its dry friction: yielding, or sliding one way. Before it slides a joint yields
+    elastically (presliding: a milliradian or so), and friction is a spring there. A torque that follows the velocity
+    cannot help to break it loose, and feeds energy into that spring: the joint hums where it should rest. So the state
+    that friction is compensated by follows the travel instead, as the stop of Prandtl does, and forgets it in a time T:
+
+        u ← clip(e^(−dt/T) u + Δq / width, −1, 1)
+
+    At ±1 the joint slides; after a turn u unwinds over 2 · width. A torque c F u is a fraction of a spring, then of a
+    sliding friction. It feeds no energy in as long as ``width`` is not shorter than the joint really yields, but for
+    what it forgets, which the law's damping outweighs. A joint at rest, or slower than width / T, is left to its own
+    friction, which then holds it whole.
+    """
 
     def __init__(self, width: Array) -> None:
         """Let a joint yield by ``width`` [rad or m], > 0, shape (n,), before it slides."""
@@ -99,6 +78,14 @@ MOST_OF_RANGE = 0.1
 
 class Cushions:
     """The cushions of n joints. Where a limit is infinite there is none.
+
+    A cushion in front of a joint limit is a soft spring and a damper that push one way only, out of the limit. Within
+    ``margin`` of a limit, at depth p = margin − distance ≥ 0 and speed v towards the limit:
+
+        τ = min(max(k p + d w v, 0), b) away from the limit,   w = min(p / margin, 1)
+
+    k is such that the spring alone gives b/2 at the limit. The torque is continuous in position and speed, at most b,
+    and never points into the limit. On the way out the damper takes from the spring, so that an arm is not thrown back.
 
     Attributes:
         margin: Where they begin, before the limits [rad or m], shape (n,).
@@ -158,6 +145,15 @@ BRAKING_TIME = 1.0
 
 class YieldingHold:
     """Holds an arm of n joints where it was caught, until pushed.
+
+    It is PD about an anchor that fades in, and lets go as soon as somebody pushes against it. There is no force sensor.
+    A push shows in the hold's own spring: when it has to bear more than ``threshold`` at any joint, somebody wants the
+    arm elsewhere, and the hold fades out. What it bears below that (an error of the gravity model, a hand resting on
+    the arm) it holds against. Its torque never exceeds twice the threshold.
+
+    An arm that is caught while it moves is first slowed down by the damper alone; the anchor is where it comes to rest.
+    Where a load was seen to pull it, the hold bears that load beside its spring, but never more than it may bear
+    without yielding: if it was a hand after all, and the hand is gone, the spring takes it.
 
     Attributes:
         threshold: Torque of its spring at which it yields [N m or N], shape (n,).

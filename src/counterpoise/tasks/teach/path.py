@@ -1,6 +1,6 @@
-"""A taught path: where the joints were, when, and on which arm.
+"""A taught path: where the joints were, when, and on which arm; its file, and how a recording is tidied into one.
 
-Taught paths as text: CSV with a commented head, for people, spreadsheets and scripts alike.
+**The file** is CSV with a commented head, for people, spreadsheets and scripts alike.
 
 ::
 
@@ -18,10 +18,9 @@ Every column states its unit: s or ms; rad, mrad or deg; m, cm or mm. Joints are
 further lines that begin with # are passed over below the head of columns. Nothing is guessed: what is not as written
 here is refused with its line.
 
-Tidying a hand-guided recording: the idle ends cut off, the hand's tremor smoothed away, within a stated bound.
-
-Smoothing has no delay (logs.filters) and keeps the first and the last position. It starts from a low cutoff and doubles
-it until no joint is moved by more than a bound; where even a high one does not do, nothing is smoothed.
+**Tidying** a hand-guided recording cuts the idle ends off and smooths the hand's tremor away, within a stated bound.
+Smoothing has no delay (recording/filters.py) and keeps the first and the last position. It starts from a low cutoff and
+doubles it until no joint is moved by more than a bound; where even a high one does not do, nothing is smoothed.
 """
 
 from __future__ import annotations

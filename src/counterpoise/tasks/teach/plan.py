@@ -1,6 +1,6 @@
-"""Planning a replay: the whole motion, the way to its start included, checked before anything moves.
+"""The plan of a replay: the whole motion, the way to its start included, checked before anything moves.
 
-Whether an arm can follow a motion: the first instant and joint where it could not, and what would help.
+Checked is whether the arm can follow: the first instant and joint where it could not, and what would help.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Bounds:
         acceleration: Array,
         clearance: Clearance | None,
     ) -> Bounds:
-        """Return bounds inside the limits of an arm; see control.teach.plan.PlanSettings for the arguments."""
+        """Return bounds inside the limits of an arm; see PlanSettings for the arguments."""
         # A joint with a range of a few margins keeps most of it.
         kept = np.minimum(margin, 0.02 * (limits.upper - limits.lower))
         return Bounds(

@@ -1,8 +1,7 @@
 """Replaying a plan on an arm, with PD and gravity, through the control loop and its safety filter.
 
-The reference of a replay: the plan in its own time, which can be made to stand still.
-
-What came of a replay: how far the arm was from its path, joint by joint and at the tips.
+The reference is the plan in its own time, which can be made to stand still (``Playback``). The report says how far the
+arm was from its path, joint by joint and at the tips.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Teaching from beginning to end: the arm is checked, let go, guided and recorded, and stopped.
-
-Recording a path while somebody guides the arm.
-"""
+"""Teaching from beginning to end: the arm is checked, let go, guided while its path is recorded, and stopped."""
 
 from __future__ import annotations
 

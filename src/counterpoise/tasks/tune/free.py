@@ -1,10 +1,10 @@
 """A free tuner as a second baseline: bandwidth and damping are chosen for the task, with the same margin for every law.
 
-The rule of ``rule.py`` gives every law the same position gains, as the paper does. Here each law may have its own: the
+The rule of gains.py gives every law the same position gains, as the paper does. Here each law may have its own: the
 bandwidth grows from the rule's until the task's error no longer falls or the plant oscillates, then other damping
-ratios are tried. Every gain is the same share of its limit, that of PID's integral too.
+ratios are tried. Every gain is the same fraction of its limit, that of PID's integral too.
 
-The task that fine motion is judged by: a joint follows a slow, small triangle in spite of its friction.
+The task is the one that fine motion is judged by: a joint follows a slow, small triangle in spite of its friction.
 """
 
 from __future__ import annotations

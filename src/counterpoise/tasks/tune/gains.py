@@ -1,6 +1,6 @@
-"""The gains of a law as tuning finds them, the law made of them, and the file that keeps them.
+"""The rule by which every law is tuned, the gains of a law, the law made of them, and the file that keeps them.
 
-The rule by which every law is tuned: one set of numbers, the same for each of them.
+The rule is one set of numbers, the same for each law.
 
 1. Position gains K_p, K_d give the closed position loop a bandwidth (−3 dB) and a damping ratio; where the plant
    oscillates near such gains, the bandwidth is ``oscillation_share`` of the one where that starts.

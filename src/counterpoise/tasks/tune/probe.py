@@ -1,9 +1,10 @@
-"""One experiment with given gains: a step, or a slow move there and back, and whether the plant oscillated.
+"""One experiment with stated gains: a step, or a slow move there and back, and whether the plant oscillated.
 
 A probe uses the ordinary control loop and its safety filter. It is broken off when the joint strays by more than twice
 the step or its torque swings hard, and always ends in the safe stop.
 
-Telling a signal that swings by itself from noise, and a step's answer that rings from one that settles.
+``swing`` tells a signal that swings by itself from noise, and ``rings`` a step's answer that rings from one that
+settles.
 """
 
 from __future__ import annotations

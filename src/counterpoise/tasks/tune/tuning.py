@@ -1,8 +1,7 @@
-"""Tuning by experiment, by the same rule for every law and on any plant; the rule is in ``rule.py``.
+"""Tuning by experiment, by the same rule (gains.py) for every law and on any plant.
 
-Finding the smallest gain at which a plant oscillates: upwards in steps, then by halving.
-
-What tuning tells: the gains, what limited each of them, and what to expect.
+The smallest gain at which a plant oscillates is found upwards in steps, then by halving. The result states the gains,
+what limited each of them, and what to expect.
 """
 
 from __future__ import annotations
