@@ -113,11 +113,11 @@ def test_a_path_beyond_the_joint_limits_is_refused() -> None:
     assert caught.value.joint == "joint5" and caught.value.what == "position"
 
 
-def test_the_way_to_the_start_is_checked_too() -> None:
-    """An arm that stands beyond its limits is distinguished from a bad path."""
+def test_the_move_to_the_start_is_checked_too() -> None:
+    """An arm that stands beyond its limits is reported apart from a bad path."""
     start = START.copy()
     start[1] = PUMA.upper[1] + 0.05
-    with pytest.raises(InfeasiblePathError, match="the way to the start") as caught:
+    with pytest.raises(InfeasiblePathError, match="the move to the start") as caught:
         plan_replay(PUMA, swing(), start=start)
     assert caught.value.joint == "joint2"
 
